@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sources::lines::{Lines, Next};
+use sources::lines::{Lines, NextPiece};
 use std::io::Read;
 
 /// Longer than this a line is stepped over.
@@ -26,13 +26,13 @@ impl Read for Cut<'_> {
 type Line = (u64, Vec<u8>, bool);
 
 fn cut(bytes: &[u8], sizes: Vec<usize>) -> (Vec<Line>, Vec<(u64, u64)>) {
-    let mut lines = Lines::with_longest(Cut(bytes, sizes, 0), LONGEST);
+    let mut lines = Lines::with_max_line(Cut(bytes, sizes, 0), LONGEST);
     let (mut found, mut long) = (Vec::new(), Vec::new());
     loop {
-        match lines.read_on().expect("memory can be read") {
-            Next::End => return (found, long),
-            Next::TooLong(at, length) => long.push((at, length)),
-            Next::Piece(piece) => {
+        match lines.next_piece().expect("memory can be read") {
+            NextPiece::End => return (found, long),
+            NextPiece::TooLong(at, length) => long.push((at, length)),
+            NextPiece::Piece(piece) => {
                 let mut at = piece.offset;
                 for line in piece.bytes.split_inclusive(|b| *b == b'\n') {
                     let open = piece.open && !line.ends_with(b"\n");

@@ -4,23 +4,23 @@
 //! printed but never judged.
 
 mod check;
-pub(crate) mod chores;
 mod code;
 mod daemon;
+mod fixtures;
 mod goal;
 mod hook;
 mod index;
 mod measure;
-mod place;
-mod planted;
+pub(crate) mod stages;
 mod suite;
 mod table;
+mod workspace;
 
 use crate::Outcome;
 use crate::args::Args;
-use measure::{Results, measure};
-use place::{Binaries, Work};
+use measure::{Results, measure_cases};
 use std::path::PathBuf;
+use workspace::{Binaries, Workspace};
 
 pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [--loci PATH] [--ccusage PATH]\n\
     [--keep DIR] [--smoke | --strict]\n\
@@ -55,22 +55,22 @@ struct Options {
 impl Options {
     fn parse(args: &[String]) -> Result<Options, String> {
         let args = Args::parse(args, &VALUES, &["smoke", "strict"])?;
-        if let Some(word) = args.alone.first() {
+        if let Some(word) = args.positional.first() {
             return Err(format!("unexpected argument {word}"));
         }
-        if args.has("smoke") && args.has("strict") {
+        if args.has_switch("smoke") && args.has_switch("strict") {
             return Err("--smoke and --strict exclude each other".to_owned());
         }
         Ok(Options {
-            size: args.size("size")?.unwrap_or(1_000_000_000),
-            big: args.size("big")?,
-            seed: args.number("seed", 7)?,
-            rounds: args.number("rounds", 5)?.max(1) as usize,
-            loci: args.path("loci"),
-            ccusage: args.path("ccusage"),
-            keep: args.path("keep"),
-            smoke: args.has("smoke"),
-            strict: args.has("strict"),
+            size: args.size_value("size")?.unwrap_or(1_000_000_000),
+            big: args.size_value("big")?,
+            seed: args.number_value("seed", 7)?,
+            rounds: args.number_value("rounds", 5)?.max(1) as usize,
+            loci: args.path_value("loci"),
+            ccusage: args.path_value("ccusage"),
+            keep: args.path_value("keep"),
+            smoke: args.has_switch("smoke"),
+            strict: args.has_switch("strict"),
         })
     }
 }
@@ -85,30 +85,30 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     }
     let options = Options::parse(args)?;
     let binaries = Binaries::find(options.loci.as_deref(), options.ccusage.as_deref())?;
-    let work = Work::new(options.keep.as_deref())?;
-    let mut corpora = vec![work.corpus(&binaries, "corpus", options.size, options.seed, "")?];
+    let work = Workspace::new(options.keep.as_deref())?;
+    let mut corpora = vec![work.open_corpus(&binaries, "corpus", options.size, options.seed, "")?];
     if let Some(big) = options.big {
-        corpora.push(work.corpus(&binaries, "corpus", big, options.seed, " big")?);
+        corpora.push(work.open_corpus(&binaries, "corpus", big, options.seed, " big")?);
     }
-    println!("{}", place::machine());
-    for program in ["rg", "jq"].iter().filter(|program| !place::installed(program)) {
+    println!("{}", workspace::describe_machine());
+    for program in ["rg", "jq"].iter().filter(|program| !workspace::is_installed(program)) {
         println!("{program}: not installed, skipped");
     }
     let (mut findings, mut results) = (Vec::new(), Results::default());
     for corpus in &corpora {
         println!("{corpus}");
-        check::corpus(corpus, &binaries, &work, &mut results, &mut findings)?;
+        check::check_corpus(corpus, &binaries, &work, &mut results, &mut findings)?;
     }
-    measure(&suite::queries(&corpora, &binaries, options.rounds), &mut results)?;
-    measure(&suite::start_up(&binaries, &work, options.smoke), &mut results)?;
+    measure_cases(&suite::query_cases(&corpora, &binaries, options.rounds), &mut results)?;
+    measure_cases(&suite::start_up_cases(&binaries, &work, options.smoke), &mut results)?;
 
-    let mut goals = suite::goals(&results);
-    goals.extend(corpora.get(1).map(|big| suite::growth(&corpora[0], big)));
-    let missed = table::print(&results, &goals);
+    let mut goals = suite::list_goals(&results);
+    goals.extend(corpora.get(1).map(|big| suite::growth_goal(&corpora[0], big)));
+    let missed = table::print_table(&results, &goals);
     println!();
     for finding in &findings {
-        println!("{} {}", if finding.right { "ok   " } else { "WRONG" }, finding.text);
+        println!("{} {}", if finding.passed { "ok   " } else { "WRONG" }, finding.text);
     }
-    let right = findings.iter().all(|finding| finding.right);
+    let right = findings.iter().all(|finding| finding.passed);
     Ok(right && !(options.strict && missed))
 }

@@ -3,15 +3,16 @@
 //!
 //! Does not know the queries that will be run.
 
+mod counts;
 mod ids;
 mod rng;
 mod session;
 mod text;
 mod tools;
-mod truth;
 
 use crate::Outcome;
 use crate::args::Args;
+use counts::CorpusCounts;
 use rng::Rng;
 use session::{Owner, Session};
 use std::fs::{self, File};
@@ -21,7 +22,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 use text::{Project, Text};
-use truth::Truth;
 
 pub(crate) const HELP: &str = "--out DIR --size 1G [--seed 7] [--threads N]\n\
     write a synthetic history to DIR/.claude and its expected counts to DIR/manifest.json";
@@ -34,18 +34,18 @@ const PROJECTS: usize = 40;
 const EPOCH_MS: u64 = 1_767_225_600_000;
 const HALF_YEAR_S: usize = 180 * 86_400;
 /// One session in this many is forked: about one file in a hundred.
-const FORKED: usize = 70;
+const FORK_INTERVAL: usize = 70;
 /// Once per this many planned bytes, a session contains a line of 1.4 MB.
-const HUGE: u64 = 100_000_000;
+const HUGE_LINE_INTERVAL: u64 = 100_000_000;
 
 pub(crate) fn run(args: &[String]) -> Outcome {
     let args = Args::parse(args, &["out", "size", "seed", "threads"], &[])?;
-    let out = args.path("out").ok_or("missing --out DIR")?;
-    let size = args.size("size")?.ok_or("missing --size")?;
+    let out = args.path_value("out").ok_or("missing --out DIR")?;
+    let size = args.size_value("size")?.ok_or("missing --size")?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let threads = args.number("threads", cores as u64)?.max(1) as usize;
+    let threads = args.number_value("threads", cores as u64)?.max(1) as usize;
     let started = Instant::now();
-    let truth = generate(&out, size, args.number("seed", 7)?, threads)
+    let truth = generate_corpus(&out, size, args.number_value("seed", 7)?, threads)
         .map_err(|error| format!("{}: {error}", out.display()))?;
     let megabytes = truth.bytes as f64 / 1e6;
     let rate = megabytes / started.elapsed().as_secs_f64();
@@ -53,24 +53,24 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     Ok(true)
 }
 
-fn generate(out: &Path, size: u64, seed: u64, threads: usize) -> io::Result<Truth> {
+fn generate_corpus(out: &Path, size: u64, seed: u64, threads: usize) -> io::Result<CorpusCounts> {
     // Never overwrite a real history.
     if out.join(".claude").exists() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "already contains .claude"));
     }
     let text = Text::new(seed);
     let projects: Vec<Project> = (0..PROJECTS).map(|which| Project::new(seed, which)).collect();
-    let plans = plan(size, seed);
+    let plans = plan_sessions(size, seed);
     let root = out.join(".claude/projects");
-    let maker = Maker { text, projects, root, seed };
+    let maker = Generator { text, projects, root, seed };
     let next = AtomicUsize::new(0);
-    let parts: io::Result<Vec<Truth>> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| maker.work(&plans, &next))).collect();
+    let parts: io::Result<Vec<CorpusCounts>> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| maker.run_worker(&plans, &next))).collect();
         workers.into_iter().map(|worker| worker.join().expect("a writing thread panicked")).collect()
     });
-    let mut truth = Truth::default();
+    let mut truth = CorpusCounts::default();
     parts?.iter().for_each(|part| truth.add(part));
-    fs::write(out.join("manifest.json"), format!("{:#}\n", truth.manifest(size, seed)))?;
+    fs::write(out.join("manifest.json"), format!("{:#}\n", truth.to_manifest(size, seed)))?;
     Ok(truth)
 }
 
@@ -84,90 +84,95 @@ struct Plan {
 }
 
 impl Plan {
-    fn bytes(&self) -> u64 {
+    fn total_bytes(&self) -> u64 {
         (self.size + self.agents.iter().sum::<usize>() + self.fork.unwrap_or(0)) as u64
     }
 }
 
 /// Determines all sizes before anything is written, so that threads change nothing. Files average 640 KB.
-fn plan(size: u64, seed: u64) -> Vec<Plan> {
+fn plan_sessions(size: u64, seed: u64) -> Vec<Plan> {
     let mut rng = Rng::new(seed, 3, 0);
     let mut plans: Vec<Plan> = Vec::new();
     let mut planned = 0;
     while planned < size {
         let left = (size - planned) as usize;
         let index = plans.len();
-        let main = rng.around(650_000.0, 0.7, 60_000_000).min(left);
-        let agents =
-            [250, 120, 60].map(|share| rng.per_mille(share).then(|| rng.around(130_000.0, 0.8, 2_000_000)));
-        let fork = (index % FORKED == 2).then(|| main + main / 4);
+        let main = rng.log_normal(650_000.0, 0.7, 60_000_000).min(left);
+        let agents = [250, 120, 60]
+            .map(|share| rng.per_mille(share).then(|| rng.log_normal(130_000.0, 0.8, 2_000_000)));
+        let fork = (index % FORK_INTERVAL == 2).then(|| main + main / 4);
         let agents = agents.into_iter().flatten().filter(|agent| agent + main < left).collect();
         let mut plan = Plan { index: index as u64, size: main, agents, fork, huge: false };
         let before = planned;
-        planned += plan.bytes();
+        planned += plan.total_bytes();
         // The first one comes early, so that small corpora have one.
-        plan.huge = (before + HUGE - HUGE / 5) / HUGE != (planned + HUGE - HUGE / 5) / HUGE;
+        plan.huge = (before + HUGE_LINE_INTERVAL - HUGE_LINE_INTERVAL / 5) / HUGE_LINE_INTERVAL
+            != (planned + HUGE_LINE_INTERVAL - HUGE_LINE_INTERVAL / 5) / HUGE_LINE_INTERVAL;
         plans.push(plan);
     }
     plans
 }
 
-struct Maker {
+struct Generator {
     text: Text,
     projects: Vec<Project>,
     root: std::path::PathBuf,
     seed: u64,
 }
 
-impl Maker {
-    fn work(&self, plans: &[Plan], next: &AtomicUsize) -> io::Result<Truth> {
-        let mut truth = Truth::default();
+impl Generator {
+    fn run_worker(&self, plans: &[Plan], next: &AtomicUsize) -> io::Result<CorpusCounts> {
+        let mut truth = CorpusCounts::default();
         while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-            self.session(plan, &mut truth)?;
+            self.write_session(plan, &mut truth)?;
         }
         Ok(truth)
     }
 
-    fn session(&self, plan: &Plan, truth: &mut Truth) -> io::Result<()> {
+    fn write_session(&self, plan: &Plan, truth: &mut CorpusCounts) -> io::Result<()> {
         let mut rng = Rng::new(self.seed, 4, plan.index);
-        let project = rng.favour(&self.projects);
+        let project = rng.pick_favoured(&self.projects);
         let folder = self.root.join(&project.folder);
-        let id = ids::uuid(&mut rng);
+        let id = ids::draw_uuid(&mut rng);
         let start_ms = EPOCH_MS + rng.below(HALF_YEAR_S) as u64 * 1000;
         let owner = Owner { project, session: &id, agent: None, start_ms };
-        let mut main = Session::new(&self.text, &owner, self.stream(plan, 0), plan.huge);
-        main.write(plan.size);
-        save(&folder.join(format!("{id}.jsonl")), &main, truth)?;
+        let mut main = Session::new(&self.text, &owner, self.rng_stream(plan, 0), plan.huge);
+        main.write_until(plan.size);
+        save_transcript(&folder.join(format!("{id}.jsonl")), &main, truth)?;
         for (which, size) in (1..).zip(&plan.agents) {
             let agent = format!("a{:016x}", rng.next());
             let owner = Owner { agent: Some(&agent), start_ms: start_ms + which * 60_000, ..owner };
-            let mut written = Session::new(&self.text, &owner, self.stream(plan, which), false);
-            written.write(*size);
-            save(&folder.join(&id).join(format!("subagents/agent-{agent}.jsonl")), &written, truth)?;
+            let mut written = Session::new(&self.text, &owner, self.rng_stream(plan, which), false);
+            written.write_until(*size);
+            save_transcript(
+                &folder.join(&id).join(format!("subagents/agent-{agent}.jsonl")),
+                &written,
+                truth,
+            )?;
         }
         if let Some(size) = plan.fork {
-            let id = ids::uuid(&mut rng);
+            let id = ids::draw_uuid(&mut rng);
             let owner = Owner { session: &id, ..owner };
-            let mut fork = Session::new(&self.text, &owner, self.stream(plan, 99), false);
-            fork.copy(&main, main.turns.len() - 1);
-            fork.write(size);
-            save(&folder.join(format!("{id}.jsonl")), &fork, truth)?;
+            let mut fork = Session::new(&self.text, &owner, self.rng_stream(plan, 99), false);
+            fork.copy_history(&main, main.turns.len() - 1);
+            fork.write_until(size);
+            save_transcript(&folder.join(format!("{id}.jsonl")), &fork, truth)?;
         }
         Ok(())
     }
 
-    fn stream(&self, plan: &Plan, which: u64) -> Rng {
+    fn rng_stream(&self, plan: &Plan, which: u64) -> Rng {
         Rng::new(self.seed, 5, plan.index * 100 + which)
     }
 }
 
-fn save(path: &Path, session: &Session<'_>, truth: &mut Truth) -> io::Result<()> {
+fn save_transcript(path: &Path, session: &Session<'_>, truth: &mut CorpusCounts) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     let mut file = File::create(path)?;
     file.write_all(session.out.as_bytes())?;
     // Set the modification time to that of the last entry, as in a real history.
     file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_millis(session.ms))?;
-    truth.add(&session.truth);
+    truth.add(&session.counts);
     Ok(())
 }
 

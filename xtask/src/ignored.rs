@@ -45,12 +45,12 @@ impl Test {
 pub(crate) fn run(args: &[String]) -> Outcome {
     let args = Args::parse(args, &["without"], &["filter"])?;
     let without: Vec<&str> =
-        args.text("without").unwrap_or_default().split(',').filter(|key| !key.is_empty()).collect();
+        args.text_value("without").unwrap_or_default().split(',').filter(|key| !key.is_empty()).collect();
     if let Some(key) = without.iter().find(|key| NEEDS.iter().all(|(known, _)| known != *key)) {
         return Err(format!("no such key: {key}"));
     }
     let all = list(root())?;
-    if args.has("filter") {
+    if args.has_switch("filter") {
         println!("{}", filter(&all, &without));
         return Ok(true);
     }

@@ -18,25 +18,25 @@ use std::process::ExitCode;
 type Outcome = Result<bool, String>;
 
 /// A task: its name, its help, and its function.
-type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
+type Task = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
-const CHORES: &[Chore] = &[
+const TASKS: &[Task] = &[
     ("bench", bench::HELP, bench::run),
     ("corpus", corpus::HELP, corpus::run),
     ("ignored", ignored::HELP, ignored::run),
     ("quality", quality::HELP, quality::run),
     ("reference", reference::HELP, reference::run),
     ("scan", scan::HELP, scan::run),
-    ("stages", bench::chores::STAGES, bench::chores::stages),
+    ("stages", bench::stages::STAGES_HELP, bench::stages::run_stages),
     ("tidy", tidy::HELP, tidy::run),
-    ("walk", bench::chores::WALK, bench::chores::walk),
+    ("walk", bench::stages::WALK_HELP, bench::stages::run_walk),
 ];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let name = args.first().map_or("", String::as_str);
-    let Some((_, _, chore)) = CHORES.iter().find(|(known, ..)| *known == name) else {
-        usage();
+    let Some((_, _, chore)) = TASKS.iter().find(|(known, ..)| *known == name) else {
+        print_usage();
         return if matches!(name, "" | "help" | "--help") { ExitCode::SUCCESS } else { ExitCode::from(2) };
     };
     match chore(&args[1..]) {
@@ -49,9 +49,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn usage() {
+fn print_usage() {
     println!("usage: cargo xtask TASK [flags]\n");
-    for (name, help, _) in CHORES {
+    for (name, help, _) in TASKS {
         println!("  {name:<10} {}\n", help.replace('\n', "\n             "));
     }
 }

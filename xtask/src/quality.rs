@@ -11,18 +11,18 @@
 //! | `--fit` | fit the confidence model again and print its weights |
 //! | `--smoke` | fail if a goal is missed |
 
-mod chance;
-mod curve;
+mod calibration;
 mod locomo;
 mod needles;
 mod recommend;
+mod rng;
 mod set;
 mod table;
 mod talk;
 
 use crate::args::Args;
 use crate::{Outcome as Done, tidy};
-use set::{Bench, Outcome, Scratch, Set};
+use set::{IndexedSet, Outcome, Scratch, Set};
 use std::path::PathBuf;
 
 pub(crate) const HELP: &str = "[recommend] [--locomo FILE] [--seed 8] [--misses] [--fit] [--smoke]\n\
@@ -31,14 +31,14 @@ pub(crate) const HELP: &str = "[recommend] [--locomo FILE] [--seed 8] [--misses]
 
 /// A goal: the minimum share of hits in a set.
 struct Goal {
-    what: &'static str,
-    least: f64,
+    name: &'static str,
+    minimum: f64,
 }
 
-const LOCOMO_FIRST: Goal = Goal { what: "locomo hit@1", least: 0.698 };
-const LOCOMO_FIVE: Goal = Goal { what: "locomo hit@5", least: 0.89 };
-const NEEDLES_FIRST: Goal = Goal { what: "needles hit@1", least: 0.95 };
-const TALK_FIRST: Goal = Goal { what: "talk hit@1", least: 0.90 };
+const LOCOMO_FIRST: Goal = Goal { name: "locomo hit@1", minimum: 0.698 };
+const LOCOMO_FIVE: Goal = Goal { name: "locomo hit@5", minimum: 0.89 };
+const NEEDLES_FIRST: Goal = Goal { name: "needles hit@1", minimum: 0.95 };
+const TALK_FIRST: Goal = Goal { name: "talk hit@1", minimum: 0.90 };
 /// Limit for the mean distance between confidence and accuracy over the bins.
 const APART: f64 = 0.05;
 
@@ -49,63 +49,68 @@ pub(crate) fn run(args: &[String]) -> Done {
     let args = Args::parse(args, &["locomo", "seed"], &["misses", "fit", "smoke"])?;
     let scratch = Scratch::new();
     let mut missed = Vec::new();
-    let mut all = locomo(&args, &scratch, &mut missed)?;
-    let needles = ask(needles::set(args.number("seed", 8)?), &scratch, true, args.has("misses"))?;
-    hold(&NEEDLES_FIRST, table::print("needles", &needles).first, &mut missed);
+    let mut all = run_locomo(&args, &scratch, &mut missed)?;
+    let needles = run_set(
+        needles::needle_set(args.number_value("seed", 8)?),
+        &scratch,
+        true,
+        args.has_switch("misses"),
+    )?;
+    check_goal(&NEEDLES_FIRST, table::print_table("needles", &needles).first, &mut missed);
     all.extend(needles);
-    talk(&args, &scratch, &mut missed)?;
-    let apart = curve::print(&all);
+    run_talk(&args, &scratch, &mut missed)?;
+    let apart = calibration::print_bins(&all);
     if apart > APART {
         missed.push(format!("confidence differs from accuracy by {apart:.3}, limit {APART}"));
     }
-    if args.has("fit") {
-        println!("\nweights {:.3?}", curve::fit(&all));
+    if args.has_switch("fit") {
+        println!("\nweights {:.3?}", calibration::fit_outcomes(&all));
     }
     for missed in &missed {
         println!("\ngoal missed: {missed}");
     }
-    Ok(missed.is_empty() || !args.has("smoke"))
+    Ok(missed.is_empty() || !args.has_switch("smoke"))
 }
 
-fn hold(goal: &Goal, is: f64, missed: &mut Vec<String>) {
-    if is < goal.least {
-        missed.push(format!("{} is {:.1} %, goal {:.1} %", goal.what, is * 100.0, goal.least * 100.0));
+fn check_goal(goal: &Goal, is: f64, missed: &mut Vec<String>) {
+    if is < goal.minimum {
+        missed.push(format!("{} is {:.1} %, goal {:.1} %", goal.name, is * 100.0, goal.minimum * 100.0));
     }
 }
 
-fn ask(set: Set, scratch: &Scratch, stems: bool, tell: bool) -> Result<Vec<Outcome>, String> {
-    let bench = Bench::new(set, scratch, stems)?;
-    let outcomes = bench.run(&search::TUNING)?;
+fn run_set(set: Set, scratch: &Scratch, stems: bool, tell: bool) -> Result<Vec<Outcome>, String> {
+    let bench = IndexedSet::new(set, scratch, stems)?;
+    let outcomes = bench.run_queries(&search::TUNING)?;
     for (ask, outcome) in
-        bench.set.asks.iter().zip(&outcomes).filter(|(_, outcome)| tell && !outcome.within(1))
+        bench.set.queries.iter().zip(&outcomes).filter(|(_, outcome)| tell && !outcome.is_within(1))
     {
         println!("missed ({}, rank {:?}): {}", outcome.kind.trim(), outcome.rank, ask.query);
     }
     Ok(outcomes)
 }
 
-fn locomo(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Result<Vec<Outcome>, String> {
-    let path = args.path("locomo").unwrap_or_else(beside);
+fn run_locomo(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Result<Vec<Outcome>, String> {
+    let path = args.path_value("locomo").unwrap_or_else(default_locomo_path);
     if !path.exists() {
         println!("locomo skipped: {} not found; pass the file with --locomo", path.display());
         return Ok(Vec::new());
     }
     let (mut all, mut odd) = (Vec::new(), Vec::new());
-    for (nth, set) in locomo::load(&path)?.into_iter().enumerate() {
-        let outcomes = ask(set, scratch, true, args.has("misses"))?;
+    for (nth, set) in locomo::load_sets(&path)?.into_iter().enumerate() {
+        let outcomes = run_set(set, scratch, true, args.has_switch("misses"))?;
         if nth % 2 == 1 {
             odd.extend(outcomes.clone());
         }
         all.extend(outcomes);
     }
-    let total = table::print("locomo", &all);
-    table::print("locomo, odd dialogues", &odd);
-    hold(&LOCOMO_FIRST, total.first, missed);
-    hold(&LOCOMO_FIVE, total.five, missed);
+    let total = table::print_table("locomo", &all);
+    table::print_table("locomo, odd dialogues", &odd);
+    check_goal(&LOCOMO_FIRST, total.first, missed);
+    check_goal(&LOCOMO_FIVE, total.five, missed);
     Ok(all)
 }
 
-fn beside() -> PathBuf {
+fn default_locomo_path() -> PathBuf {
     let root = tidy::root();
     root.parent().unwrap_or(root).join("shared/bench/retrieval/locomo10.json")
 }
@@ -114,16 +119,16 @@ fn beside() -> PathBuf {
 type Kind = (&'static str, fn(&str) -> bool);
 
 /// Runs the talk set with and without stemming: identifiers and Chinese must not suffer from it.
-fn talk(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Result<(), String> {
+fn run_talk(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Result<(), String> {
     let folder = tidy::root().join("crates/search/testdata/talk");
-    let (Some(set), Some(again)) = (talk::load(&folder)?, talk::load(&folder)?) else {
+    let (Some(set), Some(again)) = (talk::load_set(&folder)?, talk::load_set(&folder)?) else {
         println!("talk skipped: {} not found", folder.display());
         return Ok(());
     };
-    let stemmed = ask(set, scratch, true, args.has("misses"))?;
-    let plain = ask(again, scratch, false, false)?;
-    hold(&TALK_FIRST, table::print("talk", &stemmed).first, missed);
-    curve::print(&stemmed);
+    let stemmed = run_set(set, scratch, true, args.has_switch("misses"))?;
+    let plain = run_set(again, scratch, false, false)?;
+    check_goal(&TALK_FIRST, table::print_table("talk", &stemmed).first, missed);
+    calibration::print_bins(&stemmed);
     println!("\n{:<24} {:>7} {:>9} {:>7}", "stemming", "queries", "without", "with");
     let kinds: [Kind; 3] = [
         ("identifiers", |kind| {
@@ -134,7 +139,7 @@ fn talk(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Result<(), 
     ];
     for (name, of) in kinds {
         let [without, with] = [&plain, &stemmed]
-            .map(|outcomes| table::figures(outcomes.iter().filter(|outcome| of(&outcome.kind))));
+            .map(|outcomes| table::compute_rates(outcomes.iter().filter(|outcome| of(&outcome.kind))));
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
         println!("{name:<24} {:>7} {:>9} {:>7}", with.queries, percent(without.first), percent(with.first));
         if name != "all" && with.first < without.first {

@@ -11,19 +11,21 @@ mod status;
 mod window;
 
 pub use index::{INDEX, IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
-pub use investigate::{Exhibit, Found, INVESTIGATE, Investigate, Investigation, STREAM, Step, StreamOp};
+pub use investigate::{
+    Conclusion, EvidenceItem, INVESTIGATE, Investigate, Investigation, STREAM, Step, StreamOp,
+};
 pub use notes::{NOTES, NoteLine, NotesWritten, WriteNotes};
-pub use pack::{BUILD, BuildPack, LIST, ListPacks, PackBuilt, PackInfo, Packs, is_pack};
+pub use pack::{BUILD, BuildPack, LIST, ListPacks, PackBuilt, PackInfo, Packs, check_pack_name};
 pub use semantic::{GetSemantic, SEMANTIC, Semantic};
 pub use status::{CodeStatus, CodeStatusRequest, InLanguage, STATUS};
 pub use window::{
-    CONTEXT, CodeContext, DISMISS, Dismiss, GetPromptWindow, InFocus, InWindow, Marked, PIN, Pin,
-    PromptWindow, UNPIN, Unpin, UntilThen, WINDOW,
+    CONTEXT, CodeContext, DISMISS, Dismiss, FocusEntry, FocusList, GetPromptWindow, PIN, Pin, PinResult,
+    PromptWindow, UNPIN, Unpin, WINDOW, WindowEntry,
 };
 
-use crate::operation::{Handy, Means, Number, Operation, Request, Response, Words};
+use crate::operation::{FlagMeaning, Number, Operation, Positional, Request, Response, ShortFlag};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::{Code, Error, Param, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +39,8 @@ const ROOT: Param = param(
 const NAMED: &str =
     "A type or member, by name, end of the name or ID prefix: NodeStore, Core.NodeStore.Get*, store.get(int)";
 
-const ONE: Option<Words> = Some(Words { value: "NAME", about: NAMED, into: &["path"], number: Number::One });
+const ONE: Option<Positional> =
+    Some(Positional { value: "NAME", about: NAMED, into: &["path"], number: Number::One });
 
 const fn path_param() -> Param {
     param("path", Shape::Text, "NAME", NAMED)
@@ -57,8 +60,8 @@ macro_rules! about_one {
             const OPERATION: &'static Operation = &$operation;
             type Response = $response;
 
-            fn check(&self) -> Result<(), Error> {
-                $crate::code::is_named(&self.path, &$operation)
+            fn check_params(&self) -> Result<(), Error> {
+                $crate::code::check_name(&self.path, &$operation)
             }
         }
     )*};
@@ -76,7 +79,7 @@ pub const OUTLINE: Operation = Operation {
     words: ONE,
     params: &[path_param(), ROOT],
     required: &["path"],
-    shapes: properties::<GetOutline>,
+    shapes: schema_properties::<GetOutline>,
     handy: &[],
     read_only: true,
     rows: &[],
@@ -92,7 +95,7 @@ pub const MEMBER: Operation = Operation {
     words: ONE,
     params: &[path_param(), ROOT],
     required: &["path"],
-    shapes: properties::<GetMemberOutline>,
+    shapes: schema_properties::<GetMemberOutline>,
     handy: &[],
     read_only: true,
     rows: &[],
@@ -104,7 +107,7 @@ about_one! {
     GetMemberOutline = MEMBER -> Outlined;
 }
 
-fn is_named(path: &str, operation: &Operation) -> Result<(), Error> {
+fn check_name(path: &str, operation: &Operation) -> Result<(), Error> {
     if path.trim().is_empty() {
         return Err(Error::new(Code::InvalidArgument, "missing name").hint(operation.example));
     }
@@ -185,7 +188,7 @@ pub const RESOLVE: Operation = Operation {
     words: ONE,
     params: &[path_param(), ROOT],
     required: &["path"],
-    shapes: properties::<ResolveSymbol>,
+    shapes: schema_properties::<ResolveSymbol>,
     handy: &[],
     read_only: true,
     rows: &["candidates"],
@@ -193,12 +196,12 @@ pub const RESOLVE: Operation = Operation {
 };
 
 about_one! {
-    ResolveSymbol = RESOLVE -> Meant;
+    ResolveSymbol = RESOLVE -> SymbolMatches;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Meant {
+pub struct SymbolMatches {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved: Option<SymbolRef>,
     pub candidates: Vec<SymbolRef>,
@@ -208,7 +211,7 @@ pub struct Meant {
     pub coverage: Coverage,
 }
 
-impl Response for Meant {
+impl Response for SymbolMatches {
     fn is_empty(&self) -> bool {
         self.candidates.is_empty()
     }
@@ -220,14 +223,14 @@ pub const SEARCH: Operation = Operation {
     about: "Search types and members by part of the name",
     answer: "symbols, best match first, types before members",
     example: "loci code search store --limit 5",
-    words: Some(Words { value: "TEXT", about: "Part of a name", into: &["query"], number: Number::One }),
+    words: Some(Positional { value: "TEXT", about: "Part of a name", into: &["query"], number: Number::One }),
     params: &[
         param("query", Shape::Text, "TEXT", "Part of a name"),
         param("limit", Shape::Count, "N", "Maximum number of symbols [default: 20]"),
         ROOT,
     ],
     required: &["query"],
-    shapes: properties::<SearchSymbols>,
+    shapes: schema_properties::<SearchSymbols>,
     handy: &[],
     read_only: true,
     rows: &["candidates"],
@@ -250,10 +253,10 @@ impl Default for SearchSymbols {
 
 impl Request for SearchSymbols {
     const OPERATION: &'static Operation = &SEARCH;
-    type Response = Meant;
+    type Response = SymbolMatches;
 
-    fn check(&self) -> Result<(), Error> {
-        is_named(&self.query, &SEARCH)
+    fn check_params(&self) -> Result<(), Error> {
+        check_name(&self.query, &SEARCH)
     }
 }
 
@@ -279,11 +282,11 @@ pub const USAGES: Operation = Operation {
         ROOT,
     ],
     required: &["path"],
-    shapes: properties::<FindUsages>,
-    handy: &[Handy {
+    shapes: schema_properties::<FindUsages>,
+    handy: &[ShortFlag {
         flag: "limit",
         value: "N",
-        means: Means::Names("max_results"),
+        means: FlagMeaning::Names("max_results"),
         about: "Maximum number of usages",
     }],
     read_only: true,
@@ -308,10 +311,10 @@ impl Default for FindUsages {
 
 impl Request for FindUsages {
     const OPERATION: &'static Operation = &USAGES;
-    type Response = Used;
+    type Response = UsagesFound;
 
-    fn check(&self) -> Result<(), Error> {
-        is_named(&self.path, &USAGES)?;
+    fn check_params(&self) -> Result<(), Error> {
+        check_name(&self.path, &USAGES)?;
         match &self.certainty {
             Some(word) if !CERTAINTIES.contains(&word.as_str()) => {
                 let message = format!("invalid `certainty`: `{word}`");
@@ -325,7 +328,7 @@ impl Request for FindUsages {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Used {
+pub struct UsagesFound {
     pub resolved: SymbolRef,
     pub usages: Vec<Usage>,
     pub total: u64,
@@ -334,7 +337,7 @@ pub struct Used {
     pub coverage: Coverage,
 }
 
-impl Response for Used {
+impl Response for UsagesFound {
     fn is_empty(&self) -> bool {
         self.usages.is_empty()
     }
@@ -361,7 +364,7 @@ pub const GRAPH: Operation = Operation {
     about: "Draw the dependency graph as Mermaid, DOT or SVG",
     answer: "the graph as text",
     example: "loci code graph 'namespace:Memo.Core' --form mermaid",
-    words: Some(Words {
+    words: Some(Positional {
         value: "FILTER",
         about: "Filter for types: namespace: type: access: tag: depends: with * and ?, combined with AND, OR, ! and parentheses",
         into: &["filter"],
@@ -373,7 +376,7 @@ pub const GRAPH: Operation = Operation {
         ROOT,
     ],
     required: &["filter"],
-    shapes: properties::<CodeGraph>,
+    shapes: schema_properties::<CodeGraph>,
     handy: &[],
     read_only: true,
     rows: &[],
@@ -396,10 +399,10 @@ impl Default for CodeGraph {
 
 impl Request for CodeGraph {
     const OPERATION: &'static Operation = &GRAPH;
-    type Response = Drawn;
+    type Response = GraphDrawn;
 
-    fn check(&self) -> Result<(), Error> {
-        is_named(&self.filter, &GRAPH)?;
+    fn check_params(&self) -> Result<(), Error> {
+        check_name(&self.filter, &GRAPH)?;
         if ["mermaid", "dot", "svg"].contains(&self.form.as_str()) {
             return Ok(());
         }
@@ -410,13 +413,13 @@ impl Request for CodeGraph {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Drawn {
+pub struct GraphDrawn {
     pub types: u64,
     pub picture: String,
     pub coverage: Coverage,
 }
 
-impl Response for Drawn {
+impl Response for GraphDrawn {
     fn is_empty(&self) -> bool {
         self.types == 0
     }

@@ -41,15 +41,15 @@ pub struct Control {
 
 impl Control {
     /// Removes the output controls from `params` and parses them.
-    pub fn take(params: &mut Map<String, Value>) -> Result<Control, Error> {
+    pub fn take_from_params(params: &mut Map<String, Value>) -> Result<Control, Error> {
         let given = CONTROL.iter().filter_map(|param| params.shift_remove_entry(param.name));
         let control: Control = serde_json::from_value(Value::Object(given.collect()))
             .map_err(|e| Error::new(Code::InvalidArgument, e.to_string()))?;
-        control.check()?;
+        control.check_params()?;
         Ok(control)
     }
 
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check_params(&self) -> Result<(), Error> {
         let invalid =
             |message: &str, hint: String| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         if self.slurp && self.jq_filter.is_none() {
@@ -65,7 +65,7 @@ impl Control {
     }
 
     /// Whether the records are transformed at all.
-    pub fn alters(&self) -> bool {
+    pub fn alters_records(&self) -> bool {
         self.jq_filter.is_some() || self.stats_only || self.stats_first
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Does not call a model: that is `memory consolidate`.
 
-use crate::operation::{Number, Operation, Request, Response, Words};
-use crate::params::{SINCE, is_time, param};
-use crate::schema::properties;
+use crate::operation::{Number, Operation, Positional, Request, Response};
+use crate::params::{SINCE, check_time, param};
+use crate::schema::schema_properties;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,13 +26,13 @@ pub const JOBS: Operation = Operation {
     about: "List failed model jobs: waiting for a retry, or parked",
     answer: "unfinished jobs, oldest first, and the providers in backoff",
     example: "loci memory jobs --retry",
-    words: Some(Words { value: "SESSION", about: ONLY, into: &["chat_ids"], number: Number::Several }),
+    words: Some(Positional { value: "SESSION", about: ONLY, into: &["chat_ids"], number: Number::Several }),
     params: &[
         param("chat_ids", Shape::List, "IDS", ONLY),
         param("retry", Shape::Flag, "", "Reset the jobs so that the next run retries them"),
     ],
     required: &[],
-    shapes: properties::<MemoryJobs>,
+    shapes: schema_properties::<MemoryJobs>,
     handy: &[],
     read_only: false,
     rows: &["jobs"],
@@ -50,7 +50,7 @@ impl Request for MemoryJobs {
     const OPERATION: &'static Operation = &JOBS;
     type Response = Jobs;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         if self.chat_ids.iter().any(|id| id.trim().is_empty()) {
             return Err(Error::new(Code::InvalidArgument, "empty session ID").hint(JOBS.example));
         }
@@ -63,7 +63,7 @@ impl Request for MemoryJobs {
 pub struct Jobs {
     pub jobs: Vec<JobLine>,
     /// Providers in backoff.
-    pub closed: Vec<ClosedDoor>,
+    pub closed: Vec<ProviderBackoff>,
     /// The number of jobs reset for a retry.
     pub retried: u64,
 }
@@ -96,7 +96,7 @@ pub struct JobLine {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ClosedDoor {
+pub struct ProviderBackoff {
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<i64>,
@@ -118,7 +118,7 @@ pub const COSTS: Operation = Operation {
         param("by", Shape::Choice(GROUPS), "GROUP", "Group by day, model or session [default: day]"),
     ],
     required: &[],
-    shapes: properties::<MemoryCosts>,
+    shapes: schema_properties::<MemoryCosts>,
     handy: &[],
     read_only: true,
     rows: &["costs"],
@@ -136,12 +136,12 @@ impl Request for MemoryCosts {
     const OPERATION: &'static Operation = &COSTS;
     type Response = Costs;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         if let Some(other) = self.by.as_deref().filter(|by| !GROUPS.contains(by)) {
             return Err(Error::new(Code::InvalidArgument, format!("`by` cannot be `{other}`"))
                 .hint(format!("one of: {}", GROUPS.join(", "))));
         }
-        is_time("since", self.since.as_deref())
+        check_time("since", self.since.as_deref())
     }
 }
 
@@ -210,7 +210,7 @@ pub struct ModelRun {
 
 impl ModelRun {
     /// Whether a call failed; reaching a limit does not count.
-    pub fn fell_short(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.failed > 0 || self.trouble
     }
 }

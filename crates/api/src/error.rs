@@ -1,6 +1,6 @@
 //! Errors with their codes and hints, and the exit codes of the process.
 
-use record::{Cell, Line};
+use record::{Cell, Record};
 
 /// Declares each code with its word and description.
 macro_rules! codes {
@@ -53,7 +53,7 @@ impl Error {
     }
 
     /// The error as a record, for a consumer that reads standard output.
-    pub fn line(&self) -> Line<'_> {
+    pub fn to_record(&self) -> Record<'_> {
         let hints = self.hints.iter().map(|h| Cell::text(h.as_str())).collect::<Vec<_>>();
         vec![
             ("error", Cell::text(self.message.as_str())),

@@ -2,9 +2,9 @@
 //!
 //! Does not know how messages are read or compared.
 
-use crate::operation::{Handy, Means, Number, Operation, Request, Response, Words};
+use crate::operation::{FlagMeaning, Number, Operation, Positional, Request, Response, ShortFlag};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::search::{TimeRange, is_false};
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ pub const OPERATION: Operation = Operation {
     answer: "for one session its messages in order; for several all messages by time, and those shared by several. \
              Subagents have sessions of their own, whose IDs are listed",
     example: "loci show 975e66ab --no-tools",
-    words: Some(Words {
+    words: Some(Positional {
         value: "ID",
         about: "A session ID or a prefix of it",
         into: &["chatIds"],
@@ -29,11 +29,11 @@ pub const OPERATION: Operation = Operation {
         param("includeTools", Shape::Switch, "", "Include tool calls and their results [default: true]"),
     ],
     required: &["chatIds"],
-    shapes: properties::<GatherChats>,
-    handy: &[Handy {
+    shapes: schema_properties::<GatherChats>,
+    handy: &[ShortFlag {
         flag: "no-tools",
         value: "",
-        means: Means::Is("includeTools", "false"),
+        means: FlagMeaning::Is("includeTools", "false"),
         about: "Hide tool calls",
     }],
     read_only: true,
@@ -58,7 +58,7 @@ impl Request for GatherChats {
     const OPERATION: &'static Operation = &OPERATION;
     type Response = Gathered;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         if self.chat_ids.is_empty() || self.chat_ids.iter().any(|id| id.trim().is_empty()) {
             return Err(Error::new(Code::InvalidArgument, "missing or empty session ID")
                 .hint("`loci sessions` lists sessions; a prefix of the ID is enough"));
@@ -170,8 +170,8 @@ pub enum ToolResult {
 #[serde(rename_all = "camelCase")]
 pub struct SeveralChats {
     pub meta: Vec<ChatMeta>,
-    pub narrative: Vec<Told>,
-    pub common_alignment: Vec<Shared>,
+    pub narrative: Vec<NarrativeEntry>,
+    pub common_alignment: Vec<SharedMessage>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub partial: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -189,7 +189,7 @@ pub struct ChatMeta {
 /// A message and its position.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Told {
+pub struct NarrativeEntry {
     pub chat_idx: usize,
     /// Its position among the messages of its session, from 0.
     pub index: usize,
@@ -199,7 +199,7 @@ pub struct Told {
 
 /// A message that several sessions contain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Shared {
+pub struct SharedMessage {
     pub role: String,
     pub content: String,
     pub refs: Vec<Reference>,

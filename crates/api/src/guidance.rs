@@ -24,7 +24,7 @@ const READ: usize = 2;
 impl SearchFound {
     /// Fills in the fields that follow from the others: the IDs and the guidance.
     #[must_use]
-    pub fn completed(
+    pub fn with_guidance(
         mut self,
         ask: &SearchConversations,
         expanded: BTreeMap<String, Vec<String>>,
@@ -32,7 +32,7 @@ impl SearchFound {
         self.iterations_used = ask.iteration;
         self.top_chat_ids = self.results.iter().map(|chat| chat.chat_id.clone()).collect();
         if ask.include_guidance {
-            let mut guidance = guide(ask, &self);
+            let mut guidance = guidance_for(ask, &self);
             guidance.state.expanded_terms = expanded;
             self.guidance = Some(guidance);
         }
@@ -41,7 +41,7 @@ impl SearchFound {
 }
 
 /// The confidence as a word.
-pub fn word(confidence: f64) -> &'static str {
+pub fn confidence_word(confidence: f64) -> &'static str {
     if confidence >= SURE {
         "sure"
     } else if confidence >= LIKELY {
@@ -51,21 +51,21 @@ pub fn word(confidence: f64) -> &'static str {
     }
 }
 
-pub fn guide(ask: &SearchConversations, found: &SearchFound) -> Guidance {
+pub fn guidance_for(ask: &SearchConversations, found: &SearchFound) -> Guidance {
     let wider: Vec<NextAction> = WIDER.iter().filter_map(|step| step.action(ask)).collect();
     let mut next_actions = Vec::new();
     if found.results.is_empty() {
         next_actions.extend(wider.iter().cloned());
     } else if found.confidence >= SURE {
-        next_actions.push(read(found));
+        next_actions.push(suggest_reading(found));
     } else if found.confidence >= LIKELY {
-        next_actions.push(read(found));
-        next_actions.extend(narrower(ask, found).or_else(|| wider.first().cloned()));
+        next_actions.push(suggest_reading(found));
+        next_actions.extend(suggest_narrower(ask, found).or_else(|| wider.first().cloned()));
     } else {
-        next_actions.extend(narrower(ask, found));
+        next_actions.extend(suggest_narrower(ask, found));
         next_actions.extend(wider.iter().cloned());
         next_actions.truncate(SUGGESTED - 1);
-        next_actions.push(read(found));
+        next_actions.push(suggest_reading(found));
     }
     next_actions.truncate(SUGGESTED);
     Guidance {
@@ -86,8 +86,8 @@ fn stop_if(found: &SearchFound, all_tried: bool) -> String {
             "the suggested searches find nothing either: then it was not said in these words".to_string()
         };
     };
-    let name = called(first);
-    match word(found.confidence) {
+    let name = describe_session(first);
+    match confidence_word(found.confidence) {
         "sure" => format!("{name} answers the question: it stands out from the rest"),
         "likely" => format!("{name} or one of the next is what was meant; read before searching again"),
         _ if all_tried => format!("{name} is not what was meant: every way to search has been tried"),
@@ -95,35 +95,35 @@ fn stop_if(found: &SearchFound, all_tried: bool) -> String {
     }
 }
 
-fn called(chat: &ChatFound) -> String {
-    let title = crate::terminal_text::cut(&crate::terminal_text::one_line(&chat.title), 60);
+fn describe_session(chat: &ChatFound) -> String {
+    let title = crate::terminal_text::truncate_width(&crate::terminal_text::one_line(&chat.title), 60);
     if title.is_empty() { format!("conversation {}", chat.chat_id) } else { format!("`{title}`") }
 }
 
 // ---- what to do next
 
-fn read(found: &SearchFound) -> NextAction {
+fn suggest_reading(found: &SearchFound) -> NextAction {
     let many = if found.confidence >= SURE { 1 } else { READ };
     let chat_ids: Vec<String> = found.results.iter().take(many).map(|chat| chat.chat_id.clone()).collect();
-    let why = match (chat_ids.len(), word(found.confidence)) {
+    let why = match (chat_ids.len(), confidence_word(found.confidence)) {
         (_, "perhaps") => "see whether the best guess is what was meant",
         (1, _) => "read the conversation that was found",
         _ => "read the conversations that may be meant, side by side",
     };
     let ask = GatherChats { chat_ids, ..GatherChats::default() };
-    NextAction { tool: "gather_chats".to_string(), args: ask.args(), why: why.to_string() }
+    NextAction { tool: "gather_chats".to_string(), args: ask.non_default_params(), why: why.to_string() }
 }
 
 /// Requires all words if a match on any of them found too many sessions. Only if the search was not widened before.
-fn narrower(ask: &SearchConversations, found: &SearchFound) -> Option<NextAction> {
+fn suggest_narrower(ask: &SearchConversations, found: &SearchFound) -> Option<NextAction> {
     let several_words = ask.intent_query.0.iter().any(|text| text.split_whitespace().nth(1).is_some());
     let too_many = found.results.len() >= ask.limit_chats as usize;
     let as_asked = ask.precision_mode == Precision::Basic && ask.expand == Expand::Off;
     if !too_many || !as_asked || !several_words || ask.matching == Match::All {
         return None;
     }
-    let next = SearchConversations { matching: Match::All, ..again(ask) };
-    Some(search(&next, "many conversations hold some of the words: ask for those that hold all"))
+    let next = SearchConversations { matching: Match::All, ..next_attempt(ask) };
+    Some(suggest_search(&next, "many conversations hold some of the words: ask for those that hold all"))
 }
 
 /// One way to widen a search: whether it is still untried, the change, and the reason.
@@ -136,9 +136,9 @@ struct Step {
 impl Step {
     fn action(&self, ask: &SearchConversations) -> Option<NextAction> {
         (self.open)(ask).then(|| {
-            let mut next = again(ask);
+            let mut next = next_attempt(ask);
             (self.change)(&mut next);
-            search(&next, self.why)
+            suggest_search(&next, self.why)
         })
     }
 }
@@ -188,12 +188,16 @@ const WIDER: &[Step] = &[
     },
 ];
 
-fn again(ask: &SearchConversations) -> SearchConversations {
+fn next_attempt(ask: &SearchConversations) -> SearchConversations {
     SearchConversations { iteration: ask.iteration.saturating_add(1), ..ask.clone() }
 }
 
-fn search(next: &SearchConversations, why: &str) -> NextAction {
-    NextAction { tool: "search_conversations".to_string(), args: next.args(), why: why.to_string() }
+fn suggest_search(next: &SearchConversations, why: &str) -> NextAction {
+    NextAction {
+        tool: "search_conversations".to_string(),
+        args: next.non_default_params(),
+        why: why.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -202,7 +206,7 @@ mod tests {
     use crate::search::Intent;
     use std::collections::BTreeSet;
 
-    fn found(chats: usize, confidence: f64) -> SearchFound {
+    fn sample_response(chats: usize, confidence: f64) -> SearchFound {
         let chat = |n: usize| ChatFound {
             chat_id: format!("chat-{n}"),
             title: format!("Title {n}"),
@@ -211,7 +215,7 @@ mod tests {
         SearchFound { confidence, results: (0..chats).map(chat).collect(), ..SearchFound::default() }
     }
 
-    fn asks() -> Vec<SearchConversations> {
+    fn sample_requests() -> Vec<SearchConversations> {
         let plain = SearchConversations {
             intent_query: Intent(vec!["lost socket".to_string()]),
             ..SearchConversations::default()
@@ -240,16 +244,23 @@ mod tests {
         ]
     }
 
-    fn answers() -> Vec<SearchFound> {
-        vec![found(0, 0.0), found(1, 0.9), found(2, 0.5), found(1, 0.1), found(10, 0.6), found(10, 0.2)]
+    fn sample_responses() -> Vec<SearchFound> {
+        vec![
+            sample_response(0, 0.0),
+            sample_response(1, 0.9),
+            sample_response(2, 0.5),
+            sample_response(1, 0.1),
+            sample_response(10, 0.6),
+            sample_response(10, 0.2),
+        ]
     }
 
     /// Each suggestion can be run unchanged and differs from the request.
     #[test]
     fn every_suggestion_is_a_valid_new_call() {
-        for ask in asks() {
-            for answer in answers() {
-                let guidance = guide(&ask, &answer);
+        for ask in sample_requests() {
+            for answer in sample_responses() {
+                let guidance = guidance_for(&ask, &answer);
                 assert!(!guidance.stop_if.is_empty());
                 assert!(guidance.next_actions.len() <= SUGGESTED);
                 assert!(answer.results.is_empty() || !guidance.next_actions.is_empty());
@@ -278,40 +289,47 @@ mod tests {
     /// For every response and every suggestion followed, no search is suggested twice on a path.
     #[test]
     fn following_the_suggestions_terminates() {
-        fn follow(ask: &SearchConversations, path: &mut Vec<String>, done: &mut BTreeSet<String>) {
+        fn follow_suggestions(
+            ask: &SearchConversations,
+            path: &mut Vec<String>,
+            done: &mut BTreeSet<String>,
+        ) {
             let state = format!("{:?}", SearchConversations { iteration: 1, ..ask.clone() });
             assert!(!path.contains(&state), "suggested twice: {state}");
             if !done.insert(state.clone()) {
                 return;
             }
             path.push(state);
-            for answer in answers() {
-                for action in guide(ask, &answer).next_actions {
+            for answer in sample_responses() {
+                for action in guidance_for(ask, &answer).next_actions {
                     if action.tool == "search_conversations" {
-                        follow(&SearchConversations::read(action.args).unwrap(), path, done);
+                        follow_suggestions(&SearchConversations::read(action.args).unwrap(), path, done);
                     }
                 }
             }
             path.pop();
         }
-        for ask in asks() {
-            follow(&ask, &mut Vec::new(), &mut BTreeSet::new());
+        for ask in sample_requests() {
+            follow_suggestions(&ask, &mut Vec::new(), &mut BTreeSet::new());
         }
     }
 
     #[test]
     fn suggestions_depend_on_the_response() {
         let tools = |ask: &SearchConversations, answer: &SearchFound| {
-            guide(ask, answer).next_actions.into_iter().map(|a| a.tool).collect::<Vec<_>>()
+            guidance_for(ask, answer).next_actions.into_iter().map(|a| a.tool).collect::<Vec<_>>()
         };
-        let ask = &asks()[0];
-        assert_eq!(tools(ask, &found(1, 0.9)), ["gather_chats"]);
-        assert_eq!(tools(ask, &found(0, 0.0)), ["search_conversations", "search_conversations"]);
-        assert_eq!(guide(ask, &found(10, 0.2)).next_actions[0].args["match"], "all");
+        let ask = &sample_requests()[0];
+        assert_eq!(tools(ask, &sample_response(1, 0.9)), ["gather_chats"]);
+        assert_eq!(tools(ask, &sample_response(0, 0.0)), ["search_conversations", "search_conversations"]);
+        assert_eq!(guidance_for(ask, &sample_response(10, 0.2)).next_actions[0].args["match"], "all");
         let narrow = SearchConversations { project: Some("/srv/demo".into()), ..ask.clone() };
-        assert!(guide(&narrow, &found(0, 0.0)).next_actions[0].args.get("project").is_none());
-        let widest = SearchConversations { time_window: TimeWindow::default(), ..asks()[4].clone() };
-        assert!(tools(&widest, &found(0, 0.0)).is_empty());
-        assert!(guide(&widest, &found(0, 0.0)).stop_if.starts_with("now"));
+        assert!(
+            guidance_for(&narrow, &sample_response(0, 0.0)).next_actions[0].args.get("project").is_none()
+        );
+        let widest =
+            SearchConversations { time_window: TimeWindow::default(), ..sample_requests()[4].clone() };
+        assert!(tools(&widest, &sample_response(0, 0.0)).is_empty());
+        assert!(guidance_for(&widest, &sample_response(0, 0.0)).stop_if.starts_with("now"));
     }
 }

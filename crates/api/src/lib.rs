@@ -41,7 +41,7 @@ pub use operation::{Handle, Operation, Request, Response};
 pub use operations::{AnyResponse, OPERATIONS, Operations, call, operation_named, read_response};
 pub use params::{Param, Shape};
 pub use progress::Progress;
-pub use resume::resume;
+pub use resume::resume_command;
 pub use tool_handler::{CallContext, ToolHandler};
 pub use tools::{Set, TOOLS, Tool, tool_named};
 pub use view_params::PARAMS;

@@ -2,9 +2,9 @@
 //!
 //! Does not know what runs an agent, or when.
 
-use crate::operation::{Number, Operation, Request, Response, Words};
+use crate::operation::{Number, Operation, Positional, Request, Response};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::{Code, Error, Exit, Param, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub const DISPATCH: Operation = Operation {
     about: "Send a message to another agent",
     answer: "the message ID and state, and the reply if it has arrived",
     example: "loci dispatch reviewer 'look at the last commit' --wait-seconds 120",
-    words: Some(Words {
+    words: Some(Positional {
         value: "AGENT MESSAGE",
         about: "The receiving agent and the message",
         into: &["agent", "message"],
@@ -42,7 +42,7 @@ pub const DISPATCH: Operation = Operation {
         param("wait_seconds", Shape::Count, "N", "Seconds to wait for the reply [default: 0]"),
     ],
     required: &["agent", "message"],
-    shapes: properties::<Dispatch>,
+    shapes: schema_properties::<Dispatch>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -55,7 +55,7 @@ pub const MESSAGES: Operation = Operation {
     about: "List messages to agents with state and reply",
     answer: "messages, newest first",
     example: "loci agent messages --agent reviewer --state answered --limit 5",
-    words: Some(Words { value: "ID", about: "Message IDs", into: &["ids"], number: Number::Several }),
+    words: Some(Positional { value: "ID", about: "Message IDs", into: &["ids"], number: Number::Several }),
     params: &[
         param("ids", Shape::List, "ID", "Only these message IDs"),
         AGENT,
@@ -63,7 +63,7 @@ pub const MESSAGES: Operation = Operation {
         param("limit", Shape::Count, "N", "Maximum number of messages [default: 20]"),
     ],
     required: &[],
-    shapes: properties::<ListMessages>,
+    shapes: schema_properties::<ListMessages>,
     handy: &[],
     read_only: true,
     rows: &["messages"],
@@ -76,7 +76,7 @@ pub const ADD: Operation = Operation {
     about: "Add an agent: a name for a working directory",
     answer: "the agent",
     example: "loci agent add reviewer ~/work/review",
-    words: Some(Words {
+    words: Some(Positional {
         value: "NAME DIRECTORY",
         about: "The agent's name and working directory",
         into: &["name", "directory"],
@@ -98,7 +98,7 @@ pub const ADD: Operation = Operation {
         ),
     ],
     required: &["name"],
-    shapes: properties::<AddAgent>,
+    shapes: schema_properties::<AddAgent>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -114,7 +114,7 @@ pub const LIST: Operation = Operation {
     words: None,
     params: &[],
     required: &[],
-    shapes: properties::<ListAgents>,
+    shapes: schema_properties::<ListAgents>,
     handy: &[],
     read_only: true,
     rows: &["agents"],
@@ -127,10 +127,15 @@ pub const REMOVE: Operation = Operation {
     about: "Remove an agent and its messages",
     answer: "the number of messages removed with it",
     example: "loci agent remove reviewer",
-    words: Some(Words { value: "NAME", about: "The agent's name", into: &["name"], number: Number::One }),
+    words: Some(Positional {
+        value: "NAME",
+        about: "The agent's name",
+        into: &["name"],
+        number: Number::One,
+    }),
     params: &[param("name", Shape::Text, "NAME", "The agent's name")],
     required: &["name"],
-    shapes: properties::<RemoveAgent>,
+    shapes: schema_properties::<RemoveAgent>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -153,8 +158,8 @@ impl Request for Dispatch {
     const OPERATION: &'static Operation = &DISPATCH;
     type Response = MessageLine;
 
-    fn check(&self) -> Result<(), Error> {
-        named("agent", &self.agent)?;
+    fn check_params(&self) -> Result<(), Error> {
+        check_name("agent", &self.agent)?;
         let wrong = |message: &str, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         match self.message.len() {
             0 => wrong("missing message", DISPATCH.example),
@@ -189,7 +194,7 @@ impl Default for ListMessages {
 }
 
 impl ListMessages {
-    pub fn numbers(&self) -> Result<Vec<i64>, Error> {
+    pub fn message_ids(&self) -> Result<Vec<i64>, Error> {
         let one = |id: &String| {
             id.trim().parse::<i64>().map_err(|_| {
                 Error::new(Code::InvalidArgument, format!("`{id}` is not a message ID"))
@@ -204,10 +209,10 @@ impl Request for ListMessages {
     const OPERATION: &'static Operation = &MESSAGES;
     type Response = Messages;
 
-    fn check(&self) -> Result<(), Error> {
-        self.numbers()?;
+    fn check_params(&self) -> Result<(), Error> {
+        self.message_ids()?;
         let known = self.state.as_ref().is_none_or(|state| STATES.contains(&state.as_str()));
-        if known { Ok(()) } else { Err(one_of("state", STATES)) }
+        if known { Ok(()) } else { Err(choice_error("state", STATES)) }
     }
 }
 
@@ -223,10 +228,10 @@ impl Request for AddAgent {
     const OPERATION: &'static Operation = &ADD;
     type Response = AgentLine;
 
-    fn check(&self) -> Result<(), Error> {
-        named("name", &self.name)?;
+    fn check_params(&self) -> Result<(), Error> {
+        check_name("name", &self.name)?;
         let known = self.client.as_ref().is_none_or(|client| CLIENTS.contains(&client.as_str()));
-        if known { Ok(()) } else { Err(one_of("client", CLIENTS)) }
+        if known { Ok(()) } else { Err(choice_error("client", CLIENTS)) }
     }
 }
 
@@ -249,17 +254,17 @@ impl Request for RemoveAgent {
     const OPERATION: &'static Operation = &REMOVE;
     type Response = Removed;
 
-    fn check(&self) -> Result<(), Error> {
-        named("name", &self.name)
+    fn check_params(&self) -> Result<(), Error> {
+        check_name("name", &self.name)
     }
 }
 
-fn one_of(name: &str, words: &[&str]) -> Error {
+fn choice_error(name: &str, words: &[&str]) -> Error {
     Error::new(Code::InvalidArgument, format!("`{name}` must be one of: {}", words.join(", ")))
 }
 
 /// Validates a name: easy to type, and impossible to mistake for a flag or a path.
-fn named(what: &str, name: &str) -> Result<(), Error> {
+fn check_name(what: &str, name: &str) -> Result<(), Error> {
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
     if begins && name.len() <= 40 && name.chars().all(fine) {

@@ -2,10 +2,10 @@
 //!
 //! Does not know where any of it is stored. The value of a secret never passes through here.
 
-use crate::operation::{Number, Operation, Request, Response, Words};
-use crate::params::{PROJECT, SOURCE, is_time, param};
+use crate::operation::{Number, Operation, Positional, Request, Response};
+use crate::params::{PROJECT, SOURCE, check_time, param};
 use crate::resolve_ids::ChatId;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::{Code, Error, Exit, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub const INDEX: Operation = Operation {
     words: None,
     params: &[param("rebuild", Shape::Flag, "", "Delete the index and read everything again")],
     required: &[],
-    shapes: properties::<Index>,
+    shapes: schema_properties::<Index>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -88,7 +88,7 @@ pub const ARCHIVE: Operation = Operation {
         param("dry_run", Shape::Flag, "", "Show what would be deleted"),
     ],
     required: &[],
-    shapes: properties::<ArchiveRequest>,
+    shapes: schema_properties::<ArchiveRequest>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -107,8 +107,8 @@ impl Request for ArchiveRequest {
     const OPERATION: &'static Operation = &ARCHIVE;
     type Response = Archived;
 
-    fn check(&self) -> Result<(), Error> {
-        if let Some(text) = self.prune_to.as_deref().filter(|text| bytes(text).is_none()) {
+    fn check_params(&self) -> Result<(), Error> {
+        if let Some(text) = self.prune_to.as_deref().filter(|text| parse_size(text).is_none()) {
             return Err(Error::new(Code::InvalidArgument, format!("invalid size for `prune_to`: `{text}`"))
                 .hint("use a number and K, M, G or T, for example 2G"));
         }
@@ -116,12 +116,12 @@ impl Request for ArchiveRequest {
             return Err(Error::new(Code::InvalidArgument, "`dry_run` needs `prune_to` or `older_than`")
                 .hint(ARCHIVE.example));
         }
-        is_time("older_than", self.older_than.as_deref())
+        check_time("older_than", self.older_than.as_deref())
     }
 }
 
 /// Parses a size such as `2G`, `1.5GB`, `500 MiB` or `1024`; all units are powers of 1024.
-pub fn bytes(text: &str) -> Option<u64> {
+pub fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = (text[..end].parse::<f64>().ok()?, text[end..].trim().to_ascii_lowercase());
@@ -145,9 +145,9 @@ pub struct Archived {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub newest: Option<i64>,
     /// The largest, at most twenty.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<ArchivedTranscript>,
     /// What was deleted or, in a dry run, would be.
-    pub removed: Vec<Kept>,
+    pub removed: Vec<ArchivedTranscript>,
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub dry_run: bool,
 }
@@ -157,7 +157,7 @@ impl Response for Archived {}
 /// One transcript in the archive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Kept {
+pub struct ArchivedTranscript {
     pub chat_id: String,
     pub source: String,
     pub file: String,
@@ -183,7 +183,7 @@ pub const DOCTOR: Operation = Operation {
          secrets and your home directory masked; no messages",
     )],
     required: &[],
-    shapes: properties::<DoctorRequest>,
+    shapes: schema_properties::<DoctorRequest>,
     handy: &[],
     read_only: true,
     rows: &["findings"],
@@ -198,9 +198,9 @@ pub struct DoctorRequest {
 
 impl Request for DoctorRequest {
     const OPERATION: &'static Operation = &DOCTOR;
-    type Response = Checkup;
+    type Response = DoctorReport;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         if self.bundle.as_deref() == Some("") {
             return Err(Error::new(Code::InvalidArgument, "`--bundle` needs a file name")
                 .hint("loci doctor --bundle loci-report.tar"));
@@ -211,14 +211,14 @@ impl Request for DoctorRequest {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Checkup {
+pub struct DoctorReport {
     pub findings: Vec<Finding>,
     /// The path of the bug report file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bundle: Option<String>,
 }
 
-impl Response for Checkup {
+impl Response for DoctorReport {
     fn exit(&self) -> Exit {
         let problem = self.findings.iter().any(|finding| finding.severity == Severity::Problem);
         if problem { Exit::Failed } else { Exit::Found }
@@ -261,7 +261,7 @@ pub const SECRETS: Operation = Operation {
         param("limit", Shape::Count, "N", "Maximum number of locations [default: 50]"),
     ],
     required: &[],
-    shapes: properties::<SecretsRequest>,
+    shapes: schema_properties::<SecretsRequest>,
     handy: &[],
     read_only: true,
     rows: &["found"],
@@ -335,7 +335,7 @@ pub const FORGET: Operation = Operation {
     about: "Permanently delete sessions from Loci's data (agents' own transcripts are kept)",
     answer: "the sessions that were, or would be, forgotten",
     example: "loci forget 975e66ab --dry-run",
-    words: Some(Words {
+    words: Some(Positional {
         value: "ID",
         about: "A session ID or a prefix of it",
         into: &["chat_ids"],
@@ -348,7 +348,7 @@ pub const FORGET: Operation = Operation {
         param("dry_run", Shape::Flag, "", "Show what would be forgotten"),
     ],
     required: &[],
-    shapes: properties::<ForgetRequest>,
+    shapes: schema_properties::<ForgetRequest>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -368,7 +368,7 @@ impl Request for ForgetRequest {
     const OPERATION: &'static Operation = &FORGET;
     type Response = Forgotten;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         let invalid = |message: &str| Err(Error::new(Code::InvalidArgument, message).hint(FORGET.example));
         let texts = [&self.project, &self.matching].into_iter().flatten().chain(&self.chat_ids);
         if texts.clone().any(|text| text.trim().is_empty()) {
@@ -404,7 +404,7 @@ impl Response for Forgotten {
 
 #[cfg(test)]
 mod tests {
-    use super::bytes;
+    use super::parse_size;
 
     #[test]
     fn sizes_are_parsed_in_common_notations() {
@@ -420,7 +420,7 @@ mod tests {
             ("2X", None),
             ("1e40T", None),
         ] {
-            assert_eq!(bytes(text), size, "{text}");
+            assert_eq!(parse_size(text), size, "{text}");
         }
     }
 }

@@ -17,18 +17,19 @@ pub use document::{
 pub use list::{LIST, ListMemory, Memories, MemoryLine, MemoryShown, Quote, SHOW, STATES, ShowMemory};
 
 use crate::costs::ModelRun;
-use crate::operation::{Number, Operation, Request, Response, Words};
-use crate::params::{PROJECT, SINCE, is_time, param};
-use crate::schema::properties;
+use crate::operation::{Number, Operation, Positional, Request, Response};
+use crate::params::{PROJECT, SINCE, check_time, param};
+use crate::schema::schema_properties;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const NAMED: &str = "ID of a session or fact, or a prefix of it: 975e66ab, f-3b21";
 
-const ONE: Option<Words> = Some(Words { value: "ID", about: NAMED, into: &["id"], number: Number::One });
+const ONE: Option<Positional> =
+    Some(Positional { value: "ID", about: NAMED, into: &["id"], number: Number::One });
 
-fn is_named(id: &str, operation: &Operation) -> Result<(), Error> {
+fn check_id(id: &str, operation: &Operation) -> Result<(), Error> {
     if id.trim().is_empty() {
         return Err(Error::new(Code::InvalidArgument, "missing ID").hint(operation.example));
     }
@@ -41,7 +42,7 @@ pub const CONSOLIDATE: Operation = Operation {
     about: "Derive names, tags, summaries and facts from sessions",
     answer: "numbers of named, changed and unchanged sessions; then the changed ones by start time",
     example: "loci memory consolidate --since 7d --dry-run",
-    words: Some(Words {
+    words: Some(Positional {
         value: "SESSION",
         about: "Only these sessions, by ID or ID prefix",
         into: &["chat_ids"],
@@ -62,7 +63,7 @@ pub const CONSOLIDATE: Operation = Operation {
         ),
     ],
     required: &[],
-    shapes: properties::<Consolidate>,
+    shapes: schema_properties::<Consolidate>,
     handy: &[],
     read_only: false,
     rows: &["sessions"],
@@ -83,7 +84,7 @@ pub struct Consolidate {
 
 impl Consolidate {
     /// Whether the request covers all sessions.
-    pub fn is_of_everything(&self) -> bool {
+    pub fn covers_all_sessions(&self) -> bool {
         *self == Consolidate { no_model: self.no_model, ..Consolidate::default() }
     }
 }
@@ -92,8 +93,8 @@ impl Request for Consolidate {
     const OPERATION: &'static Operation = &CONSOLIDATE;
     type Response = Consolidated;
 
-    fn check(&self) -> Result<(), Error> {
-        self.chat_ids.iter().try_for_each(|id| is_named(id, &CONSOLIDATE))?;
+    fn check_params(&self) -> Result<(), Error> {
+        self.chat_ids.iter().try_for_each(|id| check_id(id, &CONSOLIDATE))?;
         if self.limit == Some(0) {
             return Err(
                 Error::new(Code::InvalidArgument, "`limit` must be at least 1").hint(CONSOLIDATE.example)
@@ -103,7 +104,7 @@ impl Request for Consolidate {
             return Err(Error::new(Code::InvalidArgument, "`payload` needs --dry-run")
                 .hint("loci memory consolidate --dry-run --payload"));
         }
-        is_time("since", self.since.as_deref())
+        check_time("since", self.since.as_deref())
     }
 }
 
@@ -140,7 +141,7 @@ impl Response for Consolidated {
     }
 
     fn is_incomplete(&self) -> bool {
-        self.unread > 0 || self.model.as_ref().is_some_and(ModelRun::fell_short)
+        self.unread > 0 || self.model.as_ref().is_some_and(ModelRun::has_failed)
     }
 }
 

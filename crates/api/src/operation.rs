@@ -2,8 +2,8 @@
 //!
 //! Does not know which operations there are: the table is in [`crate::operations`].
 
-use crate::params::dashed;
-use crate::terminal_text::put;
+use crate::params::flag_name;
+use crate::terminal_text::append_fmt;
 use crate::{Code, Error, Exit, Param, control};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,14 +20,14 @@ pub struct Operation {
     pub answer: &'static str,
     pub example: &'static str,
     /// The positional arguments of the command.
-    pub words: Option<Words>,
+    pub words: Option<Positional>,
     pub params: &'static [Param],
     /// Required parameters.
     pub required: &'static [&'static str],
     /// The JSON schemas of its parameters, from the request type.
     pub shapes: fn() -> Map<String, Value>,
     /// Short flags on the command line.
-    pub handy: &'static [Handy],
+    pub handy: &'static [ShortFlag],
     /// Deletes and rewrites nothing; updating an index on the way does not count.
     pub read_only: bool,
     /// The response keys that may contain the records; the first one present is used. Empty if the response has no list.
@@ -38,7 +38,7 @@ pub struct Operation {
 
 /// Positional arguments.
 #[derive(Clone, Copy)]
-pub struct Words {
+pub struct Positional {
     pub value: &'static str,
     pub about: &'static str,
     /// The parameters they fill: each gets all words, except with [`Number::InTurn`].
@@ -58,16 +58,16 @@ pub enum Number {
 }
 
 /// A short flag for a parameter or for one of its values.
-pub struct Handy {
+pub struct ShortFlag {
     pub flag: &'static str,
     /// The placeholder for its value in help; empty if it takes none.
     pub value: &'static str,
-    pub means: Means,
+    pub means: FlagMeaning,
     pub about: &'static str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Means {
+pub enum FlagMeaning {
     /// Sets this parameter to this value.
     Is(&'static str, &'static str),
     /// An alias of this parameter.
@@ -77,10 +77,13 @@ pub enum Means {
     End(&'static str),
 }
 
-impl Means {
-    pub fn param(self) -> &'static str {
+impl FlagMeaning {
+    pub fn param_name(self) -> &'static str {
         match self {
-            Means::Is(name, _) | Means::Names(name) | Means::Start(name) | Means::End(name) => name,
+            FlagMeaning::Is(name, _)
+            | FlagMeaning::Names(name)
+            | FlagMeaning::Start(name)
+            | FlagMeaning::End(name) => name,
         }
     }
 }
@@ -91,24 +94,24 @@ pub trait Request: Serialize + DeserializeOwned + Default {
     type Response: Response;
 
     /// Validates constraints that the types cannot express: words of a fixed list, contradictions, required parameters.
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         Ok(())
     }
 
     /// Parses and validates a request. The error for an unknown parameter lists the known ones.
     fn read(params: Map<String, Value>) -> Result<Self, Error> {
         let operation = Self::OPERATION;
-        if let Some(name) = params.keys().find(|name| !operation.takes(name)) {
-            return Err(operation.refuses(&format!("{}: unknown parameter `{name}`", operation.name)));
+        if let Some(name) = params.keys().find(|name| !operation.accepts_param(name)) {
+            return Err(operation.parameter_error(&format!("{}: unknown parameter `{name}`", operation.name)));
         }
         let request: Self = serde_json::from_value(Value::Object(params))
-            .map_err(|e| operation.refuses(&format!("{}: {e}", operation.name)))?;
-        request.check()?;
+            .map_err(|e| operation.parameter_error(&format!("{}: {e}", operation.name)))?;
+        request.check_params()?;
         Ok(request)
     }
 
     /// The parameters that differ from their defaults.
-    fn args(&self) -> Map<String, Value> {
+    fn non_default_params(&self) -> Map<String, Value> {
         let object = |request: &Self| match serde_json::to_value(request) {
             Ok(Value::Object(map)) => map,
             _ => Map::new(),
@@ -156,42 +159,41 @@ pub trait Handle<R: Request> {
 }
 
 impl Operation {
-    pub fn takes(&self, name: &str) -> bool {
+    pub fn accepts_param(&self, name: &str) -> bool {
         self.params.iter().any(|param| param.name == name)
     }
 
     /// Whether this operation accepts output controls (limit, fields, jq).
-    pub fn takes_control(&self, name: &str) -> bool {
+    pub fn accepts_control(&self, name: &str) -> bool {
         name == control::INLINE_THRESHOLD.name
             || (!self.rows.is_empty() && control::CONTROL.iter().any(|c| c.name == name))
     }
 
-    fn refuses(&self, why: &str) -> Error {
+    fn parameter_error(&self, why: &str) -> Error {
         let known = self.params.iter().map(|param| param.name).collect::<Vec<_>>().join(", ");
         let known = if known.is_empty() { "none".to_string() } else { known };
         Error::new(Code::InvalidArgument, why).hint(format!("parameters: {known}"))
     }
 
     /// The short flag for this parameter and value.
-    fn in_short(&self, name: &str, value: &Value) -> Option<&'static str> {
-        let says =
-            |handy: &&Handy| matches!(handy.means, Means::Is(of, word) if of == name && plain(value) == word);
+    fn short_flag(&self, name: &str, value: &Value) -> Option<&'static str> {
+        let says = |handy: &&ShortFlag| matches!(handy.means, FlagMeaning::Is(of, word) if of == name && value_text(value) == word);
         self.handy.iter().find(says).map(|handy| handy.flag)
     }
 
     /// The equivalent command line.
-    pub fn typed(&self, params: &Map<String, Value>) -> String {
+    pub fn command_line(&self, params: &Map<String, Value>) -> String {
         let mut line = format!("loci {}", self.command);
-        let one = |words: &&Words| words.into.len() == 1 || words.number == Number::InTurn;
+        let one = |words: &&Positional| words.into.len() == 1 || words.number == Number::InTurn;
         let words = self.words.as_ref().filter(one);
         let mut flags = String::new();
         for param in self.params {
             let Some(value) = params.get(param.name) else { continue };
             match words.filter(|words| words.into.contains(&param.name)) {
-                Some(words) => push_words(words, &dashed(param.name), value, &mut line),
-                None => match self.in_short(param.name, value) {
-                    Some(flag) => put(&mut flags, format_args!(" --{flag}")),
-                    None => push_flag(&dashed(param.name), value, &mut flags),
+                Some(words) => push_words(words, &flag_name(param.name), value, &mut line),
+                None => match self.short_flag(param.name, value) {
+                    Some(flag) => append_fmt(&mut flags, format_args!(" --{flag}")),
+                    None => push_flag(&flag_name(param.name), value, &mut flags),
                 },
             }
         }
@@ -199,7 +201,7 @@ impl Operation {
     }
 }
 
-fn push_words(words: &Words, flag: &str, value: &Value, line: &mut String) {
+fn push_words(words: &Positional, flag: &str, value: &Value, line: &mut String) {
     let like_a_flag = |value: &Value| value.as_str().is_some_and(|text| text.starts_with('-'));
     match value {
         Value::Array(items) if words.number == Number::Sentence || items.iter().any(like_a_flag) => {
@@ -213,32 +215,32 @@ fn push_words(words: &Words, flag: &str, value: &Value, line: &mut String) {
 
 fn push_word(value: &Value, line: &mut String) {
     line.push(' ');
-    line.push_str(&quoted(&plain(value)));
+    line.push_str(&shell_quote(&value_text(value)));
 }
 
 fn push_flag(flag: &str, value: &Value, line: &mut String) {
     match value {
-        Value::Bool(true) => put(line, format_args!(" --{flag}")),
-        Value::Bool(false) => put(line, format_args!(" --{flag}=false")),
+        Value::Bool(true) => append_fmt(line, format_args!(" --{flag}")),
+        Value::Bool(false) => append_fmt(line, format_args!(" --{flag}=false")),
         Value::Array(items) => items.iter().for_each(|item| push_flag(flag, item, line)),
         // A time range: start and end are separate flags on the command line.
         Value::Object(span) => {
             for (end, name) in [("start", "since"), ("end", "until")] {
                 if let Some(ms) = span.get(end).and_then(Value::as_i64) {
-                    put(line, format_args!(" --{name} {}", record::Stamp(ms)));
+                    append_fmt(line, format_args!(" --{name} {}", record::Stamp(ms)));
                 }
             }
         }
-        one => put(line, format_args!(" --{flag}={}", quoted(&plain(one)))),
+        one => append_fmt(line, format_args!(" --{flag}={}", shell_quote(&value_text(one)))),
     }
 }
 
-fn plain(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
 
 /// A word quoted for a POSIX shell.
-pub fn quoted(word: &str) -> String {
+pub fn shell_quote(word: &str) -> String {
     let safe = |c: char| c.is_alphanumeric() || "-_./:@%+,".contains(c);
     if !word.is_empty() && word.chars().all(safe) && !word.starts_with('-') {
         return word.to_string();

@@ -39,7 +39,7 @@ macro_rules! operations {
                 let request = <$module::$request as Request>::read(params)?;
                 return Handle::<$module::$request>::handle(operations, &request).map(AnyResponse::$request);
             })*
-            Err(missing(operation))
+            Err(missing_operation(operation))
         }
 
         /// Parses a response that was received as JSON.
@@ -49,7 +49,7 @@ macro_rules! operations {
             $(if operation.name == <$module::$request as Request>::OPERATION.name {
                 return serde_json::from_value(sent).map(AnyResponse::$request).map_err(invalid);
             })*
-            Err(missing(operation))
+            Err(missing_operation(operation))
         }
 
         /// Evaluates an expression with the response inside an [`AnyResponse`], whichever type it has.
@@ -117,7 +117,7 @@ operations! { $
     costs::MemoryCosts,
 }
 
-fn missing(operation: &Operation) -> Error {
+fn missing_operation(operation: &Operation) -> Error {
     Error::new(Code::InternalError, format!("{} is not in the table of operations", operation.name))
 }
 
@@ -165,7 +165,7 @@ mod tests {
     use serde_json::json;
     use std::fmt::Debug;
 
-    fn map(value: impl Into<Value>) -> Map<String, Value> {
+    fn object_of(value: impl Into<Value>) -> Map<String, Value> {
         match value.into() {
             Value::Object(map) => map,
             other => panic!("{other} is not an object"),
@@ -175,16 +175,16 @@ mod tests {
     /// Reads and writes a request that sets every parameter.
     fn round_trip<R: Request + PartialEq + Debug>(full: Value) {
         let operation = R::OPERATION;
-        let given = map(full);
+        let given = object_of(full);
         let read = R::read(given.clone()).unwrap_or_else(|e| panic!("{}: {e}", operation.name));
-        assert_eq!(map(serde_json::to_value(&read).unwrap()), given, "{}", operation.name);
-        assert_eq!(R::read(read.args()).unwrap(), read);
+        assert_eq!(object_of(serde_json::to_value(&read).unwrap()), given, "{}", operation.name);
+        assert_eq!(R::read(read.non_default_params()).unwrap(), read);
         let mut known: Vec<&str> = given.keys().map(String::as_str).collect();
         let mut listed: Vec<&str> = operation.params.iter().map(|param| param.name).collect();
         known.sort_unstable();
         listed.sort_unstable();
         assert_eq!(known, listed, "{}: parameters of the table and of the type", operation.name);
-        let error = R::read(map(json!({"nope": 1}))).unwrap_err();
+        let error = R::read(object_of(json!({"nope": 1}))).unwrap_err();
         assert_eq!(error.code, Code::InvalidArgument);
         assert!(error.message.contains("`nope`") && error.hints[0].starts_with("parameters: "), "{error:?}");
         assert!(serde_json::from_value::<R>(json!({"nope": 1})).is_err());
@@ -208,7 +208,7 @@ mod tests {
         round_trip::<ArchiveRequest>(json!({"prune_to": "2G", "older_than": "365d", "dry_run": true}));
         assert_eq!(DoctorRequest::read(Map::new()).unwrap(), DoctorRequest::default());
         assert!(
-            crate::status::StatusRequest::read(map(json!({"x": 1}))).unwrap_err().hints[0]
+            crate::status::StatusRequest::read(object_of(json!({"x": 1}))).unwrap_err().hints[0]
                 .ends_with(": none")
         );
         round_trip::<SecretsRequest>(
@@ -282,16 +282,17 @@ mod tests {
             json!({"intent_query": "x", "time_window": {"start": 1.7e12, "end": 1_800_000_000_000_i64}}),
             json!({"intent_query": "x", "time_window": "36h"}),
         ] {
-            SearchConversations::read(map(request.clone())).unwrap_or_else(|e| panic!("{request}: {e}"));
+            SearchConversations::read(object_of(request.clone()))
+                .unwrap_or_else(|e| panic!("{request}: {e}"));
         }
     }
 
     #[test]
     fn invalid_requests_are_rejected_with_a_hint() {
-        fn refused<R: Request>(request: impl Into<Value>) {
+        fn assert_rejected<R: Request>(request: impl Into<Value>) {
             let request = request.into();
             let error =
-                R::read(map(request.clone())).err().unwrap_or_else(|| panic!("{request} was accepted"));
+                R::read(object_of(request.clone())).err().unwrap_or_else(|| panic!("{request} was accepted"));
             assert_eq!(error.code, Code::InvalidArgument, "{request}");
             assert!(!error.hints.is_empty(), "{request}");
         }
@@ -309,40 +310,40 @@ mod tests {
             json!({"intent_query": "x", "limit_chats": 0}),
             json!({"intent_query": "x", "limit_chats": -1}),
         ] {
-            refused::<SearchConversations>(request);
+            assert_rejected::<SearchConversations>(request);
         }
-        refused::<GatherChats>(json!({}));
-        refused::<GatherChats>(json!({"chatIds": [""]}));
-        refused::<ResolveIds>(json!({}));
-        refused::<ResolveIds>(json!({"chatIdPrefix": ""}));
-        refused::<ListSessions>(json!({"since": "soon"}));
-        refused::<ArchiveRequest>(json!({"prune_to": "much"}));
-        refused::<ArchiveRequest>(json!({"dry_run": true}));
-        refused::<SetupRequest>(json!({"agents": ["emacs"]}));
-        refused::<ForgetRequest>(json!({}));
-        refused::<ForgetRequest>(json!({"project": ""}));
-        refused::<ForgetRequest>(json!({"chat_ids": ["a"], "matching": "b"}));
+        assert_rejected::<GatherChats>(json!({}));
+        assert_rejected::<GatherChats>(json!({"chatIds": [""]}));
+        assert_rejected::<ResolveIds>(json!({}));
+        assert_rejected::<ResolveIds>(json!({"chatIdPrefix": ""}));
+        assert_rejected::<ListSessions>(json!({"since": "soon"}));
+        assert_rejected::<ArchiveRequest>(json!({"prune_to": "much"}));
+        assert_rejected::<ArchiveRequest>(json!({"dry_run": true}));
+        assert_rejected::<SetupRequest>(json!({"agents": ["emacs"]}));
+        assert_rejected::<ForgetRequest>(json!({}));
+        assert_rejected::<ForgetRequest>(json!({"project": ""}));
+        assert_rejected::<ForgetRequest>(json!({"chat_ids": ["a"], "matching": "b"}));
         for name in ["", "..", ".hidden", "a/b", "../x", "a b", "a\n", "é", &"x".repeat(101)] {
-            refused::<BuildPack>(json!({"name": name, "filter": "type:A"}));
+            assert_rejected::<BuildPack>(json!({"name": name, "filter": "type:A"}));
         }
-        refused::<BuildPack>(json!({"name": "core"}));
-        refused::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 0}));
-        refused::<GetPromptWindow>(json!({"budget": 0}));
-        refused::<FindUsages>(json!({"path": "A", "certainty": "surely"}));
-        refused::<GetPromptWindow>(json!({"pack": "../x"}));
-        refused::<Consolidate>(json!({"limit": 0}));
-        refused::<Consolidate>(json!({"since": "soon"}));
-        refused::<ListMemory>(json!({"kind": "notes"}));
-        refused::<ListMemory>(json!({"state": "old"}));
-        refused::<ListMemory>(json!({"kind": "sessions", "state": "fresh"}));
-        refused::<ListMemory>(json!({"kind": "facts", "tag": ["x"]}));
-        refused::<ShowMemory>(json!({}));
-        refused::<EditMemory>(json!({"id": "a"}));
-        refused::<EditMemory>(json!({"id": "a", "name": " "}));
-        refused::<EditMemory>(json!({"id": "a", "name": "x".repeat(2001)}));
-        refused::<ForgetMemory>(json!({"ids": []}));
-        refused::<ForgetMemory>(json!({"ids": [""]}));
-        refused::<ImportMemory>(json!({"file": ""}));
+        assert_rejected::<BuildPack>(json!({"name": "core"}));
+        assert_rejected::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 0}));
+        assert_rejected::<GetPromptWindow>(json!({"budget": 0}));
+        assert_rejected::<FindUsages>(json!({"path": "A", "certainty": "surely"}));
+        assert_rejected::<GetPromptWindow>(json!({"pack": "../x"}));
+        assert_rejected::<Consolidate>(json!({"limit": 0}));
+        assert_rejected::<Consolidate>(json!({"since": "soon"}));
+        assert_rejected::<ListMemory>(json!({"kind": "notes"}));
+        assert_rejected::<ListMemory>(json!({"state": "old"}));
+        assert_rejected::<ListMemory>(json!({"kind": "sessions", "state": "fresh"}));
+        assert_rejected::<ListMemory>(json!({"kind": "facts", "tag": ["x"]}));
+        assert_rejected::<ShowMemory>(json!({}));
+        assert_rejected::<EditMemory>(json!({"id": "a"}));
+        assert_rejected::<EditMemory>(json!({"id": "a", "name": " "}));
+        assert_rejected::<EditMemory>(json!({"id": "a", "name": "x".repeat(2001)}));
+        assert_rejected::<ForgetMemory>(json!({"ids": []}));
+        assert_rejected::<ForgetMemory>(json!({"ids": [""]}));
+        assert_rejected::<ImportMemory>(json!({"file": ""}));
         for request in [
             json!({}),
             json!({"action": "drop"}),
@@ -352,7 +353,7 @@ mod tests {
             json!({"action": "clear", "path": "A"}),
             json!({"action": "list", "minutes": 5}),
         ] {
-            refused::<CodeContext>(request);
+            assert_rejected::<CodeContext>(request);
         }
     }
 
@@ -366,9 +367,9 @@ mod tests {
             );
             assert!(operation.params.iter().all(|param| !param.about.is_empty()));
             let filled = operation.words.iter().flat_map(|words| words.into).copied();
-            let meant = operation.handy.iter().map(|handy| handy.means.param());
+            let meant = operation.handy.iter().map(|handy| handy.means.param_name());
             let named = filled.chain(meant).chain(operation.required.iter().copied());
-            assert!(named.clone().all(|name| operation.takes(name)), "{}", operation.name);
+            assert!(named.clone().all(|name| operation.accepts_param(name)), "{}", operation.name);
             let shapes = (operation.shapes)();
             let known = |param: &Param| shapes.contains_key(param.name);
             assert!(operation.params.iter().all(known), "{}", operation.name);
@@ -400,7 +401,7 @@ mod tests {
                 "loci code context add A.B --minutes=5",
             ),
         ] {
-            assert_eq!(operation_named(name).unwrap().typed(&map(params)), line);
+            assert_eq!(operation_named(name).unwrap().command_line(&object_of(params)), line);
         }
     }
 }

@@ -64,14 +64,16 @@ pub(crate) const UNTIL: Param = param(
 );
 
 /// Checks that a text is a valid time, independent of the current time.
-pub(crate) fn is_time(name: &str, text: Option<&str>) -> Result<(), Error> {
-    let Some(text) = text.filter(|text| Clock::At(Stamp(0)).moment(text).is_none()) else { return Ok(()) };
+pub(crate) fn check_time(name: &str, text: Option<&str>) -> Result<(), Error> {
+    let Some(text) = text.filter(|text| Clock::At(Stamp(0)).parse_time(text).is_none()) else {
+        return Ok(());
+    };
     Err(Error::new(Code::InvalidArgument, format!("invalid time for `{name}`: `{text}`"))
         .hint("use 7d, 12h, today, 2026-11-01 or 2026-11-01T09:30:00Z"))
 }
 
 /// The flag of a parameter: `chat-id-prefix` for `chatIdPrefix`, `time-window` for `time_window`.
-pub fn dashed(name: &str) -> String {
+pub fn flag_name(name: &str) -> String {
     let mut flag = String::new();
     for c in name.chars() {
         if c.is_ascii_uppercase() {

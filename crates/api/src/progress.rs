@@ -33,16 +33,16 @@ impl Progress {
     }
 
     /// Reports a step; returns whether a callback is registered.
-    pub fn step(&self, step: &str) -> bool {
+    pub fn report_step(&self, step: &str) -> bool {
         self.on_step.get().map(|callback| callback(step)).is_some()
     }
 
     /// Cancels the work.
-    pub fn stop(&self) {
+    pub fn cancel(&self) {
         self.stop.store(true, Relaxed);
     }
 
-    pub fn stopped(&self) -> bool {
+    pub fn is_cancelled(&self) -> bool {
         self.stop.load(Relaxed)
     }
 }

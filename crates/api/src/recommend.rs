@@ -3,9 +3,9 @@
 //!
 //! Does not know which confidence a caller needs: the threshold is a parameter.
 
-use crate::operation::{Number, Operation, Request, Response, Words};
+use crate::operation::{Number, Operation, Positional, Request, Response};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub const OPERATION: Operation = Operation {
     about: "Suggest the earlier session that a prompt refers to",
     answer: "a card with name, date, reasons, confidence and three choices; or the reason why there is none",
     example: "loci recommend what did we decide about the connection pool last time",
-    words: Some(Words {
+    words: Some(Positional {
         value: "PROMPT",
         about: "The prompt, as you would send it",
         into: &["prompt"],
@@ -29,7 +29,7 @@ pub const OPERATION: Operation = Operation {
         param("threshold", Shape::Number, "SHARE", "Minimum confidence, from 0 to 1 [default: 0.8]"),
     ],
     required: &["prompt"],
-    shapes: properties::<Recommend>,
+    shapes: schema_properties::<Recommend>,
     handy: &[],
     read_only: true,
     rows: &[],
@@ -58,7 +58,7 @@ impl Request for Recommend {
     const OPERATION: &'static Operation = &OPERATION;
     type Response = Recommended;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         let invalid =
             |message: String, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         if self.prompt.trim().is_empty() {
@@ -127,7 +127,7 @@ pub enum Abstained {
 }
 
 impl Abstained {
-    pub fn words(self) -> &'static str {
+    pub fn as_sentence(self) -> &'static str {
         match self {
             Abstained::NoReference => "the prompt does not refer back to an earlier conversation",
             Abstained::NothingKept => "there is no index to look into; `loci index` makes one",
@@ -139,7 +139,12 @@ impl Abstained {
 }
 
 impl Recommended {
-    pub fn none(why: Abstained, confidence: Option<f64>) -> Recommended {
-        Recommended { card: None, abstained: Some(why), reason: Some(why.words().to_string()), confidence }
+    pub fn without_card(why: Abstained, confidence: Option<f64>) -> Recommended {
+        Recommended {
+            card: None,
+            abstained: Some(why),
+            reason: Some(why.as_sentence().to_string()),
+            confidence,
+        }
     }
 }

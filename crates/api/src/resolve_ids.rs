@@ -2,9 +2,9 @@
 //!
 //! Does not choose among several matches: reports the ambiguity and lists them.
 
-use crate::operation::{Number, Operation, Request, Response, Words};
+use crate::operation::{Number, Operation, Positional, Request, Response};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::search::Status;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ pub const OPERATION: Operation = Operation {
     about: "Look up sessions and messages by ID prefix",
     answer: "sessions, then messages, each ordered by ID",
     example: "loci resolve 975e66ab",
-    words: Some(Words {
+    words: Some(Positional {
         value: "PREFIX",
         about: "Prefix of a session or message ID",
         into: &["chatIdPrefix", "messageIdPrefix"],
@@ -27,7 +27,7 @@ pub const OPERATION: Operation = Operation {
         param("messageIdPrefix", Shape::Text, "PREFIX", "Prefix of a message ID"),
     ],
     required: &[],
-    shapes: properties::<ResolveIds>,
+    shapes: schema_properties::<ResolveIds>,
     handy: &[],
     read_only: true,
     rows: &[],
@@ -45,7 +45,7 @@ impl Request for ResolveIds {
     const OPERATION: &'static Operation = &OPERATION;
     type Response = Resolved;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         let given = [&self.chat_id_prefix, &self.message_id_prefix].into_iter().flatten();
         if given.clone().count() == 0 || given.clone().any(|prefix| prefix.trim().is_empty()) {
             return Err(

@@ -2,18 +2,18 @@
 //!
 //! Does not know whether the agent is installed or the directory still exists.
 
-use crate::operation::quoted;
+use crate::operation::shell_quote;
 
 /// Shown instead of the command if the agent has deleted the transcript.
 pub const GONE: &str = "(transcript deleted by its agent; archived by Loci)";
 
 /// None if the agent cannot resume a given session.
-pub fn resume(source: &str, project: &str, id: &str) -> Option<String> {
-    let id = quoted(id);
+pub fn resume_command(source: &str, project: &str, id: &str) -> Option<String> {
+    let id = shell_quote(id);
     match source {
         // Claude Code finds a session only in the directory it ran in.
         "claude-code" if project.is_empty() => Some(format!("claude --resume {id}")),
-        "claude-code" => Some(format!("cd {} && claude --resume {id}", quoted(project))),
+        "claude-code" => Some(format!("cd {} && claude --resume {id}", shell_quote(project))),
         "codex" => Some(format!("codex resume {id}")),
         "opencode" => Some(format!("opencode -s {id}")),
         _ => None,
@@ -22,7 +22,7 @@ pub fn resume(source: &str, project: &str, id: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::resume;
+    use super::resume_command;
 
     #[test]
     fn each_agent_has_its_own_resume_command() {
@@ -35,7 +35,7 @@ mod tests {
             ("gemini-cli", "/srv/a", None),
             ("chatwise", "", None),
         ] {
-            assert_eq!(resume(source, project, "7f").as_deref(), typed, "{source} {project}");
+            assert_eq!(resume_command(source, project, "7f").as_deref(), typed, "{source} {project}");
         }
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Does not know where they are stored.
 
-use crate::operation::{Number, Operation, Request, Response, Words};
+use crate::operation::{Number, Operation, Positional, Request, Response};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::search::is_false;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ pub const READ: Operation = Operation {
     about: "Read a saved large result",
     answer: "records in order, as many as fit in a reply, and the offset of the next ones",
     example: "loci ref 975e66ab-20261115T081200-query_tools-0123456789abcdef0123456789abcdef.jsonl --offset 100",
-    words: Some(Words {
+    words: Some(Positional {
         value: "REF",
         about: "The path of a file_ref, or its file name",
         into: &["ref"],
@@ -34,7 +34,7 @@ pub const READ: Operation = Operation {
         ),
     ],
     required: &["ref"],
-    shapes: properties::<ReadRef>,
+    shapes: schema_properties::<ReadRef>,
     handy: &[],
     read_only: true,
     rows: &["lines"],
@@ -55,7 +55,7 @@ impl Request for ReadRef {
     const OPERATION: &'static Operation = &READ;
     type Response = RefRead;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         if self.name.trim().is_empty() {
             return Err(
                 Error::new(Code::InvalidArgument, "missing `ref`").hint("pass the `path` of a file_ref")
@@ -106,7 +106,7 @@ pub const CLEANUP: Operation = Operation {
         param("dry_run", Shape::Flag, "", "Show what would be deleted"),
     ],
     required: &[],
-    shapes: properties::<Cleanup>,
+    shapes: schema_properties::<Cleanup>,
     handy: &[],
     read_only: false,
     rows: &[],

@@ -6,20 +6,20 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-pub(crate) fn properties<T: JsonSchema>() -> Map<String, Value> {
-    match of::<T>().remove("properties") {
+pub(crate) fn schema_properties<T: JsonSchema>() -> Map<String, Value> {
+    match schema_of::<T>().remove("properties") {
         Some(Value::Object(map)) => map,
         _ => Map::new(),
     }
 }
 
-pub(crate) fn of<T: JsonSchema>() -> Map<String, Value> {
+pub(crate) fn schema_of<T: JsonSchema>() -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    shorten(&mut schema);
+    strip_details(&mut schema);
     match schema {
         Value::Object(map) => map,
         _ => Map::new(),
@@ -27,10 +27,10 @@ pub(crate) fn of<T: JsonSchema>() -> Map<String, Value> {
 }
 
 /// Removes details that agents do not need: titles, defaults, integer formats, nullability and doc comments.
-fn shorten(schema: &mut Value) {
+fn strip_details(schema: &mut Value) {
     let Value::Object(map) = schema else {
         if let Value::Array(items) = schema {
-            items.iter_mut().for_each(shorten);
+            items.iter_mut().for_each(strip_details);
         }
         return;
     };
@@ -56,5 +56,5 @@ fn shorten(schema: &mut Value) {
             }
         }
     }
-    map.values_mut().for_each(shorten);
+    map.values_mut().for_each(strip_details);
 }

@@ -2,9 +2,9 @@
 //!
 //! Does not know how sessions are ranked. Suggestions for the next step are computed in [`crate::guidance`].
 
-use crate::operation::{Handy, Means, Number, Operation, Request, Response, Words};
+use crate::operation::{FlagMeaning, Number, Operation, Positional, Request, Response, ShortFlag};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::{Code, Error, Shape};
 use record::{Clock, Stamp};
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ pub const OPERATION: Operation = Operation {
     about: "Search conversations",
     answer: "sessions, best match first, each with matching passages and its resume command; then what to try next",
     example: "loci search why does the daemon lose its socket --since 60d --limit 5",
-    words: Some(Words {
+    words: Some(Positional {
         value: "WORDS",
         about: "What to search for, in your own words",
         into: &["intent_query"],
@@ -105,43 +105,48 @@ pub const OPERATION: Operation = Operation {
         ),
     ],
     required: &["intent_query"],
-    shapes: properties::<SearchConversations>,
+    shapes: schema_properties::<SearchConversations>,
     handy: &[
-        Handy {
+        ShortFlag {
             flag: "also",
             value: "TEXT",
-            means: Means::Names("intent_query"),
+            means: FlagMeaning::Names("intent_query"),
             about: "Also match this phrase (repeatable, OR)",
         },
-        Handy {
+        ShortFlag {
             flag: "fuzzy",
             value: "",
-            means: Means::Is("precision_mode", "fuzzy"),
+            means: FlagMeaning::Is("precision_mode", "fuzzy"),
             about: "Also match typos, prefixes and inflections",
         },
-        Handy { flag: "all", value: "", means: Means::Is("match", "all"), about: "Require all of the words" },
-        Handy {
+        ShortFlag {
+            flag: "all",
+            value: "",
+            means: FlagMeaning::Is("match", "all"),
+            about: "Require all of the words",
+        },
+        ShortFlag {
             flag: "no-tools",
             value: "",
-            means: Means::Is("include_tools_in_search", "false"),
+            means: FlagMeaning::Is("include_tools_in_search", "false"),
             about: "Do not search tool inputs and outputs",
         },
-        Handy {
+        ShortFlag {
             flag: "limit",
             value: "N",
-            means: Means::Names("limit_chats"),
+            means: FlagMeaning::Names("limit_chats"),
             about: "Maximum number of sessions",
         },
-        Handy {
+        ShortFlag {
             flag: "since",
             value: "TIME",
-            means: Means::Start("time_window"),
+            means: FlagMeaning::Start("time_window"),
             about: "Earliest time: 7d, 12h, today, 2026-11-01 (local time), or an RFC 3339 time",
         },
-        Handy {
+        ShortFlag {
             flag: "until",
             value: "TIME",
-            means: Means::End("time_window"),
+            means: FlagMeaning::End("time_window"),
             about: "Latest time (same formats as `--since`; dates include the whole day)",
         },
     ],
@@ -236,7 +241,7 @@ impl Request for SearchConversations {
     const OPERATION: &'static Operation = &OPERATION;
     type Response = SearchFound;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         let invalid =
             |message: String, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         if self.intent_query.0.iter().all(|text| text.trim().is_empty()) {
@@ -330,7 +335,7 @@ impl TimeWindow {
         let (open, end) = (Stamp(i64::MIN), Stamp(i64::MAX));
         match self {
             TimeWindow::Word(word) if word == "all" => Ok((open, end)),
-            TimeWindow::Word(word) => match clock.moment(word) {
+            TimeWindow::Word(word) => match clock.parse_time(word) {
                 Some(start) => Ok((start, end)),
                 None => Err(Error::new(Code::InvalidArgument, format!("invalid `time_window`: `{word}`"))
                     .hint("7d, 30d, 60d, 90d, 12h, today, all, or {\"start\":…,\"end\":…} in milliseconds")),
@@ -369,7 +374,7 @@ impl<'de> Deserialize<'de> for TimeWindow {
                 if !span.is_empty() || (start.is_none() && end.is_none()) {
                     return Err(wrong());
                 }
-                let ms = |value: Option<Value>| value.map(|v| whole(&v).ok_or_else(wrong)).transpose();
+                let ms = |value: Option<Value>| value.map(|v| as_whole_ms(&v).ok_or_else(wrong)).transpose();
                 Ok(TimeWindow::Span { start: ms(start)?, end: ms(end)? })
             }
             _ => Err(wrong()),
@@ -378,7 +383,7 @@ impl<'de> Deserialize<'de> for TimeWindow {
 }
 
 /// Accepts floats as well: models often write milliseconds as `1.7e12`.
-fn whole(value: &Value) -> Option<i64> {
+fn as_whole_ms(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_f64().filter(|n| n.is_finite()).map(|n| n as i64))
 }
 
@@ -471,12 +476,12 @@ pub struct TimeRange {
 
 impl TimeRange {
     pub fn new(from: Stamp, to: Stamp) -> TimeRange {
-        TimeRange { from: ms(from), to: ms(to) }
+        TimeRange { from: stamp_to_ms(from), to: stamp_to_ms(to) }
     }
 }
 
 /// A timestamp as responses contain it.
-pub fn ms(at: Stamp) -> Option<i64> {
+pub fn stamp_to_ms(at: Stamp) -> Option<i64> {
     at.is_some().then_some(at.0)
 }
 

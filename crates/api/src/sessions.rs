@@ -3,8 +3,8 @@
 //! Does not search messages: that is `search`.
 
 use crate::operation::{Operation, Request, Response};
-use crate::params::{PROJECT, SINCE, SOURCE, UNTIL, is_time, param};
-use crate::schema::properties;
+use crate::params::{PROJECT, SINCE, SOURCE, UNTIL, check_time, param};
+use crate::schema::schema_properties;
 use crate::search::TimeRange;
 use crate::{Error, Shape};
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ pub const OPERATION: Operation = Operation {
         param("offset", Shape::Count, "N", "Skip the first N"),
     ],
     required: &[],
-    shapes: properties::<ListSessions>,
+    shapes: schema_properties::<ListSessions>,
     handy: &[],
     read_only: true,
     rows: &["sessions"],
@@ -54,9 +54,9 @@ impl Request for ListSessions {
     const OPERATION: &'static Operation = &OPERATION;
     type Response = Sessions;
 
-    fn check(&self) -> Result<(), Error> {
-        is_time("since", self.since.as_deref())?;
-        is_time("until", self.until.as_deref())
+    fn check_params(&self) -> Result<(), Error> {
+        check_time("since", self.since.as_deref())?;
+        check_time("until", self.until.as_deref())
     }
 }
 

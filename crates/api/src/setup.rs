@@ -2,9 +2,9 @@
 //!
 //! Does not know how any agent is configured.
 
-use crate::operation::{Number, Operation, Request, Response, Words};
+use crate::operation::{Number, Operation, Positional, Request, Response};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::{Code, Error, Exit, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub const OPERATION: Operation = Operation {
     about: "Configure agents to use Loci, or undo it",
     answer: "each agent with the exact changes to its files, whether they were made, and the checks of the result",
     example: "loci setup claude-code --dry-run",
-    words: Some(Words {
+    words: Some(Positional {
         value: "AGENT",
         about: "An agent: claude-code, codex, gemini-cli, opencode",
         into: &["agents"],
@@ -27,7 +27,7 @@ pub const OPERATION: Operation = Operation {
         param("dry_run", Shape::Flag, "", "Show the changes without making them"),
     ],
     required: &[],
-    shapes: properties::<SetupRequest>,
+    shapes: schema_properties::<SetupRequest>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -49,7 +49,7 @@ impl Request for SetupRequest {
     const OPERATION: &'static Operation = &OPERATION;
     type Response = SetupDone;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         match self.agents.iter().find(|name| !AGENTS.contains(&name.as_str())) {
             None => Ok(()),
             Some(name) => {
@@ -78,7 +78,7 @@ impl Response for SetupDone {
     }
 
     fn exit(&self) -> Exit {
-        match (self.failed(), self.is_empty()) {
+        match (self.has_failed(), self.is_empty()) {
             (true, _) => Exit::Failed,
             (_, true) => Exit::Nothing,
             _ => Exit::Found,
@@ -86,7 +86,7 @@ impl Response for SetupDone {
     }
 
     fn is_pending(&self) -> bool {
-        self.changes() > 0
+        self.change_count() > 0
     }
 }
 
@@ -114,7 +114,7 @@ pub struct AgentSetup {
 #[serde(rename_all = "camelCase")]
 pub struct Change {
     pub path: String,
-    pub does: Does,
+    pub does: ChangeKind,
     /// The change as a unified diff; none for a file that Loci ships whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
@@ -125,7 +125,7 @@ pub struct Change {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Does {
+pub enum ChangeKind {
     Create,
     Edit,
     Remove,
@@ -148,11 +148,11 @@ pub struct SetupProblem {
 }
 
 impl SetupDone {
-    pub fn failed(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.agents.iter().any(|agent| !agent.problems.is_empty() || agent.checks.iter().any(|c| !c.holds))
     }
 
-    pub fn changes(&self) -> usize {
+    pub fn change_count(&self) -> usize {
         self.agents.iter().map(|agent| agent.changes.len()).sum()
     }
 }

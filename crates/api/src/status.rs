@@ -3,7 +3,7 @@
 //! Does not look for problems: that is `doctor`.
 
 use crate::operation::{Operation, Request, Response};
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub const OPERATION: Operation = Operation {
     words: None,
     params: &[],
     required: &[],
-    shapes: properties::<StatusRequest>,
+    shapes: schema_properties::<StatusRequest>,
     handy: &[],
     read_only: true,
     rows: &[],

@@ -6,24 +6,24 @@
 use std::fmt::{Arguments, Write as _};
 
 /// Appends formatted text.
-pub fn put(out: &mut String, what: Arguments<'_>) {
+pub fn append_fmt(out: &mut String, what: Arguments<'_>) {
     let _ = out.write_fmt(what); // writing to a String does not fail
 }
 
 /// Removes control characters: transcripts contain escape sequences that a terminal must not execute.
-pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| may_stand(*c)).collect()
+pub fn strip_controls(text: &str) -> String {
+    text.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| is_printable(*c)).collect()
 }
 
 /// Whether a character is neither a control character nor a bidirectional override.
-pub fn may_stand(c: char) -> bool {
+pub fn is_printable(c: char) -> bool {
     !c.is_control()
         && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
 /// The text on one line, with runs of white space collapsed.
 pub fn one_line(text: &str) -> String {
-    let words: Vec<String> = text.split_whitespace().map(clean).collect();
+    let words: Vec<String> = text.split_whitespace().map(strip_controls).collect();
     words.join(" ")
 }
 
@@ -62,7 +62,7 @@ const NARROW: &[(char, char)] = &[
     ('\u{feff}', '\u{feff}'),
 ];
 
-pub fn width_of(c: char) -> usize {
+pub fn char_width(c: char) -> usize {
     let among = |table: &[(char, char)]| table.iter().any(|(from, to)| (*from..=*to).contains(&c));
     match c {
         '\0'..'\u{300}' => 1,
@@ -73,18 +73,18 @@ pub fn width_of(c: char) -> usize {
 }
 
 /// The number of columns a text takes.
-pub fn width(text: &str) -> usize {
-    text.chars().map(width_of).sum()
+pub fn display_width(text: &str) -> usize {
+    text.chars().map(char_width).sum()
 }
 
 /// Truncates to at most this many columns; `…` marks the cut.
-pub fn cut(text: &str, most: usize) -> String {
-    if width(text) <= most {
+pub fn truncate_width(text: &str, most: usize) -> String {
+    if display_width(text) <= most {
         return text.to_string();
     }
     let (mut out, mut taken) = (String::new(), 0);
     for c in text.chars() {
-        taken += width_of(c);
+        taken += char_width(c);
         if taken > most.saturating_sub(1) {
             break;
         }
@@ -97,7 +97,7 @@ pub fn cut(text: &str, most: usize) -> String {
 /// An ID prefix to display and type. Common prefixes such as `ses_` do not count. A UUID of version 7 begins with its
 /// time: all that were created within the same 65 seconds share eight characters, within the same millisecond thirteen.
 pub fn short_id(id: &str) -> String {
-    let id = clean(id);
+    let id = strip_controls(id);
     let same = id.find('_').filter(|at| *at < 5).map_or(0, |at| at + 1);
     let timed = id.len() == 36 && id.as_bytes()[14] == b'7' && id.as_bytes()[8] == b'-';
     id.chars().take(if timed { 13 } else { same + 8 }).collect()
@@ -117,8 +117,8 @@ mod tests {
             ("虚拟列表", 6, "虚拟…"),
             ("e\u{301}e\u{301}e\u{301}", 3, "e\u{301}e\u{301}e\u{301}"),
         ] {
-            assert_eq!(cut(text, most), shown);
-            assert!(width(&cut(text, most)) <= most);
+            assert_eq!(truncate_width(text, most), shown);
+            assert!(display_width(&truncate_width(text, most)) <= most);
         }
     }
 
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn control_sequences_are_removed() {
-        assert_eq!(clean("\x1b[31mred\x1b[0m\u{202e}x\ty"), "[31mred[0mx y");
+        assert_eq!(strip_controls("\x1b[31mred\x1b[0m\u{202e}x\ty"), "[31mred[0mx y");
         assert_eq!(one_line(" a\n\tb \u{7}c "), "a b c");
     }
 }

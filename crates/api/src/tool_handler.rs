@@ -25,5 +25,5 @@ pub trait ToolHandler: Send + Sync {
     ) -> Result<Envelope, Error>;
 
     /// Session IDs with this prefix, newest first.
-    fn chat_ids(&self, prefix: &str) -> Vec<String>;
+    fn session_ids(&self, prefix: &str) -> Vec<String>;
 }

@@ -14,7 +14,7 @@ pub struct Tool {
     pub sets: &'static [Set],
     /// One line: an agent pays for every word of it in every session.
     pub about: &'static str,
-    pub asks: Asks,
+    pub asks: ToolTarget,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -37,13 +37,13 @@ impl Set {
     /// The sets that are enabled by default.
     pub const USUAL: &'static [Set] = &[Set::Chat, Set::History];
 
-    pub fn named(word: &str) -> Option<Set> {
+    pub fn from_name(word: &str) -> Option<Set> {
         Set::ALL.iter().find(|(_, name, _)| *name == word).map(|(set, ..)| *set)
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asks {
+pub enum ToolTarget {
     /// A view, limited to the current project by default.
     View(&'static str, &'static str),
     /// The same view, limited to the calling session.
@@ -61,135 +61,180 @@ const AGENTS: &[Set] = &[Set::Agents];
 const MEMORY: &[Set] = &[Set::Memory];
 const EVERY: &[Set] = &[Set::Chat, Set::History, Set::Code, Set::Memory, Set::Agents];
 
-const fn tool(name: &'static str, sets: &'static [Set], asks: Asks, about: &'static str) -> Tool {
+const fn tool_row(name: &'static str, sets: &'static [Set], asks: ToolTarget, about: &'static str) -> Tool {
     Tool { name, sets, about, asks }
 }
 
 pub const TOOLS: &[Tool] = &[
-    tool(
+    tool_row(
         "search_conversations",
         CHAT,
-        Asks::Operation,
+        ToolTarget::Operation,
         "Search past conversations in all projects. Follow guidance.nextActions; then gather_chats.",
     ),
-    tool("gather_chats", CHAT, Asks::Operation, "Read whole sessions by ID."),
-    tool("resolve_ids", CHAT, Asks::Operation, "Look up sessions and messages by ID prefix."),
-    tool("list_sessions", CHAT, Asks::Operation, "List sessions, newest first."),
-    tool("query_tools", HISTORY, Asks::View("query", "tools"), "List tool calls of this project."),
-    tool(
+    tool_row("gather_chats", CHAT, ToolTarget::Operation, "Read whole sessions by ID."),
+    tool_row("resolve_ids", CHAT, ToolTarget::Operation, "Look up sessions and messages by ID prefix."),
+    tool_row("list_sessions", CHAT, ToolTarget::Operation, "List sessions, newest first."),
+    tool_row("query_tools", HISTORY, ToolTarget::View("query", "tools"), "List tool calls of this project."),
+    tool_row(
         "query_tools_session",
         HISTORY,
-        Asks::OwnSession("query", "tools"),
+        ToolTarget::OwnSession("query", "tools"),
         "List tool calls of this session.",
     ),
-    tool(
+    tool_row(
         "query_user_messages",
         HISTORY,
-        Asks::View("query", "user-messages"),
+        ToolTarget::View("query", "user-messages"),
         "List user prompts of this project.",
     ),
-    tool(
+    tool_row(
         "query_user_messages_session",
         HISTORY,
-        Asks::OwnSession("query", "user-messages"),
+        ToolTarget::OwnSession("query", "user-messages"),
         "List user prompts of this session.",
     ),
-    tool("get_stats", HISTORY, Asks::View("", "stats"), "Count sessions, turns, calls and errors."),
-    tool(
+    tool_row("get_stats", HISTORY, ToolTarget::View("", "stats"), "Count sessions, turns, calls and errors."),
+    tool_row(
         "get_session_stats",
         HISTORY,
-        Asks::OwnSession("", "stats"),
+        ToolTarget::OwnSession("", "stats"),
         "Count turns, calls and errors of this session.",
     ),
-    tool("query_errors", HISTORY, Asks::View("query", "errors"), "List errors with their signatures."),
-    tool(
+    tool_row(
+        "query_errors",
+        HISTORY,
+        ToolTarget::View("query", "errors"),
+        "List errors with their signatures.",
+    ),
+    tool_row(
         "query_tool_sequences",
         HISTORY,
-        Asks::View("analyze", "sequences"),
+        ToolTarget::View("analyze", "sequences"),
         "Find recurring sequences of tool calls.",
     ),
-    tool(
+    tool_row(
         "query_file_access",
         HISTORY,
-        Asks::View("query", "file-access"),
+        ToolTarget::View("query", "file-access"),
         "List reads, edits and writes per file.",
     ),
-    tool(
+    tool_row(
         "query_conversation",
         HISTORY,
-        Asks::View("query", "turns"),
+        ToolTarget::View("query", "turns"),
         "List turns: prompt, tools, reply, duration.",
     ),
-    tool("query_context", HISTORY, Asks::View("query", "context"), "Show the turns around an error."),
-    tool(
+    tool_row(
+        "query_context",
+        HISTORY,
+        ToolTarget::View("query", "context"),
+        "Show the turns around an error.",
+    ),
+    tool_row(
         "query_history",
         HISTORY,
-        Asks::AnyView,
+        ToolTarget::AnyView,
         "Run any view by name, such as `query messages`, `analyze errors`, `usage`.",
     ),
-    tool("read_ref", EVERY, Asks::Operation, "Read a saved result (file_ref) if you cannot open its path."),
-    tool("cleanup_temp_files", HISTORY, Asks::Operation, "Delete old saved results."),
-    tool("get_outline", CODE, Asks::Operation, "Show the outline of a type or member."),
-    tool("get_member_outline", CODE, Asks::Operation, "Show a member: signature, documentation, location."),
-    tool(
+    tool_row(
+        "read_ref",
+        EVERY,
+        ToolTarget::Operation,
+        "Read a saved result (file_ref) if you cannot open its path.",
+    ),
+    tool_row("cleanup_temp_files", HISTORY, ToolTarget::Operation, "Delete old saved results."),
+    tool_row("get_outline", CODE, ToolTarget::Operation, "Show the outline of a type or member."),
+    tool_row(
+        "get_member_outline",
+        CODE,
+        ToolTarget::Operation,
+        "Show a member: signature, documentation, location.",
+    ),
+    tool_row(
         "resolve_symbol",
         CODE,
-        Asks::Operation,
+        ToolTarget::Operation,
         "Resolve a name to a type or member (suffix, * and ? work).",
     ),
-    tool("search_symbols", CODE, Asks::Operation, "Search types and members by part of the name."),
-    tool("find_usages", CODE, Asks::Operation, "Find usages of a type or member, with certainty."),
-    tool("code_graph", CODE, Asks::Operation, "Draw the dependency graph (mermaid, dot, svg)."),
-    tool("get_semantic", CODE, Asks::Operation, "Show the note about a type and whether it is stale."),
-    tool(
+    tool_row("search_symbols", CODE, ToolTarget::Operation, "Search types and members by part of the name."),
+    tool_row("find_usages", CODE, ToolTarget::Operation, "Find usages of a type or member, with certainty."),
+    tool_row("code_graph", CODE, ToolTarget::Operation, "Draw the dependency graph (mermaid, dot, svg)."),
+    tool_row(
+        "get_semantic",
+        CODE,
+        ToolTarget::Operation,
+        "Show the note about a type and whether it is stale.",
+    ),
+    tool_row(
         "investigate",
         CODE,
-        Asks::Operation,
+        ToolTarget::Operation,
         "Answer a question about the code. Returns an op; follow it with stream_op while it runs.",
     ),
-    tool("stream_op", CODE, Asks::Operation, "Show the progress and result of an investigation."),
-    tool(
+    tool_row("stream_op", CODE, ToolTarget::Operation, "Show the progress and result of an investigation."),
+    tool_row(
         "build_pack",
         CODE,
-        Asks::Operation,
+        ToolTarget::Operation,
         "Write outlines of matching types to one file, within a token budget.",
     ),
-    tool("list_packs", CODE, Asks::Operation, "List packs."),
-    tool("get_prompt_window", CODE, Asks::Operation, "Show outlines of pinned, focused and recent types."),
-    tool("pin", CODE, Asks::Operation, "Keep a type in the prompt window."),
-    tool("unpin", CODE, Asks::Operation, "Unpin a type."),
-    tool("dismiss", CODE, Asks::Operation, "Hide a type from the prompt window until it is requested again."),
-    tool("code_context", CODE, Asks::Operation, "Add, clear or list focus types of the prompt window."),
-    tool("index_code", CODE, Asks::Operation, "Update the code index; list changed types by change class."),
-    tool("code_status", CODE, Asks::Operation, "Show code index statistics."),
-    tool(
+    tool_row("list_packs", CODE, ToolTarget::Operation, "List packs."),
+    tool_row(
+        "get_prompt_window",
+        CODE,
+        ToolTarget::Operation,
+        "Show outlines of pinned, focused and recent types.",
+    ),
+    tool_row("pin", CODE, ToolTarget::Operation, "Keep a type in the prompt window."),
+    tool_row("unpin", CODE, ToolTarget::Operation, "Unpin a type."),
+    tool_row(
+        "dismiss",
+        CODE,
+        ToolTarget::Operation,
+        "Hide a type from the prompt window until it is requested again.",
+    ),
+    tool_row(
+        "code_context",
+        CODE,
+        ToolTarget::Operation,
+        "Add, clear or list focus types of the prompt window.",
+    ),
+    tool_row(
+        "index_code",
+        CODE,
+        ToolTarget::Operation,
+        "Update the code index; list changed types by change class.",
+    ),
+    tool_row("code_status", CODE, ToolTarget::Operation, "Show code index statistics."),
+    tool_row(
         "dispatch",
         AGENTS,
-        Asks::Operation,
+        ToolTarget::Operation,
         "Send a message to another agent; returns its reply or a message ID.",
     ),
-    tool("list_messages", AGENTS, Asks::Operation, "List messages with their state and replies."),
-    tool("list_agents", AGENTS, Asks::Operation, "List agents that can receive messages."),
-    tool(
+    tool_row("list_messages", AGENTS, ToolTarget::Operation, "List messages with their state and replies."),
+    tool_row("list_agents", AGENTS, ToolTarget::Operation, "List agents that can receive messages."),
+    tool_row(
         "recommend",
         CHAT,
-        Asks::Operation,
+        ToolTarget::Operation,
         "Suggest the earlier session a prompt refers to, if one clearly fits.",
     ),
-    tool(
+    tool_row(
         "list_memory",
         MEMORY,
-        Asks::Operation,
+        ToolTarget::Operation,
         "List names of past sessions and the facts derived from them.",
     ),
-    tool(
+    tool_row(
         "show_memory",
         MEMORY,
-        Asks::Operation,
+        ToolTarget::Operation,
         "Show a session's summary, or a fact with its evidence. History, not a task.",
     ),
-    tool("pin_memory", MEMORY, Asks::Operation, "Pin a memory to the top of the list."),
-    tool("retire_memory", MEMORY, Asks::Operation, "Retire a fact that is no longer true."),
+    tool_row("pin_memory", MEMORY, ToolTarget::Operation, "Pin a memory to the top of the list."),
+    tool_row("retire_memory", MEMORY, ToolTarget::Operation, "Retire a fact that is no longer true."),
 ];
 
 /// The names of all views, for `query_history`.
@@ -203,14 +248,14 @@ pub fn tool_named(name: &str) -> Option<&'static Tool> {
 
 impl Tool {
     pub fn operation(&self) -> Option<&'static Operation> {
-        OPERATIONS.iter().find(|operation| self.asks == Asks::Operation && operation.name == self.name)
+        OPERATIONS.iter().find(|operation| self.asks == ToolTarget::Operation && operation.name == self.name)
     }
 
     /// The view of this tool, if it is fixed.
     pub fn view(&self) -> Option<&'static View> {
         match self.asks {
-            Asks::View(group, name) | Asks::OwnSession(group, name) => view_named(group, name),
-            Asks::AnyView | Asks::Operation => None,
+            ToolTarget::View(group, name) | ToolTarget::OwnSession(group, name) => view_named(group, name),
+            ToolTarget::AnyView | ToolTarget::Operation => None,
         }
     }
 
@@ -221,12 +266,12 @@ impl Tool {
     /// Its parameters, in the order of the tables.
     pub fn params(&self) -> Vec<&'static Param> {
         match self.asks {
-            Asks::Operation => self.operation().map_or_else(Vec::new, |operation| {
-                let control = CONTROL.iter().filter(|param| operation.takes_control(param.name));
+            ToolTarget::Operation => self.operation().map_or_else(Vec::new, |operation| {
+                let control = CONTROL.iter().filter(|param| operation.accepts_control(param.name));
                 operation.params.iter().chain(control).collect()
             }),
-            Asks::AnyView => PARAMS.iter().collect(),
-            Asks::View(..) | Asks::OwnSession(..) => {
+            ToolTarget::AnyView => PARAMS.iter().collect(),
+            ToolTarget::View(..) | ToolTarget::OwnSession(..) => {
                 let takes = |name: &&str| !self.is_own() || !OWN_KNOWS.contains(name);
                 let view = self.view().into_iter().flat_map(View::params).filter(takes);
                 view.filter_map(param_named).collect()
@@ -235,20 +280,20 @@ impl Tool {
     }
 
     /// The equivalent command line; none for a tool limited to the calling session, which shares the view of another tool.
-    fn typed(&self) -> Option<String> {
+    fn command_line(&self) -> Option<String> {
         let view = self.view().filter(|_| !self.is_own()).map(View::title);
         view.or_else(|| Some(self.operation()?.command.to_string())).map(|words| format!("loci {words}"))
     }
 
     fn is_own(&self) -> bool {
-        matches!(self.asks, Asks::OwnSession(..))
+        matches!(self.asks, ToolTarget::OwnSession(..))
     }
 }
 
 /// Rewrites a hint for agents: replaces commands with tool names.
-pub fn in_tools(hint: &str) -> String {
+pub fn rewrite_for_agents(hint: &str) -> String {
     let mut known: Vec<(String, &str)> =
-        TOOLS.iter().filter_map(|tool| Some((tool.typed()?, tool.name))).collect();
+        TOOLS.iter().filter_map(|tool| Some((tool.command_line()?, tool.name))).collect();
     // Longest command first: `loci query tools` before its prefixes.
     known.sort_by_key(|(typed, _)| std::cmp::Reverse(typed.len()));
     known.iter().fold(hint.to_string(), |hint, (typed, name)| hint.replace(typed, name))
@@ -265,8 +310,8 @@ mod tests {
     fn every_tool_has_an_existing_view_or_operation() {
         for tool in TOOLS {
             match tool.asks {
-                Asks::Operation => assert!(tool.operation().is_some(), "{}", tool.name),
-                Asks::AnyView => {}
+                ToolTarget::Operation => assert!(tool.operation().is_some(), "{}", tool.name),
+                ToolTarget::AnyView => {}
                 _ => assert!(tool.view().is_some(), "{}", tool.name),
             }
             assert!(!tool.params().is_empty() && !tool.sets.is_empty(), "{}", tool.name);
@@ -275,12 +320,12 @@ mod tests {
 
     #[test]
     fn a_hint_names_what_an_agent_can_call() {
-        assert_eq!(in_tools("`loci sessions` lists them"), "`list_sessions` lists them");
+        assert_eq!(rewrite_for_agents("`loci sessions` lists them"), "`list_sessions` lists them");
         assert_eq!(
-            in_tools("see `loci query tools`, then `loci show`"),
+            rewrite_for_agents("see `loci query tools`, then `loci show`"),
             "see `query_tools`, then `gather_chats`"
         );
-        assert_eq!(in_tools("use 7d"), "use 7d");
+        assert_eq!(rewrite_for_agents("use 7d"), "use 7d");
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl ViewRequest {
     /// Validates the parameters of a view: known, accepted by this view, of the right shape, and with existing fields.
     pub fn new(view: &View, params: Map<String, Value>) -> Result<ViewRequest, Error> {
         for name in params.keys() {
-            if !view.takes(name) {
+            if !view.accepts_param(name) {
                 let known = view.params().collect::<Vec<_>>().join(", ");
                 return Err(Error::new(
                     Code::InvalidArgument,
@@ -56,11 +56,11 @@ impl ViewRequest {
         }
         let ask: ViewRequest = serde_json::from_value(Value::Object(params))
             .map_err(|e| Error::new(Code::InvalidArgument, format!("{}: {e}", view.title())))?;
-        ask.check(view)?;
+        ask.check_params(view)?;
         Ok(ask)
     }
 
-    fn check(&self, view: &View) -> Result<(), Error> {
+    fn check_params(&self, view: &View) -> Result<(), Error> {
         let invalid =
             |message: String, hint: String| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         if let Some(field) = self.fields.iter().find(|f| !view.fields.contains(&f.as_str())) {
@@ -70,7 +70,7 @@ impl ViewRequest {
             );
         }
         if let Some(status) = &self.status
-            && record::Status::from_word(status).is_none()
+            && record::Status::from_name(status).is_none()
         {
             return invalid(
                 format!("unknown status `{status}`"),
@@ -109,11 +109,11 @@ impl ViewRequest {
                 format!("at most {LONGEST_PATTERN} bytes"),
             );
         }
-        self.control().check()
+        self.output_controls().check_params()
     }
 
     /// The output controls of this request.
-    pub fn control(&self) -> Control {
+    pub fn output_controls(&self) -> Control {
         Control {
             jq_filter: self.jq_filter.clone(),
             slurp: self.slurp,

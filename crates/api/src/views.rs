@@ -31,7 +31,7 @@ pub const FORM: &[&str] = &[
 ];
 
 impl View {
-    pub fn takes(&self, param: &str) -> bool {
+    pub fn accepts_param(&self, param: &str) -> bool {
         self.params().any(|p| p == param)
     }
 
@@ -47,7 +47,7 @@ impl View {
     }
 
     /// The name used in the file names of saved results.
-    pub fn named(&self) -> String {
+    pub fn file_stem(&self) -> String {
         self.title().replace([' ', '-'], "_")
     }
 }
@@ -439,7 +439,7 @@ mod tests {
                 assert!(known.get(name).is_some(), "{name} is not a field of ViewRequest");
             }
         }
-        let used = |name: &str| VIEWS.iter().any(|v| v.takes(name));
+        let used = |name: &str| VIEWS.iter().any(|v| v.accepts_param(name));
         assert!(crate::PARAMS.iter().all(|p| used(p.name)));
     }
 

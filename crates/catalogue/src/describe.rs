@@ -2,14 +2,14 @@
 //!
 //! Does not know events.
 
-use crate::reader::SESSION;
+use crate::reader::SESSION_COLUMNS;
 use crate::{Error, Reader};
 use record::Session;
 
 /// A session with its identifiers in the catalogue. All sessions of one conversation, its own and those of
-/// its subagents, have the same `chat`.
+/// its subagents, have the same `sessions_of_chat`.
 #[derive(Clone, Debug)]
-pub struct Chat {
+pub struct ListedSession {
     pub id: u32,
     /// The session's own ID in the catalogue.
     pub number: u32,
@@ -21,7 +21,7 @@ pub struct Chat {
 
 /// Filters for a list of sessions.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Listed<'a> {
+pub struct SessionFilter<'a> {
     pub sources: &'a [String],
     /// A directory: matches sessions in it or below it.
     pub project: Option<&'a str>,
@@ -32,30 +32,30 @@ pub struct Listed<'a> {
 }
 
 impl Reader {
-    fn chats(&self, rest: &str, params: impl db::Params) -> Result<Vec<Chat>, Error> {
+    fn query_sessions(&self, rest: &str, params: impl db::Params) -> Result<Vec<ListedSession>, Error> {
         let sql = format!(
-            "select {SESSION}, s.file, f.gone from sessions s join chats c on c.id = s.chat \
+            "select {SESSION_COLUMNS}, s.file, f.gone from sessions s join chats c on c.id = s.chat \
             join files f on f.id = s.file {rest}"
         );
-        self.all(&sql, params, |row| {
-            Ok(Chat {
+        self.query_all(&sql, params, |row| {
+            Ok(ListedSession {
                 number: row.get(16)?,
                 id: row.get(17)?,
                 file: row.get(18)?,
                 gone: row.get(19)?,
-                session: self.session_of(row)?,
+                session: self.session_from_row(row)?,
             })
         })
     }
 
     /// Every session of a conversation, the main one first.
-    pub fn chat(&self, id: u32) -> Result<Vec<Chat>, Error> {
-        self.chats("where s.chat = ?1 order by s.agent_id is not null, s.started, s.id", [id])
+    pub fn sessions_of_chat(&self, id: u32) -> Result<Vec<ListedSession>, Error> {
+        self.query_sessions("where s.chat = ?1 order by s.agent_id is not null, s.started, s.id", [id])
     }
 
     /// The newest sessions first, by the time of their last event; subagents' sessions are listed under their
     /// parent only.
-    pub fn newest(&self, listed: &Listed<'_>) -> Result<Vec<Chat>, Error> {
+    pub fn newest_sessions(&self, listed: &SessionFilter<'_>) -> Result<Vec<ListedSession>, Error> {
         let below = listed.project.map(|project| format!("{}/", project.trim_end_matches('/')));
         let sources = listed.sources.join("\n");
         let rest = "where s.agent_id is null and (s.turns > 0 or s.calls > 0 or s.models != '') \
@@ -74,13 +74,13 @@ impl Reader {
             limit,
             listed.offset as i64
         ];
-        self.chats(rest, params)
+        self.query_sessions(rest, params)
     }
 
     /// How many transcripts, sessions and events the catalogue has.
-    pub fn totals(&self) -> Result<(u64, u64, u64), Error> {
+    pub fn count_totals(&self) -> Result<(u64, u64, u64), Error> {
         let count = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-        let all = |sql: &str| count(sql).map(|n| n as u64).map_err(self.fail());
+        let all = |sql: &str| count(sql).map(|n| n as u64).map_err(self.error_mapper());
         Ok((
             all("select count(*) from files")?,
             all("select count(*) from sessions where agent_id is null")?,

@@ -10,16 +10,16 @@ mod describe;
 mod reader;
 mod resolve;
 mod rows;
-mod sorted;
+mod sorter;
 mod writer;
 
-pub use apply::{Applied, Fresh, Survey, Touch};
-pub use copies::{Joined, Tally, by_key, join};
-pub use describe::{Chat, Listed};
-pub use reader::{Facts, Known, Mark, Pick, Reader};
+pub use apply::{ApplyOutcome, ChangedEvent, Survey, TouchedFile};
+pub use copies::{CopyCounts, JoinedEvent, compare_by_key, join_copies};
+pub use describe::{ListedSession, SessionFilter};
+pub use reader::{EventFilter, FileState, KnownFile, Reader, Watermark};
 pub use resolve::Candidate;
-pub use sorted::{Order, Sorted, Sorter};
-pub use writer::{Stored, Writer};
+pub use sorter::{Order, Sorted, Sorter};
+pub use writer::{StoredFile, Writer};
 
 use std::path::PathBuf;
 
@@ -28,10 +28,10 @@ pub const LAYOUT: i64 = 3;
 
 /// Bits of an event's ID that hold its position in the file; the bits above hold the file's ID. Limits the
 /// events of one file.
-pub const ORDINALS: u32 = 24;
+pub const ORDINAL_BITS: u32 = 24;
 
 /// How many bytes of a message's id are stored; the rest of a longer one is only in its transcript.
-pub const HEAD: usize = 24;
+pub const ID_HEAD_LEN: usize = 24;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -46,11 +46,11 @@ pub enum Error {
 }
 
 impl Error {
-    fn of(path: &std::path::Path, error: db::Error) -> Error {
+    fn from_db(path: &std::path::Path, error: db::Error) -> Error {
         let path = path.to_path_buf();
-        if db::derived::is_damage(&error) {
+        if db::derived::is_corruption(&error) {
             Error::Damaged { path, error }
-        } else if db::derived::is_full(&error) {
+        } else if db::derived::is_disk_full(&error) {
             Error::Full { path }
         } else {
             Error::Database { path, error }
@@ -60,10 +60,10 @@ impl Error {
 
 /// The ID of the event at a position in a file.
 pub fn event_id(file: u32, ordinal: u32) -> u64 {
-    (u64::from(file) << ORDINALS) | u64::from(ordinal)
+    (u64::from(file) << ORDINAL_BITS) | u64::from(ordinal)
 }
 
 /// The file and the position in it of an event.
-pub fn event_place(event: u64) -> (u32, u32) {
-    ((event >> ORDINALS) as u32, (event & ((1 << ORDINALS) - 1)) as u32)
+pub fn split_event_id(event: u64) -> (u32, u32) {
+    ((event >> ORDINAL_BITS) as u32, (event & ((1 << ORDINAL_BITS) - 1)) as u32)
 }

@@ -4,8 +4,8 @@
 //! Does not know whether a transcript has changed since: it returns the recorded state, and the caller
 //! compares.
 
-use crate::rows::{self, COLUMNS};
-use crate::{Error, LAYOUT, ORDINALS};
+use crate::rows::{self, EVENT_COLUMNS};
+use crate::{Error, LAYOUT, ORDINAL_BITS};
 use db::derived::{Layout, open_reader};
 use db::{Connection, OptionalExtension};
 use record::{Problem, ProblemKind, Row, Session, Stamp, TitleOrigin};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The file state of a transcript when it was last read: enough to see whether it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownFile {
     pub id: u32,
     pub name: u64,
     pub size: u64,
@@ -27,7 +27,7 @@ pub struct Known {
 
 /// The watermark of a transcript, with hashes of the bytes there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mark {
+pub struct Watermark {
     pub consumed: u64,
     pub head: u64,
     pub tail: u64,
@@ -35,7 +35,7 @@ pub struct Mark {
 
 /// The properties of one transcript besides its events.
 #[derive(Debug, Default)]
-pub struct Facts {
+pub struct FileState {
     pub sessions: Vec<Session>,
     pub chats: Vec<u32>,
     pub birth: Option<Stamp>,
@@ -49,7 +49,7 @@ pub struct Facts {
 
 /// Which events of a transcript to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pick {
+pub enum EventFilter {
     All,
     Messages,
     Calls,
@@ -58,26 +58,26 @@ pub enum Pick {
     None,
 }
 
-impl Pick {
-    fn condition(self) -> &'static str {
+impl EventFilter {
+    fn sql_condition(self) -> &'static str {
         match self {
-            Pick::All => "",
-            Pick::Messages => " and what & 3 = 0",
-            Pick::Calls => " and what & 3 != 0",
-            Pick::Failures => " and failed = 1",
-            Pick::None => " and 0",
+            EventFilter::All => "",
+            EventFilter::Messages => " and what & 3 = 0",
+            EventFilter::Calls => " and what & 3 != 0",
+            EventFilter::Failures => " and failed = 1",
+            EventFilter::None => " and 0",
         }
     }
 }
 
 /// Every transcript by its name, with the state of the database it was read at: `pragma data_version` for
 /// other connections' changes and the number of our own.
-pub(crate) type Remembered = ((i64, u64), Arc<FxHashMap<u64, Known>>);
+pub(crate) type KnownFilesCache = ((i64, u64), Arc<FxHashMap<u64, KnownFile>>);
 
 pub struct Reader {
     pub(crate) connection: Connection,
-    /// The last result of `known`, with the state of the database it was read at.
-    pub(crate) remembered: RefCell<Option<Remembered>>,
+    /// The last result of `known_files`, with the state of the database it was read at.
+    pub(crate) known_cache: RefCell<Option<KnownFilesCache>>,
     pub(crate) path: PathBuf,
     pub(crate) sources: Vec<&'static str>,
 }
@@ -88,74 +88,76 @@ impl Reader {
         if !path.exists() {
             return Ok(None);
         }
-        let (connection, layout) = open_reader(path, LAYOUT).map_err(|error| Error::of(path, error))?;
+        let (connection, layout) = open_reader(path, LAYOUT).map_err(|error| Error::from_db(path, error))?;
         let reader = Reader::new(connection, path, sources);
-        Ok((layout == Layout::Ours).then_some(reader))
+        Ok((layout == Layout::Current).then_some(reader))
     }
 
     pub(crate) fn new(connection: Connection, path: &Path, sources: &[&'static str]) -> Reader {
         // Applying one survey runs two dozen statements, and the default cache keeps sixteen.
         connection.set_prepared_statement_cache_capacity(64);
         let (path, sources) = (path.to_path_buf(), sources.to_vec());
-        Reader { connection, remembered: RefCell::default(), path, sources }
+        Reader { connection, known_cache: RefCell::default(), path, sources }
     }
 
-    pub(crate) fn fail(&self) -> impl Fn(db::Error) -> Error + '_ {
-        |error| Error::of(&self.path, error)
+    pub(crate) fn error_mapper(&self) -> impl Fn(db::Error) -> Error + '_ {
+        |error| Error::from_db(&self.path, error)
     }
 
-    pub(crate) fn source(&self, name: &str) -> &'static str {
+    pub(crate) fn source_name(&self, name: &str) -> &'static str {
         self.sources.iter().find(|known| **known == name).copied().unwrap_or("unknown")
     }
 
-    /// Starts a read transaction: everything until `release` sees one snapshot.
-    pub fn hold(&self) -> Result<(), Error> {
-        self.connection.execute_batch("begin").map_err(self.fail())
+    /// Starts a read transaction: everything until `end_snapshot` sees one snapshot.
+    pub fn begin_snapshot(&self) -> Result<(), Error> {
+        self.connection.execute_batch("begin").map_err(self.error_mapper())
     }
 
-    pub fn release(&self) -> Result<(), Error> {
-        self.connection.execute_batch("commit").map_err(self.fail())
+    pub fn end_snapshot(&self) -> Result<(), Error> {
+        self.connection.execute_batch("commit").map_err(self.error_mapper())
     }
 
     /// The number of the last change.
     pub fn sequence(&self) -> Result<u64, Error> {
         let sql = "select value from meta where name = 'sequence'";
         let found = self.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).optional();
-        Ok(found.map_err(self.fail())?.unwrap_or(0) as u64)
+        Ok(found.map_err(self.error_mapper())?.unwrap_or(0) as u64)
     }
 
     /// The first damage found in the pages of the database; reads all of them.
-    pub fn damage(&self) -> Result<Option<String>, Error> {
-        let found = self.all("pragma quick_check(1)", [], |row| row.get::<_, String>(0))?.pop();
+    pub fn find_damage(&self) -> Result<Option<String>, Error> {
+        let found = self.query_all("pragma quick_check(1)", [], |row| row.get::<_, String>(0))?.pop();
         Ok(found.filter(|report| report != "ok"))
     }
 
-    pub fn meta(&self, name: &str) -> Result<Option<i64>, Error> {
+    pub fn meta_value(&self, name: &str) -> Result<Option<i64>, Error> {
         let sql = "select value from meta where name = ?1";
-        self.connection.query_row(sql, [name], |row| row.get(0)).optional().map_err(self.fail())
+        self.connection.query_row(sql, [name], |row| row.get(0)).optional().map_err(self.error_mapper())
     }
 
     /// Every transcript by its name, as compact as possible: a search checks all of them before it answers,
     /// and more than once.
-    pub fn known(&self) -> Result<Arc<FxHashMap<u64, Known>>, Error> {
-        let others =
-            self.connection.query_row("pragma data_version", [], |row| row.get(0)).map_err(self.fail())?;
+    pub fn known_files(&self) -> Result<Arc<FxHashMap<u64, KnownFile>>, Error> {
+        let others = self
+            .connection
+            .query_row("pragma data_version", [], |row| row.get(0))
+            .map_err(self.error_mapper())?;
         let state = (others, self.connection.total_changes());
-        if let Some((then, known)) = &*self.remembered.borrow()
+        if let Some((then, known)) = &*self.known_cache.borrow()
             && *then == state
         {
             return Ok(known.clone());
         }
-        let known = Arc::new(self.read_known()?);
-        *self.remembered.borrow_mut() = Some((state, known.clone()));
+        let known = Arc::new(self.read_known_files()?);
+        *self.known_cache.borrow_mut() = Some((state, known.clone()));
         Ok(known)
     }
 
-    fn read_known(&self) -> Result<FxHashMap<u64, Known>, Error> {
+    fn read_known_files(&self) -> Result<FxHashMap<u64, KnownFile>, Error> {
         let mut found = FxHashMap::default();
         // All columns are in one index, `files_look`: the table itself is ten times as large.
-        self.each("select id, name, size, inode, changed, gone from files", |row| {
-            let known = Known {
+        self.query_each("select id, name, size, inode, changed, gone from files", |row| {
+            let known = KnownFile {
                 id: row.get(0)?,
                 name: row.get::<_, i64>(1)? as u64,
                 size: row.get::<_, i64>(2)? as u64,
@@ -169,59 +171,59 @@ impl Reader {
         Ok(found)
     }
 
-    pub(crate) fn all<T>(
+    pub(crate) fn query_all<T>(
         &self,
         sql: &str,
         params: impl db::Params,
         one: impl FnMut(&db::Row<'_>) -> Result<T, db::Error>,
     ) -> Result<Vec<T>, Error> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(self.fail())?;
-        let rows = statement.query_map(params, one).map_err(self.fail())?;
-        rows.collect::<Result<_, _>>().map_err(self.fail())
+        let mut statement = self.connection.prepare_cached(sql).map_err(self.error_mapper())?;
+        let rows = statement.query_map(params, one).map_err(self.error_mapper())?;
+        rows.collect::<Result<_, _>>().map_err(self.error_mapper())
     }
 
-    pub fn mark(&self, file: u32) -> Result<Mark, Error> {
+    pub fn watermark(&self, file: u32) -> Result<Watermark, Error> {
         let sql = "select consumed, head, tail from files where id = ?1";
         let one = |row: &db::Row<'_>| {
-            Ok(Mark {
+            Ok(Watermark {
                 consumed: row.get::<_, i64>(0)? as u64,
                 head: row.get::<_, i64>(1)? as u64,
                 tail: row.get::<_, i64>(2)? as u64,
             })
         };
-        self.connection.query_row(sql, [file], one).map_err(self.fail())
+        self.connection.query_row(sql, [file], one).map_err(self.error_mapper())
     }
 
     /// The first damage found in the database, if any.
-    pub fn check(&self) -> Result<Option<String>, Error> {
+    pub fn quick_check(&self) -> Result<Option<String>, Error> {
         let report = self.connection.query_row("pragma quick_check(1)", [], |row| row.get::<_, String>(0));
-        Ok(Some(report.map_err(self.fail())?).filter(|report| report != "ok"))
+        Ok(Some(report.map_err(self.error_mapper())?).filter(|report| report != "ok"))
     }
 
     /// Names of tools and models by their ID in this database.
-    pub fn names(&self) -> Result<Vec<(i64, String)>, Error> {
-        self.all("select id, name from names order by id", [], |row| Ok((row.get(0)?, row.get(1)?)))
+    pub fn all_names(&self) -> Result<Vec<(i64, String)>, Error> {
+        self.query_all("select id, name from names order by id", [], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     // ---- transcripts
 
     /// The properties of the wanted transcripts; others are skipped.
-    pub fn facts(&self, wanted: impl Fn(u32) -> bool) -> Result<FxHashMap<u32, Facts>, Error> {
-        let mut found: FxHashMap<u32, Facts> = FxHashMap::default();
+    pub fn file_states(&self, wanted: impl Fn(u32) -> bool) -> Result<FxHashMap<u32, FileState>, Error> {
+        let mut found: FxHashMap<u32, FileState> = FxHashMap::default();
         let sql = "select id, birth, abandoned, bad, problems, shared, path from files";
-        self.each(sql, |row| {
+        self.query_each(sql, |row| {
             let id: u32 = row.get(0)?;
             if wanted(id) {
-                found.insert(id, facts_of(row)?);
+                found.insert(id, read_file_state(row)?);
             }
             Ok(())
         })?;
         let sql = format!(
-            "select {SESSION}, s.file from sessions s join chats c on c.id = s.chat order by s.file, s.ordinal"
+            "select {SESSION_COLUMNS}, s.file from sessions s join chats c on c.id = s.chat order by s.file, s.ordinal"
         );
-        self.each(&sql, |row| {
+        self.query_each(&sql, |row| {
             if let Some(facts) = found.get_mut(&row.get(18)?) {
-                facts.sessions.push(self.session_of(row)?);
+                facts.sessions.push(self.session_from_row(row)?);
                 facts.chats.push(row.get(17)?);
             }
             Ok(())
@@ -229,21 +231,21 @@ impl Reader {
         Ok(found)
     }
 
-    fn each(
+    fn query_each(
         &self,
         sql: &str,
         mut one: impl FnMut(&db::Row<'_>) -> Result<(), db::Error>,
     ) -> Result<(), Error> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(self.fail())?;
-        let mut rows = statement.query([]).map_err(self.fail())?;
-        while let Some(row) = rows.next().map_err(self.fail())? {
-            one(row).map_err(self.fail())?;
+        let mut statement = self.connection.prepare_cached(sql).map_err(self.error_mapper())?;
+        let mut rows = statement.query([]).map_err(self.error_mapper())?;
+        while let Some(row) = rows.next().map_err(self.error_mapper())? {
+            one(row).map_err(self.error_mapper())?;
         }
         Ok(())
     }
 
-    /// A session from a row with the columns `SESSION`.
-    pub(crate) fn session_of(&self, row: &db::Row<'_>) -> Result<Session, db::Error> {
+    /// A session from a row with the columns `SESSION_COLUMNS`.
+    pub(crate) fn session_from_row(&self, row: &db::Row<'_>) -> Result<Session, db::Error> {
         let text = |n: usize| row.get_ref(n).map(|v| Arc::from(v.as_str().unwrap_or_default()));
         let some = |n: usize| Ok::<_, db::Error>(row.get::<_, Option<String>>(n)?.map(Arc::from));
         let time = |n: usize| Ok::<_, db::Error>(row.get::<_, Option<i64>>(n)?.map_or(Stamp::NONE, Stamp));
@@ -252,14 +254,14 @@ impl Reader {
         let models: String = row.get(15)?;
         Ok(Session {
             session_id: text(0)?,
-            source: self.source(row.get_ref(1)?.as_str().unwrap_or_default()),
+            source: self.source_name(row.get_ref(1)?.as_str().unwrap_or_default()),
             agent_id: some(2)?,
             parent_session_id: some(3)?,
             project: text(4)?,
             cwd: text(5)?,
             git_branch: text(6)?,
             version: text(7)?,
-            title: title.zip(origin.and_then(|word| TitleOrigin::from_word(&word))),
+            title: title.zip(origin.and_then(|word| TitleOrigin::from_name(&word))),
             started_at: time(10)?,
             ended_at: time(11)?,
             turns: row.get(12)?,
@@ -272,84 +274,89 @@ impl Reader {
     // ---- events
 
     /// The events of some transcripts, in the order of the files' IDs and of the events in them. A row's
-    /// `file` is the ID in this database, its `name` the one in the `names` table.
-    pub fn rows(
+    /// `file` is the ID in this database, its `name` the one in the `all_names` table.
+    pub fn for_each_row(
         &self,
         files: &[u32],
-        pick: Pick,
+        pick: EventFilter,
         mut each: impl FnMut(Row) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        if pick == Pick::None {
+        if pick == EventFilter::None {
             return Ok(());
         }
-        let sql = format!("select {COLUMNS} from events where id >= ?1 and id < ?2{}", pick.condition());
-        let mut statement = self.connection.prepare_cached(&sql).map_err(self.fail())?;
-        for (from, to) in runs(files) {
-            let span = [i64::from(from) << ORDINALS, i64::from(to) << ORDINALS];
-            let mut found = statement.query(span).map_err(self.fail())?;
-            while let Some(row) = found.next().map_err(self.fail())? {
-                each(placed(&rows::read(row).map_err(self.fail())?))?;
+        let sql =
+            format!("select {EVENT_COLUMNS} from events where id >= ?1 and id < ?2{}", pick.sql_condition());
+        let mut statement = self.connection.prepare_cached(&sql).map_err(self.error_mapper())?;
+        for (from, to) in to_ranges(files) {
+            let span = [i64::from(from) << ORDINAL_BITS, i64::from(to) << ORDINAL_BITS];
+            let mut found = statement.query(span).map_err(self.error_mapper())?;
+            while let Some(row) = found.next().map_err(self.error_mapper())? {
+                each(with_file(&rows::read_row(row).map_err(self.error_mapper())?))?;
             }
         }
         Ok(())
     }
 
     /// Some events by their IDs, in that order; missing ones are left out.
-    pub fn events(&self, ids: &[u64]) -> Result<Vec<(u64, Row)>, Error> {
-        let sql = format!("select {COLUMNS} from events where id = ?1");
-        let mut statement = self.connection.prepare_cached(&sql).map_err(self.fail())?;
+    pub fn events_by_id(&self, ids: &[u64]) -> Result<Vec<(u64, Row)>, Error> {
+        let sql = format!("select {EVENT_COLUMNS} from events where id = ?1");
+        let mut statement = self.connection.prepare_cached(&sql).map_err(self.error_mapper())?;
         let mut found = Vec::with_capacity(ids.len());
         for id in ids {
-            let row = statement.query_row([*id as i64], rows::read).optional().map_err(self.fail())?;
-            found.extend(row.map(|read| (*id, placed(&read))));
+            let row =
+                statement.query_row([*id as i64], rows::read_row).optional().map_err(self.error_mapper())?;
+            found.extend(row.map(|read| (*id, with_file(&read))));
         }
         Ok(found)
     }
 
     /// The files that contain any of these event keys.
-    pub fn files_with(&self, keys: impl Iterator<Item = u64>) -> Result<FxHashSet<u32>, Error> {
-        let mut statement =
-            self.connection.prepare_cached("select id from events where key = ?1").map_err(self.fail())?;
+    pub fn files_with_keys(&self, keys: impl Iterator<Item = u64>) -> Result<FxHashSet<u32>, Error> {
+        let mut statement = self
+            .connection
+            .prepare_cached("select id from events where key = ?1")
+            .map_err(self.error_mapper())?;
         let mut files = FxHashSet::default();
         for key in keys {
-            let found = statement.query_map([key as i64], |row| row.get::<_, i64>(0)).map_err(self.fail())?;
+            let found =
+                statement.query_map([key as i64], |row| row.get::<_, i64>(0)).map_err(self.error_mapper())?;
             for id in found {
-                files.insert((id.map_err(self.fail())? >> ORDINALS) as u32);
+                files.insert((id.map_err(self.error_mapper())? >> ORDINAL_BITS) as u32);
             }
         }
         Ok(files)
     }
 }
 
-/// The columns of a session, from `sessions s join chats c`, in the order that `session_of` expects; its chat
+/// The columns of a session, from `sessions s join chats c`, in the order that `session_from_row` expects; its chat
 /// follows.
-pub(crate) const SESSION: &str = "c.session_id, c.source, s.agent_id, s.parent, s.project, s.cwd, s.branch, \
+pub(crate) const SESSION_COLUMNS: &str = "c.session_id, c.source, s.agent_id, s.parent, s.project, s.cwd, s.branch, \
     s.version, s.title, s.origin, s.started, s.ended, s.turns, s.calls, s.errors, s.models, s.id, s.chat";
 
-fn facts_of(row: &db::Row<'_>) -> Result<Facts, db::Error> {
+fn read_file_state(row: &db::Row<'_>) -> Result<FileState, db::Error> {
     let abandoned: String = row.get(2)?;
     let problems: String = row.get(4)?;
-    let path = path_of(row, 6)?;
-    Ok(Facts {
+    let path = path_column(row, 6)?;
+    Ok(FileState {
         birth: row.get::<_, Option<i64>>(1)?.map(Stamp),
         abandoned: abandoned.split(' ').filter_map(|n| n.parse().ok()).collect(),
         bad: row.get::<_, i64>(3)? as u64,
-        problems: problems.lines().filter_map(|line| problem(line, &path)).collect(),
+        problems: problems.lines().filter_map(|line| parse_problem(line, &path)).collect(),
         shared: row.get(5)?,
-        ..Facts::default()
+        ..FileState::default()
     })
 }
 
-pub(crate) fn path_of(row: &db::Row<'_>, column: usize) -> Result<PathBuf, db::Error> {
+pub(crate) fn path_column(row: &db::Row<'_>, column: usize) -> Result<PathBuf, db::Error> {
     use std::os::unix::ffi::OsStrExt;
     let bytes = row.get_ref(column)?.as_blob().unwrap_or_default();
     Ok(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
 }
 
-fn problem(line: &str, path: &Path) -> Option<Problem> {
+fn parse_problem(line: &str, path: &Path) -> Option<Problem> {
     let mut parts = line.splitn(3, '\t');
     Some(Problem {
-        kind: ProblemKind::from_word(parts.next()?)?,
+        kind: ProblemKind::from_name(parts.next()?)?,
         offset: parts.next()?.parse().ok()?,
         note: parts.next()?.to_string(),
         file: path.to_path_buf(),
@@ -357,14 +364,14 @@ fn problem(line: &str, path: &Path) -> Option<Problem> {
 }
 
 /// Adds the file it belongs to; a call without a result has no end.
-fn placed(read: &rows::Read) -> Row {
-    let file = (read.id >> ORDINALS) as u32;
-    let end_file = if read.row.end == Row::NOWHERE { 0 } else { file };
+fn with_file(read: &rows::StoredRow) -> Row {
+    let file = (read.id >> ORDINAL_BITS) as u32;
+    let end_file = if read.row.end == Row::NO_END { 0 } else { file };
     Row { file, end_file, name: read.name.map_or(u32::MAX, |n| n as u32), ..read.row }
 }
 
 /// Merges consecutive numbers into half-open ranges: a whole history is one query.
-fn runs(files: &[u32]) -> Vec<(u32, u32)> {
+fn to_ranges(files: &[u32]) -> Vec<(u32, u32)> {
     let mut sorted = files.to_vec();
     sorted.sort_unstable();
     let mut runs: Vec<(u32, u32)> = Vec::new();
@@ -381,7 +388,7 @@ fn runs(files: &[u32]) -> Vec<(u32, u32)> {
 mod tests {
     #[test]
     fn consecutive_files_are_one_span() {
-        assert_eq!(super::runs(&[5, 1, 2, 3, 9]), [(1, 4), (5, 6), (9, 10)]);
-        assert_eq!(super::runs(&[]), []);
+        assert_eq!(super::to_ranges(&[5, 1, 2, 3, 9]), [(1, 4), (5, 6), (9, 10)]);
+        assert_eq!(super::to_ranges(&[]), []);
     }
 }

@@ -7,20 +7,20 @@ use db::params;
 use record::row::COPIED;
 use record::{Kind, Row, RowKind, Stamp, Status, Tokens};
 
-/// The columns of an event in the order that `read` expects.
-pub(crate) const COLUMNS: &str = "id, key, what, at, lasted, place, length, session, turn, sequence, name, lines, \
+/// The columns of an event in the order that `read_row` expects.
+pub(crate) const EVENT_COLUMNS: &str = "id, key, what, at, lasted, place, length, session, turn, sequence, name, lines, \
     input, output, cache_read, cache_write, cache_write_1h, head";
 
-pub(crate) const INSERT: &str = "insert or replace into events(id, key, what, at, lasted, place, length, session, \
+pub(crate) const INSERT_EVENT: &str = "insert or replace into events(id, key, what, at, lasted, place, length, session, \
     turn, sequence, name, lines, input, output, cache_read, cache_write, cache_write_1h, head, failed, told) \
     values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
 
-fn packed(row: &Row) -> i64 {
+fn pack_kind(row: &Row) -> i64 {
     row.row as i64 | i64::from(row.detail) << 2 | i64::from(row.flags) << 10
 }
 
 /// Whether a row is marked as a copy, from its packed form.
-pub(crate) fn is_copied(what: i64) -> bool {
+pub(crate) fn is_marked_copy(what: i64) -> bool {
     (what >> 10) as u8 & COPIED != 0
 }
 
@@ -34,13 +34,13 @@ pub(crate) fn is_failure(row: &Row) -> bool {
 }
 
 /// IDs are mostly truncated text: the zeros after a short one are not stored.
-fn head(row: &Row) -> &[u8] {
+fn trimmed_id(row: &Row) -> &[u8] {
     let end = row.id.iter().rposition(|b| *b != 0).map_or(0, |n| n + 1);
     &row.id[..end]
 }
 
 /// Writes a row. `name` is the ID of its tool or model in the `names` table.
-pub(crate) fn write(
+pub(crate) fn insert_row(
     insert: &mut db::Statement<'_>,
     id: u64,
     row: &Row,
@@ -50,15 +50,15 @@ pub(crate) fn write(
     let at = row.at.is_some().then_some(row.at.0);
     let lasted = (row.until.is_some() && row.until != row.at).then(|| row.until.0 - at.unwrap_or(0));
     let ended = if row.until.is_some() && row.until == row.at { Some(0) } else { lasted };
-    let length = (row.end != Row::NOWHERE).then(|| row.end as i64 - row.place as i64);
+    let length = (row.end != Row::NO_END).then(|| row.end as i64 - row.start as i64);
     let t = row.tokens;
     insert.execute(params![
         id as i64,
         row.key as i64,
-        packed(row),
+        pack_kind(row),
         at,
         ended,
-        row.place as i64,
+        row.start as i64,
         length,
         row.session,
         row.turn,
@@ -70,7 +70,7 @@ pub(crate) fn write(
         t.cache_read,
         t.cache_write,
         t.cache_write_1h,
-        head(row),
+        trimmed_id(row),
         is_failure(row),
         indexed,
     ])?;
@@ -78,13 +78,13 @@ pub(crate) fn write(
 }
 
 /// A row as it was written, except for its file and name: those are IDs of this database.
-pub(crate) struct Read {
+pub(crate) struct StoredRow {
     pub(crate) id: u64,
     pub(crate) name: Option<i64>,
     pub(crate) row: Row,
 }
 
-pub(crate) fn read(from: &db::Row<'_>) -> Result<Read, db::Error> {
+pub(crate) fn read_row(from: &db::Row<'_>) -> Result<StoredRow, db::Error> {
     let what: i64 = from.get(2)?;
     let at: Option<i64> = from.get(3)?;
     let lasted: Option<i64> = from.get(4)?;
@@ -95,8 +95,8 @@ pub(crate) fn read(from: &db::Row<'_>) -> Result<Read, db::Error> {
         key: from.get::<_, i64>(1)? as u64,
         at: at.map_or(Stamp::NONE, Stamp),
         until: lasted.map_or(Stamp::NONE, |n| Stamp(at.unwrap_or(0) + n)),
-        place: place as u64,
-        end: length.map_or(Row::NOWHERE, |n| (place + n) as u64),
+        start: place as u64,
+        end: length.map_or(Row::NO_END, |n| (place + n) as u64),
         session: from.get(7)?,
         turn: from.get(8)?,
         sequence: from.get(9)?,
@@ -114,5 +114,5 @@ pub(crate) fn read(from: &db::Row<'_>) -> Result<Read, db::Error> {
         flags: (what >> 10) as u8,
         ..Row::default()
     };
-    Ok(Read { id: from.get::<_, i64>(0)? as u64, name: from.get(10)?, row })
+    Ok(StoredRow { id: from.get::<_, i64>(0)? as u64, name: from.get(10)?, row })
 }

@@ -3,13 +3,13 @@
 //! Does not elect itself: its caller holds the lock that guarantees a single writer.
 
 use crate::{Error, LAYOUT, Reader};
-use db::derived::{Layout, create, open_writer};
+use db::derived::{Layout, open_writer, recreate_tables};
 use std::path::{Path, PathBuf};
 
 const SCHEMA: &str = include_str!("schema.sql");
 /// Set when content was deleted for good and its bytes may still be in the file: the process may be killed
 /// before `vacuum` removes them.
-const UNCLEAN: &str = "unclean";
+const NEEDS_VACUUM: &str = "unclean";
 /// The number of the change that emptied the catalogue.
 const WIPED: &str = "wiped";
 
@@ -21,7 +21,7 @@ pub struct Writer {
 
 /// A transcript as recorded in the catalogue: enough to read it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredFile {
     pub id: u32,
     pub source: String,
     pub path: PathBuf,
@@ -39,10 +39,10 @@ impl Writer {
     /// Opens or creates the catalogue. One created by another version is recreated; a damaged one is an
     /// error.
     pub fn open(path: &Path, sources: &[&'static str]) -> Result<Writer, Error> {
-        let fail = |error| Error::of(path, error);
+        let fail = |error| Error::from_db(path, error);
         let (mut connection, layout) = open_writer(path, LAYOUT).map_err(fail)?;
-        if layout != Layout::Ours {
-            create(&mut connection, LAYOUT, SCHEMA).map_err(fail)?;
+        if layout != Layout::Current {
+            recreate_tables(&mut connection, LAYOUT, SCHEMA).map_err(fail)?;
         }
         let reader = Reader::new(connection, path, sources);
         let sequence = reader.sequence()?;
@@ -52,19 +52,19 @@ impl Writer {
     /// Deletes everything in one transaction, in the existing file: replacing the file would break concurrent
     /// readers. Change numbers continue, so that an index built from the deleted content is recognised as
     /// outdated.
-    pub fn wipe(&mut self) -> Result<(), Error> {
+    pub fn delete_all(&mut self) -> Result<(), Error> {
         let sequence = self.reader.sequence()? + 1;
         let begun = format!(
-            "insert into meta values ('sequence', {sequence}), ('{WIPED}', {sequence}), ('{UNCLEAN}', 1)"
+            "insert into meta values ('sequence', {sequence}), ('{WIPED}', {sequence}), ('{NEEDS_VACUUM}', 1)"
         );
         let schema = format!("{SCHEMA}\n{begun};");
-        create(&mut self.reader.connection, LAYOUT, &schema)
-            .map_err(|error| Error::of(&self.reader.path, error))?;
+        recreate_tables(&mut self.reader.connection, LAYOUT, &schema)
+            .map_err(|error| Error::from_db(&self.reader.path, error))?;
         self.sequence = sequence;
-        self.reader.remembered.take();
+        self.reader.known_cache.take();
         // Concurrent readers keep the log for a while. Waiting for them is left to the end of the job, which
-        // calls `settle`.
-        self.compact()
+        // calls `checkpoint_log`.
+        self.rewrite_file()
     }
 
     pub fn reader(&self) -> &Reader {
@@ -75,22 +75,22 @@ impl Writer {
         self.sequence
     }
 
-    pub(crate) fn run(&self, sql: &str, params: impl db::Params) -> Result<usize, Error> {
-        let mut statement = self.reader.connection.prepare_cached(sql).map_err(self.reader.fail())?;
-        statement.execute(params).map_err(self.reader.fail())
+    pub(crate) fn execute(&self, sql: &str, params: impl db::Params) -> Result<usize, Error> {
+        let mut statement = self.reader.connection.prepare_cached(sql).map_err(self.reader.error_mapper())?;
+        statement.execute(params).map_err(self.reader.error_mapper())
     }
 
     /// Starts a transaction: changes are invisible to others until `commit`.
     pub fn begin(&mut self) -> Result<(), Error> {
-        self.reader.connection.execute_batch("begin immediate").map_err(self.reader.fail())?;
+        self.reader.connection.execute_batch("begin immediate").map_err(self.reader.error_mapper())?;
         self.sequence = self.reader.sequence()? + 1;
         Ok(())
     }
 
     /// Publishes the changes under the next sequence number, which is returned.
     pub fn commit(&mut self) -> Result<u64, Error> {
-        self.set("sequence", self.sequence as i64)?;
-        self.reader.connection.execute_batch("commit").map_err(self.reader.fail())?;
+        self.set_meta("sequence", self.sequence as i64)?;
+        self.reader.connection.execute_batch("commit").map_err(self.reader.error_mapper())?;
         Ok(self.sequence)
     }
 
@@ -101,66 +101,70 @@ impl Writer {
         self.sequence = self.reader.sequence().unwrap_or(self.sequence);
     }
 
-    pub fn set(&self, name: &str, value: i64) -> Result<(), Error> {
+    pub fn set_meta(&self, name: &str, value: i64) -> Result<(), Error> {
         let sql = "insert into meta(name, value) values (?1, ?2) \
             on conflict(name) do update set value = excluded.value";
-        self.run(sql, db::params![name, value]).map(|_| ())
+        self.execute(sql, db::params![name, value]).map(|_| ())
     }
 
     /// Moves the log into the database, so that a reader in a directory without write permission needs none.
-    pub fn settle(&self) {
+    pub fn checkpoint_log(&self) {
         // A reader in the middle of a query keeps the log; the next writer retries.
         let _ = self.reader.connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
     }
 
     /// Records that bytes deleted in this transaction must not stay in the file: `vacuum` follows, if
     /// necessary by the next writer.
-    pub fn soil(&self) -> Result<(), Error> {
-        self.set(UNCLEAN, 1)
+    pub fn mark_unclean(&self) -> Result<(), Error> {
+        self.set_meta(NEEDS_VACUUM, 1)
     }
 
     /// Whether content was deleted for good and its bytes may still be in the file.
     pub fn is_unclean(&self) -> Result<bool, Error> {
-        Ok(self.reader.meta(UNCLEAN)? == Some(1))
+        Ok(self.reader.meta_value(NEEDS_VACUUM)? == Some(1))
     }
 
     /// Rewrites the file, so that no deleted bytes are left in it.
     pub fn vacuum(&self) -> Result<(), Error> {
-        self.compact()?;
-        self.settle();
+        self.rewrite_file()?;
+        self.checkpoint_log();
         Ok(())
     }
 
-    fn compact(&self) -> Result<(), Error> {
-        self.reader.connection.execute_batch("vacuum").map_err(self.reader.fail())?;
-        self.set(UNCLEAN, 0)
+    fn rewrite_file(&self) -> Result<(), Error> {
+        self.reader.connection.execute_batch("vacuum").map_err(self.reader.error_mapper())?;
+        self.set_meta(NEEDS_VACUUM, 0)
     }
 
     /// Transcripts changed after a sequence number: those that a text index with that number lacks.
-    pub fn since(&self, sequence: u64) -> Result<Vec<Stored>, Error> {
-        self.reader.stored("where sequence > ?1 order by id", [sequence as i64])
+    pub fn files_since(&self, sequence: u64) -> Result<Vec<StoredFile>, Error> {
+        self.reader.query_files("where sequence > ?1 order by id", [sequence as i64])
     }
 }
 
 impl Reader {
     /// The number of the last change that emptied the catalogue: file IDs in an older index refer to other
     /// files.
-    pub fn wiped(&self) -> Result<u64, Error> {
-        Ok(self.meta(WIPED)?.unwrap_or(0) as u64)
+    pub fn last_wipe(&self) -> Result<u64, Error> {
+        Ok(self.meta_value(WIPED)?.unwrap_or(0) as u64)
     }
 
-    pub(crate) fn stored(&self, condition: &str, params: impl db::Params) -> Result<Vec<Stored>, Error> {
+    pub(crate) fn query_files(
+        &self,
+        condition: &str,
+        params: impl db::Params,
+    ) -> Result<Vec<StoredFile>, Error> {
         let sql = format!(
             "select id, source, path, part, hint, family, size, inode, changed, gone, sequence from files {condition}"
         );
-        self.all(&sql, params, |row| {
-            Ok(Stored {
+        self.query_all(&sql, params, |row| {
+            Ok(StoredFile {
                 id: row.get(0)?,
                 source: row.get(1)?,
-                path: crate::reader::path_of(row, 2)?,
+                path: crate::reader::path_column(row, 2)?,
                 part: row.get(3)?,
                 hint: row.get(4)?,
-                family: crate::reader::path_of(row, 5)?,
+                family: crate::reader::path_column(row, 5)?,
                 size: row.get::<_, i64>(6)? as u64,
                 inode: row.get::<_, i64>(7)? as u64,
                 changed: row.get(8)?,
@@ -171,27 +175,27 @@ impl Reader {
     }
 
     /// The transcripts that were written last.
-    pub fn newest_files(&self, many: u32) -> Result<Vec<Stored>, Error> {
-        self.stored("where gone = 0 order by changed desc limit ?1", [many])
+    pub fn newest_files(&self, many: u32) -> Result<Vec<StoredFile>, Error> {
+        self.query_files("where gone = 0 order by changed desc limit ?1", [many])
     }
 
     /// The folders of projects and agents that contain transcripts.
-    pub fn families(&self) -> Result<Vec<PathBuf>, Error> {
-        self.all("select path from families", [], |row| crate::reader::path_of(row, 0))
+    pub fn family_folders(&self) -> Result<Vec<PathBuf>, Error> {
+        self.query_all("select path from families", [], |row| crate::reader::path_column(row, 0))
     }
 
-    pub fn file(&self, id: u32) -> Result<Option<Stored>, Error> {
-        Ok(self.stored("where id = ?1", [id])?.pop())
+    pub fn file_by_id(&self, id: u32) -> Result<Option<StoredFile>, Error> {
+        Ok(self.query_files("where id = ?1", [id])?.pop())
     }
 
     /// Transcripts that their agents have deleted.
-    pub fn gone(&self) -> Result<Vec<Stored>, Error> {
-        self.stored("where gone = 1 order by id", [])
+    pub fn deleted_files(&self) -> Result<Vec<StoredFile>, Error> {
+        self.query_files("where gone = 1 order by id", [])
     }
 
     /// Every transcript in full.
-    pub fn files(&self) -> Result<Vec<Stored>, Error> {
-        self.stored("order by id", [])
+    pub fn all_files(&self) -> Result<Vec<StoredFile>, Error> {
+        self.query_files("order by id", [])
     }
 }
 
@@ -199,23 +203,23 @@ impl Reader {
 mod tests {
     use super::*;
 
-    fn named(writer: &Writer) -> Result<Vec<String>, Error> {
-        writer.reader.all("select name from names", [], |row| row.get(0))
+    fn read_names(writer: &Writer) -> Result<Vec<String>, Error> {
+        writer.reader.query_all("select name from names", [], |row| row.get(0))
     }
 
-    fn filled(path: &Path) -> Writer {
+    fn filled_writer(path: &Path) -> Writer {
         let mut writer = Writer::open(path, &[]).unwrap();
         writer.begin().unwrap();
         for n in 0..2000 {
-            writer.run("insert into names(name) values (?1)", [format!("quibblefox{n}")]).unwrap();
+            writer.execute("insert into names(name) values (?1)", [format!("quibblefox{n}")]).unwrap();
         }
         writer.commit().unwrap();
-        writer.settle();
+        writer.checkpoint_log();
         writer
     }
 
-    fn holds(path: &Path) -> bool {
-        let bytes = |ending| std::fs::read(db::beside(path, ending)).unwrap_or_default();
+    fn file_contains_names(path: &Path) -> bool {
+        let bytes = |ending| std::fs::read(db::sibling_path(path, ending)).unwrap_or_default();
         ["", "-wal"].iter().any(|ending| bytes(ending).windows(10).any(|window| window == b"quibblefox"))
     }
 
@@ -223,39 +227,39 @@ mod tests {
     fn a_reader_keeps_its_snapshot_while_the_catalogue_is_wiped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("catalogue.db");
-        let mut writer = filled(&path);
+        let mut writer = filled_writer(&path);
         writer.reader.connection.busy_timeout(std::time::Duration::from_millis(10)).unwrap();
         let reader = Reader::open(&path, &[]).unwrap().unwrap();
-        reader.hold().unwrap();
+        reader.begin_snapshot().unwrap();
         assert_eq!(reader.sequence().unwrap(), 1);
-        writer.wipe().unwrap();
+        writer.delete_all().unwrap();
         let many = |reader: &Reader| {
-            reader.all("select count(*) from names", [], |row| row.get::<_, u32>(0)).unwrap()
+            reader.query_all("select count(*) from names", [], |row| row.get::<_, u32>(0)).unwrap()
         };
         assert_eq!((many(&reader), reader.sequence().unwrap()), (vec![2000], 1));
-        reader.release().unwrap();
+        reader.end_snapshot().unwrap();
         // After the snapshot ends, the same reader sees it as a change like any other, under the next number.
-        assert_eq!((many(&reader), reader.sequence().unwrap(), reader.wiped().unwrap()), (vec![0], 2, 2));
+        assert_eq!((many(&reader), reader.sequence().unwrap(), reader.last_wipe().unwrap()), (vec![0], 2, 2));
         drop(reader);
-        writer.settle();
-        assert!(named(&writer).unwrap().is_empty() && !holds(&path));
+        writer.checkpoint_log();
+        assert!(read_names(&writer).unwrap().is_empty() && !file_contains_names(&path));
     }
 
     #[test]
     fn the_next_writer_knows_of_bytes_left_by_a_killed_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("catalogue.db");
-        let mut writer = filled(&path);
+        let mut writer = filled_writer(&path);
         writer.begin().unwrap();
-        writer.soil().unwrap();
-        writer.run("delete from names", []).unwrap();
+        writer.mark_unclean().unwrap();
+        writer.execute("delete from names", []).unwrap();
         writer.commit().unwrap();
-        writer.settle();
+        writer.checkpoint_log();
         drop(writer);
-        assert!(holds(&path), "deleting alone leaves bytes behind");
+        assert!(file_contains_names(&path), "deleting alone leaves bytes behind");
         let writer = Writer::open(&path, &[]).unwrap();
         assert!(writer.is_unclean().unwrap());
         writer.vacuum().unwrap();
-        assert!(!writer.is_unclean().unwrap() && !holds(&path));
+        assert!(!writer.is_unclean().unwrap() && !file_contains_names(&path));
     }
 }

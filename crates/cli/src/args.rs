@@ -4,9 +4,9 @@
 //! Does not know what the commands do.
 
 use crate::commands::operation::Invocation;
-use crate::commands::view::Call;
+use crate::commands::view::ViewInvocation;
 use crate::commands::{daemon, hook, mcp, operation, view};
-use crate::output::{Shown, refuse};
+use crate::output::{OutputFormat, print_error_record};
 use api::{Code, OPERATIONS, VIEWS};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
@@ -14,53 +14,53 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// The parsed command line.
-pub(crate) enum Typed {
-    View(Box<Call>),
+pub(crate) enum ParsedCommand {
+    View(Box<ViewInvocation>),
     Operation(Box<Invocation>),
-    Mcp(Box<mcp::Serve>),
+    Mcp(Box<mcp::McpServer>),
     Hook(ArgMatches),
     Daemon(ArgMatches),
 }
 
 /// Returns `None` if there is nothing left to do, for example without a subcommand.
-pub(crate) fn parse() -> Result<Option<Typed>, ExitCode> {
-    let typed = as_meant(std::env::args_os().collect());
+pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
+    let typed = rewrite_help_and_version(std::env::args_os().collect());
     let first = typed.get(1).map_or_else(String::new, |word| word.to_string_lossy().into_owned());
-    let matches = match command(Some(&first)).try_get_matches_from(&typed) {
+    let matches = match build_command(Some(&first)).try_get_matches_from(&typed) {
         Ok(matches) => matches,
         Err(mut e) => {
-            suggest(&mut e, &typed);
+            replace_suggestions(&mut e, &typed);
             let failed = e.use_stderr();
             // A closed pipe, as in `--help | head`, is not an error.
             let _ = e.print();
             if failed {
-                refuse(asked_format(), &refusal(&e));
+                print_error_record(find_output_format(), &error_from_clap(&e));
             }
             return Err(ExitCode::from(u8::from(failed)));
         }
     };
     let Some((name, sub)) = matches.subcommand() else { return Ok(None) };
     if name == hook::COMMAND {
-        return Ok(Some(Typed::Hook(sub.clone())));
+        return Ok(Some(ParsedCommand::Hook(sub.clone())));
     }
     if name == daemon::COMMAND {
-        return Ok(Some(Typed::Daemon(sub.clone())));
+        return Ok(Some(ParsedCommand::Daemon(sub.clone())));
     }
     if name == mcp::COMMAND {
-        return Ok(Some(Typed::Mcp(Box::new(mcp::Serve::typed(sub)))));
+        return Ok(Some(ParsedCommand::Mcp(Box::new(mcp::McpServer::from_matches(sub)))));
     }
-    if let Some((operation, sub)) = operation::operation_typed(name, sub) {
-        return Ok(Some(Typed::Operation(Box::new(operation::invocation(operation, sub)))));
+    if let Some((operation, sub)) = operation::find_operation(name, sub) {
+        return Ok(Some(ParsedCommand::Operation(Box::new(operation::build_invocation(operation, sub)))));
     }
     let (found, sub) = match sub.subcommand() {
         Some((inner, deeper)) => (api::view_named(name, inner), deeper),
         None => (api::view_named("", name), sub),
     };
-    Ok(found.map(|found| Typed::View(Box::new(view::call(found, sub)))))
+    Ok(found.map(|found| ParsedCommand::View(Box::new(view::build_invocation(found, sub)))))
 }
 
 /// Rewrites `loci help code outline` and `loci version` to the flags clap understands.
-fn as_meant(mut typed: Vec<OsString>) -> Vec<OsString> {
+fn rewrite_help_and_version(mut typed: Vec<OsString>) -> Vec<OsString> {
     match typed.get(1).and_then(|word| word.to_str()) {
         Some("help") => {
             typed.remove(1);
@@ -74,19 +74,20 @@ fn as_meant(mut typed: Vec<OsString>) -> Vec<OsString> {
 
 /// Replaces clap's suggestion (for `serach` it suggested `dispatch`) with the commands at the smallest edit distance and those
 /// that start with the typed word.
-fn suggest(error: &mut clap::Error, typed: &[OsString]) {
+fn replace_suggestions(error: &mut clap::Error, typed: &[OsString]) {
     let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand) else { return };
-    let root = command(None);
+    let root = build_command(None);
     let known = typed.iter().skip(1).filter_map(|word| word.to_str());
     let parents = known.map_while(|word| (word != wrong).then_some(word));
     let group = parents.fold(&root, |at, word| at.find_subcommand(word).unwrap_or(at));
-    let near = nearest(wrong, group.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name));
+    let near =
+        nearest_names(wrong, group.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name));
     if !near.is_empty() {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
     }
 }
 
-fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+fn nearest_names<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let distance = |name: &str| {
         let is_prefix = name.starts_with(wrong) && wrong.len() > 2;
         service::letters_apart(wrong, name).or(is_prefix.then_some(usize::MAX))
@@ -100,7 +101,7 @@ fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Vec<String>
 }
 
 /// Converts a clap error to an [`api::Error`].
-fn refusal(error: &clap::Error) -> api::Error {
+fn error_from_clap(error: &clap::Error) -> api::Error {
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return api::Error::new(Code::InvalidArgument, "missing command").hint("loci --help");
     }
@@ -112,33 +113,33 @@ fn refusal(error: &clap::Error) -> api::Error {
 }
 
 /// Finds the output format in a command line that could not be parsed.
-fn asked_format() -> Shown {
+fn find_output_format() -> OutputFormat {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let separate =
         words.windows(2).find(|pair| pair[0] == "-o" || pair[0] == "--output").map(|pair| &*pair[1]);
     let joined = || words.iter().find_map(|w| w.strip_prefix("--output=").or_else(|| w.strip_prefix("-o")));
     let json = || words.iter().any(|w| w == "--json").then_some("json");
-    separate.or_else(joined).or_else(json).map_or_else(Shown::default, Shown::from_word)
+    separate.or_else(joined).or_else(json).map_or_else(OutputFormat::default, OutputFormat::from_word)
 }
 
 // ---- commands
 
 /// Builds `wanted` with all its flags and the other commands by name only; with `None`, builds every command in full.
-pub(crate) fn command(wanted: Option<&str>) -> Command {
+pub(crate) fn build_command(wanted: Option<&str>) -> Command {
     let full = |name: &str| wanted.is_none_or(|wanted| wanted == name);
     let mut root = Command::new("loci")
         .version(env!("CARGO_PKG_VERSION"))
         .about(ABOUT)
-        .after_help(FIRST)
+        .after_help(FIRST_STEPS)
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true);
     for one in OPERATIONS.iter().filter(|operation| !operation.command.contains(' ')) {
         let bare = Command::new(one.command).about(one.about);
-        root = root.subcommand(if full(one.command) { operation::command(one) } else { bare });
+        root = root.subcommand(if full(one.command) { operation::build_command(one) } else { bare });
     }
-    root = root.subcommand(mcp::command()).subcommand(hook::command());
-    root = root.subcommand(daemon::command());
+    root = root.subcommand(mcp::build_command()).subcommand(hook::build_command());
+    root = root.subcommand(daemon::build_command());
     for (group, about) in [
         ("query", "List tool calls, failures, messages, turns, sessions and files"),
         ("analyze", "Find recurring failures, call sequences, file churn and idle gaps"),
@@ -162,7 +163,7 @@ const ABOUT: &str = "Search your coding agents' sessions and report what happene
 Loci reads the transcripts that Claude Code, Codex, Gemini CLI, OpenCode and ChatWise keep on this
 machine. It needs no setup and never modifies transcripts.";
 
-const FIRST: &str = "First steps:
+const FIRST_STEPS: &str = "First steps:
   loci sources                         list the agents and transcripts on this machine
   loci search lost socket              search all sessions
   loci sessions                        list recent sessions
@@ -181,9 +182,9 @@ pub(crate) mod tests {
 
     #[test]
     fn clap_accepts_the_command_definitions() {
-        command(None).debug_assert();
+        build_command(None).debug_assert();
         for wanted in ["", "search", "query", "stats"] {
-            command(Some(wanted)).debug_assert();
+            build_command(Some(wanted)).debug_assert();
         }
     }
 
@@ -198,14 +199,14 @@ pub(crate) mod tests {
             ("loci code outlin", "outline"),
             ("loci memory csots", "costs"),
         ] {
-            let typed: Vec<OsString> = split(line).into_iter().map(OsString::from).collect();
-            let mut error = command(typed[1].to_str()).try_get_matches_from(&typed).unwrap_err();
-            suggest(&mut error, &typed);
-            let hints = refusal(&error).hints;
+            let typed: Vec<OsString> = split_words(line).into_iter().map(OsString::from).collect();
+            let mut error = build_command(typed[1].to_str()).try_get_matches_from(&typed).unwrap_err();
+            replace_suggestions(&mut error, &typed);
+            let hints = error_from_clap(&error).hints;
             let (_, names) = hints[0].split_once(": ").unwrap();
             assert!(names.starts_with(&format!("'{nearest}'")), "{line}: {hints:?}");
         }
-        assert_eq!(nearest("xyzzy", ["search", "show"].into_iter()), [""; 0]);
+        assert_eq!(nearest_names("xyzzy", ["search", "show"].into_iter()), [""; 0]);
     }
 
     #[test]
@@ -218,15 +219,19 @@ pub(crate) mod tests {
             ("loci search version", "loci search version"),
             ("loci search help", "loci search help"),
         ] {
-            let typed = as_meant(split(line).into_iter().map(OsString::from).collect());
-            assert_eq!(typed, split(rewritten).into_iter().map(OsString::from).collect::<Vec<_>>(), "{line}");
+            let typed = rewrite_help_and_version(split_words(line).into_iter().map(OsString::from).collect());
+            assert_eq!(
+                typed,
+                split_words(rewritten).into_iter().map(OsString::from).collect::<Vec<_>>(),
+                "{line}"
+            );
         }
-        let shown = command(Some("code")).try_get_matches_from(["loci", "code", "outline", "--help"]);
+        let shown = build_command(Some("code")).try_get_matches_from(["loci", "code", "outline", "--help"]);
         assert_eq!(shown.unwrap_err().kind(), clap::error::ErrorKind::DisplayHelp);
     }
 
     /// Splits a command line like a shell, as far as the examples need: spaces and single quotes.
-    pub(crate) fn split(line: &str) -> Vec<String> {
+    pub(crate) fn split_words(line: &str) -> Vec<String> {
         let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
         for c in line.chars() {
             match c {

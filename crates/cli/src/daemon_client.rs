@@ -4,10 +4,10 @@
 //! Does not know what the operations and views do.
 
 use api::{AnyResponse, Envelope, Error, Operation, Tool, View};
-use daemon::client::Lost;
-use daemon::{Client, Holder, Homes, Meta, Place, Unreached};
+use daemon::client::CallError;
+use daemon::{BaseDirs, Client, ConnectError, Holder, Meta, RuntimePaths};
 use serde_json::{Map, Value, json};
-use service::{DaemonPaths, Ending, Places, Service};
+use service::{DaemonPaths, Environment, OutcomeSummary, Service};
 use std::collections::BTreeMap;
 use std::hash::Hasher;
 use std::path::Path;
@@ -18,51 +18,57 @@ use std::time::{Duration, Instant};
 
 /// Operations that never use the daemon: those that inspect this process and machine, and those that may need a model's API key,
 /// which is in the caller's environment.
-const ALONE: &[&str] = &["setup", "doctor", "status", "consolidate", "write_notes", "investigate"];
+const LOCAL_OPERATIONS: &[&str] = &["setup", "doctor", "status", "consolidate", "write_notes", "investigate"];
 
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Paths of the daemon's socket, lock and log; `None` without a home directory.
-pub(crate) fn place(places: &Places) -> Option<Place> {
+pub(crate) fn runtime_paths(places: &Environment) -> Option<RuntimePaths> {
     let at = DaemonPaths::of(places)?;
-    Some(Place::of(Homes { runtime: at.runtime.as_deref(), state: &at.state, data: &at.data }))
+    Some(RuntimePaths::from_base_dirs(BaseDirs {
+        runtime: at.runtime.as_deref(),
+        state: &at.state,
+        data: &at.data,
+    }))
 }
 
 /// `LOCI_DAEMON`: whether to use a running daemon, and whether to start one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wish {
+pub(crate) enum DaemonMode {
     Off,
     Use,
     Start,
 }
 
-pub(crate) fn wish(places: &Places) -> Wish {
-    let word = service::env::text(places, "LOCI_DAEMON").unwrap_or_default().to_lowercase();
+pub(crate) fn daemon_mode(places: &Environment) -> DaemonMode {
+    let word = service::env::text_var(places, "LOCI_DAEMON").unwrap_or_default().to_lowercase();
     match word.as_str() {
-        "" | "start" => Wish::Start,
-        "off" | "0" | "no" => Wish::Off,
+        "" | "start" => DaemonMode::Start,
+        "off" | "0" | "no" => DaemonMode::Off,
         // An unknown value never starts a daemon.
-        _ => Wish::Use,
+        _ => DaemonMode::Use,
     }
 }
 
 /// Connects to the running daemon. `None` if there is none, or it may give a different result.
-pub(crate) fn reach(places: &Places) -> Option<Client> {
-    if wish(places) == Wish::Off {
+pub(crate) fn connect_to_daemon(places: &Environment) -> Option<Client> {
+    if daemon_mode(places) == DaemonMode::Off {
         return None;
     }
-    let place = place(places)?;
+    let place = runtime_paths(places)?;
     match Client::connect(&place) {
         // In another time zone its days begin at other times.
-        Ok(client) if client.version == VERSION => Some(client).filter(|it| it.zone == record::told_zone()),
+        Ok(client) if client.version == VERSION => Some(client).filter(|it| it.zone == record::tz_override()),
         // Another version may return different results.
-        Ok(client) => upgraded(client),
-        Err(Unreached::Other { .. } | Unreached::Absent | Unreached::Silent) => None,
+        Ok(client) => drain_older_daemon(client),
+        Err(
+            ConnectError::ProtocolMismatch { .. } | ConnectError::NotRunning | ConnectError::NotResponding,
+        ) => None,
     }
 }
 
 /// Asks an older daemon to exit. Until a new one is started, commands run in their own process.
-fn upgraded(mut client: Client) -> Option<Client> {
+fn drain_older_daemon(mut client: Client) -> Option<Client> {
     if is_newer(VERSION, &client.version) {
         let _ = client.call("drain", Map::new(), &Meta::default(), &mut |_, _| true);
     }
@@ -76,16 +82,16 @@ fn is_newer(one: &str, other: &str) -> bool {
 }
 
 /// Connects to the daemon and starts one if there is none. After a timeout of two seconds, the caller goes on without it.
-pub(crate) fn reach_or_start(places: &Places, exe: &Path) -> Option<Client> {
-    if let Some(client) = reach(places) {
+pub(crate) fn connect_or_start(places: &Environment, exe: &Path) -> Option<Client> {
+    if let Some(client) = connect_to_daemon(places) {
         return Some(client);
     }
-    if wish(places) != Wish::Start || !start(exe) {
+    if daemon_mode(places) != DaemonMode::Start || !start_daemon(exe) {
         return None;
     }
     let until = Instant::now() + Duration::from_secs(2);
     while Instant::now() < until {
-        if let Some(client) = reach(places) {
+        if let Some(client) = connect_to_daemon(places) {
             return Some(client);
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -95,16 +101,16 @@ pub(crate) fn reach_or_start(places: &Places, exe: &Path) -> Option<Client> {
 
 /// Starts a daemon without waiting until it accepts connections. The intermediate process exits at once, so the daemon is not
 /// a child of this process.
-pub(crate) fn start(exe: &Path) -> bool {
-    starting(exe).status().is_ok_and(|status| status.success())
+pub(crate) fn start_daemon(exe: &Path) -> bool {
+    detach_command(exe).status().is_ok_and(|status| status.success())
 }
 
-/// Like [`start`], without waiting for the intermediate process either.
-pub(crate) fn spawn(exe: &Path) {
-    let _ = starting(exe).spawn();
+/// Like [`start_daemon`], without waiting for the intermediate process either.
+pub(crate) fn spawn_daemon(exe: &Path) {
+    let _ = detach_command(exe).spawn();
 }
 
-fn starting(exe: &Path) -> Command {
+fn detach_command(exe: &Path) -> Command {
     let mut command = Command::new(exe);
     command.args(["daemon", "run", "--detach"]).current_dir("/");
     // The session that starts the daemon is not the one that calls it later.
@@ -117,7 +123,7 @@ fn starting(exe: &Path) -> Command {
 
 /// Describes the caller. `None` if that is not representable in JSON, or if the daemon must not handle the call: unmasked output,
 /// or relative paths in variables.
-pub(crate) fn meta(service: &Service) -> Option<Meta> {
+pub(crate) fn caller_meta(service: &Service) -> Option<Meta> {
     if !service.masked {
         return None;
     }
@@ -139,70 +145,77 @@ fn is_relative(name: &str, value: &str) -> bool {
 }
 
 /// Adds an idempotency key to a message before the first attempt, so that a retry without the daemon is the same message.
-pub(crate) fn keyed(name: &str, params: &mut Map<String, Value>) {
-    if service::STARTS.contains(&name) && !params.contains_key("key") {
-        params.extend(service::token().ok().map(|key| ("key".to_string(), Value::from(key))));
+pub(crate) fn add_message_key(name: &str, params: &mut Map<String, Value>) {
+    if service::DAEMON_OPERATIONS.contains(&name) && !params.contains_key("key") {
+        params.extend(service::random_token().ok().map(|key| ("key".to_string(), Value::from(key))));
     }
 }
 
 /// Calls an operation on the daemon. `None`: there is no daemon, or it disconnected.
-pub(crate) fn ask(
+pub(crate) fn call_operation(
     service: &Service,
     operation: &'static Operation,
     params: &Map<String, Value>,
 ) -> Option<Result<AnyResponse, Error>> {
-    if ALONE.contains(&operation.name) {
+    if LOCAL_OPERATIONS.contains(&operation.name) {
         return None;
     }
-    let result = told(service, operation.name, params, &Meta { progress: true, ..meta(service)? })?;
+    let result =
+        call_daemon(service, operation.name, params, &Meta { progress: true, ..caller_meta(service)? })?;
     Some(result.and_then(|response| api::read_response(operation, response)))
 }
 
 /// Calls a method on the daemon and forwards its progress notifications. `None`: there is no daemon, or it disconnected.
-fn told(
+fn call_daemon(
     service: &Service,
     name: &str,
     params: &Map<String, Value>,
     meta: &Meta,
 ) -> Option<Result<Value, Error>> {
-    let mut client = reach_for(service, name)?;
-    match client.call(name, params.clone(), meta, &mut |method, data| heard(service, method, data)) {
+    let mut client = connect_for(service, name)?;
+    match client
+        .call(name, params.clone(), meta, &mut |method, data| handle_notification(service, method, data))
+    {
         Ok(response) => Some(Ok(response)),
-        Err(Lost::Refused(error)) => Some(Err(error)),
-        Err(Lost::Gone) => None,
+        Err(CallError::Failed(error)) => Some(Err(error)),
+        Err(CallError::Disconnected) => None,
     }
 }
 
-fn reach_for(service: &Service, name: &str) -> Option<Client> {
-    if service::STARTS.contains(&name) {
-        return reach_or_start(&service.places, &service.exe);
+fn connect_for(service: &Service, name: &str) -> Option<Client> {
+    if service::DAEMON_OPERATIONS.contains(&name) {
+        return connect_or_start(&service.places, &service.exe);
     }
-    reach(&service.places)
+    connect_to_daemon(&service.places)
 }
 
 /// Handles a progress notification. Returns false if the operation was cancelled.
-fn heard(service: &Service, method: &str, data: &Value) -> bool {
+fn handle_notification(service: &Service, method: &str, data: &Value) -> bool {
     let progress = &service.progress;
     if method == "progress" {
         progress.files.store(data["files"].as_u64().unwrap_or(0), Relaxed);
         progress.of.store(data["of"].as_u64().unwrap_or(0), Relaxed);
     }
-    !progress.stopped()
+    !progress.is_cancelled()
 }
 
 /// Calls a tool on the daemon and returns the envelope for the agent. `None`: there is no daemon, or it disconnected.
-pub(crate) fn ask_tool(
+pub(crate) fn call_tool(
     service: &Service,
     tool: &'static Tool,
     params: &Map<String, Value>,
 ) -> Option<Result<Envelope, Error>> {
-    let result =
-        told(service, tool.name, params, &Meta { envelope: true, progress: true, ..meta(service)? })?;
+    let result = call_daemon(
+        service,
+        tool.name,
+        params,
+        &Meta { envelope: true, progress: true, ..caller_meta(service)? },
+    )?;
     result.map(|response| serde_json::from_value(response).ok()).transpose()
 }
 
 /// A view to run on the daemon.
-pub(crate) struct Asked<'a> {
+pub(crate) struct ViewCall<'a> {
     pub(crate) view: &'static View,
     pub(crate) params: &'a Map<String, Value>,
     pub(crate) tsv: bool,
@@ -211,20 +224,20 @@ pub(crate) struct Asked<'a> {
 /// Records printed before the daemon disconnected; this process must not print them again. Identified by a hash of the text, not
 /// by position: agents keep writing in the meantime.
 #[derive(Default)]
-pub(crate) struct Told(Vec<u64>);
+pub(crate) struct PrintedRecords(Vec<u64>);
 
-impl Told {
-    fn add(&mut self, line: &[u8]) {
-        self.0.push(mark(line));
+impl PrintedRecords {
+    fn add_record(&mut self, line: &[u8]) {
+        self.0.push(hash_record(line));
     }
 
     /// Wraps `take` to skip the records already printed. A record that was printed twice is skipped twice.
-    pub(crate) fn rest(self, take: &mut dyn FnMut(&[u8]) -> bool) -> impl FnMut(&[u8]) -> bool {
+    pub(crate) fn skip_printed(self, take: &mut dyn FnMut(&[u8]) -> bool) -> impl FnMut(&[u8]) -> bool {
         let mut left = BTreeMap::<u64, u64>::new();
         for hash in self.0 {
             *left.entry(hash).or_default() += 1;
         }
-        move |line: &[u8]| match (left.is_empty(), left.get_mut(&mark(line))) {
+        move |line: &[u8]| match (left.is_empty(), left.get_mut(&hash_record(line))) {
             (false, Some(times)) if *times > 0 => {
                 *times -= 1;
                 true
@@ -234,7 +247,7 @@ impl Told {
     }
 }
 
-fn mark(line: &[u8]) -> u64 {
+fn hash_record(line: &[u8]) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     hasher.write(line);
     hasher.finish()
@@ -242,70 +255,72 @@ fn mark(line: &[u8]) -> u64 {
 
 /// Runs a view on the daemon and passes each record to `take` as it arrives. Fails with the records printed so far if there is no
 /// daemon or it disconnected. The daemon also disconnects slow readers, such as a person paging through the output.
-pub(crate) fn ask_view(
+pub(crate) fn call_view(
     service: &Service,
-    asked: &Asked<'_>,
+    asked: &ViewCall<'_>,
     take: &mut dyn FnMut(&[u8]) -> bool,
-) -> Result<Result<Ending, Error>, Told> {
-    let Some(meta) = meta(service) else { return Err(Told::default()) };
-    let Some(mut client) = reach(&service.places) else { return Err(Told::default()) };
+) -> Result<Result<OutcomeSummary, Error>, PrintedRecords> {
+    let Some(meta) = caller_meta(service) else { return Err(PrintedRecords::default()) };
+    let Some(mut client) = connect_to_daemon(&service.places) else { return Err(PrintedRecords::default()) };
     let meta = Meta { progress: true, tsv: asked.tsv, ..meta };
-    let (mut printed, mut enough) = (Told::default(), None);
+    let (mut printed, mut enough) = (PrintedRecords::default(), None);
     let mut notice = |method: &str, data: &Value| {
         let text = if method == "lines" { data["text"].as_str().unwrap_or_default() } else { "" };
         for line in text.split_inclusive('\n') {
-            printed.add(line.as_bytes());
+            printed.add_record(line.as_bytes());
             if !take(line.as_bytes()) {
                 enough = Some(data.clone());
                 return false;
             }
         }
-        heard(service, method, data)
+        handle_notification(service, method, data)
     };
     match client.call(&asked.view.title(), asked.params.clone(), &meta, &mut notice) {
         Ok(ending) => serde_json::from_value(ending).map(Ok).map_err(|_| printed),
-        Err(Lost::Refused(error)) => Ok(Err(error)),
-        Err(Lost::Gone) => enough.map(|data| Ok(broken_off(&data, printed.0.len()))).ok_or(printed),
+        Err(CallError::Failed(error)) => Ok(Err(error)),
+        Err(CallError::Disconnected) => {
+            enough.map(|data| Ok(partial_ending(&data, printed.0.len()))).ok_or(printed)
+        }
     }
 }
 
 /// Summary of a view whose reader closed the pipe: what could not be read is known so far, and that there were files.
-fn broken_off(data: &Value, printed: usize) -> Ending {
+fn partial_ending(data: &Value, printed: usize) -> OutcomeSummary {
     let figure = |name: &str| data[name].as_u64().unwrap_or(0) as usize;
     let (lost, lost_files) = (figure("lost"), figure("lost_files"));
-    Ending { printed: printed as u64, lost, lost_files, files: 1, ..Ending::default() }
+    OutcomeSummary { printed: printed as u64, lost, lost_files, files: 1, ..OutcomeSummary::default() }
 }
 
 /// Runs a view on the daemon and returns the envelope for an agent. `None`: there is no daemon, or it disconnected.
-pub(crate) fn ask_enclosed(
+pub(crate) fn call_view_envelope(
     service: &Service,
     view: &'static View,
     params: &Map<String, Value>,
-) -> Option<Result<(Envelope, Ending), Error>> {
-    let meta = Meta { envelope: true, progress: true, ..meta(service)? };
-    let read = |mut response: Value| -> Option<(Envelope, Ending)> {
+) -> Option<Result<(Envelope, OutcomeSummary), Error>> {
+    let meta = Meta { envelope: true, progress: true, ..caller_meta(service)? };
+    let read = |mut response: Value| -> Option<(Envelope, OutcomeSummary)> {
         let envelope = serde_json::from_value(response["envelope"].take()).ok()?;
         Some((envelope, serde_json::from_value(response["ending"].take()).ok()?))
     };
-    told(service, &view.title(), params, &meta)?.map(read).transpose()
+    call_daemon(service, &view.title(), params, &meta)?.map(read).transpose()
 }
 
-pub(crate) fn about(client: &mut Client) -> Value {
+pub(crate) fn query_daemon_info(client: &mut Client) -> Value {
     client.call("daemon", Map::new(), &Meta::default(), &mut |_, _| true).unwrap_or_default()
 }
 
 /// Returns a function that reads the daemon's status, for `status` and `doctor`.
-pub(crate) fn teller(places: &Places) -> Arc<dyn Fn() -> Value + Send + Sync> {
-    let place = place(places);
-    Arc::new(move || place.as_ref().map_or(Value::Null, standing))
+pub(crate) fn daemon_status_source(places: &Environment) -> Arc<dyn Fn() -> Value + Send + Sync> {
+    let place = runtime_paths(places);
+    Arc::new(move || place.as_ref().map_or(Value::Null, read_daemon_status))
 }
 
 /// Number of earlier daemons whose exit reason is reported.
-const EXITS: usize = 3;
+const REPORTED_EXITS: usize = 3;
 
 /// Status of the daemon as JSON: lock, socket, log and, if it responds, its own figures.
-pub(crate) fn standing(place: &Place) -> Value {
-    let holder = Holder::of(place);
+pub(crate) fn read_daemon_status(place: &RuntimePaths) -> Value {
+    let holder = Holder::read_current(place);
     let reached = Client::connect(place);
     let mut status = match &holder {
         None => json!({"running": false}),
@@ -313,14 +328,16 @@ pub(crate) fn standing(place: &Place) -> Value {
     };
     status["socket"] = json!(place.socket);
     status["log"] = json!(place.log);
-    status["exits"] = json!(daemon::log::exits(&place.log, EXITS, holder.is_some()));
+    status["exits"] = json!(daemon::log::exit_reasons(&place.log, REPORTED_EXITS, holder.is_some()));
     match reached {
         Ok(mut client) => {
-            if let (Value::Object(status), Value::Object(about)) = (&mut status, about(&mut client)) {
+            if let (Value::Object(status), Value::Object(about)) =
+                (&mut status, query_daemon_info(&mut client))
+            {
                 status.extend(about);
             }
         }
-        Err(Unreached::Other { version }) => {
+        Err(ConnectError::ProtocolMismatch { version }) => {
             status["trouble"] = json!(format!("it is of version {version}, this is {VERSION}"));
         }
         Err(_) if holder.is_some() => status["trouble"] = json!("it does not answer"),
@@ -335,9 +352,9 @@ mod tests {
 
     #[test]
     fn printed_records_are_skipped_even_if_new_ones_arrive_in_between() {
-        let mut printed = Told::default();
+        let mut printed = PrintedRecords::default();
         for line in ["a", "b", "b"] {
-            printed.add(line.as_bytes());
+            printed.add_record(line.as_bytes());
         }
         let mut rest = Vec::new();
         let mut take = |line: &[u8]| {
@@ -345,7 +362,7 @@ mod tests {
             true
         };
         {
-            let mut take = printed.rest(&mut take);
+            let mut take = printed.skip_printed(&mut take);
             for line in ["new", "a", "b", "a", "b", "b", "c"] {
                 assert!(take(line.as_bytes()));
             }

@@ -34,7 +34,7 @@ pub(crate) fn threads_flag() -> Arg {
 }
 
 /// Adds what is special about output controls: `--jq` as an alias, and envelope settings only with `--hybrid`.
-fn as_control(arg: Arg, param: &Param) -> Arg {
+fn with_control_options(arg: Arg, param: &Param) -> Arg {
     match param.name {
         name if name == JQ_FILTER.name => arg.visible_alias("jq"),
         name if name == INLINE_THRESHOLD.name => arg.requires(HYBRID),
@@ -43,8 +43,8 @@ fn as_control(arg: Arg, param: &Param) -> Arg {
 }
 
 /// Gives a flag the value type of its parameter.
-pub(crate) fn shaped(arg: Arg, param: &Param) -> Arg {
-    let arg = as_control(arg, param);
+pub(crate) fn with_param_type(arg: Arg, param: &Param) -> Arg {
+    let arg = with_control_options(arg, param);
     if param.shape == Shape::Flag {
         return arg.action(ArgAction::SetTrue);
     }
@@ -70,7 +70,7 @@ pub(crate) fn shaped(arg: Arg, param: &Param) -> Arg {
 }
 
 /// Returns the value given for a parameter; `flag` is the name of its flag.
-pub(crate) fn value(param: &Param, flag: &str, matches: &ArgMatches) -> Option<Value> {
+pub(crate) fn flag_value(param: &Param, flag: &str, matches: &ArgMatches) -> Option<Value> {
     match param.shape {
         Shape::Flag => matches.get_flag(flag).then(|| json!(true)),
         Shape::Switch => matches.get_one::<bool>(flag).map(|b| json!(b)),

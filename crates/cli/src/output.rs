@@ -12,64 +12,64 @@ use std::time::Duration;
 
 /// Output format.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum OutputFormat {
     Jsonl,
     Tsv,
     Text,
 }
 
-impl Default for Shown {
-    fn default() -> Shown {
-        if std::io::stdout().is_terminal() { Shown::Text } else { Shown::Jsonl }
+impl Default for OutputFormat {
+    fn default() -> OutputFormat {
+        if std::io::stdout().is_terminal() { OutputFormat::Text } else { OutputFormat::Jsonl }
     }
 }
 
-impl Shown {
-    pub(crate) fn from_word(word: &str) -> Shown {
+impl OutputFormat {
+    pub(crate) fn from_word(word: &str) -> OutputFormat {
         match word {
-            "tsv" => Shown::Tsv,
-            "text" => Shown::Text,
-            _ => Shown::Jsonl,
+            "tsv" => OutputFormat::Tsv,
+            "text" => OutputFormat::Text,
+            _ => OutputFormat::Jsonl,
         }
     }
 }
 
 /// Buffered stdout. Remembers the first write error, except a closed pipe: a full disk must be reported.
-pub(crate) struct Pipe {
-    to: BufWriter<std::io::Stdout>,
-    failed: Option<std::io::Error>,
+pub(crate) struct StdoutWriter {
+    writer: BufWriter<std::io::Stdout>,
+    failure: Option<std::io::Error>,
 }
 
-impl Pipe {
-    pub(crate) fn new() -> Pipe {
-        Pipe { to: BufWriter::with_capacity(64 * 1024, std::io::stdout()), failed: None }
+impl StdoutWriter {
+    pub(crate) fn new() -> StdoutWriter {
+        StdoutWriter { writer: BufWriter::with_capacity(64 * 1024, std::io::stdout()), failure: None }
     }
 
     /// The first error other than a closed pipe.
     pub(crate) fn take_failure(&mut self) -> Option<std::io::Error> {
-        self.failed.take()
+        self.failure.take()
     }
 
-    fn note<T>(&mut self, result: std::io::Result<T>) -> std::io::Result<T> {
+    fn record_failure<T>(&mut self, result: std::io::Result<T>) -> std::io::Result<T> {
         if let Err(e) = &result
             && e.kind() != std::io::ErrorKind::BrokenPipe
-            && self.failed.is_none()
+            && self.failure.is_none()
         {
-            self.failed = Some(std::io::Error::new(e.kind(), e.to_string()));
+            self.failure = Some(std::io::Error::new(e.kind(), e.to_string()));
         }
         result
     }
 }
 
-impl Write for Pipe {
+impl Write for StdoutWriter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let result = self.to.write(bytes);
-        self.note(result)
+        let result = self.writer.write(bytes);
+        self.record_failure(result)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        let result = self.to.flush();
-        self.note(result)
+        let result = self.writer.flush();
+        self.record_failure(result)
     }
 }
 
@@ -87,13 +87,13 @@ pub(crate) fn with_progress<T>(service: &Service, work: impl FnOnce() -> T) -> T
 }
 
 /// Width of stdout in columns, and whether it is a terminal.
-pub(crate) fn screen() -> (usize, bool) {
+pub(crate) fn stdout_size() -> (usize, bool) {
     let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(100, |size| usize::from(size.ws_col));
     (width.clamp(40, 400), std::io::stdout().is_terminal())
 }
 
 /// Prints to stdout. A closed pipe is not an error.
-pub(crate) fn say(text: &str) -> Result<(), api::Error> {
+pub(crate) fn print_stdout(text: &str) -> Result<(), api::Error> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -104,69 +104,69 @@ pub(crate) fn say(text: &str) -> Result<(), api::Error> {
 }
 
 /// Whether a person can be prompted: stdin and stderr are terminals.
-pub(crate) fn can_ask() -> bool {
+pub(crate) fn can_prompt() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// Prompts at the terminal. Everything except `y` and `yes` means no.
-pub(crate) fn ask(question: &str) -> bool {
-    complain(question);
+pub(crate) fn confirm(question: &str) -> bool {
+    write_stderr(question);
     let mut line = String::new();
     let read = std::io::stdin().read_line(&mut line);
     read.is_ok() && matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
 /// Reports an error as a record on stdout, and as a message with hints on stderr.
-pub(crate) fn fail(shown: Shown, error: &api::Error) -> Exit {
-    refuse(shown, error);
-    note(&format!("error: {error}"));
-    error.hints.iter().for_each(|hint| note(&format!("hint: {hint}")));
+pub(crate) fn report_error(shown: OutputFormat, error: &api::Error) -> Exit {
+    print_error_record(shown, error);
+    print_note(&format!("error: {error}"));
+    error.hints.iter().for_each(|hint| print_note(&format!("hint: {hint}")));
     Exit::Failed
 }
 
 /// Writes the error record to stdout only; the caller prints the message for people.
-pub(crate) fn refuse(shown: Shown, error: &api::Error) {
-    let _ = std::io::stdout().lock().write_all(&as_record(shown, error));
+pub(crate) fn print_error_record(shown: OutputFormat, error: &api::Error) {
+    let _ = std::io::stdout().lock().write_all(&format_error_record(shown, error));
 }
 
-fn as_record(shown: Shown, error: &api::Error) -> Vec<u8> {
+fn format_error_record(shown: OutputFormat, error: &api::Error) -> Vec<u8> {
     let mut bytes = Vec::new();
     match shown {
-        Shown::Jsonl => cell::write_object(&error.line(), &mut bytes),
-        Shown::Tsv => tsv_error(error, &mut bytes),
-        Shown::Text => return bytes,
+        OutputFormat::Jsonl => cell::write_object(&error.to_record(), &mut bytes),
+        OutputFormat::Tsv => write_tsv_error(error, &mut bytes),
+        OutputFormat::Text => return bytes,
     }
     bytes.push(b'\n');
     bytes
 }
 
-fn tsv_error(error: &api::Error, out: &mut Vec<u8>) {
+fn write_tsv_error(error: &api::Error, out: &mut Vec<u8>) {
     out.extend_from_slice(b"error\tcode\n");
     Cell::text(error.message.as_str()).write_tsv(out);
     out.push(b'\t');
     out.extend_from_slice(error.code.word().as_bytes());
 }
 
-pub(crate) fn plural(n: usize, word: &str) -> String {
+pub(crate) fn format_count(n: usize, word: &str) -> String {
     format!("{n} {word}{}", if n == 1 { "" } else { "s" })
 }
 
-pub(crate) fn note(text: &str) {
-    complain(&format!("loci: {text}\n"));
+pub(crate) fn print_note(text: &str) {
+    write_stderr(&format!("loci: {text}\n"));
 }
 
 /// Prints one step of a long-running operation.
-pub(crate) fn step(text: &str) {
-    note(&api::terminal_text::one_line(text));
+pub(crate) fn print_step(text: &str) {
+    print_note(&api::terminal_text::one_line(text));
 }
 
 /// Writes to stderr, best effort: write errors are ignored.
-pub(crate) fn complain(text: &str) {
+pub(crate) fn write_stderr(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Operations shorter than this show no progress.
-const PATIENCE: Duration = Duration::from_millis(700);
+const PROGRESS_DELAY: Duration = Duration::from_millis(700);
 
 fn show_progress(service: &Service, done: &AtomicBool) {
     let started = std::time::Instant::now();
@@ -174,15 +174,15 @@ fn show_progress(service: &Service, done: &AtomicBool) {
     while !done.load(Relaxed) {
         std::thread::sleep(Duration::from_millis(50));
         let (files, of) = (service.progress.files.load(Relaxed), service.progress.of.load(Relaxed));
-        if started.elapsed() > PATIENCE && of > 0 && files < of {
-            complain(&format!("\r\x1b[Kreading {files} of {of} files"));
+        if started.elapsed() > PROGRESS_DELAY && of > 0 && files < of {
+            write_stderr(&format!("\r\x1b[Kreading {files} of {of} files"));
             shown = true;
         } else if shown {
-            complain("\r\x1b[K");
+            write_stderr("\r\x1b[K");
             shown = false;
         }
     }
     if shown {
-        complain("\r\x1b[K");
+        write_stderr("\r\x1b[K");
     }
 }

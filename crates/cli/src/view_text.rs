@@ -3,13 +3,13 @@
 //!
 //! Does not know how records are computed.
 
-use api::terminal_text::{clean, cut, may_stand, short_id};
+use api::terminal_text::{is_printable, short_id, strip_controls, truncate_width};
 use api::{View, ViewRequest};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write;
 
-pub(crate) struct Text {
+pub(crate) struct TextFormatter {
     view: &'static View,
     width: usize,
     colour: bool,
@@ -18,7 +18,7 @@ pub(crate) struct Text {
     /// Rows of a table, printed at the end when the widths are known.
     rows: Vec<Vec<String>>,
     /// Lines printed below the table: sources without transcripts.
-    below: Vec<String>,
+    footer: Vec<String>,
     last_session: String,
 }
 
@@ -88,47 +88,47 @@ const TABLES: &[(&str, &[(&str, bool)])] = &[
     ),
 ];
 
-impl Text {
-    pub(crate) fn new(view: &'static View, request: &ViewRequest, no_colour: bool) -> Text {
-        let (width, terminal) = crate::output::screen();
-        Text {
+impl TextFormatter {
+    pub(crate) fn new(view: &'static View, request: &ViewRequest, no_colour: bool) -> TextFormatter {
+        let (width, terminal) = crate::output::stdout_size();
+        TextFormatter {
             view,
             width,
             colour: terminal && !no_colour,
             plain: !request.fields.is_empty()
-                || request.control().alters()
+                || request.output_controls().alters_records()
                 || request.explain
                 || request.problems,
             rows: Vec::new(),
-            below: Vec::new(),
+            footer: Vec::new(),
             last_session: String::new(),
         }
     }
 
     /// Takes one record as JSON. Returns false if the reader closed the pipe.
-    pub(crate) fn line(&mut self, json: &[u8], to: &mut impl Write) -> bool {
+    pub(crate) fn write_record(&mut self, json: &[u8], to: &mut impl Write) -> bool {
         let Ok(mut record) = serde_json::from_slice::<Value>(json) else {
             // Nested too deeply to parse.
-            return writeln!(to, "{}", clean(&String::from_utf8_lossy(json))).is_ok();
+            return writeln!(to, "{}", strip_controls(&String::from_utf8_lossy(json))).is_ok();
         };
-        disarm(&mut record);
+        strip_control_chars(&mut record);
         if self.plain || !record.is_object() {
-            return writeln!(to, "{}", clean(&one_line(&record))).is_ok();
+            return writeln!(to, "{}", strip_controls(&one_line(&record))).is_ok();
         }
-        if let Some(columns) = self.columns(&record) {
-            self.rows.push(columns.iter().map(|(name, _)| shown(name, &record)).collect());
+        if let Some(columns) = self.table_columns(&record) {
+            self.rows.push(columns.iter().map(|(name, _)| format_cell(name, &record)).collect());
             return true;
         }
-        let text = self.record(&record);
+        let text = self.format_record(&record);
         if self.view.name == "sources" {
-            self.below.push(text);
+            self.footer.push(text);
             return true;
         }
         text.is_empty() || writeln!(to, "{text}").is_ok()
     }
 
     /// Prints the collected table, if the view has one.
-    pub(crate) fn finish(self, to: &mut impl Write) {
+    pub(crate) fn write_table(self, to: &mut impl Write) {
         let Some((_, columns)) = TABLES.iter().find(|(name, _)| *name == self.view.name) else { return };
         if self.rows.is_empty() {
             return;
@@ -145,16 +145,16 @@ impl Text {
                 if *number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
             });
             let line = cells.collect::<Vec<_>>().join("  ");
-            let line = clean(line.trim_end());
+            let line = strip_controls(line.trim_end());
             let _ = writeln!(to, "{}", if n == 0 { self.paint("1", &line) } else { line });
         }
         // If nothing at all was found, the command prints where it looked.
-        for line in &self.below {
+        for line in &self.footer {
             let _ = writeln!(to, "{line}");
         }
     }
 
-    fn columns(&self, record: &Value) -> Option<&'static [(&'static str, bool)]> {
+    fn table_columns(&self, record: &Value) -> Option<&'static [(&'static str, bool)]> {
         let table = TABLES.iter().find(|(name, _)| *name == self.view.name)?.1;
         // A missing source is printed as a sentence instead of a row, and so are the overall statistics.
         (record.get("found").is_none() && record.get("tools").is_none()).then_some(table)
@@ -164,111 +164,114 @@ impl Text {
         if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
     }
 
-    fn record(&mut self, r: &Value) -> String {
+    fn format_record(&mut self, r: &Value) -> String {
         match (self.view.group, self.view.name) {
-            ("query", "tools") => self.tool(r),
+            ("query", "tools") => self.format_call(r),
             ("query", "errors") => self.with_body(
                 &format!(
                     "{}  {}  {}  {}",
-                    when(r),
-                    self.paint("31", text(r, "tool")),
-                    self.paint("2", text(r, "signature")),
-                    self.paint("2", &short(r))
+                    format_timestamp(r),
+                    self.paint("31", text_field(r, "tool")),
+                    self.paint("2", text_field(r, "signature")),
+                    self.paint("2", &short_session_id(r))
                 ),
-                text(r, "message"),
+                text_field(r, "message"),
                 3,
             ),
-            ("query", "turns") => self.turn(r),
-            ("query", "sessions") => self.session(r),
-            ("query", "context") => self.context(r),
-            ("query", "file-access") => self.file(r),
-            ("query", "messages" | "user-messages" | "assistant-messages") => self.message(r),
+            ("query", "turns") => self.format_turn(r),
+            ("query", "sessions") => self.format_session(r),
+            ("query", "context") => self.format_failure_context(r),
+            ("query", "file-access") => self.format_file(r),
+            ("query", "messages" | "user-messages" | "assistant-messages") => self.format_message(r),
             ("analyze", "errors") => self.with_body(
                 &format!(
                     "{:>5} ×  {}  {}  {}",
                     r["count"].to_string(),
-                    self.paint("31", text(r, "tool")),
-                    self.paint("2", text(r, "signature")),
+                    self.paint("31", text_field(r, "tool")),
+                    self.paint("2", text_field(r, "signature")),
                     self.paint(
                         "2",
                         &format!(
                             "in {}, last {}",
-                            counted(&r["sessions"], "session"),
-                            &text(r, "last_at").get(..16).unwrap_or("").replace('T', " ")
+                            format_count_of(&r["sessions"], "session"),
+                            &text_field(r, "last_at").get(..16).unwrap_or("").replace('T', " ")
                         )
                     )
                 ),
-                text(r, "message"),
+                text_field(r, "message"),
                 2,
             ),
-            (_, "stats") if r.get("tools").is_some() => self.stats(r),
-            (_, "sources") => format!("{}: nothing found in {}", text(r, "source"), list(r, "looked_in")),
-            _ => clean(&one_line(r)),
+            (_, "stats") if r.get("tools").is_some() => self.format_stats(r),
+            (_, "sources") => {
+                format!("{}: nothing found in {}", text_field(r, "source"), joined_field(r, "looked_in"))
+            }
+            _ => strip_controls(&one_line(r)),
         }
     }
 
-    fn tool(&self, r: &Value) -> String {
-        let status = match text(r, "status") {
+    fn format_call(&self, r: &Value) -> String {
+        let status = match text_field(r, "status") {
             "success" => self.paint("32", "ok   "),
             "error" => self.paint("31", "error"),
             _ => self.paint("33", "…    "),
         };
         let about = ["file", "error"]
             .iter()
-            .map(|k| text(r, k))
+            .map(|k| text_field(r, k))
             .find(|s| !s.is_empty())
             .map_or_else(|| one_line(&r["input"]), first_line);
-        let head = format!("{}  {status}  {:<12} ", when(r), text(r, "tool"));
-        head + &cut(&clean(&about), self.width.saturating_sub(40))
+        let head = format!("{}  {status}  {:<12} ", format_timestamp(r), text_field(r, "tool"));
+        head + &truncate_width(&strip_controls(&about), self.width.saturating_sub(40))
     }
 
     /// Formats a failure and the turns around it.
-    fn context(&self, r: &Value) -> String {
+    fn format_failure_context(&self, r: &Value) -> String {
         let head = format!(
             "{}  {}  {}  {}",
-            when(r),
-            self.paint("31", text(r, "tool")),
-            self.paint("2", text(r, "signature")),
-            self.paint("2", &format!("{} turn {}", short(r), r["turn"]))
+            format_timestamp(r),
+            self.paint("31", text_field(r, "tool")),
+            self.paint("2", text_field(r, "signature")),
+            self.paint("2", &format!("{} turn {}", short_session_id(r), r["turn"]))
         );
-        let mut out = self.with_body(&head, text(r, "message"), 3);
+        let mut out = self.with_body(&head, text_field(r, "message"), 3);
         for part in ["before", "at", "after"] {
             for turn in r[part].as_array().into_iter().flatten() {
-                let _ = write!(out, "\n  {part:<6} {}", self.around(turn));
+                let _ = write!(out, "\n  {part:<6} {}", self.format_turn_summary(turn));
             }
         }
         out
     }
 
     /// Formats one of those turns: prompt, reply and tools.
-    fn around(&self, turn: &Value) -> String {
+    fn format_turn_summary(&self, turn: &Value) -> String {
         let width = self.width.saturating_sub(20);
-        let line = |key: &str| cut(&clean(&first_line(text(turn, key))), width);
+        let line = |key: &str| truncate_width(&strip_controls(&first_line(text_field(turn, key))), width);
         let mut out = format!("turn {}  {}", turn["turn"], self.paint("36", &line("prompt")));
-        for text in [line("reply"), list(turn, "tools")] {
+        for text in [line("reply"), joined_field(turn, "tools")] {
             if !text.is_empty() {
-                let _ = write!(out, "\n           {}", cut(&clean(&text), width));
+                let _ = write!(out, "\n           {}", truncate_width(&strip_controls(&text), width));
             }
         }
         out
     }
 
     /// Formats a file and the timeline of its accesses.
-    fn file(&self, r: &Value) -> String {
-        let counts = ["read", "edit", "write"].map(|word| counted(&r[format!("{word}s")], word)).join(", ");
-        let failed = format!("{} failed, in {}", r["errors"], counted(&r["sessions"], "session"));
+    fn format_file(&self, r: &Value) -> String {
+        let counts =
+            ["read", "edit", "write"].map(|word| format_count_of(&r[format!("{word}s")], word)).join(", ");
+        let failed = format!("{} failed, in {}", r["errors"], format_count_of(&r["sessions"], "session"));
         let head = format!(
             "{}\n    {}",
-            self.paint("1", &clean(text(r, "file"))),
+            self.paint("1", &strip_controls(text_field(r, "file"))),
             self.paint("2", &format!("{counts}, {failed}"))
         );
         let one = |at: &Value| {
             format!(
                 "{}  {:<5}  {:<7}  {} turn {}",
-                when(at),
-                text(at, "action"),
-                text(at, "status"),
-                short(at),
+                format_timestamp(at),
+                text_field(at, "action"),
+                text_field(at, "status"),
+                short_session_id(at),
                 at["turn"]
             )
         };
@@ -276,70 +279,86 @@ impl Text {
         self.with_body(&head, &touched.join("\n"), 8)
     }
 
-    fn message(&mut self, r: &Value) -> String {
+    fn format_message(&mut self, r: &Value) -> String {
         // A reply that only calls tools: `query tools` shows those.
-        if text(r, "text").trim().is_empty() {
+        if text_field(r, "text").trim().is_empty() {
             return String::new();
         }
         let mut out = String::new();
-        let session = text(r, "session_id").to_string();
+        let session = text_field(r, "session_id").to_string();
         if session != self.last_session {
-            out = format!("{}\n", self.paint("1", &format!("── {} {}", short(r), text(r, "project"))));
+            out = format!(
+                "{}\n",
+                self.paint("1", &format!("── {} {}", short_session_id(r), text_field(r, "project")))
+            );
             self.last_session = session;
         }
         let who = format!(
             "{}  {}",
-            when(r),
-            self.paint(if text(r, "kind") == "prompt" { "36" } else { "2" }, text(r, "kind"))
+            format_timestamp(r),
+            self.paint(if text_field(r, "kind") == "prompt" { "36" } else { "2" }, text_field(r, "kind"))
         );
-        out + &self.with_body(&who, text(r, "text"), 6)
+        out + &self.with_body(&who, text_field(r, "text"), 6)
     }
 
-    fn turn(&self, r: &Value) -> String {
+    fn format_turn(&self, r: &Value) -> String {
         let head = format!(
             "{}  {}  {}",
-            when(r),
-            self.paint("2", &format!("{} turn {}", short(r), r["turn"])),
-            self.paint("36", &cut(&clean(&first_line(text(r, "prompt"))), self.width.saturating_sub(45)))
+            format_timestamp(r),
+            self.paint("2", &format!("{} turn {}", short_session_id(r), r["turn"])),
+            self.paint(
+                "36",
+                &truncate_width(
+                    &strip_controls(&first_line(text_field(r, "prompt"))),
+                    self.width.saturating_sub(45)
+                )
+            )
         );
         let errors = if r["errors"].as_u64().unwrap_or(0) > 0 {
             self.paint("31", &format!(", {} failed", r["errors"]))
         } else {
             String::new()
         };
-        self.with_body(&format!("{head}\n    {} calls{errors}", r["tool_calls"]), text(r, "reply"), 2)
+        self.with_body(&format!("{head}\n    {} calls{errors}", r["tool_calls"]), text_field(r, "reply"), 2)
     }
 
-    fn session(&self, r: &Value) -> String {
-        let (turns, calls) = (counted(&r["turns"], "turn"), counted(&r["tool_calls"], "call"));
+    fn format_session(&self, r: &Value) -> String {
+        let (turns, calls) =
+            (format_count_of(&r["turns"], "turn"), format_count_of(&r["tool_calls"], "call"));
         let counts = format!("{turns}, {calls}, {} failed", r["errors"]);
-        let started = text(r, "started_at").get(..16).unwrap_or("").replace('T', " ");
+        let started = text_field(r, "started_at").get(..16).unwrap_or("").replace('T', " ");
         let agent = if r.get("agent_id").is_some() { " (subagent)" } else { "" };
         format!(
             "{started}  {}  {}{agent}\n    {}",
-            self.paint("2", &short(r)),
-            self.paint("36", &cut(&clean(text(r, "title")), self.width.saturating_sub(40))),
-            self.paint("2", &format!("{} · {} · {counts}", text(r, "source"), text(r, "project")))
+            self.paint("2", &short_session_id(r)),
+            self.paint(
+                "36",
+                &truncate_width(&strip_controls(text_field(r, "title")), self.width.saturating_sub(40))
+            ),
+            self.paint(
+                "2",
+                &format!("{} · {} · {counts}", text_field(r, "source"), text_field(r, "project"))
+            )
         )
     }
 
-    fn stats(&self, r: &Value) -> String {
+    fn format_stats(&self, r: &Value) -> String {
         let mut out = format!(
             "{}, {}, {}, {} failed ({:.1} %)\nfrom {} to {}",
-            counted(&r["sessions"], "session"),
-            counted(&r["turns"], "turn"),
-            counted(&r["tool_calls"], "tool call"),
+            format_count_of(&r["sessions"], "session"),
+            format_count_of(&r["turns"], "turn"),
+            format_count_of(&r["tool_calls"], "tool call"),
             r["errors"],
             r["error_rate"].as_f64().unwrap_or(0.0) * 100.0,
-            text(r, "started_at"),
-            text(r, "ended_at")
+            text_field(r, "started_at"),
+            text_field(r, "ended_at")
         );
         for tool in r["tools"].as_array().into_iter().flatten() {
             let _ = write!(
                 out,
                 "\n{:>8}  {:<24} {}",
                 tool["count"].to_string(),
-                clean(text(tool, "tool")),
+                strip_controls(text_field(tool, "tool")),
                 if tool["errors"] == 0 {
                     String::new()
                 } else {
@@ -355,7 +374,8 @@ impl Text {
         let mut out = head.to_string();
         let all: Vec<&str> = body.lines().filter(|l| !l.trim().is_empty()).collect();
         for line in all.iter().take(lines) {
-            let _ = write!(out, "\n    {}", cut(&clean(line), self.width.saturating_sub(5)));
+            let _ =
+                write!(out, "\n    {}", truncate_width(&strip_controls(line), self.width.saturating_sub(5)));
         }
         if all.len() > lines {
             out += &self.paint("2", &format!("\n    … {} more lines", all.len() - lines));
@@ -365,20 +385,20 @@ impl Text {
 }
 
 /// `1 turn`, `2 turns`.
-fn counted(n: &Value, word: &str) -> String {
-    crate::output::plural(n.as_u64().unwrap_or(0) as usize, word)
+fn format_count_of(n: &Value, word: &str) -> String {
+    crate::output::format_count(n.as_u64().unwrap_or(0) as usize, word)
 }
 
-fn text<'a>(record: &'a Value, key: &str) -> &'a str {
+fn text_field<'a>(record: &'a Value, key: &str) -> &'a str {
     record[key].as_str().unwrap_or("")
 }
 
-fn list(record: &Value, key: &str) -> String {
+fn joined_field(record: &Value, key: &str) -> String {
     record[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats a table cell. An empty name means the first field: `usage` and `stats` name it after their grouping.
-fn shown(name: &str, record: &Value) -> String {
+/// Formats a table cell. An empty name means the first field: `usage` and `format_stats` name it after their grouping.
+fn format_cell(name: &str, record: &Value) -> String {
     let value =
         if name.is_empty() { record.as_object().and_then(|o| o.values().next()) } else { record.get(name) };
     match value {
@@ -387,14 +407,14 @@ fn shown(name: &str, record: &Value) -> String {
         Some(Value::Number(n)) if name.ends_with("_rate") => {
             format!("{:.1} %", n.as_f64().unwrap_or(0.0) * 100.0)
         }
-        Some(Value::Number(n)) if name == "cost_usd" => cost(n.as_f64().unwrap_or(0.0), record),
-        Some(Value::Number(n)) => grouped(&n.to_string()),
+        Some(Value::Number(n)) if name == "cost_usd" => format_cost(n.as_f64().unwrap_or(0.0), record),
+        Some(Value::Number(n)) => group_thousands(&n.to_string()),
         _ => String::new(),
     }
 }
 
 /// Formats a cost; a lower bound if a model has no price.
-fn cost(dollars: f64, record: &Value) -> String {
+fn format_cost(dollars: f64, record: &Value) -> String {
     match (record.get("unpriced").is_some(), dollars > 0.0) {
         (true, false) => "?".to_string(),
         (true, true) => format!("≥ {dollars:.2}"),
@@ -403,7 +423,7 @@ fn cost(dollars: f64, record: &Value) -> String {
 }
 
 /// Adds thousands separators: 1234567 becomes 1,234,567.
-fn grouped(number: &str) -> String {
+fn group_thousands(number: &str) -> String {
     if number.contains(['.', 'e', '-']) {
         return number.to_string();
     }
@@ -417,12 +437,12 @@ fn grouped(number: &str) -> String {
     out
 }
 
-fn when(record: &Value) -> String {
-    text(record, "timestamp").get(..16).unwrap_or("").replace('T', " ")
+fn format_timestamp(record: &Value) -> String {
+    text_field(record, "timestamp").get(..16).unwrap_or("").replace('T', " ")
 }
 
-fn short(record: &Value) -> String {
-    short_id(text(record, "session_id"))
+fn short_session_id(record: &Value) -> String {
+    short_id(text_field(record, "session_id"))
 }
 
 fn first_line(text: &str) -> String {
@@ -442,13 +462,13 @@ fn one_line(value: &Value) -> String {
 
 /// Removes control characters from every string of a record, except line breaks and tabs. Any string may be printed,
 /// including tool names.
-fn disarm(value: &mut Value) {
+fn strip_control_chars(value: &mut Value) {
     match value {
         Value::String(text) => {
-            text.retain(|c| matches!(c, '\n' | '\t') || may_stand(c));
+            text.retain(|c| matches!(c, '\n' | '\t') || is_printable(c));
         }
-        Value::Array(items) => items.iter_mut().for_each(disarm),
-        Value::Object(map) => map.values_mut().for_each(disarm),
+        Value::Array(items) => items.iter_mut().for_each(strip_control_chars),
+        Value::Object(map) => map.values_mut().for_each(strip_control_chars),
         _ => {}
     }
 }
@@ -460,8 +480,8 @@ mod tests {
     #[test]
     fn control_characters_are_removed_from_records() {
         let mut record = serde_json::json!({"tool": "\u{1b}[31mx\u{9b}", "list": ["a\n\u{7}b"]});
-        disarm(&mut record);
+        strip_control_chars(&mut record);
         assert_eq!(record, serde_json::json!({"tool": "[31mx", "list": ["a\nb"]}));
-        assert_eq!(grouped("1234567"), "1,234,567");
+        assert_eq!(group_thousands("1234567"), "1,234,567");
     }
 }

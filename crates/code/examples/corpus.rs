@@ -11,16 +11,16 @@
 //!     cargo run --release -p loci-code --example corpus -- oracle ROSLYN SYMBOL,SYMBOL DIR
 //!     cargo run --release -p loci-code --example corpus -- usages ROSLYN SYMBOL,SYMBOL DIR
 //!
-//! `usages` compares usages of members with `roslyn_usages.tsv`, which `crates/code/oracle/Usages.cs` writes; it fails if the
-//! precision or the recall of certain usages is too low. `oracle` compares types, members and references between types with
+//! `check_usages` compares usages of members with `roslyn_usages.tsv`, which `crates/code/oracle/Usages.cs` writes; it fails if the
+//! precision or the recall of certain usages is too low. `check_oracle` compares types, members and references between types with
 //! Roslyn's results for the same files: `ROSLYN` is a folder with `roslyn_types.tsv`, `roslyn_deps.tsv` and optionally
 //! `roslyn_occ.tsv`. It fails if a type or a member count differs, or if precision or recall is below 0.995.
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
 use loci_code::{
-    Certainty, Codebase, Cost, Outliner, Resolver, SourceFile, TypeHashes, Usages, classify, count_tokens,
-    hashes, read_tree,
+    Certainty, Codebase, Outliner, Resolver, SourceFile, TokenCost, TypeHashes, UsageFinder, classify_change,
+    count_tokens, hash_type, read_tree,
 };
 use project::{Project, discover};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,14 +29,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use syntax::sample_edits::{
-    STYLES, attributed, commented, divided, documented, reformatted, relaid, with_statement,
+    STYLES, add_attributes, add_comments, add_statements, extend_docs, reformat_csharp, reformat_whitespace,
+    split_types,
 };
-use syntax::{FileFacts, LANGUAGES, Language, MemberKind, Reader, Symbols, decode};
+use syntax::{FileFacts, LANGUAGES, Language, MemberKind, Reader, Symbols, decode_text};
 
 /// Required precision and recall of explicit references between types.
-const ENOUGH: f64 = 0.995;
+const MIN_EDGE_SCORE: f64 = 0.995;
 /// Required precision and recall of usages of members that are reported as certain.
-const SURE: (f64, f64) = (0.97, 0.85);
+const MIN_USAGE_SCORE: (f64, f64) = (0.97, 0.85);
 
 type Outcome = Result<bool, Box<dyn Error>>;
 
@@ -47,19 +48,19 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
-        ["gaps", folders @ ..] => each(folders, gaps),
-        ["index", folder] => each(&[folder], index),
-        ["laws", folders @ ..] => each(folders, laws),
-        ["formatted", old, new] => each(&[new], |new| formatted(Path::new(old), new)),
-        ["outlines", folders @ ..] => each(folders, outlines),
-        ["outline", folder, name] => each(&[folder], |folder| outline(folder, name)),
-        ["used", folder] => each(&[folder], list_used),
-        ["oracle", roslyn, symbols, folder] => {
-            each(&[folder], |folder| oracle(Path::new(roslyn), &symbols.split(',').collect(), folder))
-        }
-        ["usages", roslyn, symbols, folder] => {
-            each(&[folder], |folder| usages(Path::new(roslyn), &symbols.split(',').collect(), folder))
-        }
+        ["gaps", folders @ ..] => check_folders(folders, check_gaps),
+        ["index", folder] => check_folders(&[folder], measure_index),
+        ["laws", folders @ ..] => check_folders(folders, check_invariants),
+        ["formatted", old, new] => check_folders(&[new], |new| check_formatted(Path::new(old), new)),
+        ["outlines", folders @ ..] => check_folders(folders, measure_outlines),
+        ["outline", folder, name] => check_folders(&[folder], |folder| print_outlines(folder, name)),
+        ["used", folder] => check_folders(&[folder], list_used),
+        ["oracle", roslyn, symbols, folder] => check_folders(&[folder], |folder| {
+            check_oracle(Path::new(roslyn), &symbols.split(',').collect(), folder)
+        }),
+        ["usages", roslyn, symbols, folder] => check_folders(&[folder], |folder| {
+            check_usages(Path::new(roslyn), &symbols.split(',').collect(), folder)
+        }),
         _ => Err("unknown command: see the head of crates/code/examples/corpus.rs".into()),
     };
     match outcome {
@@ -72,7 +73,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn each(folders: &[&str], check: impl Fn(&Path) -> Outcome) -> Outcome {
+fn check_folders(folders: &[&str], check: impl Fn(&Path) -> Outcome) -> Outcome {
     let mut passed = true;
     for folder in folders.iter().map(Path::new) {
         if folder.is_dir() {
@@ -84,10 +85,10 @@ fn each(folders: &[&str], check: impl Fn(&Path) -> Outcome) -> Outcome {
     Ok(passed)
 }
 
-fn gaps(folder: &Path) -> Outcome {
+fn check_gaps(folder: &Path) -> Outcome {
     let mut passed = true;
     for language in LANGUAGES {
-        let texts = texts(folder, language)?;
+        let texts = read_texts(folder, language)?;
         passed &= texts.is_empty() || gaps_in(folder, language, &texts)?;
     }
     Ok(passed)
@@ -95,9 +96,9 @@ fn gaps(folder: &Path) -> Outcome {
 
 fn gaps_in(folder: &Path, language: &'static Language, texts: &Texts) -> Outcome {
     let mut reader = Reader::new(language)?;
-    let start = busy();
+    let start = cpu_seconds();
     let facts: Vec<FileFacts> = texts.values().map(|text| reader.read(text, &Symbols::default())).collect();
-    let spent = busy() - start;
+    let spent = cpu_seconds() - start;
     let mut damaged = 0;
     for ((path, text), facts) in texts.iter().zip(&facts) {
         damaged += usize::from(!facts.gaps.is_empty());
@@ -120,16 +121,17 @@ fn gaps_in(folder: &Path, language: &'static Language, texts: &Texts) -> Outcome
 }
 
 /// The whole pipeline from the folder to the hashes.
-fn index(folder: &Path) -> Outcome {
-    let start = busy();
+fn measure_index(folder: &Path) -> Outcome {
+    let start = cpu_seconds();
     let layout = discover(folder)?;
     let (code, problems) = read_tree(folder, &layout, 2);
-    let read = busy();
+    let read = cpu_seconds();
     let resolver = Resolver::new(&code);
-    let edges = resolver.edges();
-    let resolved = busy();
-    let all: Vec<TypeHashes> = (0..code.types.len() as u32).map(|at| hashes(&code, &resolver, at)).collect();
-    let hashed = busy();
+    let edges = resolver.all_edges();
+    let resolved = cpu_seconds();
+    let all: Vec<TypeHashes> =
+        (0..code.types.len() as u32).map(|at| hash_type(&code, &resolver, at)).collect();
+    let hashed = cpu_seconds();
     let lines: u64 = code.files.iter().map(|file| u64::from(file.facts.lines)).sum();
     let gaps = code.files.iter().filter(|file| !file.facts.gaps.is_empty()).count();
     println!(
@@ -148,22 +150,23 @@ fn index(folder: &Path) -> Outcome {
         resolved - read,
         hashed - resolved,
         lines as f64 / (hashed - start),
-        peak()
+        peak_memory()
     );
     Ok(true)
 }
 
 /// Checks that a formatter's run over a whole tree is cosmetic for every type.
-fn formatted(old: &Path, new: &Path) -> Outcome {
+fn check_formatted(old: &Path, new: &Path) -> Outcome {
     let mut passed = true;
     for language in LANGUAGES {
-        let (before, after) = (texts(old, language)?, texts(new, language)?);
+        let (before, after) = (read_texts(old, language)?, read_texts(new, language)?);
         let touched = before.iter().filter(|(path, text)| after.get(*path) != Some(text)).count();
         if touched > 0 {
             println!("{}: {touched} of {} files are reformatted", language.name, before.len());
             let same = |_: &str, text: &str| text.to_owned();
-            let (before, after) = (edited(&before, language, same)?, edited(&after, language, same)?);
-            passed &= compare(language.name, &before, &after, &["Cosmetic", "unchanged"]);
+            let (before, after) =
+                (hash_edited(&before, language, same)?, hash_edited(&after, language, same)?);
+            passed &= compare_classes(language.name, &before, &after, &["Cosmetic", "unchanged"]);
         }
     }
     Ok(passed)
@@ -171,18 +174,19 @@ fn formatted(old: &Path, new: &Path) -> Outcome {
 
 /// Checks the invariants of change classification on every file of a tree: all kinds of edits for C#, reformatting for the
 /// other languages.
-fn laws(folder: &Path) -> Outcome {
-    let mut passed = laws_of_csharp(folder)?;
+fn check_invariants(folder: &Path) -> Outcome {
+    let mut passed = check_csharp_invariants(folder)?;
     for language in &LANGUAGES[1..] {
-        let texts = texts(folder, language)?;
+        let texts = read_texts(folder, language)?;
         if texts.is_empty() {
             continue;
         }
-        let old = edited(&texts, language, |_, text| text.to_owned())?;
+        let old = hash_edited(&texts, language, |_, text| text.to_owned())?;
         for style in STYLES {
             let mut reader = Reader::new(language)?;
-            let new = edited(&texts, language, |_, text| relaid(&mut reader, text, *style))?;
-            passed &= compare(
+            let new =
+                hash_edited(&texts, language, |_, text| reformat_whitespace(&mut reader, text, *style))?;
+            passed &= compare_classes(
                 &format!("{} layout {style:?}", language.name),
                 &old,
                 &new,
@@ -193,59 +197,60 @@ fn laws(folder: &Path) -> Outcome {
     Ok(passed)
 }
 
-fn laws_of_csharp(folder: &Path) -> Outcome {
+fn check_csharp_invariants(folder: &Path) -> Outcome {
     let symbols = Symbols::default();
-    let texts = texts(folder, &LANGUAGES[0])?;
+    let texts = read_texts(folder, &LANGUAGES[0])?;
     let mut reader = Reader::new(&LANGUAGES[0])?;
     let facts: BTreeMap<&str, FileFacts> =
         texts.iter().map(|(path, text)| (path.as_str(), reader.read(text, &symbols))).collect();
-    let old = edited(&texts, &LANGUAGES[0], |_, text| text.to_owned())?;
+    let old = hash_edited(&texts, &LANGUAGES[0], |_, text| text.to_owned())?;
     let mut passed = true;
     for style in STYLES {
-        let new = edited(&texts, &LANGUAGES[0], |_, text| reformatted(text, &symbols, *style))?;
-        passed &= compare(&format!("layout {style:?}"), &old, &new, &["Cosmetic"]);
+        let new = hash_edited(&texts, &LANGUAGES[0], |_, text| reformat_csharp(text, &symbols, *style))?;
+        passed &= compare_classes(&format!("layout {style:?}"), &old, &new, &["Cosmetic"]);
     }
-    let new = edited(&texts, &LANGUAGES[0], |_, text| commented(text, &symbols))?;
-    passed &= compare("comments", &old, &new, &["Cosmetic", "unchanged"]);
+    let new = hash_edited(&texts, &LANGUAGES[0], |_, text| add_comments(text, &symbols))?;
+    passed &= compare_classes("comments", &old, &new, &["Cosmetic", "unchanged"]);
     // documentation inside bodies is a comment
-    let new = edited(&texts, &LANGUAGES[0], |_, text| documented(text, &symbols))?;
-    passed &= compare("documentation", &old, &new, &["Docs", "Cosmetic", "unchanged"]);
+    let new = hash_edited(&texts, &LANGUAGES[0], |_, text| extend_docs(text, &symbols))?;
+    passed &= compare_classes("documentation", &old, &new, &["Docs", "Cosmetic", "unchanged"]);
     for (open, class) in [(false, "Internal"), (true, "PublicBehavior")] {
         let edit = |path: &str, text: &str| {
-            with_statement(text, &facts[path], |member| member.visibility.is_open() == open).0
+            add_statements(text, &facts[path], |member| member.visibility.is_public_api() == open).0
         };
-        passed &= compare(class, &old, &edited(&texts, &LANGUAGES[0], edit)?, &[class, "unchanged"]);
+        passed &=
+            compare_classes(class, &old, &hash_edited(&texts, &LANGUAGES[0], edit)?, &[class, "unchanged"]);
     }
     let mut halves = Texts::new();
     for (path, text) in &texts {
-        let (first, second, count) = divided(text, &symbols, &facts[path.as_str()]);
+        let (first, second, count) = split_types(text, &symbols, &facts[path.as_str()]);
         halves.insert(path.clone(), if count > 0 { first } else { text.clone() });
         if count > 0 {
             halves.insert(format!("{path}.2.cs"), second);
         }
     }
-    let new = edited(&halves, &LANGUAGES[0], |_, text| text.to_owned())?;
-    passed &= compare("divided over files", &old, &new, &["Cosmetic", "unchanged"]);
-    let new = edited(&texts, &LANGUAGES[0], |path, text| attributed(text, &facts[path]).0)?;
-    Ok(passed & compare("attributes", &old, &new, &["Structure", "unchanged"]))
+    let new = hash_edited(&halves, &LANGUAGES[0], |_, text| text.to_owned())?;
+    passed &= compare_classes("divided over files", &old, &new, &["Cosmetic", "unchanged"]);
+    let new = hash_edited(&texts, &LANGUAGES[0], |path, text| add_attributes(text, &facts[path]).0)?;
+    Ok(passed & compare_classes("attributes", &old, &new, &["Structure", "unchanged"]))
 }
 
 /// The hashes of all types of a tree after editing each file.
-fn edited(
+fn hash_edited(
     texts: &Texts,
     language: &'static Language,
     mut edit: impl FnMut(&str, &str) -> String,
 ) -> Result<BTreeMap<String, TypeHashes>, Box<dyn Error>> {
     let texts: Texts = texts.iter().map(|(path, text)| (path.clone(), edit(path, text))).collect();
-    let code = joined(&texts, language, &Symbols::default())?;
+    let code = join_files(&texts, language, &Symbols::default())?;
     let resolver = Resolver::new(&code);
-    let one = |at: usize| (code.types[at].name.clone(), hashes(&code, &resolver, at as u32));
+    let one = |at: usize| (code.types[at].name.clone(), hash_type(&code, &resolver, at as u32));
     Ok((0..code.types.len()).map(one).collect())
 }
 
 /// Prints how many types an edit puts into each class, counting types with gaps separately; returns whether only `allowed`
 /// classes occur.
-fn compare(
+fn compare_classes(
     name: &str,
     old: &BTreeMap<String, TypeHashes>,
     new: &BTreeMap<String, TypeHashes>,
@@ -255,7 +260,7 @@ fn compare(
     for (name, before) in old {
         let class = match new.get(name) {
             Some(after) if before.degraded || after.degraded => "(with a gap)",
-            Some(after) => classify(before, after).map_or("unchanged", |change| change.class.name()),
+            Some(after) => classify_change(before, after).map_or("unchanged", |change| change.class.name()),
             None => "gone",
         };
         classes.entry(class).or_default().push(name);
@@ -272,7 +277,11 @@ fn compare(
 }
 
 /// Joins files as one project.
-fn joined(texts: &Texts, language: &'static Language, symbols: &Symbols) -> Result<Codebase, Box<dyn Error>> {
+fn join_files(
+    texts: &Texts,
+    language: &'static Language,
+    symbols: &Symbols,
+) -> Result<Codebase, Box<dyn Error>> {
     let mut reader = Reader::new(language)?;
     let file = |(path, text): (&String, &String)| SourceFile {
         path: path.clone(),
@@ -287,7 +296,7 @@ fn joined(texts: &Texts, language: &'static Language, symbols: &Symbols) -> Resu
 const ABOVE: &[&str] = &["//", "/*", "*", "#[", "@", "["];
 
 /// The source of all declarations of a type, with documentation and attributes.
-fn source(code: &Codebase, texts: &Texts, at: usize) -> String {
+fn source_text(code: &Codebase, texts: &Texts, at: usize) -> String {
     let part = |(file, part): &(u32, u32)| {
         let text = &texts[&code.files[*file as usize].path];
         let span = code.part((*file, *part)).span;
@@ -304,12 +313,12 @@ fn source(code: &Codebase, texts: &Texts, at: usize) -> String {
 }
 
 /// The cost of outlines next to that of their source, for each language of a tree.
-fn outlines(folder: &Path) -> Outcome {
+fn measure_outlines(folder: &Path) -> Outcome {
     for language in LANGUAGES {
-        let texts = texts(folder, language)?;
+        let texts = read_texts(folder, language)?;
         if !texts.is_empty() {
             println!("{}, {}", folder.display(), language.name);
-            outlines_in(&joined(&texts, language, &Symbols::default())?, &texts);
+            outlines_in(&join_files(&texts, language, &Symbols::default())?, &texts);
         }
     }
     Ok(true)
@@ -318,17 +327,17 @@ fn outlines(folder: &Path) -> Outcome {
 fn outlines_in(code: &Codebase, texts: &Texts) {
     let resolver = Resolver::new(code);
     let outliner = Outliner::new(code, &resolver);
-    let mut costs: Vec<(Cost, Cost)> = Vec::new();
+    let mut costs: Vec<(TokenCost, TokenCost)> = Vec::new();
     for at in 0..code.types.len() {
-        let read = Cost::new(&outliner.text(at as u32), &source(code, texts, at));
-        costs.push((read, Cost { outline: count_tokens(&outliner.file(at as u32)), ..read }));
+        let read = TokenCost::new(&outliner.outline_text(at as u32), &source_text(code, texts, at));
+        costs.push((read, TokenCost { outline: count_tokens(&outliner.outline_file(at as u32)), ..read }));
     }
     let outline: usize = costs.iter().map(|it| it.0.outline).sum();
     let source: usize = costs.iter().map(|it| it.0.source).sum();
     let share = outline as f64 * 100.0 / source.max(1) as f64;
     println!("  all outlines {outline} tokens, all source {source} ({share:.1} %)");
     for least in [0, 100, 200, 400, 800, 1600] {
-        let median = |percent: fn(&(Cost, Cost)) -> f64| {
+        let median = |percent: fn(&(TokenCost, TokenCost)) -> f64| {
             let mut all: Vec<f64> = costs.iter().filter(|it| it.0.source >= least).map(percent).collect();
             all.sort_by(f64::total_cmp);
             (all.len(), all.get(all.len() / 2).copied().unwrap_or_default())
@@ -340,33 +349,36 @@ fn outlines_in(code: &Codebase, texts: &Texts) {
     }
 }
 
-fn outline(folder: &Path, name: &str) -> Outcome {
+fn print_outlines(folder: &Path, name: &str) -> Outcome {
     for language in LANGUAGES {
-        let texts = texts(folder, language)?;
-        let code = joined(&texts, language, &Symbols::default())?;
+        let texts = read_texts(folder, language)?;
+        let code = join_files(&texts, language, &Symbols::default())?;
         let resolver = Resolver::new(&code);
         let outliner = Outliner::new(&code, &resolver);
         for at in (0..code.types.len()).filter(|at| code.types[*at].name.ends_with(name)) {
-            let text = outliner.text(at as u32);
-            println!("{text}{:?}", Cost::new(&text, &source(&code, &texts, at)));
+            let text = outliner.outline_text(at as u32);
+            println!("{text}{:?}", TokenCost::new(&text, &source_text(&code, &texts, at)));
         }
     }
     Ok(true)
 }
 
 /// Compares types, members and references with Roslyn, with all files as one project, as the oracle does.
-fn oracle(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
+fn check_oracle(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
     if !roslyn.join("roslyn_types.tsv").is_file() {
         println!("skipped: no Roslyn results in {}", roslyn.display());
         return Ok(true);
     }
-    let texts = texts(folder, &LANGUAGES[0])?;
-    let code = joined(&texts, &LANGUAGES[0], symbols)?;
+    let texts = read_texts(folder, &LANGUAGES[0])?;
+    let code = join_files(&texts, &LANGUAGES[0], symbols)?;
     let resolver = Resolver::new(&code);
     let name = |at: u32| code.types[at as usize].name.as_str();
-    let types: BTreeSet<String> =
-        code.types.iter().map(|each| format!("{}\t{}", each.name, code.declared(each))).collect();
-    let theirs: BTreeSet<String> = lines(&roslyn.join("roslyn_types.tsv"))?
+    let types: BTreeSet<String> = code
+        .types
+        .iter()
+        .map(|each| format!("{}\t{}", each.name, code.declared_member_count(each)))
+        .collect();
+    let theirs: BTreeSet<String> = read_lines(&roslyn.join("roslyn_types.tsv"))?
         .iter()
         .filter_map(|line| Some((line.split('\t').next()?, line.rsplit('\t').next()?)))
         .map(|(name, members)| format!("{name}\t{members}"))
@@ -376,9 +388,9 @@ fn oracle(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
         println!("  differs: {line}");
     }
     let deps =
-        resolver.edges().iter().map(|edge| format!("{}\t{}", name(edge.from), name(edge.to))).collect();
+        resolver.all_edges().iter().map(|edge| format!("{}\t{}", name(edge.from), name(edge.to))).collect();
     let mut passed = types == theirs;
-    passed &= scored("references between types", &deps, &lines(&roslyn.join("roslyn_deps.tsv"))?);
+    passed &= print_score("references between types", &deps, &read_lines(&roslyn.join("roslyn_deps.tsv"))?);
     let places = roslyn.join("roslyn_occ.tsv");
     if places.is_file() {
         let root = folder.display().to_string();
@@ -387,13 +399,14 @@ fn oracle(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
             Some(rest) => rest.trim_start_matches('/').to_owned(),
             None => line.split_once('/').map_or_else(|| line.clone(), |(_, rest)| rest.to_owned()),
         };
-        let theirs = lines(&places)?.iter().map(cut).collect();
-        passed &= scored("references to types by line", &mentions(&code, &resolver, &texts), &theirs);
+        let theirs = read_lines(&places)?.iter().map(cut).collect();
+        passed &=
+            print_score("references to types by line", &type_references(&code, &resolver, &texts), &theirs);
     }
     Ok(passed)
 }
 
-fn scored(name: &str, ours: &BTreeSet<String>, theirs: &BTreeSet<String>) -> bool {
+fn print_score(name: &str, ours: &BTreeSet<String>, theirs: &BTreeSet<String>) -> bool {
     let both = ours.intersection(theirs).count() as f64;
     let (precision, recall) = (both / ours.len().max(1) as f64, both / theirs.len().max(1) as f64);
     println!(
@@ -407,19 +420,20 @@ fn scored(name: &str, ours: &BTreeSet<String>, theirs: &BTreeSet<String>) -> boo
     for line in theirs.difference(ours).take(5) {
         println!("    only Roslyn's: {line}");
     }
-    precision >= ENOUGH && recall >= ENOUGH
+    precision >= MIN_EDGE_SCORE && recall >= MIN_EDGE_SCORE
 }
 
 /// Prints usages for comparison with another tool's index: position, name, certainty, and the member's declaration.
 fn list_used(folder: &Path) -> Outcome {
     let (code, _) = read_tree(folder, &discover(folder)?, 2);
     let resolver = Resolver::new(&code);
-    let usages = Usages::new(&code, &resolver);
-    let text = |file: &SourceFile| fs::read(folder.join(&file.path)).map(|bytes| decode(&bytes).into_owned());
+    let usages = UsageFinder::new(&code, &resolver);
+    let text =
+        |file: &SourceFile| fs::read(folder.join(&file.path)).map(|bytes| decode_text(&bytes).into_owned());
     let texts: Vec<String> = code.files.iter().map(text).collect::<Result<_, _>>()?;
     let line = |file: u32, at: u32| texts[file as usize][..at as usize].matches('\n').count() + 1;
     for (file, source) in code.files.iter().enumerate() {
-        for usage in usages.in_file(file as u32) {
+        for usage in usages.usages_in_file(file as u32) {
             let (declared, part, member) = usage.member;
             let member = &code.part((declared, part)).members[member as usize];
             let before = texts[file][..usage.at as usize].rfind('\n').map_or(0, |at| at + 1);
@@ -441,18 +455,18 @@ fn list_used(folder: &Path) -> Outcome {
 
 /// Compares usages of members with Roslyn. Usages that Roslyn cannot resolve, because a library is missing, count as neither
 /// wrong nor missed.
-fn usages(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
+fn check_usages(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
     let expected = roslyn.join("roslyn_usages.tsv");
     if !expected.is_file() {
         println!("skipped: no such file: {}", expected.display());
         return Ok(true);
     }
-    let texts = texts(folder, &LANGUAGES[0])?;
-    let code = joined(&texts, &LANGUAGES[0], symbols)?;
-    let start = busy();
-    let (certain, likely) = used(&code, &texts);
+    let texts = read_texts(folder, &LANGUAGES[0])?;
+    let code = join_files(&texts, &LANGUAGES[0], symbols)?;
+    let start = cpu_seconds();
+    let (certain, likely) = usages_by_certainty(&code, &texts);
     let (unsure, sure): (BTreeSet<String>, _) =
-        lines(&expected)?.into_iter().partition(|line| line.contains("\t?"));
+        read_lines(&expected)?.into_iter().partition(|line| line.contains("\t?"));
     let unsure: BTreeSet<String> = unsure.iter().map(|line| line.replace("\t?", "\t")).collect();
     let (right, open) = (certain.intersection(&sure).count(), certain.intersection(&unsure).count());
     let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
@@ -465,7 +479,7 @@ fn usages(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
         sure.len(),
         certain.len(),
         share(right + likely.intersection(&sure).count(), sure.len()),
-        busy() - start
+        cpu_seconds() - start
     );
     for line in certain.iter().filter(|line| !sure.contains(*line) && !unsure.contains(*line)).take(5) {
         println!("    only ours: {line}");
@@ -473,24 +487,24 @@ fn usages(roslyn: &Path, symbols: &Symbols, folder: &Path) -> Outcome {
     for line in sure.iter().filter(|line| !certain.contains(*line) && !likely.contains(*line)).take(5) {
         println!("    only Roslyn's: {line}");
     }
-    Ok(precision >= SURE.0 && recall >= SURE.1)
+    Ok(precision >= MIN_USAGE_SCORE.0 && recall >= MIN_USAGE_SCORE.1)
 }
 
 /// The certain and the likely usages of members, in the oracle's format.
-fn used(code: &Codebase, texts: &Texts) -> (BTreeSet<String>, BTreeSet<String>) {
+fn usages_by_certainty(code: &Codebase, texts: &Texts) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut certain, mut likely) = (BTreeSet::new(), BTreeSet::new());
     let resolver = Resolver::new(code);
-    let usages = Usages::new(code, &resolver);
+    let usages = UsageFinder::new(code, &resolver);
     let owner: BTreeMap<(u32, u32), &str> =
         code.types.iter().flat_map(|each| each.parts.iter().map(|at| (*at, each.name.as_str()))).collect();
     for (at, file) in code.files.iter().enumerate() {
         let starts: Vec<usize> = texts[&file.path].match_indices('\n').map(|(at, _)| at).collect();
-        for usage in usages.in_file(at as u32) {
+        for usage in usages.usages_in_file(at as u32) {
             let (declared, part, member) = usage.member;
             let member = &code.part((declared, part)).members[member as usize];
             let line = starts.partition_point(|start| *start < usage.at as usize) + 1;
             let count =
-                if member.kind == MemberKind::Method { parameters(&member.key) } else { String::new() };
+                if member.kind == MemberKind::Method { parameter_count(&member.key) } else { String::new() };
             let of = owner[&(declared, part)];
             let usage_line = format!("{}:{line}\t{}\t{of}.{}{count}", file.path, member.name, member.name);
             let found = if usage.certainty == Certainty::Certain { &mut certain } else { &mut likely };
@@ -501,7 +515,7 @@ fn used(code: &Codebase, texts: &Texts) -> (BTreeSet<String>, BTreeSet<String>) 
 }
 
 /// The number of parameters in a member's key, in brackets.
-fn parameters(key: &str) -> String {
+fn parameter_count(key: &str) -> String {
     let list = key.split_once('(').map_or("", |(_, list)| list.trim_end_matches(')'));
     let (mut depth, mut commas) = (0_i32, 0);
     for letter in list.chars() {
@@ -515,15 +529,15 @@ fn parameters(key: &str) -> String {
     format!("({})", if list.is_empty() { 0 } else { commas + 1 })
 }
 
-fn mentions(code: &Codebase, resolver: &Resolver, texts: &Texts) -> BTreeSet<String> {
+fn type_references(code: &Codebase, resolver: &Resolver, texts: &Texts) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (at, file) in code.files.iter().enumerate() {
         let starts: Vec<usize> = texts[&file.path].match_indices('\n').map(|(at, _)| at).collect();
         for reference in file.facts.references.iter().filter(|reference| reference.owner.is_some()) {
             let line = starts.partition_point(|start| *start < reference.at as usize) + 1;
-            let path = file.facts.path(reference);
-            for mention in resolver.mentions(at as u32, reference) {
-                let word = file.facts.word(path.segments[mention.segment as usize].word);
+            let path = file.facts.reference_path(reference);
+            for mention in resolver.resolve_reference(at as u32, reference) {
+                let word = file.facts.word_text(path.segments[mention.segment as usize].word);
                 found.insert(format!(
                     "{}:{line}\t{word}\t{}",
                     file.path, code.types[mention.to as usize].name
@@ -534,27 +548,30 @@ fn mentions(code: &Codebase, resolver: &Resolver, texts: &Texts) -> BTreeSet<Str
     found
 }
 
-fn lines(path: &Path) -> Result<BTreeSet<String>, Box<dyn Error>> {
+fn read_lines(path: &Path) -> Result<BTreeSet<String>, Box<dyn Error>> {
     Ok(fs::read_to_string(path)?.lines().map(str::to_owned).collect())
 }
 
 /// Every file of a language below a folder, including ignored ones, as in the oracle.
-fn texts(folder: &Path, language: &Language) -> Result<Texts, Box<dyn Error>> {
+fn read_texts(folder: &Path, language: &Language) -> Result<Texts, Box<dyn Error>> {
     let (mut open, mut found): (Vec<PathBuf>, Texts) = (vec![folder.to_path_buf()], BTreeMap::new());
     while let Some(path) = open.pop() {
         if path.is_dir() {
             open.extend(fs::read_dir(&path)?.flatten().map(|entry| entry.path()));
-        } else if path.extension().and_then(|it| it.to_str()).is_some_and(|it| language.endings.contains(&it))
+        } else if path
+            .extension()
+            .and_then(|it| it.to_str())
+            .is_some_and(|it| language.extensions.contains(&it))
         {
             let name = path.strip_prefix(folder)?.display().to_string();
-            found.insert(name, decode(&fs::read(&path)?).into_owned());
+            found.insert(name, decode_text(&fs::read(&path)?).into_owned());
         }
     }
     Ok(found)
 }
 
 /// CPU time of this process, in seconds.
-fn busy() -> f64 {
+fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
     let ticks: Vec<f64> = fields.skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
@@ -562,7 +579,7 @@ fn busy() -> f64 {
 }
 
 /// Peak memory of this process.
-fn peak() -> String {
+fn peak_memory() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM"));
     line.and_then(|line| line.split_once(':')).map_or_else(String::new, |(_, value)| value.trim().to_owned())

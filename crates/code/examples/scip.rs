@@ -11,8 +11,8 @@
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
-use loci_code::scip::{Columns, Declared, Exact, Freshness, Index, ScipError};
-use loci_code::{Certainty, Codebase, Named, Names, Resolver, read_tree};
+use loci_code::scip::{ColumnEncoding, Declaration, Freshness, Index, ScipError, TreeIndexes};
+use loci_code::{Certainty, Codebase, Resolver, SymbolIndex, TypeNames, read_tree};
 use project::discover;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -20,7 +20,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
-use syntax::{MemberKind, TypeKind, decode};
+use syntax::{MemberKind, TypeKind, decode_text};
 
 type Outcome = Result<bool, Box<dyn Error>>;
 
@@ -28,13 +28,13 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
-        ["agree", index, tsv] => agree(Path::new(index), Path::new(tsv)),
-        ["fits", index, folder] => asked(index, folder, fits),
-        ["score", index, folder] => asked(index, folder, score),
+        ["agree", index, tsv] => compare_occurrences(Path::new(index), Path::new(tsv)),
+        ["fits", index, folder] => with_folder(index, folder, check_freshness),
+        ["score", index, folder] => with_folder(index, folder, compare_references),
         ["aged", old, index, folder] => {
-            asked(index, folder, |input| aged(input, folder, Index::open(Path::new(old))))
+            with_folder(index, folder, |input| compare_aged(input, folder, Index::open(Path::new(old))))
         }
-        ["usages", index, folder, name] => asked(index, folder, |input| usages(input, name)),
+        ["usages", index, folder, name] => with_folder(index, folder, |input| print_usages(input, name)),
         _ => Err("unknown command: see the head of crates/code/examples/scip.rs".into()),
     };
     match outcome {
@@ -48,12 +48,12 @@ fn main() -> ExitCode {
 }
 
 /// Every occurrence of an index as one line, sorted, in the format of `TSV`.
-fn told(index: &Index) -> Vec<String> {
+fn occurrence_lines(index: &Index) -> Vec<String> {
     let mut lines = Vec::new();
     for document in &index.documents {
         for it in &document.occurrences {
             let ((line, column), (end, end_column)) = (it.from, it.to);
-            let name = index.name(it.symbol).replace('\n', "\\n");
+            let name = index.symbol_name(it.symbol).replace('\n', "\\n");
             lines.push(format!(
                 "{}\t{line}:{column}-{end}:{end_column}\t{}\t{name}",
                 document.path, it.roles.0
@@ -64,18 +64,18 @@ fn told(index: &Index) -> Vec<String> {
     lines
 }
 
-fn agree(index: &Path, tsv: &Path) -> Outcome {
-    let start = busy();
+fn compare_occurrences(index: &Path, tsv: &Path) -> Outcome {
+    let start = cpu_seconds();
     let read = Index::open(index)?;
-    let (spent, memory, size) = (busy() - start, peak(), fs::metadata(index)?.len());
+    let (spent, memory, size) = (cpu_seconds() - start, peak_memory(), fs::metadata(index)?.len());
     let count: usize = read.documents.iter().map(|document| document.occurrences.len()).sum();
     println!("{}: {size} bytes read in {spent:.2} s CPU with {memory}", index.display());
-    println!("  {} documents, {count} occurrences, {} symbols", read.documents.len(), read.symbols());
+    println!("  {} documents, {count} occurrences, {} symbols", read.documents.len(), read.symbol_count());
     println!("  damage: {:?}", read.damage);
-    let definitions: usize = (0..read.symbols()).map(|symbol| read.definitions(symbol).count()).sum();
-    let references: usize = (0..read.symbols()).map(|symbol| read.references(symbol).count()).sum();
+    let definitions: usize = (0..read.symbol_count()).map(|symbol| read.definitions_of(symbol).count()).sum();
+    let references: usize = (0..read.symbol_count()).map(|symbol| read.references_to(symbol).count()).sum();
     println!("  {definitions} definitions, {references} references by symbol");
-    let ours = told(&read);
+    let ours = occurrence_lines(&read);
     let mut theirs: Vec<String> = BufReader::new(fs::File::open(tsv)?).lines().collect::<Result<_, _>>()?;
     theirs.sort();
     let differing = ours.iter().zip(&theirs).find(|(one, other)| one != other);
@@ -84,29 +84,29 @@ fn agree(index: &Path, tsv: &Path) -> Outcome {
 }
 
 /// A folder's codebase with its index.
-struct Asked<'a> {
+struct IndexedFolder<'a> {
     code: &'a Codebase,
-    exact: Exact<'a>,
+    exact: TreeIndexes<'a>,
     texts: Vec<String>,
     /// The type of each declaration, by file and part.
     of_parts: BTreeMap<(u32, u32), u32>,
 }
 
-fn asked(index: &str, folder: &str, check: impl Fn(&Asked) -> bool) -> Outcome {
+fn with_folder(index: &str, folder: &str, check: impl Fn(&IndexedFolder) -> bool) -> Outcome {
     let root = Path::new(folder);
     let (code, _) = read_tree(root, &discover(root)?, 2);
     let written = fs::metadata(index)?.modified().ok();
-    let exact = Exact::with(&code, root, Index::open(Path::new(index))?, "", written);
-    let text = |path: &str| fs::read(root.join(path)).map(|bytes| decode(&bytes).into_owned());
+    let exact = TreeIndexes::with_index(&code, root, Index::open(Path::new(index))?, "", written);
+    let text = |path: &str| fs::read(root.join(path)).map(|bytes| decode_text(&bytes).into_owned());
     let texts: Vec<String> = code.files.iter().map(|file| text(&file.path)).collect::<Result<_, _>>()?;
     let mut of_parts = BTreeMap::new();
     for (at, each) in code.types.iter().enumerate() {
         of_parts.extend(each.parts.iter().map(|part| (*part, at as u32)));
     }
-    Ok(check(&Asked { code: &code, exact, texts, of_parts }))
+    Ok(check(&IndexedFolder { code: &code, exact, texts, of_parts }))
 }
 
-fn fits(input: &Asked) -> bool {
+fn check_freshness(input: &IndexedFolder) -> bool {
     let mut found: BTreeMap<Freshness, Vec<&str>> = BTreeMap::new();
     for (at, file) in input.code.files.iter().enumerate() {
         found.entry(input.exact.freshness(at as u32)).or_default().push(&file.path);
@@ -114,17 +114,17 @@ fn fits(input: &Asked) -> bool {
     for (freshness, files) in &found {
         println!("{freshness:?}: {} files, {:?}", files.len(), &files[..files.len().min(5)]);
     }
-    let ours = input.exact.ours();
+    let ours = input.exact.link_declarations();
     let types = ours.values().filter(|symbol| symbol.member.is_none()).count();
     println!("{types} of our types and {} of our members are defined in it", ours.len() - types);
     !found.contains_key(&Freshness::Stale)
 }
 
-fn usages(input: &Asked, name: &str) -> bool {
-    let types = Named::all(input.code);
-    for (symbol, _) in Names::new(&types, &|_| 0).meant(name).candidates {
-        let symbol = Declared::of(input.code, symbol);
-        let usages = input.exact.usages(symbol);
+fn print_usages(input: &IndexedFolder, name: &str) -> bool {
+    let types = TypeNames::of_codebase(input.code);
+    for (symbol, _) in SymbolIndex::new(&types, &|_| 0).resolve_path(name).candidates {
+        let symbol = Declaration::locate(input.code, symbol);
+        let usages = input.exact.usages_of(symbol);
         println!("{symbol:?}: {} places", usages.as_ref().map_or(0, |it| it.places.len()));
         for it in usages.iter().flat_map(|it| &it.places) {
             let file = &input.code.files[it.file as usize].path;
@@ -135,25 +135,25 @@ fn usages(input: &Asked, name: &str) -> bool {
 }
 
 /// A position that may refer to a type: file and byte.
-type At = (u32, u32);
+type FilePosition = (u32, u32);
 
 /// The index data at a position: the types it may refer to, and whether it may refer to a value as well. In TypeScript, a type
 /// and a value can share a name, and an index has both at each occurrence of that name.
 #[derive(Default)]
-struct Said {
+struct IndexedTarget {
     types: BTreeSet<u32>,
     value: bool,
 }
 
-fn score(input: &Asked) -> bool {
+fn compare_references(input: &IndexedFolder) -> bool {
     println!("by names alone:");
-    let _ = scored(input, &Resolver::new(input.code));
+    let _ = print_score(input, &Resolver::new(input.code));
     println!("with the index:");
-    scored(input, &Resolver::with_exact(input.code, &input.exact))
+    print_score(input, &Resolver::with_indexes(input.code, &input.exact))
 }
 
 /// How useful an index is after the tree has changed, with every file newer than it.
-fn aged(input: &Asked, folder: &str, old: Result<Index, ScipError>) -> bool {
+fn compare_aged(input: &IndexedFolder, folder: &str, old: Result<Index, ScipError>) -> bool {
     let old = match old {
         Ok(old) => old,
         Err(error) => {
@@ -161,64 +161,65 @@ fn aged(input: &Asked, folder: &str, old: Result<Index, ScipError>) -> bool {
             return false;
         }
     };
-    let exact = Exact::with(input.code, Path::new(folder), old, "", None);
+    let exact = TreeIndexes::with_index(input.code, Path::new(folder), old, "", None);
     let mut found: BTreeMap<Freshness, usize> = BTreeMap::new();
     for file in 0..input.code.files.len() as u32 {
         *found.entry(exact.freshness(file)).or_default() += 1;
     }
     println!("files: {found:?}");
-    let resolver = Resolver::with_exact(input.code, &exact);
+    let resolver = Resolver::with_indexes(input.code, &exact);
     let mut sure = 0;
-    for edge in resolver.edges() {
+    for edge in resolver.all_edges() {
         sure += usize::from(edge.certainty == Certainty::Exact);
     }
-    println!("exact references between types: {sure} of {}", resolver.edges().len());
-    scored(input, &resolver)
+    println!("exact references between types: {sure} of {}", resolver.all_edges().len());
+    print_score(input, &resolver)
 }
 
 /// Prints precision and recall; returns whether all our edges are also the compiler's.
-fn scored(input: &Asked, resolver: &Resolver) -> bool {
-    let known = input.exact.ours();
+fn print_score(input: &IndexedFolder, resolver: &Resolver) -> bool {
+    let known = input.exact.link_declarations();
     let known: BTreeSet<u32> =
         known.values().filter(|symbol| symbol.member.is_none()).map(|symbol| symbol.of).collect();
     // types declared by a macro have no definition we could find, so they are not compared
-    let mut ours = our_mentions(input, resolver);
+    let mut ours = our_references(input, resolver);
     ours.retain(|_, to| known.contains(to));
     // nor is code that the compiler did not compile
     let all = ours.len();
-    ours.retain(|at, _| is_told(input, *at));
+    ours.retain(|at, _| is_in_index(input, *at));
     println!("{} of our references are where the index has nothing", all - ours.len());
-    let mut theirs = their_mentions(input);
+    let mut theirs = their_references(input);
     theirs.retain(|at, target| !target.value || ours.contains_key(at));
-    let right = |at: &At, to: &u32| theirs.get(at).is_some_and(|target| target.types.contains(to));
+    let right = |at: &FilePosition, to: &u32| theirs.get(at).is_some_and(|target| target.types.contains(to));
     let both = ours.iter().filter(|(at, to)| right(at, to)).count();
-    println!("references to types: {}", rates(ours.len(), theirs.len(), both));
+    println!("references to types: {}", format_rates(ours.len(), theirs.len(), both));
     let wrong = ours.iter().filter(|(at, to)| !right(at, to)).map(|(at, to)| (*at, *to)).collect();
-    shown(input, "only ours", wrong);
+    print_differences(input, "only ours", wrong);
     let missed = theirs.iter().filter(|(at, _)| !ours.contains_key(at));
     let missed = missed.filter_map(|(at, target)| Some((*at, *target.types.first()?))).collect();
-    shown(input, "only the compiler's", missed);
-    let edge =
-        |at: &At, to: u32| owner(input, at.0, at.1).map(|from| (from, to)).filter(|(from, to)| from != to);
+    print_differences(input, "only the compiler's", missed);
+    let edge = |at: &FilePosition, to: u32| {
+        owner_of(input, at.0, at.1).map(|from| (from, to)).filter(|(from, to)| from != to)
+    };
     let between: BTreeSet<(u32, u32)> = ours.iter().filter_map(|(at, to)| edge(at, *to)).collect();
-    let named = |(at, target): (&At, &Said)| {
+    let named = |(at, target): (&FilePosition, &IndexedTarget)| {
         // of several candidates at a position, ours if it is among them
         let to = ours.get(at).filter(|to| target.types.contains(to)).or(target.types.first())?;
         edge(at, *to)
     };
     let theirs: BTreeSet<(u32, u32)> = theirs.iter().filter_map(named).collect();
     let both = between.intersection(&theirs).count();
-    println!("references between types: {}", rates(between.len(), theirs.len(), both));
+    println!("references between types: {}", format_rates(between.len(), theirs.len(), both));
     between.is_subset(&theirs)
 }
 
-fn rates(ours: usize, theirs: usize, both: usize) -> String {
+fn format_rates(ours: usize, theirs: usize, both: usize) -> String {
     let (precision, recall) = (both as f64 / ours.max(1) as f64, both as f64 / theirs.max(1) as f64);
     format!("{ours} ours, {theirs} the compiler's, precision {precision:.4}, recall {recall:.4}")
 }
 
 /// Prints about forty differences, spread over the tree.
-fn shown(input: &Asked, name: &str, all: Vec<(At, u32)>) {
+fn print_differences(input: &IndexedFolder, name: &str, all: Vec<(FilePosition, u32)>) {
     println!("  {name}: {}", all.len());
     let step = (all.len() / 40).max(1);
     for ((file, byte), to) in all.into_iter().step_by(step) {
@@ -231,21 +232,22 @@ fn shown(input: &Asked, name: &str, all: Vec<(At, u32)>) {
 }
 
 /// The references to types that our resolver finds, in indexed files.
-fn our_mentions(input: &Asked, resolver: &Resolver) -> BTreeMap<At, u32> {
+fn our_references(input: &IndexedFolder, resolver: &Resolver) -> BTreeMap<FilePosition, u32> {
     let mut found = BTreeMap::new();
     for (at, file) in input.code.files.iter().enumerate().filter(|(at, _)| is_known(input, *at as u32)) {
         let text = &input.texts[at];
         // we do not parse a `use` inside a macro as an import
-        let imports = imports(text);
-        for reference in file.facts.references.iter().filter(|it| resolver.owner(at as u32, it).is_some()) {
-            let path = file.facts.path(reference);
-            for mention in resolver.mentions(at as u32, reference) {
+        let imports = import_ranges(text);
+        for reference in file.facts.references.iter().filter(|it| resolver.owner_of(at as u32, it).is_some())
+        {
+            let path = file.facts.reference_path(reference);
+            for mention in resolver.resolve_reference(at as u32, reference) {
                 // search from the end: an implicit prefix of a path is not in the text
-                let mut byte = reference.until as usize;
+                let mut byte = reference.name_end as usize;
                 for segment in path.segments[mention.segment as usize..].iter().rev() {
                     let before = text.get(reference.at as usize..byte).unwrap_or_default();
                     byte = before
-                        .rfind(file.facts.word(segment.word))
+                        .rfind(file.facts.word_text(segment.word))
                         .map_or(byte, |at| reference.at as usize + at);
                 }
                 let imported = imports.iter().any(|(from, to)| (*from..*to).contains(&byte));
@@ -259,18 +261,18 @@ fn our_mentions(input: &Asked, resolver: &Resolver) -> BTreeMap<At, u32> {
 }
 
 /// The indexed references to types that we declare; imports do not count as references of a type.
-fn their_mentions(input: &Asked) -> BTreeMap<At, Said> {
-    let mut found: BTreeMap<At, Said> = BTreeMap::new();
-    let ours = input.exact.ours();
+fn their_references(input: &IndexedFolder) -> BTreeMap<FilePosition, IndexedTarget> {
+    let mut found: BTreeMap<FilePosition, IndexedTarget> = BTreeMap::new();
+    let ours = input.exact.link_declarations();
     for (at, text) in input.texts.iter().enumerate() {
-        let imports = imports(text);
-        let references = input.exact.mentions(at as u32, &ours).unwrap_or_default();
+        let imports = import_ranges(text);
+        let references = input.exact.references_in(at as u32, &ours).unwrap_or_default();
         for (it, symbol) in references.iter().filter(|(it, _)| !it.roles.is_definition()) {
             let byte = it.span.from as usize;
             let imported = imports.iter().any(|(from, to)| (*from..*to).contains(&byte));
             let is_type = symbol.member.is_none() && is_counted(input, symbol.of);
-            let owned = owner(input, it.file, it.span.from).is_some();
-            if owned && !imported && it.span.of(text) != "Self" {
+            let owned = owner_of(input, it.file, it.span.from).is_some();
+            if owned && !imported && it.span.text_in(text) != "Self" {
                 let target = found.entry((it.file, it.span.from)).or_default();
                 target.types.extend(is_type.then_some(symbol.of));
                 target.value |= is_value(input, *symbol);
@@ -282,23 +284,24 @@ fn their_mentions(input: &Asked) -> BTreeMap<At, Said> {
 }
 
 /// Whether a symbol is a constant or a variable; a constructor counts as its type.
-fn is_value(input: &Asked, symbol: Declared) -> bool {
+fn is_value(input: &IndexedFolder, symbol: Declaration) -> bool {
     let Some((file, part, member)) = symbol.member else { return false };
     let kind = input.code.part((file, part)).members[member as usize].kind;
     kind != MemberKind::Constructor
 }
 
 /// Whether the index has an occurrence at a position.
-fn is_told(input: &Asked, (file, byte): At) -> bool {
+fn is_in_index(input: &IndexedFolder, (file, byte): FilePosition) -> bool {
     let before = &input.texts[file as usize][..byte as usize];
     let (line, start) = (before.matches('\n').count() as u32, before.rfind('\n').map_or(0, |at| at + 1));
     let path = &input.code.files[file as usize].path;
-    let mut indexes = input.exact.indexes().filter_map(|(_, index)| Some((index, index.document(path)?)));
+    let mut indexes =
+        input.exact.indexes().filter_map(|(_, index)| Some((index, index.find_document(path)?)));
     indexes.any(|(index, document)| {
         let column = match index.documents[document as usize].columns {
-            Columns::Utf8 => before.len() - start,
-            Columns::Utf16 => before[start..].encode_utf16().count(),
-            Columns::Utf32 => before[start..].chars().count(),
+            ColumnEncoding::Utf8 => before.len() - start,
+            ColumnEncoding::Utf16 => before[start..].encode_utf16().count(),
+            ColumnEncoding::Utf32 => before[start..].chars().count(),
         };
         let at = (line, column as u32);
         let all = &index.documents[document as usize].occurrences;
@@ -306,17 +309,17 @@ fn is_told(input: &Asked, (file, byte): At) -> bool {
     })
 }
 
-fn is_known(input: &Asked, file: u32) -> bool {
+fn is_known(input: &IndexedFolder, file: u32) -> bool {
     input.exact.freshness(file) <= Freshness::Fits
 }
 
 /// Modules are left out: an index reports them in every path, we only where nothing inside them is referenced.
-fn is_counted(input: &Asked, of: u32) -> bool {
+fn is_counted(input: &IndexedFolder, of: u32) -> bool {
     input.code.types[of as usize].kind != TypeKind::Module
 }
 
 /// The innermost type that contains a byte.
-fn owner(input: &Asked, file: u32, byte: u32) -> Option<u32> {
+fn owner_of(input: &IndexedFolder, file: u32, byte: u32) -> Option<u32> {
     let parts = input.code.files[file as usize].facts.types.iter().enumerate();
     let around = parts.filter(|(_, part)| part.span.from <= byte && byte < part.span.to);
     let inner = around.min_by_key(|(_, part)| part.span.to - part.span.from)?;
@@ -338,7 +341,7 @@ const IMPORTS: &[(&str, &str)] = &[
 ];
 
 /// The ranges of import statements in a text.
-fn imports(text: &str) -> Vec<(usize, usize)> {
+fn import_ranges(text: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut from = 0;
     for line in text.split_inclusive('\n') {
@@ -353,7 +356,7 @@ fn imports(text: &str) -> Vec<(usize, usize)> {
 }
 
 /// CPU time of this process, in seconds.
-fn busy() -> f64 {
+fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
     let ticks: Vec<f64> = fields.skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
@@ -361,7 +364,7 @@ fn busy() -> f64 {
 }
 
 /// Peak memory of this process.
-fn peak() -> String {
+fn peak_memory() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM"));
     line.and_then(|line| line.split_once(':')).map_or_else(String::new, |(_, value)| value.trim().to_owned())

@@ -6,7 +6,7 @@
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
-use loci_code::{Moment, Refreshed, Store};
+use loci_code::{RefreshOptions, Refreshed, Store};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,43 +32,54 @@ fn main() -> ExitCode {
 fn run(folder: &Path, edits: usize) -> Result<bool, Box<dyn Error>> {
     let copy = tempfile::tempdir()?;
     let root = copy.path().join("tree");
-    let files = copied(folder, &root)?;
+    let files = copy_tree(folder, &root)?;
     let kept = copy.path().join("kept.db");
     let mut store = Store::open(&kept, &root)?;
-    let start = busy();
-    let first = store.refresh(moment())?;
+    let start = cpu_seconds();
+    let first = store.refresh(refresh_options())?;
     let size = fs::metadata(&kept)?.len();
-    println!("first: {:.2} s CPU, {} bytes stored; {}", busy() - start, size, told(&first));
-    println!("{:?}; peak {}", store.extent()?, peak());
+    println!(
+        "first: {:.2} s CPU, {} bytes stored; {}",
+        cpu_seconds() - start,
+        size,
+        describe_refresh(&first)
+    );
+    println!("{:?}; peak {}", store.extent()?, peak_memory());
     let mut passed = true;
     let chosen: Vec<&PathBuf> = files.iter().step_by((files.len() / edits.max(1)).max(1)).collect();
     for (n, path) in chosen.iter().enumerate() {
         let text = fs::read_to_string(path).unwrap_or_default();
-        fs::write(path, edited(&text, n))?;
-        let start = busy();
-        let done = store.refresh(moment())?;
-        println!("edit {} of {}: {:.3} s; {}", n % KINDS, path.display(), busy() - start, told(&done));
+        fs::write(path, edit_text(&text, n))?;
+        let start = cpu_seconds();
+        let done = store.refresh(refresh_options())?;
+        println!(
+            "edit {} of {}: {:.3} s; {}",
+            n % KINDS,
+            path.display(),
+            cpu_seconds() - start,
+            describe_refresh(&done)
+        );
         if n % 5 == 4 || n + 1 == chosen.len() {
             let mut fresh = Store::in_memory(&root)?;
-            fresh.refresh(moment())?;
+            fresh.refresh(refresh_options())?;
             let same = fresh.fingerprint()? == store.fingerprint()?;
             println!("  equals a fresh index: {same}");
             if !same {
-                differences(&store, &fresh)?;
+                print_differences(&store, &fresh)?;
             }
             passed &= same;
         }
     }
-    let start = busy();
-    let done = store.refresh(moment())?;
-    println!("unchanged: {:.3} s; {}", busy() - start, told(&done));
+    let start = cpu_seconds();
+    let done = store.refresh(refresh_options())?;
+    println!("unchanged: {:.3} s; {}", cpu_seconds() - start, describe_refresh(&done));
     Ok(passed)
 }
 
-fn differences(one: &Store, other: &Store) -> Result<(), Box<dyn Error>> {
+fn print_differences(one: &Store, other: &Store) -> Result<(), Box<dyn Error>> {
     let mut shown = 0;
     for (id, name) in other.types()? {
-        let (a, b) = (one.card(id)?, other.card(id)?);
+        let (a, b) = (one.type_summary(id)?, other.type_summary(id)?);
         if a != b && shown < 5 {
             shown += 1;
             println!("    {name}");
@@ -91,7 +102,7 @@ fn differences(one: &Store, other: &Store) -> Result<(), Box<dyn Error>> {
 const KINDS: usize = 4;
 
 /// Edits a body, adds a public member, renames a type or adds a type.
-fn edited(text: &str, n: usize) -> String {
+fn edit_text(text: &str, n: usize) -> String {
     match n % KINDS {
         0 => text.replacen("return ", "return  /* x */ ", 1),
         1 => match text.rfind('}').and_then(|end| text[..end].rfind('}')) {
@@ -110,7 +121,7 @@ fn edited(text: &str, n: usize) -> String {
     }
 }
 
-fn told(done: &Refreshed) -> String {
+fn describe_refresh(done: &Refreshed) -> String {
     format!(
         "{} parsed, {} hashed, {} bytes of source, {} read, {} written, whole {}, {} changes, {} aliases",
         done.parsed,
@@ -118,18 +129,18 @@ fn told(done: &Refreshed) -> String {
         done.source_bytes,
         done.read_bytes,
         done.written_bytes,
-        done.whole,
+        done.joined_whole,
         done.changes.len(),
         done.aliases.len()
     )
 }
 
-fn moment() -> Moment<'static> {
+fn refresh_options() -> RefreshOptions<'static> {
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis() as i64);
-    Moment { now, threads: 2, tell: &|_, _| true }
+    RefreshOptions { now, threads: 2, progress: &|_, _| true }
 }
 
-fn copied(from: &Path, to: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+fn copy_tree(from: &Path, to: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     fs::create_dir_all(to)?;
     let mut files = Vec::new();
     let mut entries: Vec<_> = fs::read_dir(from)?.flatten().collect();
@@ -138,7 +149,7 @@ fn copied(from: &Path, to: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
         let (path, target) = (entry.path(), to.join(entry.file_name()));
         let kind = entry.file_type()?;
         if kind.is_dir() && entry.file_name() != ".git" {
-            files.extend(copied(&path, &target)?);
+            files.extend(copy_tree(&path, &target)?);
         } else if kind.is_file() {
             fs::copy(&path, &target)?;
             if syntax::language_of(&target).is_some() {
@@ -150,7 +161,7 @@ fn copied(from: &Path, to: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
 }
 
 /// CPU time of this process, in seconds.
-fn busy() -> f64 {
+fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
     let ticks: Vec<f64> = fields.skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
@@ -158,7 +169,7 @@ fn busy() -> f64 {
 }
 
 /// Peak memory of this process.
-fn peak() -> String {
+fn peak_memory() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM"));
     line.and_then(|line| line.split_once(':')).map_or_else(String::new, |(_, value)| value.trim().to_owned())

@@ -12,7 +12,7 @@ use syntax::{Digest, MemberKind, TypeId, TypeKind};
 
 /// A type before or after a refresh, reduced to what rename detection compares.
 #[derive(Clone, Copy)]
-pub struct Known<'a> {
+pub struct TypeSnapshot<'a> {
     pub id: TypeId,
     /// The full name.
     pub name: &'a str,
@@ -25,9 +25,12 @@ pub struct Known<'a> {
 }
 
 /// The digests of all member bodies of a type; empty bodies are left out.
-pub fn bodies(code: &Codebase, of: &Type) -> BTreeSet<Digest> {
+pub fn body_digests(code: &Codebase, of: &Type) -> BTreeSet<Digest> {
     let members = code.parts(of).flat_map(|part| &part.members);
-    members.flat_map(|member| [member.body, member.hidden]).filter(|body| body.0 != 0).collect()
+    members
+        .flat_map(|member| [member.behaviour, member.private_behaviour])
+        .filter(|body| body.0 != 0)
+        .collect()
 }
 
 /// A renamed type.
@@ -47,7 +50,7 @@ pub struct Conflict {
 }
 
 /// By how much the best score must exceed the next one.
-const MARGIN: f64 = 0.5;
+const SCORE_MARGIN: f64 = 0.5;
 
 /// The evidence that two types are the same.
 struct Evidence {
@@ -63,16 +66,16 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn of(old: &Known, new: &Known, renamed: &dyn Fn(&str) -> Option<String>) -> Evidence {
-        let (one, other) = (members(old), members(new));
+    fn compare(old: &TypeSnapshot, new: &TypeSnapshot, renamed: &dyn Fn(&str) -> Option<String>) -> Evidence {
+        let (one, other) = (normalised_members(old), normalised_members(new));
         let enough = old.bodies.len().min(new.bodies.len()) >= 2;
         let in_same_file = |file: &String| {
             new.files.contains(file) || renamed(file).is_some_and(|to| new.files.contains(&to))
         };
-        let ((old_space, old_name), (new_space, new_name)) = (split(old.name), split(new.name));
+        let ((old_space, old_name), (new_space, new_name)) = (split_name(old.name), split_name(new.name));
         Evidence {
-            bodies: enough.then(|| share(old.bodies, new.bodies)),
-            members: share(&one, &other),
+            bodies: enough.then(|| jaccard_index(old.bodies, new.bodies)),
+            members: jaccard_index(&one, &other),
             count: one.len().max(other.len()),
             same_file: old.files.iter().any(in_same_file),
             same_name: old_name == new_name,
@@ -109,9 +112,9 @@ impl Evidence {
 }
 
 /// Pairs removed types with added ones. `renamed` returns the new path of a file that was renamed or moved.
-pub fn aliases(
-    gone: &[Known],
-    come: &[Known],
+pub fn detect_renames(
+    gone: &[TypeSnapshot],
+    come: &[TypeSnapshot],
     renamed: &dyn Fn(&str) -> Option<String>,
 ) -> (Vec<Alias>, Vec<Conflict>) {
     let mut pairs: Vec<(usize, usize, f64, &'static str)> = Vec::new();
@@ -119,9 +122,9 @@ pub fn aliases(
         for (n, new) in come
             .iter()
             .enumerate()
-            .filter(|(_, new)| new.kind == old.kind && arity(new.name) == arity(old.name))
+            .filter(|(_, new)| new.kind == old.kind && arity_suffix(new.name) == arity_suffix(old.name))
         {
-            let evidence = Evidence::of(old, new, renamed);
+            let evidence = Evidence::compare(old, new, renamed);
             if let Some(reason) = evidence.reason() {
                 pairs.push((o, n, evidence.score(), reason));
             }
@@ -133,10 +136,11 @@ pub fn aliases(
         let Some(best) = mine.iter().copied().max_by(|a, b| a.2.total_cmp(&b.2)) else { continue };
         // No other pairing of either type may score nearly as well.
         let rival = |pair: &&(usize, usize, f64, &str)| {
-            (pair.0 == o) != (pair.1 == best.1) && pair.2 > best.2 - MARGIN
+            (pair.0 == o) != (pair.1 == best.1) && pair.2 > best.2 - SCORE_MARGIN
         };
         if pairs.iter().any(|pair| rival(&pair)) {
-            let candidates = mine.iter().filter(|pair| pair.2 > best.2 - MARGIN).map(|pair| come[pair.1].id);
+            let candidates =
+                mine.iter().filter(|pair| pair.2 > best.2 - SCORE_MARGIN).map(|pair| come[pair.1].id);
             conflicts.push(Conflict { old: old.id, candidates: candidates.collect() });
         } else {
             found.push(Alias { old: old.id, new: come[best.1].id, reason: best.3.to_string() });
@@ -146,13 +150,13 @@ pub fn aliases(
 }
 
 /// Kind and signature of each member, with a placeholder for the type's own name, because the name is what changed.
-fn members(of: &Known) -> BTreeSet<(MemberKind, String)> {
-    let own = split(of.name).1;
-    of.hashes.members.iter().map(|member| (member.kind, without(own, &member.key))).collect()
+fn normalised_members(of: &TypeSnapshot) -> BTreeSet<(MemberKind, String)> {
+    let own = split_name(of.name).1;
+    of.hashes.members.iter().map(|member| (member.kind, mask_name(own, &member.key))).collect()
 }
 
 /// Replaces each whole-word occurrence of a name with `\u{1}`.
-fn without(name: &str, text: &str) -> String {
+fn mask_name(name: &str, text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(name) {
@@ -166,18 +170,18 @@ fn without(name: &str, text: &str) -> String {
     out + rest
 }
 
-fn share<T: Ord>(one: &BTreeSet<T>, other: &BTreeSet<T>) -> f64 {
+fn jaccard_index<T: Ord>(one: &BTreeSet<T>, other: &BTreeSet<T>) -> f64 {
     let all = one.union(other).count();
     if all == 0 { 0.0 } else { one.intersection(other).count() as f64 / all as f64 }
 }
 
 /// Splits a full name into its namespace and outer types, and the simple name without its number of type parameters.
-fn split(name: &str) -> (&str, &str) {
+fn split_name(name: &str) -> (&str, &str) {
     let (outer, own) = name.rsplit_once(['.', '+']).unwrap_or(("", name));
     (outer, own.split('`').next().unwrap_or(own))
 }
 
-fn arity(name: &str) -> &str {
+fn arity_suffix(name: &str) -> &str {
     name.rsplit_once(['.', '+']).map_or(name, |(_, own)| own).split_once('`').map_or("", |(_, n)| n)
 }
 
@@ -185,13 +189,13 @@ fn arity(name: &str) -> &str {
 mod tests {
     use super::*;
     use crate::codebase::SourceFile;
-    use crate::hash::hashes;
+    use crate::hash::hash_type;
     use crate::resolve::Resolver;
     use project::Project;
     use std::fmt::Write;
     use syntax::{LANGUAGES, Reader, Symbols};
 
-    struct Told {
+    struct SampleType {
         id: TypeId,
         name: String,
         kind: TypeKind,
@@ -201,7 +205,7 @@ mod tests {
     }
 
     /// Parses some files and describes each type in them.
-    fn types(files: &[(String, String)]) -> Vec<Told> {
+    fn sample_types(files: &[(String, String)]) -> Vec<SampleType> {
         let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
         let read = |(path, text): &(String, String)| SourceFile {
             path: path.clone(),
@@ -211,20 +215,20 @@ mod tests {
         };
         let code = Codebase::new(vec![Project::default()], files.iter().map(read).collect());
         let resolver = Resolver::new(&code);
-        let describe = |(of, each): (usize, &Type)| Told {
+        let describe = |(of, each): (usize, &Type)| SampleType {
             id: each.id,
             name: each.name.clone(),
             kind: each.kind,
-            hashes: hashes(&code, &resolver, of as u32),
-            bodies: bodies(&code, each),
+            hashes: hash_type(&code, &resolver, of as u32),
+            bodies: body_digests(&code, each),
             files: each.parts.iter().map(|(file, _)| code.files[*file as usize].path.clone()).collect(),
         };
         code.types.iter().enumerate().map(describe).collect()
     }
 
-    fn known<'a>(all: &'a [Told], without: &[Told]) -> Vec<Known<'a>> {
-        let only_here = |each: &&Told| without.iter().all(|other| other.id != each.id);
-        let known = |each: &'a Told| Known {
+    fn only_in_first<'a>(all: &'a [SampleType], without: &[SampleType]) -> Vec<TypeSnapshot<'a>> {
+        let only_here = |each: &&SampleType| without.iter().all(|other| other.id != each.id);
+        let known = |each: &'a SampleType| TypeSnapshot {
             id: each.id,
             name: &each.name,
             kind: each.kind,
@@ -236,20 +240,24 @@ mod tests {
     }
 
     /// The detected renames (old and new name) between two versions of the same files, and the number of conflicts.
-    fn found(before: &[(String, String)], after: &[(String, String)]) -> (Vec<(String, String)>, usize) {
-        let (old, new) = (types(before), types(after));
-        let (gone, come) = (known(&old, &new), known(&new, &old));
-        let (aliases, conflicts) = aliases(&gone, &come, &|_| None);
-        let name =
-            |of: &[Known], id: TypeId| of.iter().find(|known| known.id == id).unwrap().name.to_string();
+    fn detected_renames(
+        before: &[(String, String)],
+        after: &[(String, String)],
+    ) -> (Vec<(String, String)>, usize) {
+        let (old, new) = (sample_types(before), sample_types(after));
+        let (gone, come) = (only_in_first(&old, &new), only_in_first(&new, &old));
+        let (aliases, conflicts) = detect_renames(&gone, &come, &|_| None);
+        let name = |of: &[TypeSnapshot], id: TypeId| {
+            of.iter().find(|known| known.id == id).unwrap().name.to_string()
+        };
         let pairs = aliases.iter().map(|alias| (name(&gone, alias.old), name(&come, alias.new))).collect();
         (pairs, conflicts.len())
     }
 
-    struct Dice(u64);
+    struct Random(u64);
 
-    impl Dice {
-        fn below(&mut self, n: u64) -> u64 {
+    impl Random {
+        fn next_below(&mut self, n: u64) -> u64 {
             self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 33) % n
         }
@@ -261,25 +269,25 @@ mod tests {
     ];
 
     /// A class as people write them: properties that every second class has, and methods of its own.
-    fn class(dice: &mut Dice, space: &str, name: &str) -> String {
+    fn sample_class(dice: &mut Random, space: &str, name: &str) -> String {
         let mut text = format!(
             "namespace {space} {{ public class {name} {{\n  public {name}(int seed) {{ Seed = seed + {}; }}\n  public int Seed {{ get; }}\n",
-            dice.below(1000)
+            dice.next_below(1000)
         );
-        for _ in 0..dice.below(3) {
+        for _ in 0..dice.next_below(3) {
             let _ = writeln!(
                 text,
                 "  public string {} {{ get; set; }}",
-                ["Id", "Name", "Title"][dice.below(3) as usize]
+                ["Id", "Name", "Title"][dice.next_below(3) as usize]
             );
         }
-        for n in 0..2 + dice.below(5) {
-            let word = WORDS[dice.below(12) as usize];
+        for n in 0..2 + dice.next_below(5) {
+            let word = WORDS[dice.next_below(12) as usize];
             let _ = writeln!(
                 text,
                 "  public int Get{word}{n}(int a, {name} other) {{ var x = a * {}; return x - {} + other.Seed; }}",
-                dice.below(500),
-                dice.below(500)
+                dice.next_below(500),
+                dice.next_below(500)
             );
         }
         text + "} }\n"
@@ -288,15 +296,15 @@ mod tests {
     /// Two hundred renames and moves, half of them with an edit, in trees with another type that stays the same.
     #[test]
     fn renamed_and_moved_types_are_found() {
-        let mut dice = Dice(7);
+        let mut dice = Random(7);
         let mut hits = 0;
         for round in 0..200 {
-            let stays = class(&mut dice, "Memo.Core", "Stays");
+            let stays = sample_class(&mut dice, "Memo.Core", "Stays");
             let (old_name, new_name) = (
-                format!("Old{}", WORDS[dice.below(12) as usize]),
-                format!("New{}", WORDS[dice.below(12) as usize]),
+                format!("Old{}", WORDS[dice.next_below(12) as usize]),
+                format!("New{}", WORDS[dice.next_below(12) as usize]),
             );
-            let text = class(&mut dice, "Memo.Core", &old_name);
+            let text = sample_class(&mut dice, "Memo.Core", &old_name);
             let (mut after, expected) = match round % 3 {
                 0 => (text.replace(&old_name, &new_name), format!("Memo.Core.{new_name}")),
                 1 => (text.replace("Memo.Core", "Memo.Elsewhere"), format!("Memo.Elsewhere.{old_name}")),
@@ -305,14 +313,16 @@ mod tests {
                     format!("Memo.Elsewhere.{new_name}"),
                 ),
             };
-            if dice.below(2) == 0 {
+            if dice.next_below(2) == 0 {
                 after = after.replacen("var x = a *", "var x = 7 + a *", 1); // edited in the same batch
             }
             let new_path = if round % 2 == 0 { "a.cs" } else { "b.cs" };
             let file = |path: &str, text: &str| (path.to_string(), text.to_string());
             let before = [file("a.cs", &text), file("s.cs", &stays)];
             let after = [file(new_path, &after), file("s.cs", &stays)];
-            hits += usize::from(found(&before, &after).0 == [(format!("Memo.Core.{old_name}"), expected)]);
+            hits += usize::from(
+                detected_renames(&before, &after).0 == [(format!("Memo.Core.{old_name}"), expected)],
+            );
         }
         println!("{hits} of 200");
         assert!(hits >= 190, "{hits} of 200");
@@ -321,13 +331,14 @@ mod tests {
     /// Two hundred times, a type is removed and another is added that has the same shape and another purpose.
     #[test]
     fn unrelated_types_are_not_reported_as_renames() {
-        let mut dice = Dice(11);
+        let mut dice = Random(11);
         let file = |path: &str, text: &str| (path.to_string(), text.to_string());
         for round in 0..200 {
-            let one = class(&mut dice, "Memo.Core", "OldThing");
-            let other = class(&mut dice, if round % 2 == 0 { "Memo.Core" } else { "Memo.Web" }, "Another");
+            let one = sample_class(&mut dice, "Memo.Core", "OldThing");
+            let other =
+                sample_class(&mut dice, if round % 2 == 0 { "Memo.Core" } else { "Memo.Web" }, "Another");
             let path = if round % 4 == 0 { "a.cs" } else { "b.cs" };
-            let (pairs, _) = found(&[file("a.cs", &one)], &[file(path, &other)]);
+            let (pairs, _) = detected_renames(&[file("a.cs", &one)], &[file(path, &other)]);
             assert_eq!(pairs, [], "round {round}\n{one}\n{other}");
         }
         // Plain data classes, of which a codebase has many.
@@ -336,17 +347,24 @@ mod tests {
                 "namespace N {{ public class {name} {{ public int Id {{ get; set; }} public string Name {{ get; set; }} }} }}"
             )
         };
-        assert_eq!(found(&[file("a.cs", &holder("UserDto"))], &[file("b.cs", &holder("OrderDto"))]).0, []);
+        assert_eq!(
+            detected_renames(&[file("a.cs", &holder("UserDto"))], &[file("b.cs", &holder("OrderDto"))]).0,
+            []
+        );
     }
 
     #[test]
     fn ambiguous_renames_are_reported_as_conflicts() {
-        let mut dice = Dice(3);
+        let mut dice = Random(3);
         let file = |path: &str, text: String| (path.to_string(), text);
-        let text = class(&mut dice, "N", "Old");
+        let text = sample_class(&mut dice, "N", "Old");
         let twice = [file("b.cs", text.replace("Old", "One")), file("c.cs", text.replace("Old", "Two"))];
-        assert_eq!(found(&[file("a.cs", text.clone())], &twice), (vec![], 1));
-        let rather = [file("a.cs", text.replace("Old", "One")), file("c.cs", class(&mut dice, "N", "Two"))];
-        assert_eq!(found(&[file("a.cs", text)], &rather), (vec![("N.Old".into(), "N.One".into())], 0));
+        assert_eq!(detected_renames(&[file("a.cs", text.clone())], &twice), (vec![], 1));
+        let rather =
+            [file("a.cs", text.replace("Old", "One")), file("c.cs", sample_class(&mut dice, "N", "Two"))];
+        assert_eq!(
+            detected_renames(&[file("a.cs", text)], &rather),
+            (vec![("N.Old".into(), "N.One".into())], 0)
+        );
     }
 }

@@ -46,18 +46,18 @@ pub struct MemberChange {
     pub kind: MemberKind,
     pub key: String,
     pub class: ChangeClass,
-    pub fate: Fate,
+    pub change: ChangeKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum ChangeKind {
     Added,
     Removed,
     Changed,
 }
 
 /// Compares two versions of a type; `None` if they are identical byte for byte.
-pub fn classify(old: &TypeHashes, new: &TypeHashes) -> Option<Change> {
+pub fn classify_change(old: &TypeHashes, new: &TypeHashes) -> Option<Change> {
     let (one, other) = (&old.hashes, &new.hashes);
     let class = if one.structure != other.structure {
         ChangeClass::Structure
@@ -72,11 +72,11 @@ pub fn classify(old: &TypeHashes, new: &TypeHashes) -> Option<Change> {
     } else {
         return None;
     };
-    Some(Change { class, members: members(old, new) })
+    Some(Change { class, members: member_changes(old, new) })
 }
 
 /// Members by kind and key; the two halves of a partial method share an entry.
-fn by_key(of: &TypeHashes) -> BTreeMap<(MemberKind, &str), Vec<&MemberHashes>> {
+fn members_by_key(of: &TypeHashes) -> BTreeMap<(MemberKind, &str), Vec<&MemberHashes>> {
     let mut found: BTreeMap<(MemberKind, &str), Vec<&MemberHashes>> = BTreeMap::new();
     for member in &of.members {
         found.entry((member.kind, &member.key)).or_default().push(member);
@@ -84,25 +84,25 @@ fn by_key(of: &TypeHashes) -> BTreeMap<(MemberKind, &str), Vec<&MemberHashes>> {
     found
 }
 
-fn members(old: &TypeHashes, new: &TypeHashes) -> Vec<MemberChange> {
-    let (old, new) = (by_key(old), by_key(new));
+fn member_changes(old: &TypeHashes, new: &TypeHashes) -> Vec<MemberChange> {
+    let (old, new) = (members_by_key(old), members_by_key(new));
     let mut changes = Vec::new();
     for (key, before) in &old {
         let (class, fate) = match new.get(key) {
-            Some(after) => match deepest(before, after) {
-                Some(class) => (class, Fate::Changed),
+            Some(after) => match deepest_difference(before, after) {
+                Some(class) => (class, ChangeKind::Changed),
                 None => continue,
             },
-            None => (alone(before), Fate::Removed),
+            None => (class_of_unpaired(before), ChangeKind::Removed),
         };
-        changes.push(MemberChange { kind: key.0, key: key.1.to_owned(), class, fate });
+        changes.push(MemberChange { kind: key.0, key: key.1.to_owned(), class, change: fate });
     }
     for (key, after) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
         changes.push(MemberChange {
             kind: key.0,
             key: key.1.to_owned(),
-            class: alone(after),
-            fate: Fate::Added,
+            class: class_of_unpaired(after),
+            change: ChangeKind::Added,
         });
     }
     changes.sort_by(|one, other| (one.kind, &one.key).cmp(&(other.kind, &other.key)));
@@ -110,20 +110,20 @@ fn members(old: &TypeHashes, new: &TypeHashes) -> Vec<MemberChange> {
 }
 
 /// The change class of a member that exists in one version only.
-fn alone(members: &[&MemberHashes]) -> ChangeClass {
-    let seen = members.iter().any(|member| member.visibility.is_seen());
+fn class_of_unpaired(members: &[&MemberHashes]) -> ChangeClass {
+    let seen = members.iter().any(|member| member.visibility.is_visible_outside());
     if seen { ChangeClass::Structure } else { ChangeClass::Internal }
 }
 
 /// Selects one hash of a member.
-type Layer = fn(&MemberHashes) -> u64;
+type HashSelector = fn(&MemberHashes) -> u64;
 
-fn deepest(before: &[&MemberHashes], after: &[&MemberHashes]) -> Option<ChangeClass> {
-    let differs = |pick: Layer| {
+fn deepest_difference(before: &[&MemberHashes], after: &[&MemberHashes]) -> Option<ChangeClass> {
+    let differs = |pick: HashSelector| {
         let all = |members: &[&MemberHashes]| members.iter().map(|member| pick(member)).collect::<Vec<_>>();
         all(before) != all(after)
     };
-    let layers: [(ChangeClass, Layer); 4] = [
+    let layers: [(ChangeClass, HashSelector); 4] = [
         (ChangeClass::Structure, |member| member.structure.0),
         (ChangeClass::PublicBehavior, |member| member.public.0),
         (ChangeClass::Internal, |member| member.internal.0),

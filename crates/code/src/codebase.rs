@@ -46,7 +46,7 @@ pub struct Codebase {
 }
 
 /// The suffix that a use of an attribute may leave out.
-pub(crate) const ATTRIBUTE: &str = "Attribute";
+pub(crate) const ATTRIBUTE_SUFFIX: &str = "Attribute";
 
 /// What a type can be declared in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -56,10 +56,10 @@ pub(crate) enum Container {
 }
 
 /// Where a member is declared: file, part, index of the member.
-pub(crate) type MemberAt = (u32, u32, u32);
+pub(crate) type MemberLocation = (u32, u32, u32);
 
 /// The global namespace.
-pub(crate) const GLOBAL: u32 = 0;
+pub(crate) const GLOBAL_NAMESPACE: u32 = 0;
 
 #[derive(Default)]
 pub(crate) struct Tables {
@@ -71,30 +71,31 @@ pub(crate) struct Tables {
     /// The modules that are also a namespace.
     modules: FxHashMap<u32, Vec<u32>>,
     /// The declarations of the members of a type, by name.
-    members: FxHashMap<(u32, u32), Vec<MemberAt>>,
+    members: FxHashMap<(u32, u32), Vec<MemberLocation>>,
     /// For each file, the type that each of its declarations belongs to.
-    of_parts: Vec<Vec<u32>>,
+    part_types: Vec<Vec<u32>>,
     /// For each scope of each file, its namespace and the enclosing ones, innermost first.
     scopes: Vec<Vec<Vec<u32>>>,
     /// The names that have been looked up, whether found or not. A partial codebase loads the declarations of these.
-    asked: Vec<AtomicBool>,
+    looked_up: Vec<AtomicBool>,
 }
 
 impl Tables {
-    pub(crate) fn name(&self, text: &str) -> Option<u32> {
+    pub(crate) fn name_id(&self, text: &str) -> Option<u32> {
         self.names.get(text).copied()
     }
 
     /// Records that a name is being looked up.
-    pub(crate) fn note(&self, name: u32) {
-        if let Some(flag) = self.asked.get(name as usize) {
+    pub(crate) fn record_lookup(&self, name: u32) {
+        if let Some(flag) = self.looked_up.get(name as usize) {
             flag.store(true, Ordering::Relaxed);
         }
     }
 
     /// The names looked up since the codebase was joined.
-    pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
-        let is_set = |at: u32| self.asked.get(at as usize).is_some_and(|flag| flag.load(Ordering::Relaxed));
+    pub(crate) fn looked_up_names(&self) -> impl Iterator<Item = &str> {
+        let is_set =
+            |at: u32| self.looked_up.get(at as usize).is_some_and(|flag| flag.load(Ordering::Relaxed));
         self.names.iter().filter(move |(_, at)| is_set(**at)).map(|(name, _)| &**name)
     }
 
@@ -107,7 +108,7 @@ impl Tables {
         next
     }
 
-    pub(crate) fn word(&self, file: u32, word: u32) -> u32 {
+    pub(crate) fn word_name(&self, file: u32, word: u32) -> u32 {
         self.words[file as usize][word as usize]
     }
 
@@ -116,57 +117,57 @@ impl Tables {
         self.words[file as usize].contains(&name)
     }
 
-    pub(crate) fn namespace(&self, parent: u32, name: u32) -> Option<u32> {
-        self.note(name);
+    pub(crate) fn child_namespace(&self, parent: u32, name: u32) -> Option<u32> {
+        self.record_lookup(name);
         self.namespaces.get(&(parent, name)).copied()
     }
 
-    pub(crate) fn types(&self, container: Container, name: u32, arity: u16) -> &[u32] {
-        self.note(name);
+    pub(crate) fn types_named(&self, container: Container, name: u32, arity: u16) -> &[u32] {
+        self.record_lookup(name);
         self.types.get(&(container, name, arity)).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn members(&self, of: u32, name: u32) -> &[MemberAt] {
+    pub(crate) fn members_named(&self, of: u32, name: u32) -> &[MemberLocation] {
         self.members.get(&(of, name)).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn modules(&self, of: u32) -> &[u32] {
+    pub(crate) fn modules_of(&self, of: u32) -> &[u32] {
         self.modules.get(&of).map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn type_of(&self, file: u32, part: u32) -> u32 {
-        self.of_parts[file as usize][part as usize]
+        self.part_types[file as usize][part as usize]
     }
 
     /// The namespaces around a scope of a file, from its own to the global one.
-    pub(crate) fn around(&self, file: u32, scope: u32) -> &[u32] {
+    pub(crate) fn enclosing_namespaces(&self, file: u32, scope: u32) -> &[u32] {
         &self.scopes[file as usize][scope as usize]
     }
 
-    fn enter(&mut self, parent: u32, name: u32) -> u32 {
+    fn intern_namespace(&mut self, parent: u32, name: u32) -> u32 {
         let next = self.namespaces.len() as u32 + 1;
         *self.namespaces.entry((parent, name)).or_insert(next)
     }
 
-    fn learn(&mut self, facts: &FileFacts) {
+    fn add_file(&mut self, facts: &FileFacts) {
         let words: Vec<u32> = facts.words.iter().map(|word| self.intern(word)).collect();
         let mut scopes = Vec::new();
         for scope in &facts.scopes {
-            let mut around = vec![GLOBAL];
+            let mut around = vec![GLOBAL_NAMESPACE];
             for word in &scope.namespace {
-                let inner = self.enter(around[around.len() - 1], words[*word as usize]);
+                let inner = self.intern_namespace(around[around.len() - 1], words[*word as usize]);
                 around.push(inner);
             }
             around.reverse();
-            if facts.closed && around.len() > 1 {
+            if facts.requires_imports && around.len() > 1 {
                 around.drain(1..around.len() - 1);
             }
             scopes.push(around);
         }
         // an attribute is looked up under its long name first
         for reference in facts.references.iter().filter(|it| it.position == Position::Attribute) {
-            if let Some(last) = facts.path(reference).segments.last() {
-                self.intern(&(facts.word(last.word).to_owned() + ATTRIBUTE));
+            if let Some(last) = facts.reference_path(reference).segments.last() {
+                self.intern(&(facts.word_text(last.word).to_owned() + ATTRIBUTE_SUFFIX));
             }
         }
         self.words.push(words);
@@ -184,7 +185,7 @@ pub(crate) fn place_in_project(projects: &[Project], file: &mut SourceFile) {
     let folder = manifest.rsplit_once('/').map_or("", |(folder, _)| folder);
     let path = file.path.strip_prefix(folder).unwrap_or(&file.path).trim_start_matches('/');
     let aliases = project.map_or(&[][..], |project| &project.aliases);
-    language.place(&mut file.facts, name, path, aliases);
+    language.apply_module_path(&mut file.facts, name, path, aliases);
 }
 
 impl Codebase {
@@ -196,14 +197,14 @@ impl Codebase {
         files.sort_by(|one, other| (one.project, &one.path).cmp(&(other.project, &other.path)));
         let mut tables = Tables::default();
         for file in &files {
-            tables.learn(&file.facts);
+            tables.add_file(&file.facts);
         }
-        let mut types = joined(&projects, &files);
-        place(&mut types, &files, &mut tables);
+        let mut types = join_types(&projects, &files);
+        fill_tables(&mut types, &files, &mut tables);
         for word in projects.iter().flat_map(|project| &project.usings).flat_map(|it| it.split('.')) {
             tables.intern(word);
         }
-        tables.asked = (0..tables.names.len()).map(|_| AtomicBool::new(false)).collect();
+        tables.looked_up = (0..tables.names.len()).map(|_| AtomicBool::new(false)).collect();
         Codebase { projects, files, types, tables }
     }
 
@@ -215,12 +216,12 @@ impl Codebase {
         of.parts.iter().map(|at| self.part(*at))
     }
 
-    pub(crate) fn member(&self, at: MemberAt) -> &Member {
+    pub(crate) fn member(&self, at: MemberLocation) -> &Member {
         &self.part((at.0, at.1)).members[at.2 as usize]
     }
 
     /// The types nested directly in a type, by name.
-    pub fn nested(&self, of: u32) -> impl Iterator<Item = u32> {
+    pub fn nested_types(&self, of: u32) -> impl Iterator<Item = u32> {
         // a nested type's name begins with the outer type's name and a `+`, so it follows closely in sorted order
         let outer = &self.types[of as usize].name;
         let from = self.types.partition_point(|each| each.name.as_str() < outer.as_str());
@@ -230,8 +231,8 @@ impl Codebase {
     }
 
     /// The number of declared members, over all parts.
-    pub fn declared(&self, of: &Type) -> u32 {
-        self.parts(of).map(|part| part.declared).sum()
+    pub fn declared_member_count(&self, of: &Type) -> u32 {
+        self.parts(of).map(|part| part.declaration_count).sum()
     }
 
     /// The last part of a type's name: `Inner` for `A.Outer+Inner`.
@@ -241,12 +242,12 @@ impl Codebase {
 }
 
 /// All types, sorted by name and project.
-fn joined(projects: &[Project], files: &[SourceFile]) -> Vec<Type> {
+fn join_types(projects: &[Project], files: &[SourceFile]) -> Vec<Type> {
     let mut known: FxHashMap<(u32, String), u32> = FxHashMap::default();
     let mut types: Vec<Type> = Vec::new();
-    let parents = Parents::new(files);
+    let parents = ImplTargets::new(files);
     for (at, file) in files.iter().enumerate() {
-        let names = adopted(&parents, file, full_names(&file.facts));
+        let names = adopt_impl_names(&parents, file, full_names(&file.facts));
         for (index, (part, name)) in file.facts.types.iter().zip(names).enumerate() {
             let next = types.len() as u32;
             let found = *known.entry((file.project, name.clone())).or_insert(next);
@@ -266,7 +267,7 @@ fn joined(projects: &[Project], files: &[SourceFile]) -> Vec<Type> {
     }
     for each in &mut types {
         // the declaration comes before its `impl` blocks, and determines the kind of the type
-        each.parts.sort_by_key(|(file, part)| is_added(&files[*file as usize].facts.types[*part as usize]));
+        each.parts.sort_by_key(|(file, part)| is_impl(&files[*file as usize].facts.types[*part as usize]));
         let (file, part) = each.parts[0];
         each.kind = files[file as usize].facts.types[part as usize].kind;
         let project = projects.get(each.project as usize).map_or("", |project| &project.name);
@@ -276,27 +277,27 @@ fn joined(projects: &[Project], files: &[SourceFile]) -> Vec<Type> {
     types
 }
 
-fn is_added(part: &TypePart) -> bool {
+fn is_impl(part: &TypePart) -> bool {
     part.kind == TypeKind::Impl
 }
 
 /// The types that `impl` blocks may add to, by project and full name, and by project and simple name where that is unique.
-struct Parents {
+struct ImplTargets {
     full: FxHashSet<(u32, String)>,
     simple: FxHashMap<(u32, String), Option<String>>,
 }
 
-impl Parents {
-    fn new(files: &[SourceFile]) -> Parents {
-        let mut found = Parents { full: FxHashSet::default(), simple: FxHashMap::default() };
+impl ImplTargets {
+    fn new(files: &[SourceFile]) -> ImplTargets {
+        let mut found = ImplTargets { full: FxHashSet::default(), simple: FxHashMap::default() };
         // only needed for languages with `impl` blocks
-        let adding: Vec<bool> = files.iter().map(|file| file.facts.types.iter().any(is_added)).collect();
+        let adding: Vec<bool> = files.iter().map(|file| file.facts.types.iter().any(is_impl)).collect();
         if !adding.contains(&true) {
             return found;
         }
         for file in files {
             let names = full_names(&file.facts);
-            let declared = file.facts.types.iter().zip(names).filter(|(part, _)| !is_added(part));
+            let declared = file.facts.types.iter().zip(names).filter(|(part, _)| !is_impl(part));
             for (part, name) in declared.filter(|(part, _)| part.kind != TypeKind::Module) {
                 let simple = found.simple.entry((file.project, part.name.clone()));
                 simple.and_modify(|known| *known = None).or_insert_with(|| Some(name.clone()));
@@ -308,12 +309,12 @@ impl Parents {
 }
 
 /// The names of a file's declarations; an `impl` block gets the name of its type, in whichever file that is declared.
-fn adopted(parents: &Parents, file: &SourceFile, mut names: Vec<String>) -> Vec<String> {
-    for (part, name) in file.facts.types.iter().zip(&mut names).filter(|(part, _)| is_added(part)) {
+fn adopt_impl_names(parents: &ImplTargets, file: &SourceFile, mut names: Vec<String>) -> Vec<String> {
+    for (part, name) in file.facts.types.iter().zip(&mut names).filter(|(part, _)| is_impl(part)) {
         let here = parents.full.contains(&(file.project, name.clone()));
-        let Some(reference) = part.extends.filter(|_| !here) else { continue };
-        let written =
-            written(&file.facts, reference).filter(|it| parents.full.contains(&(file.project, it.clone())));
+        let Some(reference) = part.extended_type.filter(|_| !here) else { continue };
+        let written = spelled_full_name(&file.facts, reference)
+            .filter(|it| parents.full.contains(&(file.project, it.clone())));
         let only = || parents.simple.get(&(file.project, part.name.clone())).cloned().flatten();
         if let Some(parent) = written.or_else(only) {
             *name = parent;
@@ -323,11 +324,11 @@ fn adopted(parents: &Parents, file: &SourceFile, mut names: Vec<String>) -> Vec<
 }
 
 /// The full name that a reference spells out, after expanding the file's import aliases.
-pub(crate) fn written(facts: &FileFacts, reference: u32) -> Option<String> {
+pub(crate) fn spelled_full_name(facts: &FileFacts, reference: u32) -> Option<String> {
     let reference = &facts.references[reference as usize];
-    let path = facts.path(reference);
+    let path = facts.reference_path(reference);
     let spelled =
-        |path: &Path| path.segments.iter().map(|it| facts.word(it.word).to_owned()).collect::<Vec<_>>();
+        |path: &Path| path.segments.iter().map(|it| facts.word_text(it.word).to_owned()).collect::<Vec<_>>();
     let words = spelled(path);
     if path.alias.is_some() {
         return Some(words.join("."));
@@ -348,7 +349,7 @@ pub(crate) fn full_names(facts: &FileFacts) -> Vec<String> {
                 facts.scopes[part.scope as usize]
                     .namespace
                     .iter()
-                    .map(|it| facts.word(*it).to_owned() + ".")
+                    .map(|it| facts.word_text(*it).to_owned() + ".")
                     .collect()
             },
             |outer| names[outer as usize].clone() + "+",
@@ -363,11 +364,11 @@ pub(crate) fn full_names(facts: &FileFacts) -> Vec<String> {
 }
 
 /// Fills the tables, and sets each type's outer type and visibility.
-fn place(types: &mut [Type], files: &[SourceFile], tables: &mut Tables) {
-    tables.of_parts = files.iter().map(|file| vec![0; file.facts.types.len()]).collect();
+fn fill_tables(types: &mut [Type], files: &[SourceFile], tables: &mut Tables) {
+    tables.part_types = files.iter().map(|file| vec![0; file.facts.types.len()]).collect();
     for (at, each) in types.iter().enumerate() {
         for (file, part) in &each.parts {
-            tables.of_parts[*file as usize][*part as usize] = at as u32;
+            tables.part_types[*file as usize][*part as usize] = at as u32;
         }
     }
     for at in 0..types.len() as u32 {
@@ -378,7 +379,7 @@ fn place(types: &mut [Type], files: &[SourceFile], tables: &mut Tables) {
         let outer = first.outer.map(|outer| tables.type_of(file, outer));
         let container = match outer {
             Some(outer) => Container::Type(outer),
-            None => Container::Namespace(tables.around(file, first.scope)[0]),
+            None => Container::Namespace(tables.enclosing_namespaces(file, first.scope)[0]),
         };
         // one partial declaration with a modifier decides for all
         let explicit = each.parts.iter().filter_map(|place| part(place).visibility).min();
@@ -392,7 +393,7 @@ fn place(types: &mut [Type], files: &[SourceFile], tables: &mut Tables) {
         match (each.kind, container) {
             // name lookup treats a module as a namespace
             (TypeKind::Module, Container::Namespace(of)) => {
-                let inner = tables.enter(of, name);
+                let inner = tables.intern_namespace(of, name);
                 tables.modules.entry(inner).or_default().push(at);
             }
             _ => tables.types.entry((container, name, first.arity)).or_default().push(at),

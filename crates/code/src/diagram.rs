@@ -7,53 +7,59 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum DiagramFormat {
     Mermaid,
     Dot,
     Svg,
 }
 
-pub const FORMS: &[(Form, &str)] = &[(Form::Mermaid, "mermaid"), (Form::Dot, "dot"), (Form::Svg, "svg")];
+pub const DIAGRAM_FORMATS: &[(DiagramFormat, &str)] =
+    &[(DiagramFormat::Mermaid, "mermaid"), (DiagramFormat::Dot, "dot"), (DiagramFormat::Svg, "svg")];
 
 /// Renders these types and the edges between them.
-pub fn picture(graph: &Graph, of: &[u32], name: &dyn Fn(u32) -> String, form: Form) -> String {
-    let edges = graph.among(of);
+pub fn render_diagram(
+    graph: &Graph,
+    of: &[u32],
+    name: &dyn Fn(u32) -> String,
+    form: DiagramFormat,
+) -> String {
+    let edges = graph.edges_among(of);
     match form {
-        Form::Mermaid => mermaid(of, &edges, name),
-        Form::Dot => dot(of, &edges, name),
-        Form::Svg => svg(&rows(graph, of), &edges, name),
+        DiagramFormat::Mermaid => render_mermaid(of, &edges, name),
+        DiagramFormat::Dot => render_dot(of, &edges, name),
+        DiagramFormat::Svg => render_svg(&assign_rows(graph, of), &edges, name),
     }
 }
 
-fn mermaid(of: &[u32], edges: &[(u32, u32)], name: &dyn Fn(u32) -> String) -> String {
+fn render_mermaid(of: &[u32], edges: &[(u32, u32)], name: &dyn Fn(u32) -> String) -> String {
     let mut out = "graph TD\n".to_string();
     for each in of {
-        line(&mut out, format_args!("  t{each}[\"{}\"]", name(*each).replace('"', "#quot;")));
+        write_line(&mut out, format_args!("  t{each}[\"{}\"]", name(*each).replace('"', "#quot;")));
     }
     for (from, to) in edges {
-        line(&mut out, format_args!("  t{from} --> t{to}"));
+        write_line(&mut out, format_args!("  t{from} --> t{to}"));
     }
     out
 }
 
-fn dot(of: &[u32], edges: &[(u32, u32)], name: &dyn Fn(u32) -> String) -> String {
+fn render_dot(of: &[u32], edges: &[(u32, u32)], name: &dyn Fn(u32) -> String) -> String {
     let mut out = "digraph types {\n  rankdir=LR;\n  node [shape=box];\n".to_string();
     for each in of {
         let label = name(*each).replace('\\', "\\\\").replace('"', "\\\"");
-        line(&mut out, format_args!("  t{each} [label=\"{label}\"];"));
+        write_line(&mut out, format_args!("  t{each} [label=\"{label}\"];"));
     }
     for (from, to) in edges {
-        line(&mut out, format_args!("  t{from} -> t{to};"));
+        write_line(&mut out, format_args!("  t{from} -> t{to};"));
     }
     out + "}\n"
 }
 
-fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
+fn write_line(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = writeln!(out, "{text}"); // writing to a String does not fail
 }
 
 /// Layers for the SVG: each type is one row above the highest of its dependencies; the types of a cycle share a row.
-fn rows(graph: &Graph, of: &[u32]) -> Vec<Vec<u32>> {
+fn assign_rows(graph: &Graph, of: &[u32]) -> Vec<Vec<u32>> {
     let mut row: BTreeMap<u32, usize> = BTreeMap::new();
     let mut rows: Vec<Vec<u32>> = Vec::new();
     for group in graph.groups() {
@@ -79,19 +85,19 @@ const BOX_HEIGHT: f64 = 30.0;
 const CHAR_WIDTH: f64 = 7.4;
 
 /// The position of a box: its horizontal centre, its top and its width.
-struct Place {
+struct NodeBox {
     x: f64,
     y: f64,
-    wide: f64,
+    width: f64,
 }
 
-fn svg(rows: &[Vec<u32>], edges: &[(u32, u32)], name: &dyn Fn(u32) -> String) -> String {
+fn render_svg(rows: &[Vec<u32>], edges: &[(u32, u32)], name: &dyn Fn(u32) -> String) -> String {
     let (mut places, mut width) = (BTreeMap::new(), 0.0_f64);
     for (n, row) in rows.iter().enumerate() {
         let mut x = GAP;
         for each in row {
             let wide = name(*each).chars().count() as f64 * CHAR_WIDTH + 20.0;
-            places.insert(*each, Place { x: x + wide / 2.0, y: GAP + n as f64 * ROW_HEIGHT, wide });
+            places.insert(*each, NodeBox { x: x + wide / 2.0, y: GAP + n as f64 * ROW_HEIGHT, width: wide });
             x += wide + GAP;
         }
         width = width.max(x);
@@ -106,7 +112,7 @@ fn svg(rows: &[Vec<u32>], edges: &[(u32, u32)], name: &dyn Fn(u32) -> String) ->
         if let (Some(from), Some(to)) = (places.get(from), places.get(to)) {
             let (y1, y2) =
                 if from.y < to.y { (from.y + BOX_HEIGHT, to.y) } else { (from.y, to.y + BOX_HEIGHT) };
-            line(
+            write_line(
                 &mut out,
                 format_args!(
                     "<path d=\"M{:.0} {y1:.0}L{:.0} {y2:.0}\" stroke=\"#888\" marker-end=\"url(#tip)\"/>",
@@ -116,14 +122,14 @@ fn svg(rows: &[Vec<u32>], edges: &[(u32, u32)], name: &dyn Fn(u32) -> String) ->
         }
     }
     for (each, place) in &places {
-        let (left, text) = (place.x - place.wide / 2.0, escaped(&name(*each)));
-        line(
+        let (left, text) = (place.x - place.width / 2.0, escape_xml(&name(*each)));
+        write_line(
             &mut out,
             format_args!(
                 "<rect x=\"{left:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{BOX_HEIGHT}\" rx=\"4\" fill=\"#f5f5f5\" stroke=\"#444\"/>\
                  <text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{text}</text>",
                 place.y,
-                place.wide,
+                place.width,
                 place.x,
                 place.y + 20.0
             ),
@@ -132,34 +138,34 @@ fn svg(rows: &[Vec<u32>], edges: &[(u32, u32)], name: &dyn Fn(u32) -> String) ->
     out + "</svg>\n"
 }
 
-fn escaped(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::tests::graph;
+    use crate::graph::tests::sample_graph;
 
     #[test]
     fn a_diagram_contains_the_types_and_the_edges_between_them() {
-        let graph = graph(4, &[(0, 1), (1, 2), (2, 1), (0, 3)]);
+        let graph = sample_graph(4, &[(0, 1), (1, 2), (2, 1), (0, 3)]);
         let name = |of: u32| ["App<T>", "Store", "Node", "\"Odd\""][of as usize].to_string();
         let of = [0, 1, 2, 3];
-        let shown = picture(&graph, &of, &name, Form::Mermaid);
+        let shown = render_diagram(&graph, &of, &name, DiagramFormat::Mermaid);
         assert!(
             shown.starts_with("graph TD\n")
                 && shown.contains("t0[\"App<T>\"]")
                 && shown.contains("#quot;Odd")
         );
         assert_eq!(shown.matches("-->").count(), 4);
-        let shown = picture(&graph, &of, &name, Form::Dot);
+        let shown = render_diagram(&graph, &of, &name, DiagramFormat::Dot);
         assert!(
             shown.contains("t1 -> t2;") && shown.contains("label=\"\\\"Odd\\\"\"") && shown.ends_with("}\n")
         );
-        let shown = picture(&graph, &of, &name, Form::Svg);
+        let shown = render_diagram(&graph, &of, &name, DiagramFormat::Svg);
         assert!(shown.contains(">App&lt;T&gt;</text>") && shown.matches("<rect").count() == 4);
-        assert_eq!(rows(&graph, &of), [vec![0], vec![1, 2, 3]]);
-        assert_eq!(picture(&graph, &[0, 2], &name, Form::Mermaid).matches("-->").count(), 0);
+        assert_eq!(assign_rows(&graph, &of), [vec![0], vec![1, 2, 3]]);
+        assert_eq!(render_diagram(&graph, &[0, 2], &name, DiagramFormat::Mermaid).matches("-->").count(), 0);
     }
 }

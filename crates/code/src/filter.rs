@@ -48,33 +48,33 @@ impl fmt::Display for FilterError {
 }
 
 /// Deeper nesting is a mistake or an attack.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 impl Filter {
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
-        let mut parser = Parser { words: words(text)?, at: 0, end: text.chars().count(), depth: 0 };
-        let filter = parser.any()?;
+        let mut parser = Parser { tokens: tokenize(text)?, at: 0, end: text.chars().count(), depth: 0 };
+        let filter = parser.parse_or()?;
         match parser.peek() {
             None => Ok(filter),
             Some(word) => {
-                Err(wrong(word.at, "unexpected text after the end of the filter; is a bracket missing?"))
+                Err(error_at(word.at, "unexpected text after the end of the filter; is a bracket missing?"))
             }
         }
     }
 
     /// Evaluates the filter; `is` decides each term.
-    pub fn holds(&self, is: &dyn Fn(Field, &str) -> bool) -> bool {
+    pub fn matches(&self, is: &dyn Fn(Field, &str) -> bool) -> bool {
         match self {
-            Filter::Any(all) => all.iter().any(|one| one.holds(is)),
-            Filter::All(all) => all.iter().all(|one| one.holds(is)),
-            Filter::Not(inner) => !inner.holds(is),
+            Filter::Any(all) => all.iter().any(|one| one.matches(is)),
+            Filter::All(all) => all.iter().all(|one| one.matches(is)),
+            Filter::Not(inner) => !inner.matches(is),
             Filter::Is(field, word) => is(*field, word),
         }
     }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Kind {
+enum TokenKind {
     Open,
     Close,
     Not,
@@ -84,16 +84,16 @@ enum Kind {
 }
 
 #[derive(Clone, Debug)]
-struct Word {
+struct Token {
     at: usize,
-    kind: Kind,
+    kind: TokenKind,
 }
 
-fn wrong(position: usize, hint: impl Into<String>) -> FilterError {
+fn error_at(position: usize, hint: impl Into<String>) -> FilterError {
     FilterError { position, hint: hint.into() }
 }
 
-fn words(text: &str) -> Result<Vec<Word>, FilterError> {
+fn tokenize(text: &str) -> Result<Vec<Token>, FilterError> {
     let chars: Vec<char> = text.chars().collect();
     let (mut words, mut at) = (Vec::new(), 0);
     while let Some(c) = chars.get(at) {
@@ -102,54 +102,54 @@ fn words(text: &str) -> Result<Vec<Word>, FilterError> {
                 at += 1;
                 continue;
             }
-            '(' => Kind::Open,
-            ')' => Kind::Close,
-            '!' => Kind::Not,
+            '(' => TokenKind::Open,
+            ')' => TokenKind::Close,
+            '!' => TokenKind::Not,
             _ => {
                 let length =
                     chars[at..].iter().take_while(|c| !c.is_whitespace() && !"()!".contains(**c)).count();
                 let word: String = chars[at..at + length].iter().collect();
-                words.push(Word { at, kind: named(&word, at)? });
+                words.push(Token { at, kind: parse_term(&word, at)? });
                 at += length;
                 continue;
             }
         };
-        words.push(Word { at, kind });
+        words.push(Token { at, kind });
         at += 1;
     }
     Ok(words)
 }
 
-fn named(word: &str, at: usize) -> Result<Kind, FilterError> {
+fn parse_term(word: &str, at: usize) -> Result<TokenKind, FilterError> {
     match word {
-        "AND" | "and" | "&&" => return Ok(Kind::And),
-        "OR" | "or" | "||" => return Ok(Kind::Or),
+        "AND" | "and" | "&&" => return Ok(TokenKind::And),
+        "OR" | "or" | "||" => return Ok(TokenKind::Or),
         _ => {}
     }
     let known = || FIELDS.iter().map(|(_, name, _)| format!("{name}:")).collect::<Vec<_>>().join(", ");
     let Some((name, value)) = word.split_once(':') else {
-        return Err(wrong(
+        return Err(error_at(
             at,
             format!("`{word}` has no filter key: use one of {}, for example type:{word}", known()),
         ));
     };
     let Some((field, _, example)) = FIELDS.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name))
     else {
-        return Err(wrong(at, format!("unknown filter key `{name}:`: use one of {}", known())));
+        return Err(error_at(at, format!("unknown filter key `{name}:`: use one of {}", known())));
     };
     let value_at = at + name.chars().count() + 1;
     if value.is_empty() {
-        return Err(wrong(value_at, format!("`{name}:` needs a value, for example {example}")));
+        return Err(error_at(value_at, format!("`{name}:` needs a value, for example {example}")));
     }
     let allowed = |c: char| c.is_alphanumeric() || "_.*+?-`".contains(c);
     if let Some(n) = value.chars().position(|c| !allowed(c)) {
-        return Err(wrong(value_at + n, "invalid character: use letters, digits and _ . * + ? -"));
+        return Err(error_at(value_at + n, "invalid character: use letters, digits and _ . * + ? -"));
     }
-    Ok(Kind::Is(*field, value.to_lowercase()))
+    Ok(TokenKind::Is(*field, value.to_lowercase()))
 }
 
 struct Parser {
-    words: Vec<Word>,
+    tokens: Vec<Token>,
     at: usize,
     /// Length of the text in characters.
     end: usize,
@@ -157,73 +157,73 @@ struct Parser {
 }
 
 impl Parser {
-    fn peek(&self) -> Option<&Word> {
-        self.words.get(self.at)
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at)
     }
 
-    fn takes(&mut self, kind: &Kind) -> bool {
+    fn accept(&mut self, kind: &TokenKind) -> bool {
         let fits = self.peek().is_some_and(|word| word.kind == *kind);
         self.at += usize::from(fits);
         fits
     }
 
-    fn any(&mut self) -> Result<Filter, FilterError> {
-        let mut all = vec![self.all()?];
-        while self.takes(&Kind::Or) {
-            all.push(self.all()?);
+    fn parse_or(&mut self) -> Result<Filter, FilterError> {
+        let mut all = vec![self.parse_and()?];
+        while self.accept(&TokenKind::Or) {
+            all.push(self.parse_and()?);
         }
         Ok(if all.len() == 1 { all.swap_remove(0) } else { Filter::Any(all) })
     }
 
     /// Terms without an operator between them are joined with AND.
-    fn all(&mut self) -> Result<Filter, FilterError> {
-        let mut all = vec![self.one()?];
+    fn parse_and(&mut self) -> Result<Filter, FilterError> {
+        let mut all = vec![self.parse_unary()?];
         loop {
-            let has_operator = self.takes(&Kind::And);
+            let has_operator = self.accept(&TokenKind::And);
             let next = self.peek().map(|word| word.kind.clone());
             match next {
-                Some(Kind::Not | Kind::Open | Kind::Is(..)) => all.push(self.one()?),
-                _ if has_operator => return Err(self.missing()),
+                Some(TokenKind::Not | TokenKind::Open | TokenKind::Is(..)) => all.push(self.parse_unary()?),
+                _ if has_operator => return Err(self.expected_term()),
                 _ => break,
             }
         }
         Ok(if all.len() == 1 { all.swap_remove(0) } else { Filter::All(all) })
     }
 
-    fn one(&mut self) -> Result<Filter, FilterError> {
+    fn parse_unary(&mut self) -> Result<Filter, FilterError> {
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(wrong(self.place(), "brackets are nested too deeply"));
+        if self.depth > MAX_DEPTH {
+            return Err(error_at(self.position(), "brackets are nested too deeply"));
         }
         let filter = match self.peek().map(|word| word.kind.clone()) {
-            Some(Kind::Not) => {
+            Some(TokenKind::Not) => {
                 self.at += 1;
-                Filter::Not(Box::new(self.one()?))
+                Filter::Not(Box::new(self.parse_unary()?))
             }
-            Some(Kind::Open) => {
+            Some(TokenKind::Open) => {
                 self.at += 1;
-                let inner = self.any()?;
-                if !self.takes(&Kind::Close) {
-                    return Err(wrong(self.place(), "missing `)`"));
+                let inner = self.parse_or()?;
+                if !self.accept(&TokenKind::Close) {
+                    return Err(error_at(self.position(), "missing `)`"));
                 }
                 inner
             }
-            Some(Kind::Is(field, word)) => {
+            Some(TokenKind::Is(field, word)) => {
                 self.at += 1;
                 Filter::Is(field, word)
             }
-            _ => return Err(self.missing()),
+            _ => return Err(self.expected_term()),
         };
         self.depth -= 1;
         Ok(filter)
     }
 
-    fn place(&self) -> usize {
+    fn position(&self) -> usize {
         self.peek().map_or(self.end, |word| word.at)
     }
 
-    fn missing(&self) -> FilterError {
-        wrong(self.place(), "expected a term such as namespace:Memo.*")
+    fn expected_term(&self) -> FilterError {
+        error_at(self.position(), "expected a term such as namespace:Memo.*")
     }
 }
 
@@ -232,15 +232,15 @@ mod tests {
     use super::*;
 
     /// Evaluates a filter for the type `Memo.Core.NodeStore`, public, tagged `core`, using `Node`.
-    fn holds(filter: &str) -> bool {
+    fn matches_sample(filter: &str) -> bool {
         let is = |field: Field, word: &str| match field {
-            Field::Namespace => project::wild(word.as_bytes(), b"memo.core"),
-            Field::Type => project::wild(word.as_bytes(), b"nodestore"),
+            Field::Namespace => project::wildcard_matches(word.as_bytes(), b"memo.core"),
+            Field::Type => project::wildcard_matches(word.as_bytes(), b"nodestore"),
             Field::Access => word == "public",
             Field::Tag => word == "core",
             Field::Depends => word == "node",
         };
-        Filter::parse(filter).unwrap_or_else(|e| panic!("{filter}: {e}")).holds(&is)
+        Filter::parse(filter).unwrap_or_else(|e| panic!("{filter}: {e}")).matches(&is)
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
             ("!!depends:Node", true),
             ("type:nodestor?", true),
         ] {
-            assert_eq!(holds(filter), expected, "{filter}");
+            assert_eq!(matches_sample(filter), expected, "{filter}");
         }
     }
 

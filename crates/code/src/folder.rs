@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-pub const NAME: &str = ".loci";
+pub const FOLDER_NAME: &str = ".loci";
 /// Recently requested, pinned and focused types.
 pub const ACCESS: &str = "access.json";
 pub const PROMPT_WINDOW: &str = "prompt_window.md";
@@ -26,40 +26,40 @@ pub const INDEX: &str = "index.json";
 pub const SHARDS: &str = "index";
 
 /// Another process may start writing as soon as the folder exists.
-const MAKING: Duration = Duration::from_mins(1);
+const CREATE_TIMEOUT: Duration = Duration::from_mins(1);
 
 const LOCK: &str = "lock";
 const IGNORE: &str = ".gitignore";
 /// What one person looked at does not concern others; the window and temporary files can be recreated.
-const IGNORED: &str = "# personal, or made again by whoever asks; the rest is meant to be committed\naccess.json*\nprompt_window.md\nops/\nlock\n.*.new\n";
+const IGNORE_RULES: &str = "# personal, or made again by whoever asks; the rest is meant to be committed\naccess.json*\nprompt_window.md\nops/\nlock\n.*.new\n";
 
 /// A `.gitignore` written by an older version does not cover investigations.
 const OPS_IGNORE: &str = "ops/.gitignore";
 
 /// Larger files are not ours, and reading them would only fill memory.
-const MOST: u64 = 256 << 20;
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// The path of a type's outline.
-pub fn outline_of(id: &str) -> String {
+pub fn outline_path(id: &str) -> String {
     format!("{TYPES}/{id}.outline.md")
 }
 
 /// The path of a type's note.
-pub fn note_of(id: &str) -> String {
+pub fn note_path(id: &str) -> String {
     format!("{TYPES}/{id}.semantic.md")
 }
 
 /// The path of the note about a dependency cycle.
-pub fn group_note_of(group: &str) -> String {
+pub fn group_note_path(group: &str) -> String {
     format!("{GROUPS}/{group}.md")
 }
 
 /// The path of an investigation.
-pub fn op_of(id: &str) -> String {
+pub fn investigation_path(id: &str) -> String {
     format!("{OPS}/{id}.json")
 }
 
-pub fn pack_of(name: &str) -> String {
+pub fn pack_path(name: &str) -> String {
     format!("{PACKS}/{name}.md")
 }
 
@@ -81,7 +81,7 @@ pub enum FolderError {
     Io { path: PathBuf, error: IoError },
 }
 
-fn told(path: &Path, error: impl Into<IoError>) -> FolderError {
+fn folder_error(path: &Path, error: impl Into<IoError>) -> FolderError {
     let (path, error) = (path.to_path_buf(), error.into());
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
@@ -93,43 +93,45 @@ fn told(path: &Path, error: impl Into<IoError>) -> FolderError {
 }
 
 /// Holds an open directory handle: if the folder is replaced with a symbolic link afterwards, the link is not followed.
-pub struct Folder {
+pub struct LociFolder {
     path: PathBuf,
     dir: OwnedFd,
 }
 
-const INTO: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::RDONLY).union(OFlags::CLOEXEC);
+const FOLDER_FLAGS: OFlags =
+    OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::RDONLY).union(OFlags::CLOEXEC);
 /// `NONBLOCK`: opening a FIFO in place of a file must not wait for a writer.
-const PLAIN: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+const FILE_FLAGS: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-impl Folder {
+impl LociFolder {
     /// Opens the folder of a tree, if it exists.
-    pub fn at(root: &Path) -> Result<Option<Folder>, FolderError> {
-        let path = root.join(NAME);
+    pub fn open(root: &Path) -> Result<Option<LociFolder>, FolderError> {
+        let path = root.join(FOLDER_NAME);
         let above = open_root(root)?;
-        Ok(enter(&above, NAME, &path)?.map(|dir| Folder { path, dir }))
+        Ok(open_subfolder(&above, FOLDER_NAME, &path)?.map(|dir| LociFolder { path, dir }))
     }
 
     /// Opens the folder of a tree, creating it if necessary.
-    pub fn make(root: &Path) -> Result<Folder, FolderError> {
-        let path = root.join(NAME);
+    pub fn open_or_create(root: &Path) -> Result<LociFolder, FolderError> {
+        let path = root.join(FOLDER_NAME);
         let above = open_root(root)?;
-        let made = make_inside(&above, NAME, &path)?;
-        let dir = enter(&above, NAME, &path)?.ok_or_else(|| told(&path, ErrorKind::NotFound))?;
-        let folder = Folder { path, dir };
-        if made || folder.is_begun() {
+        let made = create_subfolder(&above, FOLDER_NAME, &path)?;
+        let dir = open_subfolder(&above, FOLDER_NAME, &path)?
+            .ok_or_else(|| folder_error(&path, ErrorKind::NotFound))?;
+        let folder = LociFolder { path, dir };
+        if made || folder.is_incomplete() {
             // acquiring the lock removes temporary files that other processes left behind
-            folder.pen(MAKING)?.write(IGNORE, IGNORED.as_bytes())?;
+            folder.lock_for_writing(CREATE_TIMEOUT)?.write(IGNORE, IGNORE_RULES.as_bytes())?;
         }
         Ok(folder)
     }
 
     /// Whether the process that created the folder was killed before it wrote anything. If a person deleted the `.gitignore`, the
     /// folder has other content.
-    fn is_begun(&self) -> bool {
+    fn is_incomplete(&self) -> bool {
         let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
         let mut names = entries.map(|entry| entry.file_name());
-        names.all(|name| name == LOCK || is_half(&name.to_string_lossy())) && !self.path(IGNORE).exists()
+        names.all(|name| name == LOCK || is_temporary(&name.to_string_lossy())) && !self.path(IGNORE).exists()
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -139,40 +141,42 @@ impl Folder {
     /// Returns the content of a file, if it exists.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, FolderError> {
         let path = self.path(name);
-        let Some((dir, own)) = self.place(name)? else { return Ok(None) };
-        let file = match openat(&dir, own, PLAIN | OFlags::RDONLY, Mode::empty()) {
+        let Some((dir, own)) = self.open_parent(name)? else { return Ok(None) };
+        let file = match openat(&dir, own, FILE_FLAGS | OFlags::RDONLY, Mode::empty()) {
             Ok(file) => File::from(file),
             Err(rustix::io::Errno::NOENT) => return Ok(None),
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::NXIO) => {
                 return Err(FolderError::NotAFile(path));
             }
-            Err(error) => return Err(told(&path, error)),
+            Err(error) => return Err(folder_error(&path, error)),
         };
-        let kind = fstat(&file).map_err(|error| told(&path, error))?.st_mode;
+        let kind = fstat(&file).map_err(|error| folder_error(&path, error))?.st_mode;
         if FileType::from_raw_mode(kind) != FileType::RegularFile {
             return Err(FolderError::NotAFile(path));
         }
         let mut bytes = Vec::new();
-        file.take(MOST + 1).read_to_end(&mut bytes).map_err(|error| told(&path, error))?;
-        if bytes.len() as u64 > MOST {
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| folder_error(&path, error))?;
+        if bytes.len() as u64 > MAX_FILE_BYTES {
             return Err(FolderError::TooLarge(path));
         }
         Ok(Some(bytes))
     }
 
     /// The regular files in a subfolder, by name.
-    pub fn list(&self, inner: &str) -> Result<Vec<String>, FolderError> {
+    pub fn list_files(&self, inner: &str) -> Result<Vec<String>, FolderError> {
         let path = self.path(inner);
-        let Some(dir) = enter(&self.dir, inner, &path)? else { return Ok(Vec::new()) };
-        plain_files(&dir).map_err(|error| told(&path, error))
+        let Some(dir) = open_subfolder(&self.dir, inner, &path)? else { return Ok(Vec::new()) };
+        list_regular_files(&dir).map_err(|error| folder_error(&path, error))
     }
 
     /// Waits for the write lock. Removes the temporary files of killed writers: while the lock is held, no other process can own
     /// one.
-    pub fn pen(&self, patience: Duration) -> Result<Pen<'_>, FolderError> {
+    pub fn lock_for_writing(&self, patience: Duration) -> Result<WriteLock<'_>, FolderError> {
         let path = self.path(LOCK);
-        let flags = PLAIN | OFlags::RDWR | OFlags::CREATE;
-        let lock = File::from(openat(&self.dir, LOCK, flags, MODE).map_err(|error| told(&path, error))?);
+        let flags = FILE_FLAGS | OFlags::RDWR | OFlags::CREATE;
+        let lock = File::from(
+            openat(&self.dir, LOCK, flags, FILE_MODE).map_err(|error| folder_error(&path, error))?,
+        );
         let until = Instant::now() + patience;
         loop {
             match lock.try_lock() {
@@ -181,38 +185,40 @@ impl Folder {
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 Err(TryLockError::WouldBlock) => return Err(FolderError::Busy(self.path.clone())),
-                Err(TryLockError::Error(error)) => return Err(told(&path, error)),
+                Err(TryLockError::Error(error)) => return Err(folder_error(&path, error)),
             }
         }
-        for left in plain_files(&self.dir).unwrap_or_default().iter().filter(|name| is_half(name)) {
+        for left in list_regular_files(&self.dir).unwrap_or_default().iter().filter(|name| is_temporary(name))
+        {
             let _ = unlinkat(&self.dir, left.as_str(), AtFlags::empty());
         }
-        Ok(Pen { folder: self, _lock: lock })
+        Ok(WriteLock { folder: self, _lock: lock })
     }
 
     /// Opens the directory that contains `name`; returns it with the file name.
-    fn place<'n>(&self, name: &'n str) -> Result<Option<(OwnedFd, &'n str)>, FolderError> {
+    fn open_parent<'n>(&self, name: &'n str) -> Result<Option<(OwnedFd, &'n str)>, FolderError> {
         let Some((inner, own)) = name.split_once('/') else {
-            let dir = self.dir.try_clone().map_err(|error| told(&self.path, error))?;
+            let dir = self.dir.try_clone().map_err(|error| folder_error(&self.path, error))?;
             return Ok(Some((dir, name)));
         };
-        Ok(enter(&self.dir, inner, &self.path(inner))?.map(|dir| (dir, own)))
+        Ok(open_subfolder(&self.dir, inner, &self.path(inner))?.map(|dir| (dir, own)))
     }
 
     /// Writes a temporary file and renames it into place.
-    fn replace(&self, name: &str, bytes: &[u8], lasting: bool) -> Result<(), FolderError> {
+    fn replace_file(&self, name: &str, bytes: &[u8], lasting: bool) -> Result<(), FolderError> {
         let path = self.path(name);
-        let beside = half();
+        let beside = temporary_name();
         let done = (|| {
-            let (dir, own) = self.place(name)?.ok_or_else(|| told(&path, ErrorKind::NotFound))?;
-            let flags = PLAIN | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-            let written = openat(&self.dir, &beside, flags, MODE).map(File::from).map_err(IoError::from);
+            let (dir, own) =
+                self.open_parent(name)?.ok_or_else(|| folder_error(&path, ErrorKind::NotFound))?;
+            let flags = FILE_FLAGS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+            let written = openat(&self.dir, &beside, flags, FILE_MODE).map(File::from).map_err(IoError::from);
             let written = written.and_then(|mut file| {
                 file.write_all(bytes)?;
                 if lasting { file.sync_data() } else { Ok(()) }
             });
-            written.map_err(|error| told(&path, error))?;
-            renameat(&self.dir, &beside, &dir, own).map_err(|error| told(&path, error))
+            written.map_err(|error| folder_error(&path, error))?;
+            renameat(&self.dir, &beside, &dir, own).map_err(|error| folder_error(&path, error))
         })();
         if done.is_err() {
             let _ = unlinkat(&self.dir, &beside, AtFlags::empty());
@@ -222,34 +228,34 @@ impl Folder {
 }
 
 /// Like any other file of a working tree: the umask decides.
-const MODE: Mode = Mode::from_raw_mode(0o666);
+const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 
 fn open_root(root: &Path) -> Result<OwnedFd, FolderError> {
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-    openat(CWD, root, flags, Mode::empty()).map_err(|error| told(root, error))
+    openat(CWD, root, flags, Mode::empty()).map_err(|error| folder_error(root, error))
 }
 
-fn enter(above: &OwnedFd, name: &str, path: &Path) -> Result<Option<OwnedFd>, FolderError> {
-    match openat(above, name, INTO, Mode::empty()) {
+fn open_subfolder(above: &OwnedFd, name: &str, path: &Path) -> Result<Option<OwnedFd>, FolderError> {
+    match openat(above, name, FOLDER_FLAGS, Mode::empty()) {
         Ok(dir) => Ok(Some(dir)),
         Err(rustix::io::Errno::NOENT) => Ok(None),
         Err(rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => {
             Err(FolderError::NotAFolder(path.to_path_buf()))
         }
-        Err(error) => Err(told(path, error)),
+        Err(error) => Err(folder_error(path, error)),
     }
 }
 
 /// Returns false if the folder already exists.
-fn make_inside(above: &OwnedFd, name: &str, path: &Path) -> Result<bool, FolderError> {
+fn create_subfolder(above: &OwnedFd, name: &str, path: &Path) -> Result<bool, FolderError> {
     match mkdirat(above, name, Mode::from_raw_mode(0o777)) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::EXIST) => Ok(false),
-        Err(error) => Err(told(path, error)),
+        Err(error) => Err(folder_error(path, error)),
     }
 }
 
-fn plain_files(dir: &OwnedFd) -> Result<Vec<String>, IoError> {
+fn list_regular_files(dir: &OwnedFd) -> Result<Vec<String>, IoError> {
     let mut names = Vec::new();
     for entry in Dir::read_from(dir)? {
         let entry = entry?;
@@ -262,56 +268,56 @@ fn plain_files(dir: &OwnedFd) -> Result<Vec<String>, IoError> {
 }
 
 /// A temporary file name that no other writer uses.
-fn half() -> String {
+fn temporary_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!(".{}-{}.new", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-fn is_half(name: &str) -> bool {
+fn is_temporary(name: &str) -> bool {
     name.strip_prefix('.').is_some_and(|rest| rest.strip_suffix(".new").is_some())
 }
 
 /// Exclusive write access to the folder. The kernel releases the lock when the process ends, for any reason. A value that is read
 /// under the lock is still current when it is written back.
-pub struct Pen<'f> {
-    folder: &'f Folder,
+pub struct WriteLock<'f> {
+    folder: &'f LociFolder,
     _lock: File,
 }
 
-impl Pen<'_> {
+impl WriteLock<'_> {
     /// Returns false if the file already has this content.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<bool, FolderError> {
-        self.put(name, bytes, true)
+        self.write_if_changed(name, bytes, true)
     }
 
     /// Like `write`, but without syncing to disk, for files that can be recreated: an index has a file for each of thousands of
     /// types.
-    pub fn jot(&self, name: &str, bytes: &[u8]) -> Result<bool, FolderError> {
-        self.put(name, bytes, false)
+    pub fn write_unsynced(&self, name: &str, bytes: &[u8]) -> Result<bool, FolderError> {
+        self.write_if_changed(name, bytes, false)
     }
 
-    fn put(&self, name: &str, bytes: &[u8], lasting: bool) -> Result<bool, FolderError> {
+    fn write_if_changed(&self, name: &str, bytes: &[u8], lasting: bool) -> Result<bool, FolderError> {
         match self.folder.read(name) {
             Ok(Some(there)) if there == bytes => return Ok(false),
             Ok(_) | Err(FolderError::TooLarge(_)) => {}
             Err(error) => return Err(error),
         }
         if let Some((inner, _)) = name.split_once('/') {
-            let made = make_inside(&self.folder.dir, inner, &self.folder.path(inner))?;
+            let made = create_subfolder(&self.folder.dir, inner, &self.folder.path(inner))?;
             if made && inner == OPS {
-                self.folder.replace(OPS_IGNORE, b"*\n", lasting)?;
+                self.folder.replace_file(OPS_IGNORE, b"*\n", lasting)?;
             }
         }
-        self.folder.replace(name, bytes, lasting)?;
+        self.folder.replace_file(name, bytes, lasting)?;
         Ok(true)
     }
 
     /// Removes a file, if it exists.
     pub fn remove(&self, name: &str) -> Result<(), FolderError> {
-        let Some((dir, own)) = self.folder.place(name)? else { return Ok(()) };
+        let Some((dir, own)) = self.folder.open_parent(name)? else { return Ok(()) };
         match unlinkat(&dir, own, AtFlags::empty()) {
             Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
-            Err(error) => Err(told(&self.folder.path(name), error)),
+            Err(error) => Err(folder_error(&self.folder.path(name), error)),
         }
     }
 
@@ -330,7 +336,7 @@ impl Pen<'_> {
     pub fn set_aside(&self, name: &str) -> Result<PathBuf, FolderError> {
         let aside = format!("{name}.damaged");
         renameat(&self.folder.dir, name, &self.folder.dir, &aside)
-            .map_err(|error| told(&self.folder.path(name), error))?;
+            .map_err(|error| folder_error(&self.folder.path(name), error))?;
         Ok(self.folder.path(&aside))
     }
 }
@@ -344,7 +350,7 @@ mod tests {
     const SOON: Duration = Duration::from_millis(20);
     const LONG: Duration = Duration::from_mins(1);
 
-    fn names(dir: &Path) -> Vec<String> {
+    fn file_names(dir: &Path) -> Vec<String> {
         let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
         let mut names: Vec<String> = fs::read_dir(dir).unwrap().map(name).collect();
         names.sort();
@@ -354,38 +360,38 @@ mod tests {
     #[test]
     fn a_folder_is_created_once_and_ignores_personal_files() {
         let root = tempfile::tempdir().unwrap();
-        assert!(Folder::at(root.path()).unwrap().is_none());
-        Folder::make(root.path()).unwrap();
+        assert!(LociFolder::open(root.path()).unwrap().is_none());
+        LociFolder::open_or_create(root.path()).unwrap();
         let ignore = root.path().join(".loci/.gitignore");
         assert!(
             fs::read_to_string(&ignore).unwrap().contains("\naccess.json*\nprompt_window.md\nops/\nlock\n")
         );
         // A person may choose to commit their access history.
         fs::write(&ignore, "mine").unwrap();
-        let folder = Folder::make(root.path()).unwrap();
+        let folder = LociFolder::open_or_create(root.path()).unwrap();
         assert_eq!(fs::read_to_string(&ignore).unwrap(), "mine");
         // An older `.gitignore` must not publish investigations.
-        folder.pen(SOON).unwrap().write(&op_of("O_x"), b"{}").unwrap();
+        folder.lock_for_writing(SOON).unwrap().write(&investigation_path("O_x"), b"{}").unwrap();
         assert_eq!(fs::read_to_string(root.path().join(".loci/ops/.gitignore")).unwrap(), "*\n");
         fs::remove_dir_all(root.path().join(".loci/ops")).unwrap();
         // If the process was killed before writing it, the next one writes it; if a person deleted it, it stays deleted.
         fs::remove_file(&ignore).unwrap();
         fs::write(root.path().join(".loci/.4711.new"), "half").unwrap();
-        Folder::make(root.path()).unwrap();
+        LociFolder::open_or_create(root.path()).unwrap();
         assert!(ignore.exists());
         fs::remove_file(&ignore).unwrap();
         fs::write(root.path().join(".loci/index.json"), "{}").unwrap();
-        Folder::make(root.path()).unwrap();
+        LociFolder::open_or_create(root.path()).unwrap();
         assert!(!ignore.exists());
-        assert!(Folder::at(root.path()).unwrap().is_some());
+        assert!(LociFolder::open(root.path()).unwrap().is_some());
     }
 
     #[test]
     fn unchanged_files_are_not_rewritten_and_no_temporary_file_remains() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::make(root.path()).unwrap();
-        let lock = folder.pen(LONG).unwrap();
-        let name = pack_of("core");
+        let folder = LociFolder::open_or_create(root.path()).unwrap();
+        let lock = folder.lock_for_writing(LONG).unwrap();
+        let name = pack_path("core");
         assert_eq!(folder.read(&name).unwrap(), None);
         assert!(lock.write(&name, b"one").unwrap());
         let inode = |at: &str| {
@@ -397,32 +403,32 @@ mod tests {
         assert_eq!(inode(&name), before, "the same bytes are not written again");
         assert!(lock.write(&name, b"two").unwrap());
         assert_eq!(folder.read(&name).unwrap().unwrap(), b"two");
-        assert_eq!(folder.list(PACKS).unwrap(), ["core.md"]);
-        assert_eq!(folder.list(TYPES).unwrap(), [""; 0]);
-        assert_eq!(names(&folder.path), [".gitignore", "lock", "packs"]);
+        assert_eq!(folder.list_files(PACKS).unwrap(), ["core.md"]);
+        assert_eq!(folder.list_files(TYPES).unwrap(), [""; 0]);
+        assert_eq!(file_names(&folder.path), [".gitignore", "lock", "packs"]);
     }
 
     #[test]
     fn temporary_files_of_a_killed_writer_are_removed() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::make(root.path()).unwrap();
+        let folder = LociFolder::open_or_create(root.path()).unwrap();
         fs::write(folder.path(".77-0.new"), "half").unwrap();
-        drop(folder.pen(LONG).unwrap());
-        assert_eq!(names(&folder.path), [".gitignore", "lock"]);
+        drop(folder.lock_for_writing(LONG).unwrap());
+        assert_eq!(file_names(&folder.path), [".gitignore", "lock"]);
     }
 
     #[test]
     fn the_lock_is_exclusive_and_no_update_is_lost() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::make(root.path()).unwrap();
-        let lock = folder.pen(LONG).unwrap();
-        assert!(matches!(folder.pen(SOON), Err(FolderError::Busy(_))));
+        let folder = LociFolder::open_or_create(root.path()).unwrap();
+        let lock = folder.lock_for_writing(LONG).unwrap();
+        assert!(matches!(folder.lock_for_writing(SOON), Err(FolderError::Busy(_))));
         drop(lock);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..10 {
-                        let lock = folder.pen(LONG).unwrap();
+                        let lock = folder.lock_for_writing(LONG).unwrap();
                         let mut bytes = folder.read("count").unwrap().unwrap_or_default();
                         bytes.push(b'x');
                         assert!(lock.write("count", &bytes).unwrap());
@@ -439,43 +445,43 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         fs::write(elsewhere.path().join("file"), "theirs").unwrap();
         let root = tempfile::tempdir().unwrap();
-        symlink(elsewhere.path(), root.path().join(NAME)).unwrap();
-        assert!(matches!(Folder::at(root.path()), Err(FolderError::NotAFolder(_))));
-        assert!(matches!(Folder::make(root.path()), Err(FolderError::NotAFolder(_))));
-        fs::remove_file(root.path().join(NAME)).unwrap();
-        let folder = Folder::make(root.path()).unwrap();
+        symlink(elsewhere.path(), root.path().join(FOLDER_NAME)).unwrap();
+        assert!(matches!(LociFolder::open(root.path()), Err(FolderError::NotAFolder(_))));
+        assert!(matches!(LociFolder::open_or_create(root.path()), Err(FolderError::NotAFolder(_))));
+        fs::remove_file(root.path().join(FOLDER_NAME)).unwrap();
+        let folder = LociFolder::open_or_create(root.path()).unwrap();
         symlink(elsewhere.path(), folder.path(PACKS)).unwrap();
         symlink(elsewhere.path().join("file"), folder.path(ACCESS)).unwrap();
         symlink(elsewhere.path().join("new"), folder.path(PROMPT_WINDOW)).unwrap();
-        let lock = folder.pen(LONG).unwrap();
-        assert!(matches!(lock.write(&pack_of("core"), b"x"), Err(FolderError::NotAFolder(_))));
-        assert!(matches!(folder.list(PACKS), Err(FolderError::NotAFolder(_))));
+        let lock = folder.lock_for_writing(LONG).unwrap();
+        assert!(matches!(lock.write(&pack_path("core"), b"x"), Err(FolderError::NotAFolder(_))));
+        assert!(matches!(folder.list_files(PACKS), Err(FolderError::NotAFolder(_))));
         assert!(matches!(folder.read(ACCESS), Err(FolderError::NotAFile(_))));
         assert!(matches!(lock.write(ACCESS, b"x"), Err(FolderError::NotAFile(_))));
         assert!(matches!(lock.write(PROMPT_WINDOW, b"x"), Err(FolderError::NotAFile(_))));
-        assert_eq!(names(elsewhere.path()), ["file"]);
+        assert_eq!(file_names(elsewhere.path()), ["file"]);
         assert_eq!(fs::read_to_string(elsewhere.path().join("file")).unwrap(), "theirs");
     }
 
     #[test]
     fn special_files_are_left_alone() {
         let root = tempfile::tempdir().unwrap();
-        fs::write(root.path().join(NAME), "a file").unwrap();
-        assert!(matches!(Folder::make(root.path()), Err(FolderError::NotAFolder(_))));
-        fs::remove_file(root.path().join(NAME)).unwrap();
-        let folder = Folder::make(root.path()).unwrap();
+        fs::write(root.path().join(FOLDER_NAME), "a file").unwrap();
+        assert!(matches!(LociFolder::open_or_create(root.path()), Err(FolderError::NotAFolder(_))));
+        fs::remove_file(root.path().join(FOLDER_NAME)).unwrap();
+        let folder = LociFolder::open_or_create(root.path()).unwrap();
         fs::create_dir(folder.path(ACCESS)).unwrap();
-        rustix::fs::mkfifoat(&folder.dir, PROMPT_WINDOW, MODE).unwrap();
+        rustix::fs::mkfifoat(&folder.dir, PROMPT_WINDOW, FILE_MODE).unwrap();
         assert!(matches!(folder.read(ACCESS), Err(FolderError::NotAFile(_))));
         assert!(matches!(folder.read(PROMPT_WINDOW), Err(FolderError::NotAFile(_))));
-        assert!(matches!(Folder::at(&root.path().join("nowhere")), Err(FolderError::Io { .. })));
+        assert!(matches!(LociFolder::open(&root.path().join("nowhere")), Err(FolderError::Io { .. })));
     }
 
     #[test]
     fn a_damaged_file_is_moved_aside() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::make(root.path()).unwrap();
-        let lock = folder.pen(LONG).unwrap();
+        let folder = LociFolder::open_or_create(root.path()).unwrap();
+        let lock = folder.lock_for_writing(LONG).unwrap();
         lock.write(ACCESS, b"{").unwrap();
         assert_eq!(lock.set_aside(ACCESS).unwrap(), folder.path("access.json.damaged"));
         assert_eq!(folder.read(ACCESS).unwrap(), None);
@@ -490,14 +496,14 @@ mod tests {
             (ErrorKind::ReadOnlyFilesystem, "may not be written: it is read-only"),
             (ErrorKind::PermissionDenied, "may not be written"),
         ] {
-            assert!(told(path, kind).to_string().contains(words), "{kind}");
+            assert!(folder_error(path, kind).to_string().contains(words), "{kind}");
         }
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::make(root.path()).unwrap();
+        let folder = LociFolder::open_or_create(root.path()).unwrap();
         fs::set_permissions(&folder.path, fs::Permissions::from_mode(0o500)).unwrap();
         // Nothing is read-only to the superuser.
         if !rustix::process::geteuid().is_root() {
-            assert!(matches!(folder.pen(SOON), Err(FolderError::ReadOnly(_))));
+            assert!(matches!(folder.lock_for_writing(SOON), Err(FolderError::ReadOnly(_))));
         }
         fs::set_permissions(&folder.path, fs::Permissions::from_mode(0o700)).unwrap();
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 pub struct Graph {
     uses: Vec<Vec<u32>>,
-    used: Vec<Vec<u32>>,
+    used_by: Vec<Vec<u32>>,
 }
 
 impl Graph {
@@ -22,7 +22,7 @@ impl Graph {
             list.sort_unstable();
             list.dedup();
         }
-        Graph { uses, used }
+        Graph { uses, used_by: used }
     }
 
     /// The types that a type refers to.
@@ -31,8 +31,8 @@ impl Graph {
     }
 
     /// The types that refer to a type.
-    pub fn used(&self, of: u32) -> &[u32] {
-        self.used.get(of as usize).map_or(&[], Vec::as_slice)
+    pub fn used_by(&self, of: u32) -> &[u32] {
+        self.used_by.get(of as usize).map_or(&[], Vec::as_slice)
     }
 
     /// The strongly connected components, dependencies first. Every type is in exactly one, usually alone.
@@ -57,7 +57,7 @@ impl Graph {
         let mut far = 0;
         while !wave.is_empty() {
             far += 1;
-            let next: BTreeSet<u32> = wave.iter().flat_map(|of| self.used(*of)).copied().collect();
+            let next: BTreeSet<u32> = wave.iter().flat_map(|of| self.used_by(*of)).copied().collect();
             wave = next.into_iter().filter(|of| depth[*of as usize] == u32::MAX).collect();
             for of in &wave {
                 depth[*of as usize] = far;
@@ -67,13 +67,13 @@ impl Graph {
     }
 
     /// Sorts these types topologically, dependencies first; the types of a cycle in numerical order.
-    pub fn in_order(&self, of: &[u32]) -> Vec<u32> {
+    pub fn topological_order(&self, of: &[u32]) -> Vec<u32> {
         let wanted: BTreeSet<u32> = of.iter().copied().collect();
         self.groups().into_iter().flatten().filter(|of| wanted.contains(of)).collect()
     }
 
     /// The edges among these types.
-    pub(crate) fn among(&self, of: &[u32]) -> Vec<(u32, u32)> {
+    pub(crate) fn edges_among(&self, of: &[u32]) -> Vec<(u32, u32)> {
         let inside: BTreeSet<u32> = of.iter().copied().collect();
         let edges = |from: u32| self.uses(from).iter().map(move |to| (from, *to));
         inside.iter().flat_map(|from| edges(*from)).filter(|(_, to)| inside.contains(to)).collect()
@@ -109,29 +109,29 @@ impl<'g> Tarjan<'g> {
         let mut clock = 0;
         for root in 0..self.uses.len() as u32 {
             if self.seen[root as usize] == 0 {
-                self.from(root, &mut clock);
+                self.search_from(root, &mut clock);
             }
         }
         self.groups
     }
 
-    fn enter(&mut self, of: u32, clock: &mut u32) {
+    fn visit(&mut self, of: u32, clock: &mut u32) {
         *clock += 1;
         (self.seen[of as usize], self.low[of as usize]) = (*clock, *clock);
         self.open.push(of);
         self.is_open[of as usize] = true;
     }
 
-    fn from(&mut self, root: u32, clock: &mut u32) {
+    fn search_from(&mut self, root: u32, clock: &mut u32) {
         let uses = self.uses;
-        self.enter(root, clock);
+        self.visit(root, clock);
         let mut path = vec![(root, 0)];
         while let Some((of, next)) = path.last_mut() {
             let of = *of;
             match uses[of as usize].get(*next) {
                 Some(to) if self.seen[*to as usize] == 0 => {
                     *next += 1;
-                    self.enter(*to, clock);
+                    self.visit(*to, clock);
                     path.push((*to, 0));
                 }
                 Some(to) => {
@@ -146,14 +146,14 @@ impl<'g> Tarjan<'g> {
                         self.low[*outer as usize] = self.low[*outer as usize].min(self.low[of as usize]);
                     }
                     if self.low[of as usize] == self.seen[of as usize] {
-                        self.close(of);
+                        self.close_group(of);
                     }
                 }
             }
         }
     }
 
-    fn close(&mut self, root: u32) {
+    fn close_group(&mut self, root: u32) {
         let from = self.open.iter().rposition(|of| *of == root).unwrap_or(0);
         let mut group = self.open.split_off(from);
         for of in &group {
@@ -170,12 +170,12 @@ pub(crate) mod tests {
     use crate::resolve::Certainty;
     use proptest::prelude::*;
 
-    pub(crate) fn graph(types: usize, edges: &[(u32, u32)]) -> Graph {
+    pub(crate) fn sample_graph(types: usize, edges: &[(u32, u32)]) -> Graph {
         let edge = |(from, to): &(u32, u32)| Edge {
             from: *from,
             to: *to,
             certainty: Certainty::Certain,
-            mentions: 1,
+            references: 1,
             base: false,
         };
         Graph::new(types, &edges.iter().map(edge).collect::<Vec<_>>())
@@ -184,18 +184,18 @@ pub(crate) mod tests {
     #[test]
     fn cycles_are_found_and_dependencies_come_first() {
         // 0 uses 1, 1 and 2 use each other, 2 uses 3; 4 has no edges
-        let graph = graph(5, &[(0, 1), (1, 2), (2, 1), (2, 3), (0, 0)]);
+        let graph = sample_graph(5, &[(0, 1), (1, 2), (2, 1), (2, 3), (0, 0)]);
         assert_eq!(graph.groups(), [vec![3], vec![1, 2], vec![0], vec![4]]);
-        assert_eq!((graph.uses(0), graph.used(1)), (&[1][..], &[0, 2][..]));
+        assert_eq!((graph.uses(0), graph.used_by(1)), (&[1][..], &[0, 2][..]));
         assert_eq!(graph.depths(), [3, 2, 1, 0, 0]);
-        assert_eq!(graph.in_order(&[0, 2, 3]), [3, 2, 0]);
-        assert_eq!(graph.among(&[0, 1, 3]), [(0, 1)]);
+        assert_eq!(graph.topological_order(&[0, 2, 3]), [3, 2, 0]);
+        assert_eq!(graph.edges_among(&[0, 1, 3]), [(0, 1)]);
     }
 
     #[test]
     fn a_long_chain_needs_no_deep_stack() {
         let edges: Vec<(u32, u32)> = (0..200_000).map(|n| (n, n + 1)).collect();
-        let graph = graph(200_001, &edges);
+        let graph = sample_graph(200_001, &edges);
         assert_eq!(graph.groups().len(), 200_001);
         assert_eq!(graph.depths()[0], 200_000);
     }
@@ -204,7 +204,7 @@ pub(crate) mod tests {
         /// Two types are in the same group if and only if each can be reached from the other.
         #[test]
         fn a_group_is_a_strongly_connected_component(edges in prop::collection::vec((0u32..12, 0u32..12), 0..40)) {
-            let graph = graph(12, &edges);
+            let graph = sample_graph(12, &edges);
             let reaches = |from: u32, to: u32| {
                 let (mut seen, mut wave) = (BTreeSet::from([from]), vec![from]);
                 while let Some(at) = wave.pop() {

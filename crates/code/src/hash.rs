@@ -29,7 +29,7 @@ pub struct Hashes {
 impl Hashes {
     /// Public and internal behaviour combined.
     pub fn implementation(&self) -> Digest {
-        Digest::of(format!("v1|{:016x}|{:016x}", self.public.0, self.internal.0).as_bytes())
+        Digest::of_bytes(format!("v1|{:016x}|{:016x}", self.public.0, self.internal.0).as_bytes())
     }
 }
 
@@ -56,13 +56,13 @@ pub struct TypeHashes {
 }
 
 /// Hashes several texts independently of their order.
-fn digest_of_all(name: &str, mut texts: Vec<String>) -> Digest {
+fn digest_unordered(name: &str, mut texts: Vec<String>) -> Digest {
     texts.sort_unstable();
-    Digest::of(format!("{name}/{HASH_VERSION}\n{}", texts.join("\n")).as_bytes())
+    Digest::of_bytes(format!("{name}/{HASH_VERSION}\n{}", texts.join("\n")).as_bytes())
 }
 
 /// The hashes of a type and of each of its members.
-pub fn hashes(code: &Codebase, resolver: &Resolver, of: u32) -> TypeHashes {
+pub fn hash_type(code: &Codebase, resolver: &Resolver, of: u32) -> TypeHashes {
     let each = &code.types[of as usize];
     let mut members: Vec<MemberHashes> = Vec::new();
     for (file, part) in &each.parts {
@@ -85,36 +85,36 @@ pub fn hashes(code: &Codebase, resolver: &Resolver, of: u32) -> TypeHashes {
             .filter(|digest| digest.0 != 0)
             .map(|digest| format!("member {:016x}", digest.0))
     };
-    let mut structure = header(code, resolver, of);
+    let mut structure = header_lines(code, resolver, of);
     structure.extend(of_members(|member| member.structure));
     structure.extend(field_order(code, of));
     let mut public: Vec<String> = of_members(|member| member.public).collect();
     let mut doc: Vec<String> = of_members(|member| member.doc).collect();
     for part in code.parts(each) {
-        if part.header_body.0 != 0 {
-            public.push(format!("header {:016x}", part.header_body.0));
+        if part.header_behaviour.0 != 0 {
+            public.push(format!("header {:016x}", part.header_behaviour.0));
         }
         doc.extend(part.doc.as_ref().map(|doc| format!("type {:016x}", doc.digest.0)));
     }
-    let raw = code.parts(each).map(|part| format!("{:016x}", part.raw.0));
+    let raw = code.parts(each).map(|part| format!("{:016x}", part.raw_digest.0));
     let hashes = Hashes {
-        structure: digest_of_all("structure", structure),
-        public: digest_of_all("public", public),
-        internal: digest_of_all("internal", of_members(|member| member.internal).collect()),
-        cosmetic: digest_of_all("cosmetic", raw.collect()),
-        doc: digest_of_all("doc", doc),
+        structure: digest_unordered("structure", structure),
+        public: digest_unordered("public", public),
+        internal: digest_unordered("internal", of_members(|member| member.internal).collect()),
+        cosmetic: digest_unordered("cosmetic", raw.collect()),
+        doc: digest_unordered("doc", doc),
     };
     TypeHashes { hashes, members, degraded: code.parts(each).any(|part| part.degraded) }
 }
 
 /// The declaration header of a type, one line per fact; facts repeated by several parts count once.
-fn header(code: &Codebase, resolver: &Resolver, of: u32) -> Vec<String> {
+fn header_lines(code: &Codebase, resolver: &Resolver, of: u32) -> Vec<String> {
     let each = &code.types[of as usize];
     let mut lines = vec![format!("{} {} {}", each.visibility.name(), each.kind.name(), each.name)];
     for (file, part) in &each.parts {
         let part = code.part((*file, *part));
         let shapes = |name: &str, shapes: &[Shape]| -> Vec<String> {
-            shapes.iter().map(|shape| format!("{name} {}", rendered(resolver, *file, shape))).collect()
+            shapes.iter().map(|shape| format!("{name} {}", render_resolved(resolver, *file, shape))).collect()
         };
         lines.extend(part.modifiers.iter().map(|word| format!("modifier {word}")));
         lines.extend(Some(&part.parameters).filter(|it| !it.is_empty()).map(|it| format!("parameters {it}")));
@@ -124,9 +124,9 @@ fn header(code: &Codebase, resolver: &Resolver, of: u32) -> Vec<String> {
             lines.extend(shapes("header", std::slice::from_ref(&part.header)));
         }
     }
-    for nested in code.nested(of) {
+    for nested in code.nested_types(of) {
         let nested = &code.types[nested as usize];
-        if nested.visibility.is_seen() {
+        if nested.visibility.is_visible_outside() {
             lines.push(format!("nested {} {} {}", nested.visibility.name(), nested.kind.name(), nested.name));
         }
     }
@@ -138,7 +138,7 @@ fn header(code: &Codebase, resolver: &Resolver, of: u32) -> Vec<String> {
 /// If a type declares its memory layout, the order of its fields is part of its contract.
 fn field_order(code: &Codebase, of: u32) -> Option<String> {
     let each = &code.types[of as usize];
-    let says_layout = |part: &TypePart| part.says_layout;
+    let says_layout = |part: &TypePart| part.has_explicit_layout;
     let mut parts = code.parts(each);
     parts.any(says_layout).then(|| {
         let members = code.parts(each).flat_map(|part| &part.members);
@@ -148,36 +148,41 @@ fn field_order(code: &Codebase, of: u32) -> Option<String> {
 }
 
 fn member_hashes(resolver: &Resolver, file: u32, member: &Member) -> MemberHashes {
-    let shape = rendered(resolver, file, &member.shape);
+    let shape = render_resolved(resolver, file, &member.shape);
     let head = format!("{} {} {} {shape}", member.visibility.name(), member.kind.name(), member.name);
     let with = |digest: Digest| {
-        if digest.0 == 0 { Digest(0) } else { Digest::of(format!("{head}\n{:016x}", digest.0).as_bytes()) }
+        if digest.0 == 0 {
+            Digest(0)
+        } else {
+            Digest::of_bytes(format!("{head}\n{:016x}", digest.0).as_bytes())
+        }
     };
     let zero = Digest(0);
-    let open = member.visibility.is_open();
-    let structure = if member.visibility.is_seen() { Digest::of(head.as_bytes()) } else { zero };
+    let open = member.visibility.is_public_api();
+    let structure =
+        if member.visibility.is_visible_outside() { Digest::of_bytes(head.as_bytes()) } else { zero };
     let internal = match member.visibility {
-        Visibility::Private => Digest::of(format!("{head}\n{:016x}", member.body.0).as_bytes()),
-        _ if open => with(member.hidden),
-        _ => with(Digest(member.body.0 ^ member.hidden.0.rotate_left(1))),
+        Visibility::Private => Digest::of_bytes(format!("{head}\n{:016x}", member.behaviour.0).as_bytes()),
+        _ if open => with(member.private_behaviour),
+        _ => with(Digest(member.behaviour.0 ^ member.private_behaviour.0.rotate_left(1))),
     };
     MemberHashes {
         kind: member.kind,
         key: member.key.clone(),
         visibility: member.visibility,
         structure,
-        public: if open { with(member.body) } else { zero },
+        public: if open { with(member.behaviour) } else { zero },
         internal,
         doc: member.doc.as_ref().map_or(zero, |doc| with(doc.digest)),
     }
 }
 
 /// Renders a shape with each name resolved.
-fn rendered(resolver: &Resolver, file: u32, shape: &Shape) -> String {
+fn render_resolved(resolver: &Resolver, file: u32, shape: &Shape) -> String {
     let mut out = String::new();
     shape.render(
         |reference, out| {
-            let _ = write!(out, "{}", resolver.meaning(file, reference));
+            let _ = write!(out, "{}", resolver.canonical_name(file, reference));
         },
         &mut out,
     );

@@ -4,7 +4,6 @@
 //! terminals.
 
 mod alias;
-mod card;
 mod classify;
 mod codebase;
 mod diagram;
@@ -22,29 +21,35 @@ mod resolve;
 pub mod scip;
 mod store;
 mod symbol;
+mod type_summary;
 mod usage;
 mod window;
 
-pub use alias::{Alias, Conflict, Known, aliases, bodies};
-pub use card::{Card, Offered, Place};
-pub use classify::{Change, ChangeClass, Fate, MemberChange, classify};
+pub use alias::{Alias, Conflict, TypeSnapshot, body_digests, detect_renames};
+pub use classify::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
 pub use codebase::{Codebase, SourceFile, Type};
-pub use diagram::{FORMS, Form, picture};
+pub use diagram::{DIAGRAM_FORMATS, DiagramFormat, render_diagram};
 pub use filter::{FIELDS, Field, Filter, FilterError};
 pub use graph::Graph;
-pub use hash::{HASH_VERSION, Hashes, MemberHashes, TypeHashes, hashes};
-pub use note_state::{BATCH, Drift, Note, State, WINDOW, settle, urgency};
-pub use outline::{Cost, Outliner, count_tokens};
-pub use pack::{Pack, Price, pack};
-pub use project::{Layout, LayoutError, Project, discover, read_source, wild};
-pub use read::{Moment, read_tree};
-pub use resolve::{Certainty, Edge, Mention, Resolver};
+pub use hash::{HASH_VERSION, Hashes, MemberHashes, TypeHashes, hash_type};
+pub use note_state::{
+    BATCH_MILLIS, DRIFT_WINDOW_MILLIS, Drift, NoteState, NoteStatus, apply_changes, note_urgency,
+};
+pub use outline::{Outliner, TokenCost, count_tokens};
+pub use pack::{Pack, PackCost, build_pack};
+pub use project::{Layout, LayoutError, Project, discover, read_source, wildcard_matches};
+pub use read::{RefreshOptions, read_tree};
+pub use resolve::{Certainty, Edge, ResolvedReference, Resolver};
 pub use store::{
-    Changed, Doubt, Extent, KeepError, Kept, Look, Mentioned, Mentions, Refreshed, Renamed, Store, StoreError,
+    ChangedType, ExportCost, ExportError, Extent, Refreshed, RenameConflict, RenamedType, Store, StoreError,
+    TreeStatus, UsageSite, UsageSites,
 };
-pub use symbol::{Fit, Meant, Named, NamedMember, Names, Symbol, distance, last_word};
+pub use symbol::{
+    MatchKind, MemberName, PathResolution, Symbol, SymbolIndex, TypeNames, edit_distance, last_word,
+};
 pub use syntax::{
-    Digest, LANGUAGES, MemberId, MemberKind, Span, TypeId, TypeKind, Visibility, decode, language_of,
+    Digest, LANGUAGES, MemberId, MemberKind, Span, TypeId, TypeKind, Visibility, decode_text, language_of,
 };
-pub use usage::{Usage, Usages};
-pub use window::{Entry, Region, Shown, Window, fill, worth};
+pub use type_summary::{MemberSummary, SourceRange, TypeSummary};
+pub use usage::{Usage, UsageFinder};
+pub use window::{Region, ShownEntry, Window, WindowEntry, fill_window, recency_score};

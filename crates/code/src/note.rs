@@ -3,14 +3,16 @@
 //!
 //! Does not call a model, and does not read or write files.
 
-mod answer;
 mod baseline;
+mod format;
 mod plan;
 mod prompt;
-mod text;
+mod response;
 
-pub use answer::{MAX_SECTION_CHARS, Said, Why, merged, read_said};
-pub use baseline::{Affected, Base};
-pub use plan::{LARGEST_CIRCLE, NoteJob, plan};
-pub use prompt::{Asking, Before, Brief, Known, ask, quoted};
-pub use text::{Head, SECTIONS, Section, Sections, Written, group_id, read, section_of, write};
+pub use baseline::{Baseline, ChangedMember};
+pub use format::{
+    NoteContent, NoteHeader, SECTIONS, Section, Sections, format_note, group_id, parse_heading, parse_note,
+};
+pub use plan::{MAX_CYCLE_TYPES, NoteJob, plan_notes};
+pub use prompt::{DescribedType, PreviousNote, Prompt, PromptInput, build_prompt, quote_lines};
+pub use response::{MAX_SECTION_CHARS, NoteResponse, NoteResponseError, merge_sections, parse_response};

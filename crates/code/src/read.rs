@@ -9,29 +9,29 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::Builder;
-use syntax::{Digest, Reader, decode, language_of};
+use syntax::{Digest, Reader, decode_text, language_of};
 
 /// A thousand nested types, which is as deep as a reader follows, overflow the default 2 MB in a test build; 4 MB were enough.
 /// Unused stack costs nothing.
-const STACK: usize = 16 << 20;
+const STACK_BYTES: usize = 16 << 20;
 
 /// When and how a request is processed.
 #[derive(Clone, Copy)]
-pub struct Moment<'a> {
+pub struct RefreshOptions<'a> {
     /// Current time in milliseconds since 1970.
     pub now: i64,
     pub threads: usize,
     /// Progress callback: receives the number of files read and the total, and returns false to cancel.
-    pub tell: &'a (dyn Fn(u64, u64) -> bool + Sync),
+    pub progress: &'a (dyn Fn(u64, u64) -> bool + Sync),
 }
 
 /// The caller cancelled.
 #[derive(Debug)]
-pub(crate) struct Stopped;
+pub(crate) struct Cancelled;
 
 /// Reads all files of a layout. A file that cannot be read is reported as a problem; the others are still read.
 pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec<String>) {
-    let moment = Moment { now: 0, threads, tell: &|_, _| true };
+    let moment = RefreshOptions { now: 0, threads, progress: &|_, _| true };
     let results = read_files(root, &layout.projects, &layout.files, &|_, _| None, moment).unwrap_or_default();
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     for result in results {
@@ -44,7 +44,7 @@ pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec
 }
 
 /// The result of reading one file.
-pub(crate) struct Told {
+pub(crate) struct ReadResult {
     pub(crate) path: String,
     pub(crate) project: u32,
     /// Its size in bytes, and the digest of its content.
@@ -60,22 +60,22 @@ pub(crate) fn read_files(
     projects: &[Project],
     files: &[(String, u32)],
     known: &(dyn Fn(&str, u32) -> Option<u64> + Sync),
-    moment: Moment<'_>,
-) -> Result<Vec<Told>, Stopped> {
+    moment: RefreshOptions<'_>,
+) -> Result<Vec<ReadResult>, Cancelled> {
     let stopped = AtomicBool::new(false);
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(files.len()));
     let work = || {
-        let mut worker = Desk { root, projects, known, readers: Vec::new() };
+        let mut worker = FileReader { root, projects, known, readers: Vec::new() };
         let mut results = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some((path, project)) = files.get(at) else { break };
-            if !(moment.tell)(at as u64, files.len() as u64) {
+            if !(moment.progress)(at as u64, files.len() as u64) {
                 stopped.store(true, Ordering::Relaxed);
                 break;
             }
-            results.push(worker.read(path, *project));
+            results.push(worker.read_file(path, *project));
         }
         if let Ok(mut done) = done.lock() {
             done.extend(results);
@@ -86,13 +86,13 @@ pub(crate) fn read_files(
     std::thread::scope(|scope| {
         for _ in 0..threads {
             // If no thread can be spawned, the current one does the work.
-            if Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_err() {
+            if Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).is_err() {
                 work();
             }
         }
     });
     if stopped.into_inner() {
-        return Err(Stopped);
+        return Err(Cancelled);
     }
     let mut results = done.into_inner().unwrap_or_default();
     // threads finish in any order
@@ -101,22 +101,22 @@ pub(crate) fn read_files(
 }
 
 /// The state of one reading thread.
-struct Desk<'a> {
+struct FileReader<'a> {
     root: &'a Path,
     projects: &'a [Project],
     known: &'a (dyn Fn(&str, u32) -> Option<u64> + Sync),
     readers: Vec<(&'static str, Reader)>,
 }
 
-impl Desk<'_> {
-    fn read(&mut self, path: &str, project: u32) -> Told {
-        let mut result = Told { path: path.to_owned(), project, bytes: 0, digest: 0, file: Ok(None) };
+impl FileReader<'_> {
+    fn read_file(&mut self, path: &str, project: u32) -> ReadResult {
+        let mut result = ReadResult { path: path.to_owned(), project, bytes: 0, digest: 0, file: Ok(None) };
         match read_source(self.root, path) {
             Ok(bytes) => {
                 result.bytes = bytes.len() as u64;
-                result.digest = Digest::of(&bytes).0;
+                result.digest = Digest::of_bytes(&bytes).0;
                 if (self.known)(path, project) != Some(result.digest) {
-                    result.file = self.understand(path, project, &bytes).map(Some);
+                    result.file = self.parse_file(path, project, &bytes).map(Some);
                 }
             }
             Err(error) => result.file = Err(error.to_string()),
@@ -124,7 +124,7 @@ impl Desk<'_> {
         result
     }
 
-    fn understand(&mut self, path: &str, project: u32, bytes: &[u8]) -> Result<SourceFile, String> {
+    fn parse_file(&mut self, path: &str, project: u32, bytes: &[u8]) -> Result<SourceFile, String> {
         let language = language_of(Path::new(path)).ok_or("no language that is read")?;
         if !self.readers.iter().any(|(name, _)| *name == language.name) {
             let reader = Reader::new(language).map_err(|error| error.to_string())?;
@@ -132,7 +132,7 @@ impl Desk<'_> {
         }
         let reader = self.readers.iter_mut().find(|(name, _)| *name == language.name);
         let (_, reader) = reader.ok_or("no language that is read")?;
-        let text = decode(bytes);
+        let text = decode_text(bytes);
         let facts = reader.read(&text, &self.projects[project as usize].symbols);
         Ok(SourceFile { path: path.to_owned(), project, generated: is_generated(path, &text), facts })
     }
@@ -146,7 +146,7 @@ mod tests {
     use std::fs;
 
     /// Two projects that both declare `Shared.Node`, and one that uses both.
-    fn house() -> tempfile::TempDir {
+    fn sample_tree() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let project = |references: &str| {
             format!("<Project Sdk=\"Microsoft.NET.Sdk\"><ItemGroup>{references}</ItemGroup></Project>")
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn types_with_the_same_name_in_two_projects_stay_separate() {
-        let root = house();
+        let root = sample_tree();
         let layout = discover(root.path()).unwrap();
         let (code, problems) = read_tree(root.path(), &layout, 2);
         assert_eq!(problems, [""; 0]);
@@ -184,7 +184,7 @@ mod tests {
         assert_ne!(code.types[1].id, code.types[2].id);
         assert_eq!(code.types[1].parts.len(), 2);
         let edges: Vec<(String, String)> = Resolver::new(&code)
-            .edges()
+            .all_edges()
             .iter()
             .map(|edge| (qualified(edge.from), qualified(edge.to)))
             .collect();
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_number_of_threads_does_not_change_the_result() {
-        let root = house();
+        let root = sample_tree();
         let layout = discover(root.path()).unwrap();
         let debug_output = |threads| {
             let (code, _) = read_tree(root.path(), &layout, threads);
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_missing_file_does_not_affect_the_others() {
-        let root = house();
+        let root = sample_tree();
         let layout = discover(root.path()).unwrap();
         fs::remove_file(root.path().join("B/User.cs")).unwrap();
         let (code, problems) = read_tree(root.path(), &layout, 2);

@@ -1,24 +1,26 @@
 //! Reads SCIP indexes, which compilers and indexers write: an `index.scip` lists every definition and reference. Builds tables
 //! that answer where a symbol is defined, where it is used, and which symbol is at a position.
 //!
-//! Does not know our own types, nor whether the index still matches the sources ([`Exact`] does), and does not create indexes.
+//! Does not know our own types, nor whether the index still matches the sources ([`TreeIndexes`] does), and does not create indexes.
 
 mod descriptor;
-mod exact;
 mod positions;
+mod tree_indexes;
 mod wire;
 
-pub use descriptor::{SymbolKind, described};
-pub(crate) use exact::Told;
-pub use exact::{Declared, Exact, Freshness, Ours, Usage, Usages, is_indexed};
-pub use positions::Columns;
+pub use descriptor::{SymbolKind, describe_symbol};
+pub use positions::ColumnEncoding;
+pub(crate) use tree_indexes::IndexedOccurrence;
+pub use tree_indexes::{
+    Declaration, DeclarationMap, Freshness, SymbolUsages, TreeIndexes, UsagePosition, has_index,
+};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use wire::{Broken, Fields, Stream, Value};
+use wire::{DecodeError, Fields, Stream, Value};
 
 /// Why an index cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -77,14 +79,14 @@ impl Roles {
 pub struct Document {
     /// Relative to the indexed folder, with `/`.
     pub path: String,
-    pub columns: Columns,
+    pub columns: ColumnEncoding,
     /// Sorted by position.
     pub occurrences: Vec<Occurrence>,
 }
 
 /// Refers to an occurrence by the numbers of its document and of itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Place {
+pub struct OccurrenceId {
     pub document: u32,
     pub at: u32,
 }
@@ -101,16 +103,16 @@ pub struct Index {
     names: Vec<Arc<str>>,
     known: FxHashMap<Arc<str>, u32>,
     /// For each symbol, where its entries in the list of occurrences begin; the last offset is the end of the list.
-    firsts: Vec<u32>,
-    places: Vec<Place>,
+    offsets: Vec<u32>,
+    occurrences: Vec<OccurrenceId>,
 }
 
 /// Indexers that do not declare their column encoding and use that of their implementation language. Others use UTF-8.
-const COLUMNS: &[(&str, Columns)] = &[
-    ("scip-typescript", Columns::Utf16),
-    ("scip-python", Columns::Utf16),
-    ("scip-java", Columns::Utf16),
-    ("scip-dotnet", Columns::Utf16),
+const DEFAULT_COLUMNS: &[(&str, ColumnEncoding)] = &[
+    ("scip-typescript", ColumnEncoding::Utf16),
+    ("scip-python", ColumnEncoding::Utf16),
+    ("scip-java", ColumnEncoding::Utf16),
+    ("scip-dotnet", ColumnEncoding::Utf16),
 ];
 
 impl Index {
@@ -127,12 +129,12 @@ impl Index {
 
     /// Reads an index from a stream. Only one document is fully in memory at a time.
     pub fn read(source: impl BufRead) -> io::Result<Index> {
-        let mut reading = Reading::default();
+        let mut reading = IndexBuilder::default();
         let mut stream = Stream::new(source);
-        while let Some(field) = stream.next(|field| field <= 2)? {
+        while let Some(field) = stream.next_field(|field| field <= 2)? {
             match field {
-                Ok(1) => reading.metadata(&stream.buffer),
-                Ok(2) if reading.document(&stream.buffer).is_err() => {
+                Ok(1) => reading.read_metadata(&stream.buffer),
+                Ok(2) if reading.read_document(&stream.buffer).is_err() => {
                     reading.index.damage.push(Damage::Document { at: stream.at });
                 }
                 Ok(_) => {}
@@ -145,46 +147,52 @@ impl Index {
         Ok(reading.finish())
     }
 
-    pub fn symbols(&self) -> u32 {
+    pub fn symbol_count(&self) -> u32 {
         self.names.len() as u32
     }
 
     /// The SCIP string of a symbol.
-    pub fn name(&self, symbol: u32) -> &str {
+    pub fn symbol_name(&self, symbol: u32) -> &str {
         self.names.get(symbol as usize).map_or("", |name| name)
     }
 
     /// Finds a symbol by its SCIP string; local symbols cannot be found, because their strings are not unique.
-    pub fn symbol(&self, name: &str) -> Option<u32> {
+    pub fn find_symbol(&self, name: &str) -> Option<u32> {
         self.known.get(name).copied()
     }
 
-    pub fn document(&self, path: &str) -> Option<u32> {
+    pub fn find_document(&self, path: &str) -> Option<u32> {
         self.documents.binary_search_by(|document| document.path.as_str().cmp(path)).ok().map(|at| at as u32)
     }
 
-    pub fn occurrence(&self, place: Place) -> &Occurrence {
+    pub fn occurrence(&self, place: OccurrenceId) -> &Occurrence {
         &self.documents[place.document as usize].occurrences[place.at as usize]
     }
 
     /// All occurrences of a symbol, including definitions, by path and position.
-    pub fn places(&self, symbol: u32) -> &[Place] {
-        let bound = |at: usize| self.firsts.get(at).map_or(self.places.len(), |first| *first as usize);
-        &self.places[bound(symbol as usize)..bound(symbol as usize + 1)]
+    pub fn occurrences_of(&self, symbol: u32) -> &[OccurrenceId] {
+        let bound = |at: usize| self.offsets.get(at).map_or(self.occurrences.len(), |first| *first as usize);
+        &self.occurrences[bound(symbol as usize)..bound(symbol as usize + 1)]
     }
 
     /// The definitions of a symbol: usually one, and none if its source is not indexed.
-    pub fn definitions(&self, symbol: u32) -> impl Iterator<Item = Place> {
-        self.places(symbol).iter().copied().filter(|place| self.occurrence(*place).roles.is_definition())
+    pub fn definitions_of(&self, symbol: u32) -> impl Iterator<Item = OccurrenceId> {
+        self.occurrences_of(symbol)
+            .iter()
+            .copied()
+            .filter(|place| self.occurrence(*place).roles.is_definition())
     }
 
     /// The occurrences of a symbol that are not definitions.
-    pub fn references(&self, symbol: u32) -> impl Iterator<Item = Place> {
-        self.places(symbol).iter().copied().filter(|place| !self.occurrence(*place).roles.is_definition())
+    pub fn references_to(&self, symbol: u32) -> impl Iterator<Item = OccurrenceId> {
+        self.occurrences_of(symbol)
+            .iter()
+            .copied()
+            .filter(|place| !self.occurrence(*place).roles.is_definition())
     }
 
     /// The symbols at a line and column of a document, both from 0, innermost first.
-    pub fn at(&self, document: u32, place: (u32, u32)) -> Vec<u32> {
+    pub fn symbols_at(&self, document: u32, place: (u32, u32)) -> Vec<u32> {
         let Some(document) = self.documents.get(document as usize) else { return Vec::new() };
         let begun = document.occurrences.partition_point(|it| it.from <= place);
         let here = document.occurrences[..begun].iter().rev().filter(|it| it.to > place);
@@ -194,20 +202,20 @@ impl Index {
 
 /// A partially read index.
 #[derive(Default)]
-struct Reading {
+struct IndexBuilder {
     index: Index,
     /// The declared column encoding of each document.
-    columns: Vec<Option<Columns>>,
+    columns: Vec<Option<ColumnEncoding>>,
     /// Interned strings of local symbols, which most documents share.
     local: FxHashSet<Arc<str>>,
 }
 
-impl Reading {
-    fn metadata(&mut self, message: &[u8]) {
+impl IndexBuilder {
+    fn read_metadata(&mut self, message: &[u8]) {
         let tool = Fields::new(message).flatten().find(|(field, _)| *field == 2);
         let Some((_, Value::Bytes(tool))) = tool else { return };
         for (field, value) in Fields::new(tool).flatten() {
-            match (field, value.text()) {
+            match (field, value.expect_text()) {
                 (1, Ok(name)) => name.clone_into(&mut self.index.tool),
                 (2, Ok(version)) => version.clone_into(&mut self.index.version),
                 _ => {}
@@ -215,16 +223,16 @@ impl Reading {
         }
     }
 
-    fn document(&mut self, message: &[u8]) -> Result<(), Broken> {
+    fn read_document(&mut self, message: &[u8]) -> Result<(), DecodeError> {
         let (mut path, mut columns) = ("", None);
         for field in Fields::new(message) {
             match field? {
-                (1, value) => path = value.text()?,
-                (6, value) => columns = columns_of(value.number()?),
+                (1, value) => path = value.expect_text()?,
+                (6, value) => columns = column_encoding(value.expect_number()?),
                 _ => {}
             }
         }
-        if !is_below(path) {
+        if !is_inside_folder(path) {
             self.index.damage.push(Damage::Outside { path: path.to_owned() });
             return Ok(());
         }
@@ -232,8 +240,8 @@ impl Reading {
         let mut local = FxHashMap::default();
         for (field, value) in Fields::new(message).flatten() {
             let (2, Value::Bytes(bytes)) = (field, value) else { continue };
-            match raw(bytes) {
-                Ok(Some(raw)) => occurrences.push(self.named(&raw, &mut local)),
+            match decode_occurrence(bytes) {
+                Ok(Some(raw)) => occurrences.push(self.intern_occurrence(&raw, &mut local)),
                 Ok(None) => {}
                 Err(_) => broken += 1,
             }
@@ -243,12 +251,12 @@ impl Reading {
         }
         occurrences.shrink_to_fit();
         self.columns.push(columns);
-        let document = Document { path: path.to_owned(), columns: Columns::default(), occurrences };
+        let document = Document { path: path.to_owned(), columns: ColumnEncoding::default(), occurrences };
         self.index.documents.push(document);
         Ok(())
     }
 
-    fn named(&mut self, raw: &Raw, local: &mut FxHashMap<Arc<str>, u32>) -> Occurrence {
+    fn intern_occurrence(&mut self, raw: &RawOccurrence, local: &mut FxHashMap<Arc<str>, u32>) -> Occurrence {
         let known = if raw.symbol.starts_with("local ") { local } else { &mut self.index.known };
         let symbol = known.get(raw.symbol).copied().unwrap_or_else(|| {
             let name = match self.local.get(raw.symbol) {
@@ -269,7 +277,10 @@ impl Reading {
 
     fn finish(self) -> Index {
         let mut index = self.index;
-        let usual = COLUMNS.iter().find(|(tool, _)| *tool == index.tool).map_or(Columns::Utf8, |row| row.1);
+        let usual = DEFAULT_COLUMNS
+            .iter()
+            .find(|(tool, _)| *tool == index.tool)
+            .map_or(ColumnEncoding::Utf8, |row| row.1);
         for (document, declared) in index.documents.iter_mut().zip(&self.columns) {
             document.columns = declared.unwrap_or(usual);
         }
@@ -284,14 +295,14 @@ impl Reading {
         for document in &mut index.documents {
             document.occurrences.sort_unstable();
         }
-        index.invert();
+        index.build_symbol_table();
         index
     }
 }
 
 impl Index {
     /// Builds the table from symbols to occurrences: counts first, then fills.
-    fn invert(&mut self) {
+    fn build_symbol_table(&mut self) {
         let mut firsts = vec![0_u32; self.names.len() + 1];
         for it in self.documents.iter().flat_map(|document| &document.occurrences) {
             firsts[it.symbol as usize + 1] += 1;
@@ -300,34 +311,34 @@ impl Index {
             firsts[at] += firsts[at - 1];
         }
         let mut next = firsts.clone();
-        self.places = vec![Place { document: 0, at: 0 }; firsts[firsts.len() - 1] as usize];
+        self.occurrences = vec![OccurrenceId { document: 0, at: 0 }; firsts[firsts.len() - 1] as usize];
         for (document, all) in self.documents.iter().enumerate() {
             for (at, it) in all.occurrences.iter().enumerate() {
                 let slot = &mut next[it.symbol as usize];
-                self.places[*slot as usize] = Place { document: document as u32, at: at as u32 };
+                self.occurrences[*slot as usize] = OccurrenceId { document: document as u32, at: at as u32 };
                 *slot += 1;
             }
         }
-        self.firsts = firsts;
+        self.offsets = firsts;
     }
 }
 
-fn columns_of(encoding: u64) -> Option<Columns> {
+fn column_encoding(encoding: u64) -> Option<ColumnEncoding> {
     match encoding {
-        1 => Some(Columns::Utf8),
-        2 => Some(Columns::Utf16),
-        3 => Some(Columns::Utf32),
+        1 => Some(ColumnEncoding::Utf8),
+        2 => Some(ColumnEncoding::Utf16),
+        3 => Some(ColumnEncoding::Utf32),
         _ => None,
     }
 }
 
 /// Whether a path stays within the indexed folder, as the format requires.
-fn is_below(path: &str) -> bool {
+fn is_inside_folder(path: &str) -> bool {
     path.split('/').all(|step| !matches!(step, "" | "." | ".."))
 }
 
 /// An occurrence before its symbol is interned.
-struct Raw<'a> {
+struct RawOccurrence<'a> {
     /// Start line and column, end line and column.
     range: [u32; 4],
     symbol: &'a str,
@@ -335,37 +346,39 @@ struct Raw<'a> {
 }
 
 /// The fields that encode a range: three or four packed numbers, or a message with them.
-const RANGE: u64 = 1;
-const ONE_LINE: u64 = 8;
-const MORE_LINES: u64 = 9;
+const RANGE_FIELD: u64 = 1;
+const SINGLE_LINE_FIELD: u64 = 8;
+const MULTI_LINE_FIELD: u64 = 9;
 
 /// `None` if the occurrence has no symbol: some indexers use that for syntax highlighting.
-fn raw(message: &[u8]) -> Result<Option<Raw<'_>>, Broken> {
-    let (mut numbers, mut symbol, mut roles) = (Numbers::default(), "", 0);
+fn decode_occurrence(message: &[u8]) -> Result<Option<RawOccurrence<'_>>, DecodeError> {
+    let (mut numbers, mut symbol, mut roles) = (RangeNumbers::default(), "", 0);
     for field in Fields::new(message) {
         match field? {
-            (RANGE, Value::Number(number)) => numbers.push(number),
-            (RANGE, value) => wire::numbers(value.bytes()?, |number| numbers.push(number))?,
-            (2, value) => symbol = value.text()?,
-            (3, value) => roles = value.number()? as u32,
-            (ONE_LINE, value) => numbers = Numbers::from_fields(value.bytes()?, 3)?,
-            (MORE_LINES, value) => numbers = Numbers::from_fields(value.bytes()?, 4)?,
+            (RANGE_FIELD, Value::Number(number)) => numbers.push(number),
+            (RANGE_FIELD, value) => {
+                wire::decode_packed(value.expect_bytes()?, |number| numbers.push(number))?
+            }
+            (2, value) => symbol = value.expect_text()?,
+            (3, value) => roles = value.expect_number()? as u32,
+            (SINGLE_LINE_FIELD, value) => numbers = RangeNumbers::from_fields(value.expect_bytes()?, 3)?,
+            (MULTI_LINE_FIELD, value) => numbers = RangeNumbers::from_fields(value.expect_bytes()?, 4)?,
             _ => {}
         }
     }
     if symbol.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Raw { range: numbers.range()?, symbol, roles }))
+    Ok(Some(RawOccurrence { range: numbers.to_range()?, symbol, roles }))
 }
 
 #[derive(Default)]
-struct Numbers {
+struct RangeNumbers {
     first: [u64; 4],
     count: usize,
 }
 
-impl Numbers {
+impl RangeNumbers {
     fn push(&mut self, number: u64) {
         if let Some(slot) = self.first.get_mut(self.count) {
             *slot = number;
@@ -374,27 +387,27 @@ impl Numbers {
     }
 
     /// The numbers in a message's fields; zeros are omitted in the encoding.
-    fn from_fields(message: &[u8], count: usize) -> Result<Numbers, Broken> {
-        let mut numbers = Numbers { count, ..Numbers::default() };
+    fn from_fields(message: &[u8], count: usize) -> Result<RangeNumbers, DecodeError> {
+        let mut numbers = RangeNumbers { count, ..RangeNumbers::default() };
         for field in Fields::new(message) {
             let (field, value) = field?;
             if let Some(slot) = numbers.first.get_mut(field.wrapping_sub(1) as usize) {
-                *slot = value.number()?;
+                *slot = value.expect_number()?;
             }
         }
         Ok(numbers)
     }
 
-    fn range(&self) -> Result<[u32; 4], Broken> {
+    fn to_range(&self) -> Result<[u32; 4], DecodeError> {
         let [line, column, third, fourth] = self.first;
         let range = match self.count {
             3 => [line, column, line, third],
             4 => [line, column, third, fourth],
-            _ => return Err(Broken::Short),
+            _ => return Err(DecodeError::Short),
         };
-        let fits = |number: u64| i32::try_from(number).map_or(Err(Broken::Number), |it| Ok(it as u32));
+        let fits = |number: u64| i32::try_from(number).map_or(Err(DecodeError::Number), |it| Ok(it as u32));
         let [line, column, end_line, end_column] = range;
         let range = [fits(line)?, fits(column)?, fits(end_line)?, fits(end_column)?];
-        if (range[0], range[1]) > (range[2], range[3]) { Err(Broken::Number) } else { Ok(range) }
+        if (range[0], range[1]) > (range[2], range[3]) { Err(DecodeError::Number) } else { Ok(range) }
     }
 }

@@ -5,38 +5,38 @@
 //! time.
 
 mod delta;
+mod export;
 mod freshness;
 mod notes;
 mod partial;
 mod queries;
 mod table;
-mod writer;
 
-pub use queries::{Extent, Mentioned, Mentions};
-pub use writer::{KeepError, Kept};
+pub use export::{ExportCost, ExportError};
+pub use queries::{Extent, UsageSite, UsageSites};
 
-use crate::alias::{self, Known};
-use crate::card::Card;
-use crate::classify::{Change, ChangeClass, classify};
-use crate::codebase::{ATTRIBUTE, Codebase, SourceFile, place_in_project};
+use crate::alias::{self, TypeSnapshot};
+use crate::classify::{Change, ChangeClass, classify_change};
+use crate::codebase::{ATTRIBUTE_SUFFIX, Codebase, SourceFile, place_in_project};
 use crate::graph::Graph;
 use crate::hash::HASH_VERSION;
-use crate::note_state::settle;
+use crate::note_state::apply_changes;
 use crate::outline::Outliner;
-use crate::read::{Moment, Stopped, read_files};
+use crate::read::{Cancelled, RefreshOptions, read_files};
 use crate::resolve::{Edge, Resolver};
+use crate::type_summary::TypeSummary;
 use db::Connection;
 use delta::Delta;
-use freshness::{Folder, Seen, look, survey};
-use partial::world;
-use project::{LayoutError, Project, discover_while};
+use freshness::{FolderSnapshot, TreeChanges, compare_folders, snapshot_folders};
+use partial::join_partial;
+use project::{LayoutError, Project, discover_with_progress};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use syntax::{Digest, TypeId};
-use table::{FileRow, LAYOUT, SCHEMA, Table};
+use table::{FileRow, SCHEMA, SCHEMA_VERSION, Table};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -49,29 +49,29 @@ pub enum StoreError {
     #[error("cannot read the code index: {0}")]
     Database(db::Error),
     #[error("cancelled")]
-    Stopped,
+    Cancelled,
 }
 
 impl From<LayoutError> for StoreError {
     fn from(error: LayoutError) -> StoreError {
         match error {
-            LayoutError::Stopped => StoreError::Stopped,
-            error @ LayoutError::NoFolder(_) => StoreError::Layout(error),
+            LayoutError::Cancelled => StoreError::Cancelled,
+            error @ LayoutError::NoSuchFolder(_) => StoreError::Layout(error),
         }
     }
 }
 
-impl From<Stopped> for StoreError {
-    fn from(_: Stopped) -> StoreError {
-        StoreError::Stopped
+impl From<Cancelled> for StoreError {
+    fn from(_: Cancelled) -> StoreError {
+        StoreError::Cancelled
     }
 }
 
 impl From<db::Error> for StoreError {
     fn from(error: db::Error) -> StoreError {
-        if db::derived::is_damage(&error) {
+        if db::derived::is_corruption(&error) {
             StoreError::Damaged(error)
-        } else if db::derived::is_full(&error) {
+        } else if db::derived::is_disk_full(&error) {
             StoreError::Full
         } else {
             StoreError::Database(error)
@@ -92,30 +92,30 @@ pub struct Refreshed {
     /// Number of types that were hashed.
     pub hashed: u64,
     /// Whether the whole codebase was joined again.
-    pub whole: bool,
-    pub changes: Vec<Changed>,
+    pub joined_whole: bool,
+    pub changes: Vec<ChangedType>,
     /// Types that did not change themselves, but use one whose structure did.
-    pub reached: Vec<(TypeId, String)>,
-    pub aliases: Vec<Renamed>,
+    pub affected: Vec<(TypeId, String)>,
+    pub aliases: Vec<RenamedType>,
     /// Removed types with more than one rename candidate.
-    pub doubtful: Vec<Doubt>,
+    pub conflicts: Vec<RenameConflict>,
     /// Types with different names and the same ID: as unlikely as a meteorite strike, but reported.
     pub collisions: Vec<String>,
 }
 
 /// A changed, added or removed type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedType {
     pub id: TypeId,
     pub name: String,
     /// `None` if the type was added or removed.
     pub change: Option<Change>,
-    pub gone: bool,
+    pub removed: bool,
 }
 
 /// A renamed type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Renamed {
+pub struct RenamedType {
     pub old: TypeId,
     pub old_name: String,
     pub new: TypeId,
@@ -127,7 +127,7 @@ pub struct Renamed {
 
 /// A removed type with its rename candidates.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doubt {
+pub struct RenameConflict {
     pub name: String,
     pub candidates: Vec<String>,
 }
@@ -136,14 +136,14 @@ pub struct Store {
     db: Connection,
     root: PathBuf,
     /// The path of the index, while it is open for reading only.
-    only_read: Option<PathBuf>,
+    read_only_path: Option<PathBuf>,
 }
 
 /// If at least a quarter of the files changed, the whole codebase is joined again; otherwise only those and the files they
 /// affect.
-const PART: usize = 4;
+const WHOLE_JOIN_DIVISOR: usize = 4;
 /// A base may itself have bases: at most three rounds were needed in the trees we tried.
-const ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 
 const PROJECTS: &str = "projects";
 const PROBLEMS: &str = "problems";
@@ -154,52 +154,52 @@ const ROOT: &str = "root";
 impl Store {
     /// Opens an index for writing, creating it if necessary. An index of another version is rebuilt.
     pub fn open(path: &Path, root: &Path) -> Result<Store, StoreError> {
-        let opened = db::derived::open_writer(path, LAYOUT).and_then(|(mut db, layout)| {
-            if layout != db::derived::Layout::Ours {
-                db::derived::create(&mut db, LAYOUT, SCHEMA)?;
+        let opened = db::derived::open_writer(path, SCHEMA_VERSION).and_then(|(mut db, layout)| {
+            if layout != db::derived::Layout::Current {
+                db::derived::recreate_tables(&mut db, SCHEMA_VERSION, SCHEMA)?;
             }
             Ok(db)
         });
-        Ok(Store { db: opened?, root: root.to_path_buf(), only_read: None })
+        Ok(Store { db: opened?, root: root.to_path_buf(), read_only_path: None })
     }
 
     /// Opens an existing index of this version for reading; it is reopened when something has to be written.
-    pub fn existing(path: &Path, root: &Path) -> Result<Option<Store>, StoreError> {
+    pub fn open_existing(path: &Path, root: &Path) -> Result<Option<Store>, StoreError> {
         if !path.is_file() {
             return Ok(None);
         }
-        let (db, layout) = db::derived::open_reader(path, LAYOUT)?;
-        let ours = layout == db::derived::Layout::Ours;
+        let (db, layout) = db::derived::open_reader(path, SCHEMA_VERSION)?;
+        let ours = layout == db::derived::Layout::Current;
         let only_read = Some(path.to_path_buf());
-        Ok(ours.then(|| Store { db, root: root.to_path_buf(), only_read }))
+        Ok(ours.then(|| Store { db, root: root.to_path_buf(), read_only_path: only_read }))
     }
 
     /// The root of the tree that an index belongs to; `None` for an index of another version.
     pub fn tree_of(path: &Path) -> Result<Option<PathBuf>, StoreError> {
-        let Some(store) = Store::existing(path, Path::new(""))? else { return Ok(None) };
-        let root: Option<Vec<u8>> = Table::new(&store.db).meta(ROOT)?;
+        let Some(store) = Store::open_existing(path, Path::new(""))? else { return Ok(None) };
+        let root: Option<Vec<u8>> = Table::new(&store.db).get_meta(ROOT)?;
         Ok(root.map(|bytes| PathBuf::from(OsString::from_vec(bytes))))
     }
 
     /// Deletes an index.
-    pub fn discard(path: &Path) {
+    pub fn delete_files(path: &Path) {
         for ending in ["", "-wal", "-shm"] {
-            let _ = std::fs::remove_file(db::beside(path, ending));
+            let _ = std::fs::remove_file(db::sibling_path(path, ending));
         }
     }
 
     /// Reopens the index for writing. Most requests never write, and opening for writing takes as long as answering one.
     fn begin_writing(&mut self) -> Result<(), StoreError> {
-        if let Some(path) = self.only_read.take() {
-            self.db = db::derived::open_writer(&path, LAYOUT)?.0;
+        if let Some(path) = self.read_only_path.take() {
+            self.db = db::derived::open_writer(&path, SCHEMA_VERSION)?.0;
         }
         Ok(())
     }
 
     /// An index in memory only.
     pub fn in_memory(root: &Path) -> Result<Store, StoreError> {
-        let db = db::derived::open_memory(LAYOUT, SCHEMA)?;
-        Ok(Store { db, root: root.to_path_buf(), only_read: None })
+        let db = db::derived::open_memory(SCHEMA_VERSION, SCHEMA)?;
+        Ok(Store { db, root: root.to_path_buf(), read_only_path: None })
     }
 
     pub fn root(&self) -> &Path {
@@ -207,25 +207,26 @@ impl Store {
     }
 
     /// The folders that contain indexed files: watching them reveals every relevant change.
-    pub fn folders(&self) -> Result<Vec<PathBuf>, StoreError> {
-        let known = Table::new(&self.db).folders()?;
+    pub fn watched_folders(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let known = Table::new(&self.db).folder_snapshots()?;
         Ok(known.into_iter().map(|(path, _)| self.root.join(path)).collect())
     }
 
     /// Compares the tree with the index.
-    pub fn look(&self, moment: Moment<'_>) -> Result<Look, StoreError> {
+    pub fn check_freshness(&self, moment: RefreshOptions<'_>) -> Result<TreeStatus, StoreError> {
         let mut table = Table::new(&self.db);
-        let known = table.folders()?;
+        let known = table.folder_snapshots()?;
         let now = moment.now.saturating_mul(1_000_000);
-        let seen = look(&self.root, known.into_iter(), now);
-        let first = table.meta::<Vec<Project>>(PROJECTS)?.is_none();
-        let current = !first && !seen.moved && seen.files.is_empty() && seen.folders.is_empty();
-        Ok(Look { seen, first, current, read: table.read })
+        let seen = compare_folders(&self.root, known.into_iter(), now);
+        let first = table.get_meta::<Vec<Project>>(PROJECTS)?.is_none();
+        let current = !first && !seen.tree_changed && seen.files.is_empty() && seen.folders.is_empty();
+        Ok(TreeStatus { changes: seen, is_new: first, is_current: current, read_bytes: table.read_bytes })
     }
 
     /// Compares the tree with the index, and brings the index up to date.
-    pub fn refresh(&mut self, moment: Moment<'_>) -> Result<Refreshed, StoreError> {
-        let Look { seen, first, current, read } = self.look(moment)?;
+    pub fn refresh(&mut self, moment: RefreshOptions<'_>) -> Result<Refreshed, StoreError> {
+        let TreeStatus { changes: seen, is_new: first, is_current: current, read_bytes: read } =
+            self.check_freshness(moment)?;
         if current {
             return Ok(Refreshed { read_bytes: read, ..Refreshed::default() });
         }
@@ -233,23 +234,28 @@ impl Store {
         self.begin_writing()?;
         let writing = self.db.transaction()?;
         let mut table = Table::new(&writing);
-        table.read = read;
-        let mut work =
-            Work { table, root: &self.root, moment, done: Refreshed::default(), moves: BTreeMap::new() };
+        table.read_bytes = read;
+        let mut work = RefreshJob {
+            table,
+            root: &self.root,
+            options: moment,
+            done: Refreshed::default(),
+            moved_files: BTreeMap::new(),
+        };
         if first {
             work.table.set_meta(ROOT, &self.root.as_os_str().as_bytes())?;
         }
-        if first || seen.moved || work.knows_not(&seen.files)? {
-            work.moved(now)?;
+        if first || seen.tree_changed || work.has_unknown_file(&seen.files)? {
+            work.refresh_tree(now)?;
         } else {
-            work.edited(&seen.files)?;
+            work.refresh_files(&seen.files)?;
             for (path, folder) in &seen.folders {
                 work.table.set_folder(path, folder)?;
             }
         }
         let mut done = work.done;
-        (done.read_bytes, done.written_bytes) = (work.table.read, work.table.written);
-        let extent = queries::counted(&mut work.table)?;
+        (done.read_bytes, done.written_bytes) = (work.table.read_bytes, work.table.written_bytes);
+        let extent = queries::compute_extent(&mut work.table)?;
         work.table.set_meta(EXTENT, &extent)?;
         writing.commit()?;
         Ok(done)
@@ -257,17 +263,17 @@ impl Store {
 }
 
 /// The result of comparing the tree with the index.
-pub struct Look {
-    seen: Seen,
-    first: bool,
+pub struct TreeStatus {
+    changes: TreeChanges,
+    is_new: bool,
     /// Bytes read from the index for the comparison.
-    pub read: u64,
+    pub read_bytes: u64,
     /// The index matches the tree.
-    pub current: bool,
+    pub is_current: bool,
 }
 
 /// A changed, added or removed file.
-struct Edit {
+struct FileEdit {
     old: Option<FileRow>,
     /// `None` if the file was removed or cannot be read.
     new: Option<SourceFile>,
@@ -276,61 +282,61 @@ struct Edit {
 }
 
 /// One refresh in progress.
-struct Work<'a> {
+struct RefreshJob<'a> {
     table: Table<'a>,
     root: &'a Path,
-    moment: Moment<'a>,
+    options: RefreshOptions<'a>,
     done: Refreshed,
     /// Moved files: old path to new path.
-    moves: BTreeMap<String, String>,
+    moved_files: BTreeMap<String, String>,
 }
 
-impl Work<'_> {
+impl RefreshJob<'_> {
     /// The set of files or the manifests changed: walks the tree again and checks the metadata of every file.
-    fn moved(&mut self, now: i64) -> Result<(), StoreError> {
-        let tell = self.moment.tell;
-        let layout = discover_while(self.root, &|seen| tell(0, seen))?;
-        let folders = survey(self.root, &layout, now);
-        let before: Option<Vec<Project>> = self.table.meta(PROJECTS)?;
+    fn refresh_tree(&mut self, now: i64) -> Result<(), StoreError> {
+        let tell = self.options.progress;
+        let layout = discover_with_progress(self.root, &|seen| tell(0, seen))?;
+        let folders = snapshot_folders(self.root, &layout, now);
+        let before: Option<Vec<Project>> = self.table.get_meta(PROJECTS)?;
         let rows = self.table.files()?;
-        let old: BTreeMap<String, Folder> = self.table.folders()?.into_iter().collect();
+        let old: BTreeMap<String, FolderSnapshot> = self.table.folder_snapshots()?.into_iter().collect();
         let suspects = layout.files.iter().filter(|(path, project)| {
             let row = rows.get(path);
-            let fits = row.is_some_and(|row| row.context == context(&layout.projects, *project, path));
-            !fits || is_other(&old, &folders, path)
+            let fits = row.is_some_and(|row| row.context == parse_context(&layout.projects, *project, path));
+            !fits || is_suspect(&old, &folders, path)
         });
         let suspects: Vec<(String, u32)> = suspects.cloned().collect();
-        let edits = self.edits(&layout.projects, &suspects, &rows)?;
+        let edits = self.read_edits(&layout.projects, &suspects, &rows)?;
         let here: BTreeSet<&String> = layout.files.iter().map(|(path, _)| path).collect();
-        let mut unread: BTreeMap<String, String> = self.table.meta(UNREAD)?.unwrap_or_default();
+        let mut unread: BTreeMap<String, String> = self.table.get_meta(UNREAD)?.unwrap_or_default();
         unread.retain(|path, _| here.contains(path));
         self.table.set_meta(UNREAD, &unread)?;
         let gone: Vec<(&String, &FileRow)> = rows.iter().filter(|(path, _)| !here.contains(path)).collect();
-        self.moves = moves(&gone, &edits);
-        let gone = gone.into_iter().map(|(_, row)| Edit {
+        self.moved_files = detect_moves(&gone, &edits);
+        let gone = gone.into_iter().map(|(_, row)| FileEdit {
             old: Some(row.clone()),
             new: None,
             digest: 0,
             context: 0,
         });
-        let edits: Vec<Edit> = edits.into_iter().chain(gone).collect();
+        let edits: Vec<FileEdit> = edits.into_iter().chain(gone).collect();
         for (path, project) in &layout.files {
             if let Some(row) = rows.get(path).filter(|row| row.project != *project) {
                 self.table.set_project(row.id, *project)?;
             }
         }
         let same = before.as_ref().is_some_and(|before| *before == layout.projects);
-        let whole = !same || edits.len() * PART >= layout.files.len().max(1);
-        self.apply(&layout.projects, edits, whole)?;
+        let whole = !same || edits.len() * WHOLE_JOIN_DIVISOR >= layout.files.len().max(1);
+        self.apply_edits(&layout.projects, edits, whole)?;
         self.table.set_meta(PROJECTS, &layout.projects)?;
         self.table.set_meta(PROBLEMS, &layout.problems)?;
         Ok(self.table.set_folders(&folders)?)
     }
 
     /// Whether any of these files is not in the index because it could not be read before.
-    fn knows_not(&self, paths: &[String]) -> Result<bool, StoreError> {
+    fn has_unknown_file(&self, paths: &[String]) -> Result<bool, StoreError> {
         for path in paths {
-            if self.table.file(path)?.is_none() {
+            if self.table.find_file(path)?.is_none() {
                 return Ok(true);
             }
         }
@@ -338,45 +344,47 @@ impl Work<'_> {
     }
 
     /// Only the content of some files may have changed.
-    fn edited(&mut self, paths: &[String]) -> Result<(), StoreError> {
-        let projects: Vec<Project> = self.table.meta(PROJECTS)?.unwrap_or_default();
+    fn refresh_files(&mut self, paths: &[String]) -> Result<(), StoreError> {
+        let projects: Vec<Project> = self.table.get_meta(PROJECTS)?.unwrap_or_default();
         let mut rows = BTreeMap::new();
         for path in paths {
-            rows.extend(self.table.file(path)?.map(|row| (path.clone(), row)));
+            rows.extend(self.table.find_file(path)?.map(|row| (path.clone(), row)));
         }
         let suspects: Vec<(String, u32)> =
             rows.iter().map(|(path, row)| (path.clone(), row.project)).collect();
-        let edits = self.edits(&projects, &suspects, &rows)?;
-        self.apply(&projects, edits, false)
+        let edits = self.read_edits(&projects, &suspects, &rows)?;
+        self.apply_edits(&projects, edits, false)
     }
 
     /// Reads files, and skips those with unchanged content.
-    fn edits(
+    fn read_edits(
         &mut self,
         projects: &[Project],
         suspects: &[(String, u32)],
         rows: &BTreeMap<String, FileRow>,
-    ) -> Result<Vec<Edit>, StoreError> {
+    ) -> Result<Vec<FileEdit>, StoreError> {
         let known = |path: &str, project: u32| {
-            rows.get(path).filter(|row| row.context == context(projects, project, path)).map(|row| row.digest)
+            rows.get(path)
+                .filter(|row| row.context == parse_context(projects, project, path))
+                .map(|row| row.digest)
         };
-        let mut unread: BTreeMap<String, String> = self.table.meta(UNREAD)?.unwrap_or_default();
+        let mut unread: BTreeMap<String, String> = self.table.get_meta(UNREAD)?.unwrap_or_default();
         let before = unread.clone();
         let mut edits = Vec::new();
-        for result in read_files(self.root, projects, suspects, &known, self.moment)? {
+        for result in read_files(self.root, projects, suspects, &known, self.options)? {
             self.done.source_bytes += result.bytes;
             unread.remove(&result.path);
             let (old, digest) = (rows.get(&result.path).cloned(), result.digest);
-            let context = context(projects, result.project, &result.path);
+            let context = parse_context(projects, result.project, &result.path);
             match result.file {
                 Ok(None) => {}
                 Ok(Some(file)) => {
                     self.done.parsed += 1;
-                    edits.push(Edit { old, new: Some(file), digest, context });
+                    edits.push(FileEdit { old, new: Some(file), digest, context });
                 }
                 Err(reason) => {
                     unread.insert(result.path, reason);
-                    edits.push(Edit { old, new: None, digest, context });
+                    edits.push(FileEdit { old, new: None, digest, context });
                 }
             }
         }
@@ -387,7 +395,12 @@ impl Work<'_> {
     }
 
     /// Applies edits to the index and updates everything that depends on them.
-    fn apply(&mut self, projects: &[Project], edits: Vec<Edit>, whole: bool) -> Result<(), StoreError> {
+    fn apply_edits(
+        &mut self,
+        projects: &[Project],
+        edits: Vec<FileEdit>,
+        whole: bool,
+    ) -> Result<(), StoreError> {
         if edits.is_empty() && !whole {
             return Ok(());
         }
@@ -397,10 +410,10 @@ impl Work<'_> {
         let (mut old_spaces, mut batch) = (BTreeSet::new(), BTreeSet::new());
         for edit in edits {
             let old = match &edit.old {
-                Some(row) => self.table.facts(row.id)?,
+                Some(row) => self.table.load_facts(row.id)?,
                 None => syntax::FileFacts::default(),
             };
-            old_spaces.extend(delta::spaces(&old));
+            old_spaces.extend(delta::declared_namespaces(&old));
             if let Some(row) = &edit.old {
                 batch.insert(row.id);
                 self.table.forget_words(row.id, &old)?;
@@ -410,13 +423,13 @@ impl Work<'_> {
             match (edit.new, edit.old) {
                 (Some(mut file), _) => {
                     place_in_project(projects, &mut file);
-                    delta.add(&old, &file.facts);
+                    delta.add_file(&old, &file.facts);
                     let id = self.table.add_file(&file, edit.digest, edit.context)?;
                     touched.insert(id);
                     batch.insert(id);
                 }
                 (None, Some(row)) => {
-                    delta.add(&old, &syntax::FileFacts::default());
+                    delta.add_file(&old, &syntax::FileFacts::default());
                     self.table.remove_file(row.id)?;
                 }
                 (None, None) => {}
@@ -432,8 +445,9 @@ impl Work<'_> {
                 delta.names.extend(space.last().cloned());
             }
         }
-        self.widen(&delta, &mut touched)?;
-        if touched.len() as u64 * PART as u64 >= self.table.count("select count(*) from files")? + PART as u64
+        self.add_affected_files(&delta, &mut touched)?;
+        if touched.len() as u64 * WHOLE_JOIN_DIVISOR as u64
+            >= self.table.query_count("select count(*) from files")? + WHOLE_JOIN_DIVISOR as u64
         {
             return self.join_whole(projects);
         }
@@ -441,32 +455,32 @@ impl Work<'_> {
     }
 
     /// Adds the files in which a name may resolve differently now.
-    fn widen(&mut self, delta: &Delta, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
+    fn add_affected_files(&mut self, delta: &Delta, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
         if delta.is_empty() {
             return Ok(());
         }
-        for name in &self.all_names(delta)? {
-            touched.extend(self.table.mentioning(name)?);
+        for name in &self.affected_names(delta)? {
+            touched.extend(self.table.files_mentioning(name)?);
             // an outline qualifies a name that two types share
-            touched.extend(self.table.declaring_files(name)?);
+            touched.extend(self.table.files_with_declaration(name)?);
         }
         for (of, member) in &delta.members {
             if self.table.is_declared(member)? {
-                touched.extend(self.table.mentioning(member)?);
+                touched.extend(self.table.files_mentioning(member)?);
             }
             // `Encoding.Default` where a variable is called Encoding: whether the member is static decides what the first word
             // refers to
-            let both: BTreeSet<i64> = self.table.mentioning(member)?.into_iter().collect();
-            touched.extend(self.table.mentioning(of)?.into_iter().filter(|file| both.contains(file)));
+            let both: BTreeSet<i64> = self.table.files_mentioning(member)?.into_iter().collect();
+            touched.extend(self.table.files_mentioning(of)?.into_iter().filter(|file| both.contains(file)));
         }
         for name in &delta.bases {
-            self.derived(name, touched)?;
+            self.add_derived(name, touched)?;
         }
         Ok(())
     }
 
     /// The names that may resolve differently, including those re-exported as a whole, and their aliases.
-    fn all_names(&mut self, delta: &Delta) -> Result<BTreeSet<String>, StoreError> {
+    fn affected_names(&mut self, delta: &Delta) -> Result<BTreeSet<String>, StoreError> {
         let mut names = delta.names.clone();
         for (alias, last) in &delta.aliases {
             // a name that no source file declares resolves the same everywhere
@@ -475,15 +489,15 @@ impl Work<'_> {
             }
         }
         let (mut open, mut seen): (Vec<Vec<String>>, BTreeSet<Vec<String>>) =
-            (delta.wholes.iter().cloned().collect(), BTreeSet::new());
+            (delta.whole_modules.iter().cloned().collect(), BTreeSet::new());
         while let Some(module) = open.pop() {
             if !seen.insert(module.clone()) {
                 continue;
             }
             for file in self.table.files_in(&module)? {
-                let facts = self.table.facts(file)?;
-                names.extend(partial::declared(&facts));
-                for (alias, path) in delta::passed_on(&facts) {
+                let facts = self.table.load_facts(file)?;
+                names.extend(partial::declared_names(&facts));
+                for (alias, path) in delta::re_exports(&facts) {
                     match alias {
                         Some(alias) => drop(names.insert(alias)),
                         None => open.push(path),
@@ -495,11 +509,11 @@ impl Work<'_> {
         while !new.is_empty() {
             let mut files = BTreeSet::new();
             for name in &new {
-                files.extend(self.table.renaming(name)?);
+                files.extend(self.table.files_renaming(name)?);
             }
             let mut found = BTreeSet::new();
             for file in files {
-                found.extend(delta::renamed(&self.table.facts(file)?, &new));
+                found.extend(delta::aliases_of(&self.table.load_facts(file)?, &new));
             }
             new = found.difference(&names).cloned().collect();
             names.extend(new.iter().cloned());
@@ -509,17 +523,17 @@ impl Work<'_> {
 
     /// The files that declare, derive from or mention the types with this name, transitively: a type nested in a base can be
     /// named through all of them.
-    fn derived(&mut self, name: &str, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
+    fn add_derived(&mut self, name: &str, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
         let simple = name.rsplit(['.', '+']).next().unwrap_or(name).split('`').next().unwrap_or_default();
-        let mut open = self.table.named(simple)?;
+        let mut open = self.table.types_named(simple)?;
         let mut seen: BTreeSet<TypeId> = open.iter().copied().collect();
-        self.named_so(simple, touched)?;
+        self.add_mentioning(simple, touched)?;
         while let Some(of) = open.pop() {
-            for user in self.table.users(of, true)? {
+            for user in self.table.users_of(of, true)? {
                 if seen.insert(user) {
                     touched.extend(self.table.files_of(user)?);
                     let named = self.table.names_of(&[user])?.pop();
-                    named.map_or(Ok(()), |named| self.named_so(named.simple(), touched))?;
+                    named.map_or(Ok(()), |named| self.add_mentioning(named.simple_name(), touched))?;
                     open.push(user);
                 }
             }
@@ -527,28 +541,29 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn named_so(&self, simple: &str, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
-        touched.extend(self.table.mentioning(simple)?);
-        if let Some(short) = simple.strip_suffix(ATTRIBUTE) {
-            touched.extend(self.table.mentioning(short)?);
+    fn add_mentioning(&self, simple: &str, touched: &mut BTreeSet<i64>) -> Result<(), StoreError> {
+        touched.extend(self.table.files_mentioning(simple)?);
+        if let Some(short) = simple.strip_suffix(ATTRIBUTE_SUFFIX) {
+            touched.extend(self.table.files_mentioning(short)?);
         }
         Ok(())
     }
 
     /// Joins the whole codebase again, from the stored facts.
     fn join_whole(&mut self, projects: &[Project]) -> Result<(), StoreError> {
-        self.done.whole = true;
+        self.done.joined_whole = true;
         let mut files = Vec::new();
         for row in self.table.files()?.into_values() {
-            files.push(self.table.source(row.id)?);
+            files.push(self.table.load_source(row.id)?);
         }
         let old = self.table.types()?.into_iter().map(|(id, _)| id).collect();
         let code = Codebase::new(projects.to_vec(), files);
         let resolver = Resolver::new(&code);
-        let edges = by_user(&code, resolver.edges());
+        let edges = edges_by_user(&code, resolver.all_edges());
         let outliner = Outliner::new(&code, &resolver);
-        let cards = (0..code.types.len() as u32).map(|of| Card::of(&code, &resolver, &outliner, of));
-        self.settle(cards, old, &edges)
+        let cards =
+            (0..code.types.len() as u32).map(|of| TypeSummary::build(&code, &resolver, &outliner, of));
+        self.store_results(cards, old, &edges)
     }
 
     /// Joins the types of some files again, with all declarations their names resolve to. If a base resolves to another type now,
@@ -560,22 +575,22 @@ impl Work<'_> {
         mut old: BTreeSet<TypeId>,
     ) -> Result<(), StoreError> {
         let mut touched = touched.clone();
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             for file in &touched {
                 old.extend(self.table.types_in(*file)?);
             }
-            let (cards, edges) = self.joined(projects, &touched, &old)?;
+            let (cards, edges) = self.join_files(projects, &touched, &old)?;
             let mut wider = touched.clone();
             for card in &cards {
                 let mine = edges.get(&card.id).into_iter().flatten();
                 let now: BTreeSet<TypeId> = mine.filter(|(_, edge)| edge.base).map(|(to, _)| *to).collect();
-                let before: BTreeSet<TypeId> = self.table.bases(card.id)?.into_iter().collect();
+                let before: BTreeSet<TypeId> = self.table.bases_of(card.id)?.into_iter().collect();
                 if now != before {
-                    self.derived(&card.name, &mut wider)?;
+                    self.add_derived(&card.name, &mut wider)?;
                 }
             }
             if wider == touched {
-                return self.settle(cards.into_iter(), old, &edges);
+                return self.store_results(cards.into_iter(), old, &edges);
             }
             touched = wider;
         }
@@ -583,46 +598,47 @@ impl Work<'_> {
     }
 
     /// Summaries and edges of the types that are, or were, declared in some files.
-    fn joined(
+    fn join_files(
         &mut self,
         projects: &[Project],
         touched: &BTreeSet<i64>,
         old: &BTreeSet<TypeId>,
-    ) -> Result<(Vec<Card>, Uses), StoreError> {
+    ) -> Result<(Vec<TypeSummary>, EdgesByUser), StoreError> {
         let mut files = touched.clone();
         for id in old {
             files.extend(self.table.files_of(*id)?);
         }
         let mut start = Vec::new();
         for file in files {
-            start.push(self.table.source(file)?);
+            start.push(self.table.load_source(file)?);
         }
         let paths: BTreeSet<String> = start.iter().map(|file| file.path.clone()).collect();
-        let (_, found) = world(&mut self.table, projects, start, |code, resolver| {
+        let (_, found) = join_partial(&mut self.table, projects, start, |code, resolver| {
             let within = |of: &u32| {
                 let parts = &code.types[*of as usize].parts;
                 parts.iter().any(|(file, _)| paths.contains(&code.files[*file as usize].path))
             };
             let wanted: BTreeSet<u32> = (0..code.types.len() as u32).filter(within).collect();
             let outliner = Outliner::new(code, resolver);
-            let cards: Vec<Card> = wanted.iter().map(|of| Card::of(code, resolver, &outliner, *of)).collect();
-            (cards, by_user(code, resolver.edges_from(&|of| wanted.contains(&of))))
+            let cards: Vec<TypeSummary> =
+                wanted.iter().map(|of| TypeSummary::build(code, resolver, &outliner, *of)).collect();
+            (cards, edges_by_user(code, resolver.edges_from(&|of| wanted.contains(&of))))
         })?;
         Ok(found)
     }
 
     /// Compares the new summaries and edges with the stored ones.
-    fn settle(
+    fn store_results(
         &mut self,
-        cards: impl Iterator<Item = Card>,
+        cards: impl Iterator<Item = TypeSummary>,
         mut old: BTreeSet<TypeId>,
-        edges: &Uses,
+        edges: &EdgesByUser,
     ) -> Result<(), StoreError> {
         let (mut added, mut changed) = (Vec::new(), BTreeMap::new());
         for card in cards {
             self.done.hashed += 1;
             old.remove(&card.id);
-            let before = self.table.card(card.id)?;
+            let before = self.table.load_summary(card.id)?;
             let had = before.is_some();
             self.table.set_edges(card.id, edges.get(&card.id).map_or(&[], Vec::as_slice), had)?;
             if before.as_ref() == Some(&card) {
@@ -631,111 +647,115 @@ impl Work<'_> {
             }
             if let Some(before) = &before {
                 self.table.forget_names(before)?;
-                self.table.wait(before)?;
+                self.table.mark_pending(before)?;
                 if (&before.name, &before.project) != (&card.name, &card.project) {
                     let collision = format!("{}: {} and {}", card.id, before.name, card.name);
                     self.done.collisions.push(collision);
                 }
-                if let Some(change) = classify(&before.hashes, &card.hashes) {
+                if let Some(change) = classify_change(&before.hashes, &card.hashes) {
                     changed.insert(card.id, change.class);
-                    self.tell(&card, Some(change), false);
+                    self.report_change(&card, Some(change), false);
                 }
             }
-            self.table.set_card(&card)?;
+            self.table.store_summary(&card)?;
             if !had {
                 added.push(card);
             }
         }
         let mut gone = Vec::new();
         for id in old {
-            gone.extend(self.table.card(id)?);
+            gone.extend(self.table.load_summary(id)?);
         }
         let first = added.len() as u64 == self.done.hashed && gone.is_empty();
-        self.follow(&gone, &added)?;
+        self.carry_over_renames(&gone, &added)?;
         for card in &gone {
-            self.tell(card, None, true);
-            self.table.remove_card(card)?;
+            self.report_change(card, None, true);
+            self.table.remove_summary(card)?;
         }
         if !first {
             for card in &added {
-                self.tell(card, None, false);
+                self.report_change(card, None, false);
             }
         }
-        self.age(&changed)
+        self.update_note_states(&changed)
     }
 
-    fn tell(&mut self, card: &Card, change: Option<Change>, gone: bool) {
-        self.done.changes.push(Changed { id: card.id, name: card.name.clone(), change, gone });
+    fn report_change(&mut self, card: &TypeSummary, change: Option<Change>, gone: bool) {
+        self.done.changes.push(ChangedType { id: card.id, name: card.name.clone(), change, removed: gone });
     }
 
     /// Carries the state of renamed types over.
-    fn follow(&mut self, gone: &[Card], come: &[Card]) -> Result<(), StoreError> {
+    fn carry_over_renames(&mut self, gone: &[TypeSummary], come: &[TypeSummary]) -> Result<(), StoreError> {
         if gone.is_empty() || come.is_empty() {
             return Ok(());
         }
-        let (olds, news): (Vec<Known<'_>>, Vec<Known<'_>>) =
-            (gone.iter().map(known).collect(), come.iter().map(known).collect());
-        let (found, doubts) = alias::aliases(&olds, &news, &|file| self.moves.get(file).cloned());
-        let name = |cards: &[Card], id: TypeId| {
+        let (olds, news): (Vec<TypeSnapshot<'_>>, Vec<TypeSnapshot<'_>>) =
+            (gone.iter().map(to_snapshot).collect(), come.iter().map(to_snapshot).collect());
+        let (found, doubts) =
+            alias::detect_renames(&olds, &news, &|file| self.moved_files.get(file).cloned());
+        let name = |cards: &[TypeSummary], id: TypeId| {
             cards.iter().find(|card| card.id == id).map_or_else(String::new, |card| card.name.clone())
         };
         for alias in found {
             let (old_name, new_name) = (name(gone, alias.old), name(come, alias.new));
-            let at = self.moment.now;
+            let at = self.options.now;
             let renamed =
-                Renamed { old: alias.old, old_name, new: alias.new, new_name, reason: alias.reason, at };
+                RenamedType { old: alias.old, old_name, new: alias.new, new_name, reason: alias.reason, at };
             self.table.set_alias(alias.old, &renamed.old_name, &renamed)?;
             self.table.move_state(alias.old, alias.new)?;
             self.done.aliases.push(renamed);
         }
         for doubt in doubts {
             let candidates = doubt.candidates.iter().map(|id| name(come, *id)).collect();
-            self.done.doubtful.push(Doubt { name: name(gone, doubt.old), candidates });
+            self.done.conflicts.push(RenameConflict { name: name(gone, doubt.old), candidates });
         }
         Ok(())
     }
 
     /// Updates the note states of changed types, their dependents and their cycles.
-    fn age(&mut self, changed: &BTreeMap<TypeId, ChangeClass>) -> Result<(), StoreError> {
+    fn update_note_states(&mut self, changed: &BTreeMap<TypeId, ChangeClass>) -> Result<(), StoreError> {
         let mut users = BTreeMap::new();
         for (id, _) in changed.iter().filter(|(_, class)| **class == ChangeClass::Structure) {
-            users.insert(*id, self.table.users(*id, false)?);
+            users.insert(*id, self.table.users_of(*id, false)?);
         }
-        let cycles = self.circles(changed)?;
+        let cycles = self.affected_cycles(changed)?;
         let concerned = changed.keys().chain(users.values().flatten()).chain(cycles.iter().flatten());
         let mut states = BTreeMap::new();
         for id in concerned {
-            states.insert(*id, self.table.state(*id)?.unwrap_or_default());
+            states.insert(*id, self.table.load_state(*id)?.unwrap_or_default());
         }
-        settle(&mut states, changed, &users, &cycles, self.moment.now);
+        apply_changes(&mut states, changed, &users, &cycles, self.options.now);
         for (id, state) in &states {
             self.table.set_state(*id, state)?;
         }
         let reached: BTreeSet<TypeId> = users.values().flatten().copied().collect();
         let reached: Vec<TypeId> = reached.into_iter().filter(|id| !changed.contains_key(id)).collect();
         let named = self.table.names_of(&reached)?;
-        self.done.reached.extend(named.into_iter().map(|named| (named.id, named.name)));
-        self.done.reached.sort_by(|one, other| one.1.cmp(&other.1));
+        self.done.affected.extend(named.into_iter().map(|named| (named.id, named.name)));
+        self.done.affected.sort_by(|one, other| one.1.cmp(&other.1));
         Ok(())
     }
 
     /// The dependency cycles of deeply changed types. The types of a cycle share a note; without any notes, cycles do not matter.
-    fn circles(&mut self, changed: &BTreeMap<TypeId, ChangeClass>) -> Result<Vec<Vec<TypeId>>, StoreError> {
+    fn affected_cycles(
+        &mut self,
+        changed: &BTreeMap<TypeId, ChangeClass>,
+    ) -> Result<Vec<Vec<TypeId>>, StoreError> {
         let deep = |class: &ChangeClass| *class <= ChangeClass::PublicBehavior;
-        if !changed.values().any(deep) || self.table.noted()?.is_empty() {
+        if !changed.values().any(deep) || self.table.types_with_notes()?.is_empty() {
             return Ok(Vec::new());
         }
         let mut ids: Vec<TypeId> = self.table.types()?.into_iter().map(|(id, _)| id).collect();
         ids.sort_unstable();
-        let groups = Graph::new(ids.len(), &self.table.edges(&ids)?).groups();
+        let groups = Graph::new(ids.len(), &self.table.all_edges(&ids)?).groups();
         let groups = groups.into_iter().filter(|group| group.len() > 1);
         let cycles = groups.map(|group| group.iter().map(|of| ids[*of as usize]).collect::<Vec<TypeId>>());
         Ok(cycles.filter(|cycle| cycle.iter().any(|id| changed.contains_key(id))).collect())
     }
 }
 
-fn known(card: &Card) -> Known<'_> {
-    Known {
+fn to_snapshot(card: &TypeSummary) -> TypeSnapshot<'_> {
+    TypeSnapshot {
         id: card.id,
         name: &card.name,
         kind: card.kind,
@@ -747,12 +767,12 @@ fn known(card: &Card) -> Known<'_> {
 
 /// Files that were removed and added elsewhere with the same content. If several have the same content, the move is ambiguous and
 /// left out.
-fn moves(gone: &[(&String, &FileRow)], edits: &[Edit]) -> BTreeMap<String, String> {
+fn detect_moves(gone: &[(&String, &FileRow)], edits: &[FileEdit]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (path, row) in gone {
         let mut added = edits.iter().filter(|edit| edit.old.is_none() && edit.digest == row.digest);
         let same = gone.iter().filter(|(_, other)| other.digest == row.digest).count();
-        if let (Some(Edit { new: Some(file), .. }), None, 1) = (added.next(), added.next(), same) {
+        if let (Some(FileEdit { new: Some(file), .. }), None, 1) = (added.next(), added.next(), same) {
             found.insert((*path).clone(), file.path.clone());
         }
     }
@@ -760,15 +780,19 @@ fn moves(gone: &[(&String, &FileRow)], edits: &[Edit]) -> BTreeMap<String, Strin
 }
 
 /// Whether the metadata of a file changed, or is too recent to be trusted.
-fn is_other(old: &BTreeMap<String, Folder>, new: &BTreeMap<String, Folder>, path: &str) -> bool {
-    let (folder, name) = freshness::parted(path);
-    let entry = |folders: &BTreeMap<String, Folder>| folders.get(folder)?.entries.get(name).copied();
+fn is_suspect(
+    old: &BTreeMap<String, FolderSnapshot>,
+    new: &BTreeMap<String, FolderSnapshot>,
+    path: &str,
+) -> bool {
+    let (folder, name) = freshness::split_path(path);
+    let entry = |folders: &BTreeMap<String, FolderSnapshot>| folders.get(folder)?.entries.get(name).copied();
     let (before, after) = (entry(old), entry(new));
     before.is_none_or(|before| before.unsure) || before.map(|it| it.stamp) != after.map(|it| it.stamp)
 }
 
 /// A digest of the project settings that affect how a file is parsed.
-fn context(projects: &[Project], project: u32, path: &str) -> u64 {
+fn parse_context(projects: &[Project], project: u32, path: &str) -> u64 {
     let Some(project) = projects.get(project as usize) else { return 0 };
     let symbols: Vec<&str> = project.symbols.iter().collect();
     let settings = format!(
@@ -778,14 +802,14 @@ fn context(projects: &[Project], project: u32, path: &str) -> u64 {
         symbols.join(","),
         project.aliases
     );
-    Digest::of(settings.as_bytes()).0
+    Digest::of_bytes(settings.as_bytes()).0
 }
 
 /// Edges by the type they start from.
-type Uses = BTreeMap<TypeId, Vec<(TypeId, Edge)>>;
+type EdgesByUser = BTreeMap<TypeId, Vec<(TypeId, Edge)>>;
 
-fn by_user(code: &Codebase, edges: Vec<Edge>) -> Uses {
-    let mut found = Uses::new();
+fn edges_by_user(code: &Codebase, edges: Vec<Edge>) -> EdgesByUser {
+    let mut found = EdgesByUser::new();
     for edge in edges {
         let id = |of: u32| code.types[of as usize].id;
         found.entry(id(edge.from)).or_default().push((id(edge.to), edge));

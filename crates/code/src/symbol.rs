@@ -4,7 +4,7 @@
 //! Does not guess: a near match is suggested, never returned as the result.
 
 use crate::codebase::{Codebase, Type};
-use project::wild;
+use project::wildcard_matches;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use syntax::{Member, TypeId, Visibility};
@@ -20,51 +20,54 @@ pub struct Symbol {
 
 /// The names of a type and its members.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Named {
+pub struct TypeNames {
     pub id: TypeId,
     /// The full name.
     pub name: String,
     pub project: String,
     pub arity: u16,
     pub visibility: Visibility,
-    pub members: Vec<NamedMember>,
+    pub members: Vec<MemberName>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct NamedMember {
+pub struct MemberName {
     pub name: String,
     /// The name with parameter types.
     pub key: String,
     pub visibility: Visibility,
 }
 
-impl Named {
+impl TypeNames {
     /// The last part of the name.
-    pub fn simple(&self) -> &str {
+    pub fn simple_name(&self) -> &str {
         let last = self.name.rsplit(['.', '+']).next().unwrap_or(&self.name);
         last.split('`').next().unwrap_or(last)
     }
 
     /// The names of all types of a codebase.
-    pub fn all(code: &Codebase) -> Vec<Named> {
-        let one = |each: &Type| Named {
+    pub fn of_codebase(code: &Codebase) -> Vec<TypeNames> {
+        let one = |each: &Type| TypeNames {
             id: each.id,
             name: each.name.clone(),
             project: code.projects.get(each.project as usize).map_or_else(String::new, |it| it.name.clone()),
             arity: code.parts(each).next().map_or(0, |part| part.arity),
             visibility: each.visibility,
-            members: members(code, each).into_iter().map(|(_, member)| member_named(member)).collect(),
+            members: distinct_members(code, each)
+                .into_iter()
+                .map(|(_, member)| to_member_name(member))
+                .collect(),
         };
         code.types.iter().map(one).collect()
     }
 }
 
-fn member_named(member: &Member) -> NamedMember {
-    NamedMember { name: member.name.clone(), key: member.key.clone(), visibility: member.visibility }
+fn to_member_name(member: &Member) -> MemberName {
+    MemberName { name: member.name.clone(), key: member.key.clone(), visibility: member.visibility }
 }
 
 /// The members of a type, each with its file; the two halves of a partial method count as one.
-pub(crate) fn members<'a>(code: &'a Codebase, of: &Type) -> Vec<(u32, &'a Member)> {
+pub(crate) fn distinct_members<'a>(code: &'a Codebase, of: &Type) -> Vec<(u32, &'a Member)> {
     let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
     for at in &of.parts {
         for member in &code.part(*at).members {
@@ -78,7 +81,7 @@ pub(crate) fn members<'a>(code: &'a Codebase, of: &Type) -> Vec<(u32, &'a Member
 
 /// How a path matches a symbol, best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Fit {
+pub enum MatchKind {
     Exact,
     /// The path is a suffix of the name.
     Suffix,
@@ -89,17 +92,17 @@ pub enum Fit {
 
 /// The result of resolving a path.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Meant {
+pub struct PathResolution {
     /// The symbol, if it is unambiguous.
     pub resolved: Option<Symbol>,
     /// All symbols that match equally well, the likeliest first.
-    pub candidates: Vec<(Symbol, Fit)>,
+    pub candidates: Vec<(Symbol, MatchKind)>,
 }
 
 /// How the case of a path matches that of a name, best first. Case is compared before completeness: `Store` refers to every type
 /// of that name rather than to a module that is called just `store`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Letters {
+enum CaseMatch {
     Same,
     /// The case of the last part matches.
     SameAtEnd,
@@ -107,87 +110,89 @@ enum Letters {
 }
 
 /// Names with a larger edit distance are different words.
-const NEAR: usize = 2;
+const MAX_DISTANCE: usize = 2;
 /// In shorter names, two edits give an unrelated word.
-const SHORT: usize = 4;
+const MIN_NEAR_LENGTH: usize = 4;
 
 /// Symbols by name.
-pub struct Names<'a> {
-    types: &'a [Named],
+pub struct SymbolIndex<'a> {
+    types: &'a [TypeNames],
     /// The lookup key of each type: its name in lower case, with `.` instead of `+` and without the number of type parameters.
     keys: Vec<String>,
     /// Types by the last part of their keys.
     by_end: FxHashMap<Box<str>, Vec<u32>>,
     members: FxHashMap<Box<str>, Vec<Symbol>>,
     /// When a type was last requested; larger is more recent.
-    lately: &'a dyn Fn(TypeId) -> u64,
+    last_requested: &'a dyn Fn(TypeId) -> u64,
 }
 
 /// A parsed path.
-struct Wanted {
+struct ParsedPath {
     /// In the form of the keys.
     path: String,
     /// The same in its original case.
-    spelled: String,
+    original: String,
     /// The parameter types in brackets.
     signature: Option<String>,
     /// The number of type arguments of the last part, if given.
     arity: Option<u16>,
 }
 
-impl<'a> Names<'a> {
-    pub fn new(types: &'a [Named], lately: &'a dyn Fn(TypeId) -> u64) -> Names<'a> {
-        let keys: Vec<String> = types.iter().map(|each| key(&each.name)).collect();
+impl<'a> SymbolIndex<'a> {
+    pub fn new(types: &'a [TypeNames], lately: &'a dyn Fn(TypeId) -> u64) -> SymbolIndex<'a> {
+        let keys: Vec<String> = types.iter().map(|each| lookup_key(&each.name)).collect();
         let mut by_end: FxHashMap<Box<str>, Vec<u32>> = FxHashMap::default();
         let mut members: FxHashMap<Box<str>, Vec<Symbol>> = FxHashMap::default();
         for (of, each) in types.iter().enumerate() {
-            by_end.entry(end(&keys[of]).into()).or_default().push(of as u32);
+            by_end.entry(last_segment(&keys[of]).into()).or_default().push(of as u32);
             for (index, member) in each.members.iter().enumerate() {
                 let symbol = Symbol { of: of as u32, member: Some(index as u32) };
                 members.entry(member.name.to_lowercase().into()).or_default().push(symbol);
             }
         }
-        Names { types, keys, by_end, members, lately }
+        SymbolIndex { types, keys, by_end, members, last_requested: lately }
     }
 
     /// Resolves a path. IDs are not paths: the caller resolves them.
-    pub fn meant(&self, path: &str) -> Meant {
-        let Some(wanted) = understood(path) else { return Meant::default() };
+    pub fn resolve_path(&self, path: &str) -> PathResolution {
+        let Some(wanted) = parse_path(path) else { return PathResolution::default() };
         let mut candidates =
             if wanted.path.contains(['*', '?']) { self.by_pattern(&wanted) } else { self.by_name(&wanted) };
         if candidates.is_empty() {
-            candidates = self.nearly(&wanted);
+            candidates = self.near_matches(&wanted);
         }
         let best = candidates.iter().map(|(_, fit)| *fit).min();
         candidates.retain(|(_, fit)| Some(*fit) == best);
-        candidates.sort_by_cached_key(|(symbol, _)| self.rank(*symbol));
+        candidates.sort_by_cached_key(|(symbol, _)| self.rank_key(*symbol));
         candidates.dedup();
         let resolved = match &candidates[..] {
-            [(symbol, Fit::Exact | Fit::Suffix | Fit::Wildcard)] => Some(*symbol),
-            [(first, Fit::Exact | Fit::Suffix), rest @ ..] => self.alike(*first, rest).then_some(*first),
+            [(symbol, MatchKind::Exact | MatchKind::Suffix | MatchKind::Wildcard)] => Some(*symbol),
+            [(first, MatchKind::Exact | MatchKind::Suffix), rest @ ..] => {
+                self.are_indistinguishable(*first, rest).then_some(*first)
+            }
             _ => None,
         };
-        Meant { resolved, candidates }
+        PathResolution { resolved, candidates }
     }
 
     /// Whether all candidates are a field and a method with the same name: no path can distinguish them, so the more visible one
     /// is taken.
-    fn alike(&self, first: Symbol, rest: &[(Symbol, Fit)]) -> bool {
-        rest.iter().all(|(other, _)| other.of == first.of && self.full(*other) == self.full(first))
+    fn are_indistinguishable(&self, first: Symbol, rest: &[(Symbol, MatchKind)]) -> bool {
+        rest.iter().all(|(other, _)| other.of == first.of && self.full_name(*other) == self.full_name(first))
     }
 
     /// Searches symbols whose names contain or start with a text, or nearly match it; types before members.
-    pub fn search(&self, text: &str, limit: usize) -> Vec<(Symbol, Fit)> {
-        let Some(wanted) = understood(text) else { return Vec::new() };
-        let mut found = self.meant(text).candidates;
+    pub fn search_text(&self, text: &str, limit: usize) -> Vec<(Symbol, MatchKind)> {
+        let Some(wanted) = parse_path(text) else { return Vec::new() };
+        let mut found = self.resolve_path(text).candidates;
         let within = |name: &str| name.contains(&wanted.path);
-        let types = self.keys.iter().enumerate().filter(|(_, key)| within(end(key)));
-        found.extend(types.map(|(of, _)| (Symbol { of: of as u32, member: None }, Fit::Wildcard)));
+        let types = self.keys.iter().enumerate().filter(|(_, key)| within(last_segment(key)));
+        found.extend(types.map(|(of, _)| (Symbol { of: of as u32, member: None }, MatchKind::Wildcard)));
         let members = self.members.iter().filter(|(name, _)| within(name)).flat_map(|(_, all)| all);
-        found.extend(members.map(|symbol| (*symbol, Fit::Wildcard)));
-        let by_text = |symbol: &Symbol| !self.simple(*symbol).starts_with(&wanted.path);
+        found.extend(members.map(|symbol| (*symbol, MatchKind::Wildcard)));
+        let by_text = |symbol: &Symbol| !self.simple_name(*symbol).starts_with(&wanted.path);
         found.sort_by_cached_key(|(symbol, fit)| {
-            (*fit, symbol.member.is_some(), by_text(symbol), self.rank(*symbol))
+            (*fit, symbol.member.is_some(), by_text(symbol), self.rank_key(*symbol))
         });
         let mut seen = FxHashSet::default();
         found.retain(|(symbol, _)| seen.insert(*symbol));
@@ -196,57 +201,59 @@ impl<'a> Names<'a> {
     }
 
     /// The full name of a symbol, `A.B.Outer+Inner` or `A.B.Name.Member`.
-    pub fn full(&self, symbol: Symbol) -> String {
+    pub fn full_name(&self, symbol: Symbol) -> String {
         let name = &self.types[symbol.of as usize].name;
-        match self.member(symbol) {
+        match self.member_name(symbol) {
             Some(member) => format!("{name}.{}", member.key),
             None => name.clone(),
         }
     }
 
-    pub fn of(&self, symbol: Symbol) -> &'a Named {
+    pub fn type_names(&self, symbol: Symbol) -> &'a TypeNames {
         &self.types[symbol.of as usize]
     }
 
-    fn member(&self, symbol: Symbol) -> Option<&'a NamedMember> {
-        symbol.member.map(|at| &self.of(symbol).members[at as usize])
+    fn member_name(&self, symbol: Symbol) -> Option<&'a MemberName> {
+        symbol.member.map(|at| &self.type_names(symbol).members[at as usize])
     }
 
-    fn simple(&self, symbol: Symbol) -> String {
-        let of_type = || end(&self.keys[symbol.of as usize]).to_owned();
-        self.member(symbol).map_or_else(of_type, |member| member.name.to_lowercase())
+    fn simple_name(&self, symbol: Symbol) -> String {
+        let of_type = || last_segment(&self.keys[symbol.of as usize]).to_owned();
+        self.member_name(symbol).map_or_else(of_type, |member| member.name.to_lowercase())
     }
 
     /// Sort key for equally good matches: shallower namespace, more visible, more recently requested, shorter name.
-    fn rank(&self, symbol: Symbol) -> (usize, Visibility, std::cmp::Reverse<u64>, usize, String) {
-        let each = self.of(symbol);
+    fn rank_key(&self, symbol: Symbol) -> (usize, Visibility, std::cmp::Reverse<u64>, usize, String) {
+        let each = self.type_names(symbol);
         let depth = self.keys[symbol.of as usize].matches('.').count();
-        let visibility = self.member(symbol).map_or(each.visibility, |member| member.visibility);
-        let full = self.full(symbol);
+        let visibility = self.member_name(symbol).map_or(each.visibility, |member| member.visibility);
+        let full = self.full_name(symbol);
         let key = format!("{full} {}", each.project);
-        (depth, visibility, std::cmp::Reverse((self.lately)(each.id)), full.len(), key)
+        (depth, visibility, std::cmp::Reverse((self.last_requested)(each.id)), full.len(), key)
     }
 
     // ---- the ways a path can match
 
-    fn by_name(&self, wanted: &Wanted) -> Vec<(Symbol, Fit)> {
+    fn by_name(&self, wanted: &ParsedPath) -> Vec<(Symbol, MatchKind)> {
         let mut found = Vec::new();
         if wanted.signature.is_none() {
             found.extend(
-                self.types(&wanted.path, wanted.arity).map(|(of, fit)| (Symbol { of, member: None }, fit)),
+                self.matching_types(&wanted.path, wanted.arity)
+                    .map(|(of, fit)| (Symbol { of, member: None }, fit)),
             );
         }
-        let (outer, name) = split(&wanted.path);
+        let (outer, name) = split_last(&wanted.path);
         for symbol in self.members.get(name).into_iter().flatten() {
             let fits = match outer {
-                Some(outer) => fit(&self.keys[symbol.of as usize], outer),
-                None => Some(Fit::Suffix),
+                Some(outer) => match_path(&self.keys[symbol.of as usize], outer),
+                None => Some(MatchKind::Suffix),
             };
-            if let Some(fit) = fits.filter(|_| self.takes(*symbol, wanted.signature.as_deref())) {
+            if let Some(fit) = fits.filter(|_| self.has_signature(*symbol, wanted.signature.as_deref())) {
                 found.push((*symbol, fit));
             }
         }
-        let letters: Vec<Letters> = found.iter().map(|(symbol, _)| self.letters(*symbol, wanted)).collect();
+        let letters: Vec<CaseMatch> =
+            found.iter().map(|(symbol, _)| self.match_case(*symbol, wanted)).collect();
         let best = letters.iter().min();
         let mut each = letters.iter();
         found.retain(|_| each.next() == best);
@@ -257,36 +264,42 @@ impl<'a> Names<'a> {
         found
     }
 
-    fn letters(&self, symbol: Symbol, wanted: &Wanted) -> Letters {
-        let name = spelled(&self.of(symbol).name);
-        let (outer, last) = split(&wanted.spelled);
-        let (whole, at_end) = match self.member(symbol) {
-            None => (fit(&name, &wanted.spelled).is_some(), end(&name) == last),
-            Some(member) => (outer.is_none_or(|outer| fit(&name, outer).is_some()), member.name == last),
+    fn match_case(&self, symbol: Symbol, wanted: &ParsedPath) -> CaseMatch {
+        let name = normalise_name(&self.type_names(symbol).name);
+        let (outer, last) = split_last(&wanted.original);
+        let (whole, at_end) = match self.member_name(symbol) {
+            None => (match_path(&name, &wanted.original).is_some(), last_segment(&name) == last),
+            Some(member) => {
+                (outer.is_none_or(|outer| match_path(&name, outer).is_some()), member.name == last)
+            }
         };
         match (whole, at_end) {
-            (true, true) => Letters::Same,
-            (false, true) => Letters::SameAtEnd,
-            (_, false) => Letters::Other,
+            (true, true) => CaseMatch::Same,
+            (false, true) => CaseMatch::SameAtEnd,
+            (_, false) => CaseMatch::Other,
         }
     }
 
-    fn types<'s>(&'s self, path: &'s str, arity: Option<u16>) -> impl Iterator<Item = (u32, Fit)> + 's {
-        let ends = self.by_end.get(end(path)).into_iter().flatten();
+    fn matching_types<'s>(
+        &'s self,
+        path: &'s str,
+        arity: Option<u16>,
+    ) -> impl Iterator<Item = (u32, MatchKind)> + 's {
+        let ends = self.by_end.get(last_segment(path)).into_iter().flatten();
         let with = move |of: &&u32| arity.is_none_or(|arity| self.types[**of as usize].arity == arity);
-        ends.filter(with).filter_map(move |of| Some((*of, fit(&self.keys[*of as usize], path)?)))
+        ends.filter(with).filter_map(move |of| Some((*of, match_path(&self.keys[*of as usize], path)?)))
     }
 
-    fn by_pattern(&self, wanted: &Wanted) -> Vec<(Symbol, Fit)> {
+    fn by_pattern(&self, wanted: &ParsedPath) -> Vec<(Symbol, MatchKind)> {
         let types = self.keys.iter().enumerate().filter(|(_, key)| fits_pattern(&wanted.path, key));
-        let mut found: Vec<(Symbol, Fit)> =
-            types.map(|(of, _)| (Symbol { of: of as u32, member: None }, Fit::Wildcard)).collect();
-        let (outer, name) = split(&wanted.path);
+        let mut found: Vec<(Symbol, MatchKind)> =
+            types.map(|(of, _)| (Symbol { of: of as u32, member: None }, MatchKind::Wildcard)).collect();
+        let (outer, name) = split_last(&wanted.path);
         let Some(outer) = outer else { return found };
         for (of, _) in self.keys.iter().enumerate().filter(|(_, key)| fits_pattern(outer, key)) {
             for (index, member) in self.types[of].members.iter().enumerate() {
-                if wild(name.as_bytes(), member.name.to_lowercase().as_bytes()) {
-                    found.push((Symbol { of: of as u32, member: Some(index as u32) }, Fit::Wildcard));
+                if wildcard_matches(name.as_bytes(), member.name.to_lowercase().as_bytes()) {
+                    found.push((Symbol { of: of as u32, member: Some(index as u32) }, MatchKind::Wildcard));
                 }
             }
         }
@@ -294,12 +307,12 @@ impl<'a> Names<'a> {
     }
 
     /// Near matches, nearest only.
-    fn nearly(&self, wanted: &Wanted) -> Vec<(Symbol, Fit)> {
-        let (outer, name) = split(&wanted.path);
-        if name.len() < SHORT || name.contains(['*', '?']) {
+    fn near_matches(&self, wanted: &ParsedPath) -> Vec<(Symbol, MatchKind)> {
+        let (outer, name) = split_last(&wanted.path);
+        if name.len() < MIN_NEAR_LENGTH || name.contains(['*', '?']) {
             return Vec::new();
         }
-        let near = |other: &str| distance(name, other).map(|n| Fit::Near(n as u8));
+        let near = |other: &str| edit_distance(name, other).map(|n| MatchKind::Near(n as u8));
         let mut found = Vec::new();
         for (ending, types) in &self.by_end {
             if let Some(fit) = near(ending) {
@@ -310,7 +323,9 @@ impl<'a> Names<'a> {
             for (other, members) in &self.members {
                 if let Some(fit) = near(other) {
                     let of_that = |symbol: &&Symbol| {
-                        outer.is_some_and(|outer| self::fit(&self.keys[symbol.of as usize], outer).is_some())
+                        outer.is_some_and(|outer| {
+                            self::match_path(&self.keys[symbol.of as usize], outer).is_some()
+                        })
                     };
                     found.extend(members.iter().filter(of_that).map(|symbol| (*symbol, fit)));
                 }
@@ -320,8 +335,8 @@ impl<'a> Names<'a> {
     }
 
     /// Whether a member has these parameter types.
-    fn takes(&self, symbol: Symbol, signature: Option<&str>) -> bool {
-        let (Some(signature), Some(member)) = (signature, self.member(symbol)) else {
+    fn has_signature(&self, symbol: Symbol, signature: Option<&str>) -> bool {
+        let (Some(signature), Some(member)) = (signature, self.member_name(symbol)) else {
             return signature.is_none();
         };
         let own = member.key.split_once('(').map_or("", |(_, rest)| rest.trim_end_matches(')'));
@@ -331,12 +346,12 @@ impl<'a> Names<'a> {
 }
 
 /// The lookup key of a name: normalised and in lower case.
-fn key(name: &str) -> String {
-    spelled(name).chars().flat_map(char::to_lowercase).collect()
+fn lookup_key(name: &str) -> String {
+    normalise_name(name).chars().flat_map(char::to_lowercase).collect()
 }
 
 /// Normalises `A.B+C` and `A.B.C`, with or without the number of type parameters, to the same spelling.
-fn spelled(name: &str) -> String {
+fn normalise_name(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut chars = name.chars().peekable();
     while let Some(c) = chars.next() {
@@ -351,13 +366,13 @@ fn spelled(name: &str) -> String {
 
 /// The last word of a path, which a matching type or member must have as its name; `None` for a pattern.
 pub fn last_word(path: &str) -> Option<String> {
-    let wanted = understood(path)?;
-    let last = end(&wanted.path);
+    let wanted = parse_path(path)?;
+    let last = last_segment(&wanted.path);
     (!wanted.path.contains(['*', '?'])).then(|| last.to_owned())
 }
 
 /// Parses a path; `None` if it is empty.
-fn understood(path: &str) -> Option<Wanted> {
+fn parse_path(path: &str) -> Option<ParsedPath> {
     let path = path.trim().trim_start_matches("global::");
     let (path, signature) = match path.split_once('(') {
         Some((path, rest)) => (path, Some(rest.trim_end().trim_end_matches(')').to_string())),
@@ -367,9 +382,9 @@ fn understood(path: &str) -> Option<Wanted> {
     if let Some((_, digits)) = path.rsplit_once('`') {
         arity = digits.parse().ok().or(arity);
     }
-    let spelled = spelled(&plain.replace("::", ".")).trim_matches('.').to_string();
-    let path = key(&spelled);
-    (!path.is_empty()).then_some(Wanted { path, spelled, signature, arity })
+    let spelled = normalise_name(&plain.replace("::", ".")).trim_matches('.').to_string();
+    let path = lookup_key(&spelled);
+    (!path.is_empty()).then_some(ParsedPath { path, original: spelled, signature, arity })
 }
 
 /// A path without type arguments, and the number of type arguments at its end, if there are any.
@@ -397,33 +412,33 @@ fn without_arguments(path: &str) -> (String, Option<u16>) {
 }
 
 /// The parts before and after the last dot.
-fn split(path: &str) -> (Option<&str>, &str) {
+fn split_last(path: &str) -> (Option<&str>, &str) {
     path.rsplit_once('.').map_or((None, path), |(outer, name)| (Some(outer), name))
 }
 
-fn end(path: &str) -> &str {
-    split(path).1
+fn last_segment(path: &str) -> &str {
+    split_last(path).1
 }
 
 /// How a path matches a type's key: completely, or as a suffix that starts after a dot.
-fn fit(key: &str, path: &str) -> Option<Fit> {
+fn match_path(key: &str, path: &str) -> Option<MatchKind> {
     if key == path {
-        return Some(Fit::Exact);
+        return Some(MatchKind::Exact);
     }
     let before = key.strip_suffix(path)?;
-    before.ends_with('.').then_some(Fit::Suffix)
+    before.ends_with('.').then_some(MatchKind::Suffix)
 }
 
 /// Whether a pattern matches a key, or a suffix of it that starts after a dot.
 fn fits_pattern(pattern: &str, key: &str) -> bool {
     let starts = std::iter::once(0).chain(key.match_indices('.').map(|(at, _)| at + 1));
-    starts.into_iter().any(|at| wild(pattern.as_bytes(), &key.as_bytes()[at..]))
+    starts.into_iter().any(|at| wildcard_matches(pattern.as_bytes(), &key.as_bytes()[at..]))
 }
 
 /// The edit distance of two words (insertions, deletions, substitutions and transpositions); `None` if it exceeds two.
-pub fn distance(one: &str, other: &str) -> Option<usize> {
+pub fn edit_distance(one: &str, other: &str) -> Option<usize> {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    if one.len().abs_diff(other.len()) > NEAR {
+    if one.len().abs_diff(other.len()) > MAX_DISTANCE {
         return None;
     }
     let wide = other.len() + 1;
@@ -442,20 +457,20 @@ pub fn distance(one: &str, other: &str) -> Option<usize> {
             };
         }
     }
-    cost.last().copied().filter(|n| *n <= NEAR)
+    cost.last().copied().filter(|n| *n <= MAX_DISTANCE)
 }
 
 #[cfg(test)]
-impl Named {
+impl TypeNames {
     /// A public type with members that take no parameters.
-    pub(crate) fn sample(name: &str, members: &[&str]) -> Named {
-        let member = |name: &&str| NamedMember {
+    pub(crate) fn sample_type(name: &str, members: &[&str]) -> TypeNames {
+        let member = |name: &&str| MemberName {
             name: (*name).to_string(),
             key: format!("{name}()"),
             visibility: Visibility::Public,
         };
-        Named {
-            id: TypeId(syntax::Digest::of(name.as_bytes()).0),
+        TypeNames {
+            id: TypeId(syntax::Digest::of_bytes(name.as_bytes()).0),
             name: name.to_string(),
             project: String::new(),
             arity: 0,
@@ -484,20 +499,20 @@ mod tests {
         class Loose { }
     ";
 
-    fn code() -> Codebase {
+    fn sample_codebase() -> Codebase {
         let facts = Reader::new(&LANGUAGES[0]).unwrap().read(TEXT, &Symbols::default());
         let file = SourceFile { path: "a.cs".into(), project: 0, generated: false, facts };
         Codebase::new(vec![Project::default()], vec![file])
     }
 
-    fn meant(path: &str) -> (Option<String>, Vec<String>) {
-        let code = code();
-        let types = Named::all(&code);
-        let names = Names::new(&types, &|_| 0);
-        let result = names.meant(path);
+    fn resolve_sample(path: &str) -> (Option<String>, Vec<String>) {
+        let code = sample_codebase();
+        let types = TypeNames::of_codebase(&code);
+        let names = SymbolIndex::new(&types, &|_| 0);
+        let result = names.resolve_path(path);
         (
-            result.resolved.map(|s| names.full(s)),
-            result.candidates.iter().map(|(s, _)| names.full(*s)).collect(),
+            result.resolved.map(|s| names.full_name(s)),
+            result.candidates.iter().map(|(s, _)| names.full_name(*s)).collect(),
         )
     }
 
@@ -521,38 +536,41 @@ mod tests {
             ("NodeStore.GetA??", "Memo.Core.NodeStore.GetAll()"),
             ("Deep.*.Store", "Memo.Deep.Down.Store"),
         ] {
-            assert_eq!(meant(path).0.as_deref(), Some(name), "{path}: {:?}", meant(path).1);
+            assert_eq!(resolve_sample(path).0.as_deref(), Some(name), "{path}: {:?}", resolve_sample(path).1);
         }
     }
 
     #[test]
     fn candidates_of_an_ambiguous_path_are_ranked() {
-        assert_eq!(meant("Store"), (None, vec!["Memo.Core.Store".into(), "Memo.Deep.Down.Store".into()]));
-        assert_eq!(meant("Box"), (None, vec!["Memo.Core.Box".into(), "Memo.Core.Box`1".into()]));
+        assert_eq!(
+            resolve_sample("Store"),
+            (None, vec!["Memo.Core.Store".into(), "Memo.Deep.Down.Store".into()])
+        );
+        assert_eq!(resolve_sample("Box"), (None, vec!["Memo.Core.Box".into(), "Memo.Core.Box`1".into()]));
         let overloads = vec!["Memo.Core.NodeStore.Get(int)".into(), "Memo.Core.NodeStore.Get(string)".into()];
-        assert_eq!(meant("NodeStore.Get"), (None, overloads));
-        assert_eq!(meant("Memo.Core.*").1.last().map(String::as_str), Some("Memo.Core.Box`1+Lid"));
-        let types = Named::all(&code());
+        assert_eq!(resolve_sample("NodeStore.Get"), (None, overloads));
+        assert_eq!(resolve_sample("Memo.Core.*").1.last().map(String::as_str), Some("Memo.Core.Box`1+Lid"));
+        let types = TypeNames::of_codebase(&sample_codebase());
         let down = types.iter().find(|each| each.name == "Memo.Deep.Down.Store").unwrap().id;
         let lately = |of: TypeId| u64::from(of == down);
-        let names = Names::new(&types, &lately);
+        let names = SymbolIndex::new(&types, &lately);
         // The namespace outweighs how recently a type was requested.
-        assert_eq!(names.full(names.meant("Store").candidates[0].0), "Memo.Core.Store");
+        assert_eq!(names.full_name(names.resolve_path("Store").candidates[0].0), "Memo.Core.Store");
     }
 
     /// A module has the name of the type in it, apart from case; a complete match in another case is not what was written.
     #[test]
     fn case_exact_matches_come_first() {
         let types = [
-            Named::sample("store", &[]),
-            Named::sample("kept.store", &["Open"]),
-            Named::sample("kept.store.Store", &["open"]),
-            Named::sample("mail.Store", &[]),
-            Named::sample("open", &[]),
-            Named::sample("mail.post", &["Find"]),
-            Named::sample("find", &[]),
+            TypeNames::sample_type("store", &[]),
+            TypeNames::sample_type("kept.store", &["Open"]),
+            TypeNames::sample_type("kept.store.Store", &["open"]),
+            TypeNames::sample_type("mail.Store", &[]),
+            TypeNames::sample_type("open", &[]),
+            TypeNames::sample_type("mail.post", &["Find"]),
+            TypeNames::sample_type("find", &[]),
         ];
-        let names = Names::new(&types, &|_| 0);
+        let names = SymbolIndex::new(&types, &|_| 0);
         for (path, resolved, all) in [
             ("Store", None, vec!["mail.Store", "kept.store.Store"]),
             ("store", Some("store"), vec!["store"]),
@@ -564,11 +582,11 @@ mod tests {
             ("Find", Some("mail.post.Find()"), vec!["mail.post.Find()"]),
             ("find", Some("find"), vec!["find"]),
         ] {
-            let result = names.meant(path);
+            let result = names.resolve_path(path);
             let found: Vec<String> =
-                result.candidates.iter().map(|(symbol, _)| names.full(*symbol)).collect();
+                result.candidates.iter().map(|(symbol, _)| names.full_name(*symbol)).collect();
             assert_eq!(found, all, "{path}");
-            assert_eq!(result.resolved.map(|symbol| names.full(symbol)).as_deref(), resolved, "{path}");
+            assert_eq!(result.resolved.map(|symbol| names.full_name(symbol)).as_deref(), resolved, "{path}");
         }
     }
 
@@ -579,22 +597,23 @@ mod tests {
             ("NodeStor", "Memo.Core.NodeStore"),
             ("NodeStore.GetAl", "Memo.Core.NodeStore.GetAll()"),
         ] {
-            assert_eq!(meant(path), (None, vec![suggestion.to_string()]), "{path}");
+            assert_eq!(resolve_sample(path), (None, vec![suggestion.to_string()]), "{path}");
         }
         for path in ["Nothing", "Bx", "", "...", "NodeStore.Delete(int)"] {
-            assert_eq!(meant(path), (None, vec![]), "{path}");
+            assert_eq!(resolve_sample(path), (None, vec![]), "{path}");
         }
     }
 
     #[test]
     fn a_search_finds_substrings_and_lists_types_first() {
-        let code = code();
-        let types = Named::all(&code);
-        let names = Names::new(&types, &|_| 0);
-        let found: Vec<String> = names.search("store", 10).iter().map(|(s, _)| names.full(*s)).collect();
+        let code = sample_codebase();
+        let types = TypeNames::of_codebase(&code);
+        let names = SymbolIndex::new(&types, &|_| 0);
+        let found: Vec<String> =
+            names.search_text("store", 10).iter().map(|(s, _)| names.full_name(*s)).collect();
         assert_eq!(found, ["Memo.Core.Store", "Memo.Deep.Down.Store", "Memo.Core.NodeStore"]);
-        assert_eq!(names.search("get", 2).len(), 2);
-        assert!(names.search("", 5).is_empty());
+        assert_eq!(names.search_text("get", 2).len(), 2);
+        assert!(names.search_text("", 5).is_empty());
     }
 
     #[test]
@@ -605,7 +624,7 @@ mod tests {
             ("abcd", "wxyz", None),
             ("get", "gets", Some(1)),
         ] {
-            assert_eq!(distance(one, other), n);
+            assert_eq!(edit_distance(one, other), n);
         }
     }
 }

@@ -4,13 +4,14 @@
 //! type of a generic method, and the choice between overloads with the same number of arguments need a compiler, and are reported
 //! as uncertain. Members that are used without their names (constructors, indexers, operators) are not found.
 
-use crate::codebase::{Codebase, GLOBAL, MemberAt};
-use crate::resolve::{Certainty, Found, Place, Resolver, Symbol};
+use crate::codebase::{Codebase, GLOBAL_NAMESPACE, MemberLocation};
+use crate::resolve::{Certainty, LookupPlace, LookupResult, Resolver, TypeOrNamespace};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use syntax::{
-    FileFacts, Member, MemberKind, On, Path, Position, Scope, Span, Takes, TypeKind, Use, Visibility, Written,
+    FileFacts, Member, MemberKind, MemberReference, ParameterCount, Path, Position, ReceiverExpr, Scope,
+    Span, TypeKind, Visibility, WrittenType,
 };
 
 /// A place that uses a member.
@@ -25,24 +26,24 @@ pub struct Usage {
 }
 
 /// Finds usages of members in a codebase.
-pub struct Usages<'a> {
+pub struct UsageFinder<'a> {
     code: &'a Codebase,
     resolver: &'a Resolver<'a>,
     /// Extension methods, by name.
-    extensions: FxHashMap<u32, Vec<MemberAt>>,
+    extensions: FxHashMap<u32, Vec<MemberLocation>>,
     /// Cache of resolved type expressions, by file, part and index in the file's list.
-    known: RefCell<FxHashMap<Seat, Option<u32>>>,
+    known_types: RefCell<FxHashMap<TypeExpression, Option<u32>>>,
     /// Cache: whether a type inherits, directly or indirectly, from a type that is not in the source.
-    unseen: RefCell<FxHashMap<u32, bool>>,
+    unseen_bases: RefCell<FxHashMap<u32, bool>>,
 }
 
 /// A type expression (file, declaration, index in the file's list); the declaration decides how its names resolve.
-type Seat = (u32, Option<u32>, u32);
+type TypeExpression = (u32, Option<u32>, u32);
 
 /// What a member access resolves to.
 #[derive(Clone, Debug)]
-enum Meaning {
-    Members(Vec<MemberAt>, Certainty),
+enum Resolution {
+    Members(Vec<MemberLocation>, Certainty),
     Type(u32),
     Namespace(u32),
     /// Nothing in the source.
@@ -52,63 +53,64 @@ enum Meaning {
 }
 
 /// A resolved member access, and the value it evaluates to.
-struct Told {
-    meaning: Meaning,
-    gives: Value,
+struct ResolvedAccess {
+    meaning: Resolution,
+    value: Receiver,
 }
 
 /// The receiver of a member access.
 #[derive(Clone, Copy, Debug)]
-enum Value {
-    Instance(u32, Option<Seat>),
+enum Receiver {
+    Instance(u32, Option<TypeExpression>),
     Static(u32),
     Namespace(u32),
-    Outside(Option<Seat>),
+    Outside(Option<TypeExpression>),
     Unknown,
 }
 
 /// A member access: the name, the number of arguments if it is called, the number of type arguments, and where it is.
 #[derive(Clone, Copy)]
-struct Ask {
+struct MemberAccess {
     name: u32,
     called: Option<u8>,
     arity: u16,
-    place: Place,
+    place: LookupPlace,
     part: Option<u32>,
 }
 
-impl<'a> Usages<'a> {
-    pub fn new(code: &'a Codebase, resolver: &'a Resolver<'a>) -> Usages<'a> {
-        let mut usages = Usages {
+impl<'a> UsageFinder<'a> {
+    pub fn new(code: &'a Codebase, resolver: &'a Resolver<'a>) -> UsageFinder<'a> {
+        let mut usages = UsageFinder {
             code,
             resolver,
             extensions: FxHashMap::default(),
-            known: RefCell::default(),
-            unseen: RefCell::default(),
+            known_types: RefCell::default(),
+            unseen_bases: RefCell::default(),
         };
         usages.find_extensions();
         usages
     }
 
     /// The usages of a member, by file and position.
-    pub fn of(&self, member: (u32, u32, u32)) -> Vec<Usage> {
+    pub fn usages_of(&self, member: (u32, u32, u32)) -> Vec<Usage> {
         let declared = self.code.member(member);
-        let Some(name) = self.code.tables.name(&declared.name) else { return Vec::new() };
+        let Some(name) = self.code.tables.name_id(&declared.name) else { return Vec::new() };
         let of = self.code.tables.type_of(member.0, member.1);
-        let same = |other: &MemberAt| {
+        let same = |other: &MemberLocation| {
             *other == member
                 || self.code.tables.type_of(other.0, other.1) == of
-                    && is_same(self.code.member(*other), declared)
+                    && is_same_member(self.code.member(*other), declared)
         };
         let files = (0..self.code.files.len() as u32).filter(|file| self.code.tables.has_word(*file, name));
         let mut found: Vec<Usage> = Vec::new();
         for file in files {
-            let wanted = |used: &Use| self.code.tables.word(file, used.word) == name;
-            self.read(file, wanted, |used, meaning| {
+            let wanted = |used: &MemberReference| self.code.tables.word_name(file, used.word) == name;
+            self.resolve_file(file, wanted, |used, meaning| {
                 let certainty = match meaning {
-                    Meaning::Members(members, certainty) => members.iter().any(same).then_some(*certainty),
-                    Meaning::Unknown => {
-                        fits(declared.kind, declared.takes, used.called, true).then_some(Certainty::Possible)
+                    Resolution::Members(members, certainty) => members.iter().any(same).then_some(*certainty),
+                    Resolution::Unknown => {
+                        is_callable_with(declared.kind, declared.parameter_count, used.argument_count, true)
+                            .then_some(Certainty::Possible)
                     }
                     _ => None,
                 };
@@ -120,14 +122,14 @@ impl<'a> Usages<'a> {
     }
 
     /// The members that a file uses, by position. Unresolved accesses are left out.
-    pub fn in_file(&self, file: u32) -> Vec<Usage> {
+    pub fn usages_in_file(&self, file: u32) -> Vec<Usage> {
         let mut found = Vec::new();
-        self.read(
+        self.resolve_file(
             file,
             |_| true,
             |used, meaning| {
-                if let Meaning::Members(members, certainty) = meaning {
-                    let usage = |member: &MemberAt| Usage {
+                if let Resolution::Members(members, certainty) = meaning {
+                    let usage = |member: &MemberLocation| Usage {
                         file,
                         at: used.at,
                         member: *member,
@@ -142,25 +144,31 @@ impl<'a> Usages<'a> {
     }
 
     /// Resolves the wanted member accesses of a file, and as few of the others as that requires.
-    fn read(&self, file: u32, wanted: impl Fn(&Use) -> bool, mut report: impl FnMut(&Use, &Meaning)) {
+    fn resolve_file(
+        &self,
+        file: u32,
+        wanted: impl Fn(&MemberReference) -> bool,
+        mut report: impl FnMut(&MemberReference, &Resolution),
+    ) {
         let facts = &self.code.files[file as usize].facts;
-        let uses = &facts.uses;
+        let uses = &facts.member_references;
         let wanted: Vec<bool> = uses.iter().map(wanted).collect();
-        let needed = needed(uses, &wanted);
-        let owners = owners(facts.types.iter().map(|part| part.span));
-        let mut resolved: Vec<Told> = Vec::with_capacity(uses.len());
+        let needed = required_accesses(uses, &wanted);
+        let owners = owner_boundaries(facts.types.iter().map(|part| part.span));
+        let mut resolved: Vec<ResolvedAccess> = Vec::with_capacity(uses.len());
         for (at, used) in uses.iter().enumerate() {
             if !needed[at] {
-                resolved.push(Told { meaning: Meaning::Unknown, gives: Value::Unknown });
+                resolved.push(ResolvedAccess { meaning: Resolution::Unknown, value: Receiver::Unknown });
                 continue;
             }
             let part = owner_at(&owners, used.at);
             let scope = part.map_or(0, |part| scope_in(facts, part));
             let owner = part.map(|part| self.code.tables.type_of(file, part));
-            let place = Place { file, scope, owner };
-            let name = self.code.tables.word(file, used.word);
-            let access = Ask { name, called: used.called, arity: u16::from(used.arity), place, part };
-            let next = self.told(access, used.on, uses, &mut resolved);
+            let place = LookupPlace { file, scope, owner };
+            let name = self.code.tables.word_name(file, used.word);
+            let access =
+                MemberAccess { name, called: used.argument_count, arity: u16::from(used.arity), place, part };
+            let next = self.resolve_access(access, used.receiver, uses, &mut resolved);
             resolved.push(next);
         }
         for (at, used) in uses.iter().enumerate().filter(|(at, _)| wanted[*at]) {
@@ -169,106 +177,120 @@ impl<'a> Usages<'a> {
     }
 
     /// Resolves a member access, based on the resolved accesses before it.
-    fn told(&self, access: Ask, on: On, uses: &[Use], resolved: &mut [Told]) -> Told {
+    fn resolve_access(
+        &self,
+        access: MemberAccess,
+        on: ReceiverExpr,
+        uses: &[MemberReference],
+        resolved: &mut [ResolvedAccess],
+    ) -> ResolvedAccess {
         let value = match on {
-            On::Sight | On::Base | On::Unknown => Value::Unknown,
-            On::This => self.own(access),
-            On::Root => Value::Namespace(GLOBAL),
-            On::Written(written) => self.value_of((access.place.file, access.part, written)),
-            On::Use(at) => self.settle(access, &uses[at as usize], &mut resolved[at as usize]),
-            On::Element(at) => self.element(resolved[at as usize].gives, false),
-            On::Indexed(at) => self.element(resolved[at as usize].gives, true),
-            On::Outside => Value::Outside(None),
+            ReceiverExpr::Implicit | ReceiverExpr::Base | ReceiverExpr::Unknown => Receiver::Unknown,
+            ReceiverExpr::This => self.own_instance(access),
+            ReceiverExpr::Global => Receiver::Namespace(GLOBAL_NAMESPACE),
+            ReceiverExpr::Typed(written) => self.value_of((access.place.file, access.part, written)),
+            ReceiverExpr::Member(at) => {
+                self.settle_receiver(access, &uses[at as usize], &mut resolved[at as usize])
+            }
+            ReceiverExpr::Element(at) => self.element_of(resolved[at as usize].value, false),
+            ReceiverExpr::Indexed(at) => self.element_of(resolved[at as usize].value, true),
+            ReceiverExpr::External => Receiver::Outside(None),
         };
         let mut meaning = match on {
-            On::Sight => self.in_sight(access),
-            On::Base => self.in_bases(access),
-            _ => self.asked_of(access, value),
+            ReceiverExpr::Implicit => self.resolve_unqualified(access),
+            ReceiverExpr::Base => self.resolve_in_bases(access),
+            _ => self.resolve_on(access, value),
         };
         // overloads with the same result type are as good as one
-        if let (On::Use(at) | On::Element(at) | On::Indexed(at), Meaning::Members(_, certainty)) =
-            (on, &mut meaning)
-            && let Meaning::Members(before, Certainty::Likely) = &resolved[at as usize].meaning
+        if let (
+            ReceiverExpr::Member(at) | ReceiverExpr::Element(at) | ReceiverExpr::Indexed(at),
+            Resolution::Members(_, certainty),
+        ) = (on, &mut meaning)
+            && let Resolution::Members(before, Certainty::Likely) = &resolved[at as usize].meaning
             && before.len() == 1
         {
             *certainty = Certainty::Likely;
         }
         let gives = match &meaning {
-            Meaning::Members(members, _) => self.given_by(members, access.called.is_some(), value),
-            Meaning::Type(of) => Value::Static(*of),
-            Meaning::Namespace(of) => Value::Namespace(*of),
-            Meaning::Outside | Meaning::Unknown => Value::Unknown,
+            Resolution::Members(members, _) => self.common_result(members, access.called.is_some(), value),
+            Resolution::Type(of) => Receiver::Static(*of),
+            Resolution::Namespace(of) => Receiver::Namespace(*of),
+            Resolution::Outside | Resolution::Unknown => Receiver::Unknown,
         };
-        Told { meaning, gives }
+        ResolvedAccess { meaning, value: gives }
     }
 
     /// A value of the enclosing type; a module has none.
-    fn own(&self, access: Ask) -> Value {
+    fn own_instance(&self, access: MemberAccess) -> Receiver {
         let of = access.place.owner.filter(|of| self.code.types[*of as usize].kind != TypeKind::Module);
-        of.map_or(Value::Unknown, |of| Value::Instance(of, None))
+        of.map_or(Receiver::Unknown, |of| Receiver::Instance(of, None))
     }
 
-    fn asked_of(&self, access: Ask, value: Value) -> Meaning {
+    fn resolve_on(&self, access: MemberAccess, value: Receiver) -> Resolution {
         match value {
-            Value::Namespace(of) => {
+            Receiver::Namespace(of) => {
                 match self.resolver.in_namespace(access.place.file, of, access.name, access.arity) {
-                    Some(Symbol::Type(found)) => Meaning::Type(found),
-                    Some(Symbol::Namespace(found)) => Meaning::Namespace(found),
-                    None => Meaning::Outside,
+                    Some(TypeOrNamespace::Type(found)) => Resolution::Type(found),
+                    Some(TypeOrNamespace::Namespace(found)) => Resolution::Namespace(found),
+                    None => Resolution::Outside,
                 }
             }
-            Value::Static(of) => self.member_of(access, of).unwrap_or_else(|| {
-                let nested = self.resolver.nested(access.place.file, of, access.name, access.arity, 0);
-                nested.map_or(Meaning::Outside, Meaning::Type)
+            Receiver::Static(of) => self.member_of(access, of).unwrap_or_else(|| {
+                let nested = self.resolver.nested_type(access.place.file, of, access.name, access.arity, 0);
+                nested.map_or(Resolution::Outside, Resolution::Type)
             }),
-            Value::Instance(of, _) => {
-                self.member_of(access, of).unwrap_or_else(|| self.extension(access, value))
+            Receiver::Instance(of, _) => {
+                self.member_of(access, of).unwrap_or_else(|| self.resolve_extension(access, value))
             }
-            Value::Outside(_) => self.extension(access, value),
-            Value::Unknown => Meaning::Unknown,
+            Receiver::Outside(_) => self.resolve_extension(access, value),
+            Receiver::Unknown => Resolution::Unknown,
         }
     }
 
     /// Resolves an unqualified name: a member of an enclosing type, a type, or a statically imported member.
-    fn in_sight(&self, access: Ask) -> Meaning {
+    fn resolve_unqualified(&self, access: MemberAccess) -> Resolution {
         let mut unseen = false;
         let mut at = access.place.owner;
         while let Some(of) = at {
-            if let Some(Meaning::Members(members, certainty)) = self.member_of(access, of) {
-                return Meaning::Members(members, if unseen { Certainty::Likely } else { certainty });
+            if let Some(Resolution::Members(members, certainty)) = self.member_of(access, of) {
+                return Resolution::Members(members, if unseen { Certainty::Likely } else { certainty });
             }
-            let nested = self.resolver.nested(access.place.file, of, access.name, access.arity, 0);
+            let nested = self.resolver.nested_type(access.place.file, of, access.name, access.arity, 0);
             if let Some(nested) = nested.filter(|_| access.called.is_none()) {
-                return Meaning::Type(nested);
+                return Resolution::Type(nested);
             }
             unseen |= self.extends_unseen(of);
             at = self.code.types[of as usize].outer;
         }
         if access.called.is_none() {
             match self.resolver.in_namespaces(access.place, access.name, access.arity, true) {
-                Found::Symbol(Symbol::Type(found)) => return Meaning::Type(found),
-                Found::Symbol(Symbol::Namespace(found)) => return Meaning::Namespace(found),
-                Found::Ends => return Meaning::Outside,
-                Found::Nothing => {}
+                LookupResult::Symbol(TypeOrNamespace::Type(found)) => return Resolution::Type(found),
+                LookupResult::Symbol(TypeOrNamespace::Namespace(found)) => {
+                    return Resolution::Namespace(found);
+                }
+                LookupResult::Ends => return Resolution::Outside,
+                LookupResult::Nothing => {}
             }
         }
-        let imported = self.resolver.statics(access.place).find_map(|of| self.member_of(access, of));
+        let imported = self.resolver.static_imports(access.place).find_map(|of| self.member_of(access, of));
         match imported {
-            Some(Meaning::Members(members, _)) if unseen => Meaning::Members(members, Certainty::Likely),
+            Some(Resolution::Members(members, _)) if unseen => {
+                Resolution::Members(members, Certainty::Likely)
+            }
             Some(meaning) => meaning,
-            None => Meaning::Outside,
+            None => Resolution::Outside,
         }
     }
 
     /// Resolves `base.X`.
-    fn in_bases(&self, access: Ask) -> Meaning {
-        let Some(of) = access.place.owner else { return Meaning::Unknown };
-        let found = self.inherited(of).find_map(|base| self.member_of(access, base));
-        found.unwrap_or(Meaning::Outside)
+    fn resolve_in_bases(&self, access: MemberAccess) -> Resolution {
+        let Some(of) = access.place.owner else { return Resolution::Unknown };
+        let found = self.inherited_bases(of).find_map(|base| self.member_of(access, base));
+        found.unwrap_or(Resolution::Outside)
     }
 
     /// A member of a type or of its bases, nearest first. Bases are resolved only as far as necessary.
-    fn member_of(&self, access: Ask, of: u32) -> Option<Meaning> {
+    fn member_of(&self, access: MemberAccess, of: u32) -> Option<Resolution> {
         let mut lineage = vec![of];
         let mut at = 0;
         while let Some(of) = lineage.get(at).copied() {
@@ -276,9 +298,9 @@ impl<'a> Usages<'a> {
             if !fitting.is_empty() {
                 let sure = fitting.len() == 1 && !self.calls_value(access, fitting[0]);
                 let certainty = if sure { Certainty::Certain } else { Certainty::Likely };
-                return Some(Meaning::Members(fitting, certainty));
+                return Some(Resolution::Members(fitting, certainty));
             }
-            for base in self.inherited(of) {
+            for base in self.inherited_bases(of) {
                 if !lineage.contains(&base) {
                     lineage.push(base);
                 }
@@ -289,35 +311,36 @@ impl<'a> Usages<'a> {
     }
 
     /// The members with this name that a type itself declares and that the access may refer to.
-    fn declared_in(&self, access: Ask, of: u32) -> Vec<MemberAt> {
-        let mut fitting: Vec<MemberAt> = Vec::new();
-        for at in self.code.tables.members(of, access.name) {
+    fn declared_in(&self, access: MemberAccess, of: u32) -> Vec<MemberLocation> {
+        let mut fitting: Vec<MemberLocation> = Vec::new();
+        for at in self.code.tables.members_named(of, access.name) {
             let member = self.code.member(*at);
             // both halves of a partial method count as one
-            let known = fitting.iter().any(|other| is_same(self.code.member(*other), member));
+            let known = fitting.iter().any(|other| is_same_member(self.code.member(*other), member));
             if !known
-                && fits(member.kind, member.takes, access.called, false)
-                && takes_types(member, access.arity)
-                && self.is_open(member.visibility, of, access.place)
+                && is_callable_with(member.kind, member.parameter_count, access.called, false)
+                && accepts_type_arguments(member, access.arity)
+                && self.is_accessible(member.visibility, of, access.place)
             {
                 fitting.push(*at);
             }
         }
-        self.of_one_kind(access, &mut fitting);
+        self.prefer_by_call(access, &mut fitting);
         fitting
     }
 
     /// Whether a value is called, and a function with the same name may exist that was not parsed: tokio declares some inside
     /// macros.
-    fn calls_value(&self, access: Ask, at: MemberAt) -> bool {
+    fn calls_value(&self, access: MemberAccess, at: MemberLocation) -> bool {
         let is_function = matches!(self.code.member(at).kind, MemberKind::Method | MemberKind::Function);
-        access.called.is_some() && !is_function && self.code.files[at.0 as usize].facts.closed
+        access.called.is_some() && !is_function && self.code.files[at.0 as usize].facts.requires_imports
     }
 
     /// In languages other than C#, a function and a value may share a name: then a call refers to the function.
-    fn of_one_kind(&self, access: Ask, members: &mut Vec<MemberAt>) {
-        let is_function =
-            |at: &MemberAt| matches!(self.code.member(*at).kind, MemberKind::Method | MemberKind::Function);
+    fn prefer_by_call(&self, access: MemberAccess, members: &mut Vec<MemberLocation>) {
+        let is_function = |at: &MemberLocation| {
+            matches!(self.code.member(*at).kind, MemberKind::Method | MemberKind::Function)
+        };
         let called = access.called.is_some();
         if members.iter().any(|at| is_function(at) == called) {
             members.retain(|at| is_function(at) == called);
@@ -325,169 +348,181 @@ impl<'a> Usages<'a> {
     }
 
     /// Whether a member is accessible: a private one is, within its type and the types nested in it.
-    fn is_open(&self, visibility: Visibility, of: u32, place: Place) -> bool {
+    fn is_accessible(&self, visibility: Visibility, of: u32, place: LookupPlace) -> bool {
         let around = |at: &u32| self.code.types[*at as usize].outer;
         // in other languages, the whole file or module can access private members
-        let is_file_wide = self.code.files[place.file as usize].facts.closed;
-        visibility.is_seen() || is_file_wide || std::iter::successors(place.owner, around).any(|at| at == of)
+        let is_file_wide = self.code.files[place.file as usize].facts.requires_imports;
+        visibility.is_visible_outside()
+            || is_file_wide
+            || std::iter::successors(place.owner, around).any(|at| at == of)
     }
 
     /// Whether the type of a member is a type parameter of its type.
-    fn gives_parameter(&self, member: MemberAt) -> bool {
+    fn gives_parameter(&self, member: MemberLocation) -> bool {
         let facts = &self.code.files[member.0 as usize].facts;
-        let gives = self.code.member(member).gives;
-        gives.is_some_and(|gives| facts.written[gives as usize] == Written::PARAMETER)
+        let gives = self.code.member(member).result_type;
+        gives.is_some_and(|gives| facts.written_types[gives as usize] == WrittenType::TYPE_PARAMETER)
     }
 
     /// The result of members, if it is the same for all candidates.
-    fn given_by(&self, members: &[MemberAt], called: bool, on: Value) -> Value {
-        let one = |at: &MemberAt| {
+    fn common_result(&self, members: &[MemberLocation], called: bool, on: Receiver) -> Receiver {
+        let one = |at: &MemberLocation| {
             let member = self.code.member(*at);
             match member.kind {
-                MemberKind::EnumValue => Value::Instance(self.code.tables.type_of(at.0, at.1), None),
+                MemberKind::EnumValue => Receiver::Instance(self.code.tables.type_of(at.0, at.1), None),
                 // a method group, or a call of a function stored in a variable
-                MemberKind::Method | MemberKind::Function if !called => Value::Unknown,
-                MemberKind::Method | MemberKind::Function => self.result(*at, on),
-                _ if called => Value::Unknown,
-                _ => self.result(*at, on),
+                MemberKind::Method | MemberKind::Function if !called => Receiver::Unknown,
+                MemberKind::Method | MemberKind::Function => self.result_of(*at, on),
+                _ if called => Receiver::Unknown,
+                _ => self.result_of(*at, on),
             }
         };
-        let first = members.first().map_or(Value::Unknown, one);
-        let same = |other: &Value| match (first, other) {
-            (Value::Instance(one, _), Value::Instance(other, _)) => one == *other,
-            (Value::Outside(_), Value::Outside(_)) => true,
+        let first = members.first().map_or(Receiver::Unknown, one);
+        let same = |other: &Receiver| match (first, other) {
+            (Receiver::Instance(one, _), Receiver::Instance(other, _)) => one == *other,
+            (Receiver::Outside(_), Receiver::Outside(_)) => true,
             _ => false,
         };
-        if members[1..].iter().map(one).all(|other| same(&other)) { first } else { Value::Unknown }
+        if members[1..].iter().map(one).all(|other| same(&other)) { first } else { Receiver::Unknown }
     }
 
-    fn result(&self, at: MemberAt, on: Value) -> Value {
-        match self.code.member(at).gives {
-            Some(_) if self.gives_parameter(at) => self.element(on, false),
+    fn result_of(&self, at: MemberLocation, on: Receiver) -> Receiver {
+        match self.code.member(at).result_type {
+            Some(_) if self.gives_parameter(at) => self.element_of(on, false),
             Some(gives) => self.value_of((at.0, Some(at.1), gives)),
-            None => Value::Unknown,
+            None => Receiver::Unknown,
         }
     }
 
     /// The receiver that a member access evaluates to. In `Status.Active`, where `Status` is both a type and a member of that
     /// type, a static `Active` means that `Status` refers to the type and not to the member.
-    fn settle(&self, access: Ask, used: &Use, receiver: &mut Told) -> Value {
-        let is_member = matches!(receiver.meaning, Meaning::Members(..));
-        if !is_member || used.on != On::Sight || used.called.is_some() {
-            return receiver.gives;
+    fn settle_receiver(
+        &self,
+        access: MemberAccess,
+        used: &MemberReference,
+        receiver: &mut ResolvedAccess,
+    ) -> Receiver {
+        let is_member = matches!(receiver.meaning, Resolution::Members(..));
+        if !is_member || used.receiver != ReceiverExpr::Implicit || used.argument_count.is_some() {
+            return receiver.value;
         }
-        let word = self.code.tables.word(access.place.file, used.word);
-        match receiver.gives {
-            Value::Instance(of, _)
-                if self.code.tables.name(self.code.simple_name(of)) == Some(word)
+        let word = self.code.tables.word_name(access.place.file, used.word);
+        match receiver.value {
+            Receiver::Instance(of, _)
+                if self.code.tables.name_id(self.code.simple_name(of)) == Some(word)
                     && self.is_static(access, of) =>
             {
-                *receiver = Told { meaning: Meaning::Type(of), gives: Value::Static(of) };
+                *receiver = ResolvedAccess { meaning: Resolution::Type(of), value: Receiver::Static(of) };
             }
             // the members of a library's type are unknown
-            Value::Outside(Some((file, _, written))) if self.last_word(file, written) == Some(word) => {
-                if let Meaning::Members(_, certainty) = &mut receiver.meaning {
+            Receiver::Outside(Some((file, _, written))) if self.last_word(file, written) == Some(word) => {
+                if let Resolution::Members(_, certainty) = &mut receiver.meaning {
                     *certainty = Certainty::Likely;
                 }
             }
             _ => {}
         }
-        receiver.gives
+        receiver.value
     }
 
     /// Whether the accessed member is static or a nested type.
-    fn is_static(&self, access: Ask, of: u32) -> bool {
+    fn is_static(&self, access: MemberAccess, of: u32) -> bool {
         match self.member_of(access, of) {
-            Some(Meaning::Members(members, _)) => self.code.member(members[0]).is_static,
-            _ => self.resolver.nested(access.place.file, of, access.name, access.arity, 0).is_some(),
+            Some(Resolution::Members(members, _)) => self.code.member(members[0]).is_static,
+            _ => self.resolver.nested_type(access.place.file, of, access.name, access.arity, 0).is_some(),
         }
     }
 
     fn last_word(&self, file: u32, written: u32) -> Option<u32> {
         let facts = &self.code.files[file as usize].facts;
-        let path = facts.written[written as usize].path?;
+        let path = facts.written_types[written as usize].path?;
         let last = facts.paths[path as usize].segments.last()?;
-        Some(self.code.tables.word(file, last.word))
+        Some(self.code.tables.word_name(file, last.word))
     }
 
     /// A value of a type expression.
-    fn value_of(&self, seat: Seat) -> Value {
+    fn value_of(&self, seat: TypeExpression) -> Receiver {
         let (file, part, written) = seat;
         let facts = &self.code.files[file as usize].facts;
-        let it = facts.written[written as usize];
+        let it = facts.written_types[written as usize];
         let Some(path) = it.path else {
-            return if it == Written::PARAMETER { Value::Unknown } else { Value::Outside(Some(seat)) };
+            return if it == WrittenType::TYPE_PARAMETER {
+                Receiver::Unknown
+            } else {
+                Receiver::Outside(Some(seat))
+            };
         };
-        let is_own = |path: &Path| matches!(*path.segments, [only] if facts.word(only.word) == "Self");
+        let is_own = |path: &Path| matches!(*path.segments, [only] if facts.word_text(only.word) == "Self");
         if let Some(part) = part.filter(|_| is_own(&facts.paths[path as usize])) {
-            return Value::Instance(self.code.tables.type_of(file, part), None);
+            return Receiver::Instance(self.code.tables.type_of(file, part), None);
         }
-        let known = self.known.borrow().get(&seat).copied();
+        let known = self.known_types.borrow().get(&seat).copied();
         let target = known.unwrap_or_else(|| {
             let scope = part.map_or(0, |part| scope_in(facts, part));
             let owner = part.map(|part| self.code.tables.type_of(file, part));
             let path = &facts.paths[path as usize];
-            let place = Place { file, scope, owner };
-            let mentions = self.resolver.follow(place, path, Position::Type, false);
+            let place = LookupPlace { file, scope, owner };
+            let mentions = self.resolver.follow_path(place, path, Position::Type, false);
             let last = mentions.last().filter(|last| last.segment as usize + 1 == path.segments.len());
             let target = last.map(|last| last.to);
-            self.known.borrow_mut().insert(seat, target);
+            self.known_types.borrow_mut().insert(seat, target);
             target
         });
-        target.map_or(Value::Outside(Some(seat)), |of| Value::Instance(of, Some(seat)))
+        target.map_or(Receiver::Outside(Some(seat)), |of| Receiver::Instance(of, Some(seat)))
     }
 
     /// An element of a collection value.
-    fn element(&self, value: Value, indexed: bool) -> Value {
-        let (Value::Instance(_, Some((file, part, written))) | Value::Outside(Some((file, part, written)))) =
-            value
+    fn element_of(&self, value: Receiver, indexed: bool) -> Receiver {
+        let (Receiver::Instance(_, Some((file, part, written)))
+        | Receiver::Outside(Some((file, part, written)))) = value
         else {
-            return Value::Unknown;
+            return Receiver::Unknown;
         };
-        match self.code.files[file as usize].facts.written[written as usize] {
-            Written { inner: Some(inner), single, .. } if single || indexed => {
+        match self.code.files[file as usize].facts.written_types[written as usize] {
+            WrittenType { element: Some(inner), has_single_argument: single, .. } if single || indexed => {
                 self.value_of((file, part, inner))
             }
-            _ => Value::Unknown,
+            _ => Receiver::Unknown,
         }
     }
 
     /// Resolves a call of an extension method.
-    fn extension(&self, access: Ask, value: Value) -> Meaning {
-        self.code.tables.note(access.name);
+    fn resolve_extension(&self, access: MemberAccess, value: Receiver) -> Resolution {
+        self.code.tables.record_lookup(access.name);
         let candidates = self.extensions.get(&access.name).map_or(&[][..], Vec::as_slice);
         let called = access.called.map(|count| count.saturating_add(1));
-        let fitting: Vec<MemberAt> = candidates
+        let fitting: Vec<MemberLocation> = candidates
             .iter()
             .copied()
             .filter(|at| {
                 let member = self.code.member(*at);
                 let facts = &self.code.files[at.0 as usize].facts;
-                let namespace = self.code.tables.around(at.0, facts.types[at.1 as usize].scope)[0];
+                let namespace =
+                    self.code.tables.enclosing_namespaces(at.0, facts.types[at.1 as usize].scope)[0];
                 called.is_some()
-                    && fits(member.kind, member.takes, called, false)
-                    && takes_types(member, access.arity)
-                    && self.resolver.sees(access.place, namespace)
-                    && self.receives(*at, value)
+                    && is_callable_with(member.kind, member.parameter_count, called, false)
+                    && accepts_type_arguments(member, access.arity)
+                    && self.resolver.can_see_namespace(access.place, namespace)
+                    && self.accepts_receiver(*at, value)
             })
             .collect();
         match (fitting.len(), value) {
-            (0, _) => Meaning::Outside,
-            (1, Value::Instance(of, _)) if !self.extends_unseen(of) => {
-                Meaning::Members(fitting, Certainty::Certain)
+            (0, _) => Resolution::Outside,
+            (1, Receiver::Instance(of, _)) if !self.extends_unseen(of) => {
+                Resolution::Members(fitting, Certainty::Certain)
             }
-            _ => Meaning::Members(fitting, Certainty::Likely),
+            _ => Resolution::Members(fitting, Certainty::Likely),
         }
     }
 
     /// Whether the first parameter of an extension method accepts a value.
-    fn receives(&self, at: MemberAt, value: Value) -> bool {
-        let wanted = self.code.member(at).takes.receiver;
-        let wanted = wanted.map_or(Value::Unknown, |written| self.value_of((at.0, Some(at.1), written)));
+    fn accepts_receiver(&self, at: MemberLocation, value: Receiver) -> bool {
+        let wanted = self.code.member(at).parameter_count.receiver_type;
+        let wanted = wanted.map_or(Receiver::Unknown, |written| self.value_of((at.0, Some(at.1), written)));
         match (wanted, value) {
-            (Value::Instance(wanted, _), Value::Instance(of, _)) => self.is_a(of, wanted),
-            (Value::Instance(..), Value::Outside(_)) => false,
-            (Value::Outside(Some(wanted)), Value::Outside(Some(given))) => {
+            (Receiver::Instance(wanted, _), Receiver::Instance(of, _)) => self.derives_from(of, wanted),
+            (Receiver::Instance(..), Receiver::Outside(_)) => false,
+            (Receiver::Outside(Some(wanted)), Receiver::Outside(Some(given))) => {
                 let (wanted, given) = (self.last_word(wanted.0, wanted.2), self.last_word(given.0, given.2));
                 wanted == given || wanted.is_some() && given.is_some()
             }
@@ -495,7 +530,7 @@ impl<'a> Usages<'a> {
         }
     }
 
-    fn is_a(&self, of: u32, wanted: u32) -> bool {
+    fn derives_from(&self, of: u32, wanted: u32) -> bool {
         let mut lineage = vec![of];
         let mut at = 0;
         while let Some(of) = lineage.get(at).copied().filter(|of| *of != wanted) {
@@ -508,7 +543,7 @@ impl<'a> Usages<'a> {
     }
 
     /// The bases whose members a type inherits: a class does not inherit those of its interfaces.
-    fn inherited(&self, of: u32) -> impl Iterator<Item = u32> {
+    fn inherited_bases(&self, of: u32) -> impl Iterator<Item = u32> {
         let kind = |at: u32| self.code.types[at as usize].kind;
         let all = kind(of) == TypeKind::Interface;
         self.resolver.bases(of).iter().copied().filter(move |base| all || kind(*base) != TypeKind::Interface)
@@ -516,18 +551,18 @@ impl<'a> Usages<'a> {
 
     /// Whether a type inherits, directly or indirectly, from a type that is not in the source.
     fn extends_unseen(&self, of: u32) -> bool {
-        if let Some(known) = self.unseen.borrow().get(&of) {
+        if let Some(known) = self.unseen_bases.borrow().get(&of) {
             return *known;
         }
         let mut lineage = vec![of];
         let mut at = 0;
         while let Some(of) = lineage.get(at).copied().filter(|of| !self.names_unseen(*of)) {
-            let new: Vec<u32> = self.inherited(of).filter(|base| !lineage.contains(base)).collect();
+            let new: Vec<u32> = self.inherited_bases(of).filter(|base| !lineage.contains(base)).collect();
             lineage.extend(new);
             at += 1;
         }
         let found = at < lineage.len();
-        self.unseen.borrow_mut().insert(of, found);
+        self.unseen_bases.borrow_mut().insert(of, found);
         found
     }
 
@@ -538,10 +573,15 @@ impl<'a> Usages<'a> {
         let is_interface = each.kind == TypeKind::Interface;
         each.parts.iter().any(|(file, part)| {
             let facts = &self.code.files[*file as usize].facts;
-            facts.types[*part as usize].base_names.iter().any(|name| {
+            facts.types[*part as usize].base_references.iter().any(|name| {
                 let reference = &facts.references[*name as usize];
-                let word = facts.path(reference).segments.last().map_or("", |last| facts.word(last.word));
-                (is_interface || !is_interface_name(word)) && self.resolver.target(*file, reference).is_none()
+                let word = facts
+                    .reference_path(reference)
+                    .segments
+                    .last()
+                    .map_or("", |last| facts.word_text(last.word));
+                (is_interface || !is_interface_name(word))
+                    && self.resolver.target_type(*file, reference).is_none()
             })
         })
     }
@@ -549,8 +589,10 @@ impl<'a> Usages<'a> {
     fn find_extensions(&mut self) {
         for (file, source) in self.code.files.iter().enumerate() {
             for (part, declared) in source.facts.types.iter().enumerate() {
-                for (at, member) in declared.members.iter().enumerate().filter(|(_, it)| it.takes.extends) {
-                    if let Some(name) = self.code.tables.name(&member.name) {
+                for (at, member) in
+                    declared.members.iter().enumerate().filter(|(_, it)| it.parameter_count.is_extension)
+                {
+                    if let Some(name) = self.code.tables.name_id(&member.name) {
                         let place = (file as u32, part as u32, at as u32);
                         self.extensions.entry(name).or_default().push(place);
                     }
@@ -561,26 +603,27 @@ impl<'a> Usages<'a> {
 }
 
 /// Whether two declarations in a type are of the same member.
-fn is_same(one: &Member, other: &Member) -> bool {
+fn is_same_member(one: &Member, other: &Member) -> bool {
     one.kind == other.kind && one.key == other.key
 }
 
 /// Whether a member can be accessed by its name with this many arguments. An extension method receives one more than is written.
-fn fits(kind: MemberKind, takes: Takes, called: Option<u8>, or_extends: bool) -> bool {
-    let count = |count: u8| takes.least <= count && (count <= takes.most || takes.most == Takes::ANY);
+fn is_callable_with(kind: MemberKind, takes: ParameterCount, called: Option<u8>, or_extends: bool) -> bool {
+    let count =
+        |count: u8| takes.min <= count && (count <= takes.max || takes.max == ParameterCount::UNLIMITED);
     match kind {
         MemberKind::Constructor | MemberKind::Destructor | MemberKind::Indexer | MemberKind::Operator => {
             false
         }
         MemberKind::Method => called.is_none_or(|called| {
-            count(called) || or_extends && takes.extends && count(called.saturating_add(1))
+            count(called) || or_extends && takes.is_extension && count(called.saturating_add(1))
         }),
         _ => true,
     }
 }
 
 /// Whether a member can be accessed with this many type arguments: they are often left out, but their number is never wrong.
-fn takes_types(member: &Member, count: u16) -> bool {
+fn accepts_type_arguments(member: &Member, count: u16) -> bool {
     let declared = member.key.split_once(member.name.as_str()).map_or("", |(_, rest)| rest);
     let declared = declared.strip_prefix('`').and_then(|rest| rest.split('(').next());
     count == 0 || declared.and_then(|it| it.parse().ok()) == Some(count)
@@ -595,7 +638,7 @@ fn scope_in(facts: &FileFacts, part: u32) -> u32 {
     let around = &facts.scopes[part.scope as usize].namespace;
     let within = |scope: &Scope| {
         let inner = scope.namespace.strip_prefix(around.as_slice());
-        inner.is_some_and(|inner| matches!(inner, [only] if facts.word(*only) == part.name))
+        inner.is_some_and(|inner| matches!(inner, [only] if facts.word_text(*only) == part.name))
     };
     facts.scopes.iter().position(within).unwrap_or(0) as u32
 }
@@ -607,13 +650,16 @@ fn is_interface_name(word: &str) -> bool {
 
 /// The accesses that have to be resolved for the wanted ones: their receivers, and the accesses directly on them, which may show
 /// that a type was meant.
-fn needed(uses: &[Use], wanted: &[bool]) -> Vec<bool> {
+fn required_accesses(uses: &[MemberReference], wanted: &[bool]) -> Vec<bool> {
     let mut needed = wanted.to_vec();
     for at in 1..uses.len() {
-        needed[at] |= wanted[at - 1] && uses[at].on == On::Use(at as u32 - 1);
+        needed[at] |= wanted[at - 1] && uses[at].receiver == ReceiverExpr::Member(at as u32 - 1);
     }
     for at in (0..uses.len()).rev() {
-        if let (true, On::Use(before) | On::Element(before) | On::Indexed(before)) = (needed[at], uses[at].on)
+        if let (
+            true,
+            ReceiverExpr::Member(before) | ReceiverExpr::Element(before) | ReceiverExpr::Indexed(before),
+        ) = (needed[at], uses[at].receiver)
         {
             needed[before as usize] = true;
         }
@@ -622,23 +668,23 @@ fn needed(uses: &[Use], wanted: &[bool]) -> Vec<bool> {
 }
 
 /// The boundaries at which the innermost declaration changes, by position.
-fn owners(spans: impl Iterator<Item = Span>) -> Vec<(u32, Option<u32>)> {
+fn owner_boundaries(spans: impl Iterator<Item = Span>) -> Vec<(u32, Option<u32>)> {
     let mut changes: Vec<(u32, Option<u32>)> = Vec::new();
     let mut open: Vec<(u32, u32)> = Vec::new();
     // a module is added when a free function or value is found in it, after the types before that
     let mut spans: Vec<(usize, Span)> = spans.enumerate().collect();
     spans.sort_by_key(|(_, span)| (span.from, Reverse(span.to)));
     for (part, span) in spans {
-        close(&mut open, &mut changes, span.from);
+        close_declarations(&mut open, &mut changes, span.from);
         changes.push((span.from, Some(part as u32)));
         open.push((span.to, part as u32));
     }
-    close(&mut open, &mut changes, u32::MAX);
+    close_declarations(&mut open, &mut changes, u32::MAX);
     changes
 }
 
 /// Closes the declarations that end at or before a byte.
-fn close(open: &mut Vec<(u32, u32)>, changes: &mut Vec<(u32, Option<u32>)>, before: u32) {
+fn close_declarations(open: &mut Vec<(u32, u32)>, changes: &mut Vec<(u32, Option<u32>)>, before: u32) {
     while let Some((to, _)) = open.pop_if(|(to, _)| *to <= before) {
         changes.push((to, open.last().map(|(_, outer)| *outer)));
     }

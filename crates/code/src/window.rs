@@ -4,7 +4,7 @@
 
 /// The texts about one type, most important first.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Entry {
+pub struct WindowEntry {
     pub of: u32,
     /// The outline, then the sections of its note (role, lifecycle, limits, advice), each with its cost in tokens.
     pub texts: Vec<(String, usize)>,
@@ -30,7 +30,7 @@ impl Region {
 
 /// What is shown of one type.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Shown {
+pub struct ShownEntry {
     pub of: u32,
     pub region: Region,
     /// The number of its texts that are shown.
@@ -39,29 +39,34 @@ pub struct Shown {
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Window {
-    pub shown: Vec<Shown>,
+    pub shown: Vec<ShownEntry>,
     pub tokens: usize,
     /// Pinned types that did not fit.
     pub left_out: Vec<u32>,
 }
 
 /// The share of the window that pinned types may use, so that they do not crowd out the focus.
-const PINNED: f64 = 0.6;
+const PINNED_SHARE: f64 = 0.6;
 /// After the outline, the role is the most valuable text.
 const OUTLINE_AND_ROLE: usize = 2;
 
 /// Fills a window. Each type is shown once, in the first region that contains it.
-pub fn fill(budget: usize, pinned: &[Entry], focus: &[Entry], recent: &[Entry]) -> Window {
+pub fn fill_window(
+    budget: usize,
+    pinned: &[WindowEntry],
+    focus: &[WindowEntry],
+    recent: &[WindowEntry],
+) -> Window {
     let mut window = Window::default();
-    let soft = (budget as f64 * PINNED) as usize;
+    let soft = (budget as f64 * PINNED_SHARE) as usize;
     for entry in pinned {
-        if !window.add(entry, Region::Pinned, soft) {
+        if !window.add_entry(entry, Region::Pinned, soft) {
             window.left_out.push(entry.of);
         }
     }
     for (region, entries) in [(Region::Focus, focus), (Region::Recent, recent)] {
         for entry in entries {
-            window.add(entry, region, budget);
+            window.add_entry(entry, region, budget);
         }
     }
     window
@@ -69,7 +74,7 @@ pub fn fill(budget: usize, pinned: &[Entry], focus: &[Entry], recent: &[Entry]) 
 
 impl Window {
     /// Adds as much of an entry as fits: all texts, the outline and the role, or the outline alone. Returns whether anything fit.
-    fn add(&mut self, entry: &Entry, region: Region, budget: usize) -> bool {
+    fn add_entry(&mut self, entry: &WindowEntry, region: Region, budget: usize) -> bool {
         if self.shown.iter().any(|shown| shown.of == entry.of) || self.left_out.contains(&entry.of) {
             return true;
         }
@@ -78,7 +83,7 @@ impl Window {
         let fits = steps.into_iter().find(|n| *n > 0 && self.tokens + price(*n) <= budget);
         if let Some(texts) = fits.filter(|_| !entry.texts.is_empty()) {
             self.tokens += price(texts);
-            self.shown.push(Shown { of: entry.of, region, texts });
+            self.shown.push(ShownEntry { of: entry.of, region, texts });
         }
         fits.is_some()
     }
@@ -86,7 +91,7 @@ impl Window {
 
 /// The score of a recently requested type: higher the more recent it is and the more dependents it has, and half as much again if
 /// it is in the active pack. `age` is the number of types requested since.
-pub fn worth(age: usize, used_by: usize, in_pack: bool) -> f64 {
+pub fn recency_score(age: usize, used_by: usize, in_pack: bool) -> f64 {
     let weight = if in_pack { 1.5 } else { 1.0 };
     weight * (1.0 + (used_by as f64).sqrt()) / (1.0 + age as f64)
 }
@@ -95,46 +100,72 @@ pub fn worth(age: usize, used_by: usize, in_pack: bool) -> f64 {
 mod tests {
     use super::*;
 
-    fn entry(of: u32, prices: &[usize]) -> Entry {
-        Entry { of, texts: prices.iter().map(|n| (String::new(), *n)).collect() }
+    fn sample_entry(of: u32, prices: &[usize]) -> WindowEntry {
+        WindowEntry { of, texts: prices.iter().map(|n| (String::new(), *n)).collect() }
     }
 
-    fn shown(window: &Window) -> Vec<(u32, Region, usize)> {
+    fn shown_entries(window: &Window) -> Vec<(u32, Region, usize)> {
         window.shown.iter().map(|shown| (shown.of, shown.region, shown.texts)).collect()
     }
 
     #[test]
     fn regions_are_ordered_and_types_are_shown_once() {
-        let window = fill(
+        let window = fill_window(
             100,
-            &[entry(1, &[10, 5])],
-            &[entry(1, &[10]), entry(2, &[10, 5, 5])],
-            &[entry(2, &[1]), entry(3, &[10])],
+            &[sample_entry(1, &[10, 5])],
+            &[sample_entry(1, &[10]), sample_entry(2, &[10, 5, 5])],
+            &[sample_entry(2, &[1]), sample_entry(3, &[10])],
         );
-        assert_eq!(shown(&window), [(1, Region::Pinned, 2), (2, Region::Focus, 3), (3, Region::Recent, 1)]);
+        assert_eq!(
+            shown_entries(&window),
+            [(1, Region::Pinned, 2), (2, Region::Focus, 3), (3, Region::Recent, 1)]
+        );
         assert_eq!(window.tokens, 45);
     }
 
     #[test]
     fn an_entry_that_does_not_fit_is_shown_in_part() {
-        let large = entry(2, &[30, 10, 40, 40]);
-        assert_eq!(shown(&fill(200, &[], std::slice::from_ref(&large), &[])), [(2, Region::Focus, 4)]);
-        assert_eq!(shown(&fill(60, &[], std::slice::from_ref(&large), &[])), [(2, Region::Focus, 2)]);
-        assert_eq!(shown(&fill(35, &[], std::slice::from_ref(&large), &[])), [(2, Region::Focus, 1)]);
-        assert_eq!(shown(&fill(20, &[], &[large.clone(), entry(3, &[15])], &[])), [(3, Region::Focus, 1)]);
-        assert_eq!(fill(0, &[], &[large], &[]).shown, []);
+        let large = sample_entry(2, &[30, 10, 40, 40]);
+        assert_eq!(
+            shown_entries(&fill_window(200, &[], std::slice::from_ref(&large), &[])),
+            [(2, Region::Focus, 4)]
+        );
+        assert_eq!(
+            shown_entries(&fill_window(60, &[], std::slice::from_ref(&large), &[])),
+            [(2, Region::Focus, 2)]
+        );
+        assert_eq!(
+            shown_entries(&fill_window(35, &[], std::slice::from_ref(&large), &[])),
+            [(2, Region::Focus, 1)]
+        );
+        assert_eq!(
+            shown_entries(&fill_window(20, &[], &[large.clone(), sample_entry(3, &[15])], &[])),
+            [(3, Region::Focus, 1)]
+        );
+        assert_eq!(fill_window(0, &[], &[large], &[]).shown, []);
     }
 
     #[test]
     fn pinned_types_do_not_crowd_out_the_focus() {
-        let window = fill(100, &[entry(1, &[50]), entry(2, &[50]), entry(3, &[10])], &[entry(4, &[40])], &[]);
-        assert_eq!(shown(&window), [(1, Region::Pinned, 1), (3, Region::Pinned, 1), (4, Region::Focus, 1)]);
+        let window = fill_window(
+            100,
+            &[sample_entry(1, &[50]), sample_entry(2, &[50]), sample_entry(3, &[10])],
+            &[sample_entry(4, &[40])],
+            &[],
+        );
+        assert_eq!(
+            shown_entries(&window),
+            [(1, Region::Pinned, 1), (3, Region::Pinned, 1), (4, Region::Focus, 1)]
+        );
         assert_eq!(window.left_out, [2]);
     }
 
     #[test]
     fn recent_types_with_many_dependents_score_higher() {
-        assert!(worth(0, 4, false) > worth(1, 4, false) && worth(0, 9, false) > worth(0, 4, false));
-        assert!((worth(2, 4, true) - 1.5 * worth(2, 4, false)).abs() < 1e-9);
+        assert!(
+            recency_score(0, 4, false) > recency_score(1, 4, false)
+                && recency_score(0, 9, false) > recency_score(0, 4, false)
+        );
+        assert!((recency_score(2, 4, true) - 1.5 * recency_score(2, 4, false)).abs() < 1e-9);
     }
 }

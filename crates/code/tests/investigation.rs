@@ -2,16 +2,16 @@
 
 #![allow(clippy::unwrap_used)]
 
-use loci_code::{Named, investigation, read_tree};
+use loci_code::{TypeNames, investigation, read_tree};
 use project::discover;
 use std::path::Path;
 
 /// The number of top results that are checked.
-const SHOWN: usize = 6;
+const TOP_RESULTS: usize = 6;
 
 #[test]
 fn questions_about_loci_find_the_expected_types() {
-    let types = named(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap());
+    let types = type_names(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap());
     let mut missed = Vec::new();
     for (question, expected) in [
         ("How are secrets masked?", "Masker"),
@@ -27,8 +27,8 @@ fn questions_about_loci_find_the_expected_types() {
         ("Which receipts are written when a provider fails?", "Receipt"),
         ("How are transcripts archived?", "archive"),
     ] {
-        let found = investigation::rank(&investigation::words(question), &types);
-        let first: Vec<&str> = found.iter().take(SHOWN).map(|at| types[*at].name.as_str()).collect();
+        let found = investigation::rank_types(&investigation::search_terms(question), &types);
+        let first: Vec<&str> = found.iter().take(TOP_RESULTS).map(|at| types[*at].name.as_str()).collect();
         if !first.iter().any(|name| name.ends_with(expected)) {
             missed.push(format!("{question} has no {expected}: {first:#?}"));
         }
@@ -37,10 +37,10 @@ fn questions_about_loci_find_the_expected_types() {
 }
 
 /// All types of a tree except those of its tests, which are named after what they test.
-fn named(root: &Path) -> Vec<Named> {
+fn type_names(root: &Path) -> Vec<TypeNames> {
     let mut layout = discover(root).unwrap();
     layout.files.retain(|(path, _)| path.contains("/src/"));
     let (code, problems) = read_tree(root, &layout, 2);
     assert_eq!(problems, [""; 0]);
-    Named::all(&code)
+    TypeNames::of_codebase(&code)
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{Codebase, Hashes, Outliner, Resolver, SourceFile, hashes, read_tree};
+use loci_code::{Codebase, Hashes, Outliner, Resolver, SourceFile, hash_type, read_tree};
 use project::{Project, discover};
 use std::fs;
 use syntax::{Digest, Language, Reader, Symbols, language_of};
@@ -192,22 +192,22 @@ fn names_resolve_in_every_language() {
         let (code, problems) = read_tree(root.path(), &layout, 1);
         assert_eq!(problems, [""; 0], "{}", tree.name);
         assert_eq!(code.files.iter().map(|file| file.facts.gaps.len()).sum::<usize>(), 0, "{}", tree.name);
-        assert_eq!(types(&code), tree.types, "{}", tree.name);
-        assert_eq!(edges(&code), tree.edges, "{}", tree.name);
+        assert_eq!(describe_types(&code), tree.types, "{}", tree.name);
+        assert_eq!(describe_edges(&code), tree.edges, "{}", tree.name);
     }
 }
 
 /// Parses a text and runs everything that depends on it.
-fn all(language: &'static Language, text: &str) -> Codebase {
+fn process_text(language: &'static Language, text: &str) -> Codebase {
     let facts = Reader::new(language).unwrap().read(text, &Symbols::default());
-    let path = format!("src/a.{}", language.endings[0]);
+    let path = format!("src/a.{}", language.extensions[0]);
     let file = SourceFile { path, project: 0, generated: false, facts };
     let code = Codebase::new(vec![Project::default()], vec![file]);
     let resolver = Resolver::new(&code);
     let outliner = Outliner::new(&code, &resolver);
     for at in 0..code.types.len() as u32 {
-        hashes(&code, &resolver, at);
-        outliner.file(at);
+        hash_type(&code, &resolver, at);
+        outliner.outline_file(at);
     }
     code
 }
@@ -241,13 +241,13 @@ const UNREADABLE: &[(&str, &str, &str)] = &[
 fn unsupported_syntax_is_rewritten_and_still_hashed() {
     for (path, text, other) in UNREADABLE {
         let language = language_of(path.as_ref()).unwrap();
-        let code = all(language, text);
+        let code = process_text(language, text);
         assert_eq!(code.files[0].facts.gaps, [], "{text}");
         let hashed = |code: &Codebase| {
             let resolver = Resolver::new(code);
-            (0..code.types.len() as u32).map(|at| hashes(code, &resolver, at).hashes).collect::<Vec<_>>()
+            (0..code.types.len() as u32).map(|at| hash_type(code, &resolver, at).hashes).collect::<Vec<_>>()
         };
-        let (one, two) = (hashed(&code), hashed(&all(language, other)));
+        let (one, two) = (hashed(&code), hashed(&process_text(language, other)));
         let same = |pick: fn(&Hashes) -> Digest| one.iter().map(pick).eq(two.iter().map(pick));
         assert!(!(same(|it| it.structure) && same(|it| it.public)), "{text}");
     }
@@ -265,8 +265,8 @@ fn truncated_text_is_parsed() {
     ] {
         let language = language_of(path.as_ref()).unwrap();
         for at in (0..text.len()).step_by(23).filter(|at| text.is_char_boundary(*at)) {
-            all(language, &text[..at]);
-            all(language, &text[at..]);
+            process_text(language, &text[..at]);
+            process_text(language, &text[at..]);
         }
     }
 }
@@ -282,12 +282,12 @@ fn excessive_nesting_is_a_gap() {
     ] {
         let language = language_of(path.as_ref()).unwrap();
         let deep = |depth: usize| format!("{before}{}1{}{after}", "(".repeat(depth), ")".repeat(depth));
-        assert_eq!(all(language, &deep(400)).files[0].facts.gaps, [], "{path}");
-        assert!(!all(language, &deep(20_000)).files[0].facts.gaps.is_empty(), "{path}");
+        assert_eq!(process_text(language, &deep(400)).files[0].facts.gaps, [], "{path}");
+        assert!(!process_text(language, &deep(20_000)).files[0].facts.gaps.is_empty(), "{path}");
     }
 }
 
-fn types(code: &Codebase) -> Vec<String> {
+fn describe_types(code: &Codebase) -> Vec<String> {
     let describe = |each: &loci_code::Type| {
         let members: Vec<&str> =
             code.parts(each).flat_map(|part| part.members.iter().map(|member| member.key.as_str())).collect();
@@ -297,10 +297,10 @@ fn types(code: &Codebase) -> Vec<String> {
     code.types.iter().map(describe).collect()
 }
 
-fn edges(code: &Codebase) -> Vec<String> {
+fn describe_edges(code: &Codebase) -> Vec<String> {
     let name = |at: u32| code.types[at as usize].name.as_str();
     Resolver::new(code)
-        .edges()
+        .all_edges()
         .iter()
         .map(|edge| format!("{} -> {}", name(edge.from), name(edge.to)))
         .collect()

@@ -7,7 +7,7 @@ use project::Project;
 use std::fmt::Write as _;
 use syntax::{LANGUAGES, Reader, Symbols};
 
-fn code(files: &[&str], usings: &[&str]) -> Codebase {
+fn parse_codebase(files: &[&str], usings: &[&str]) -> Codebase {
     let mut reader = Reader::new(&LANGUAGES[0]).unwrap();
     let project =
         Project { usings: usings.iter().map(|it| (*it).to_owned()).collect(), ..Project::default() };
@@ -20,11 +20,11 @@ fn code(files: &[&str], usings: &[&str]) -> Codebase {
 }
 
 /// `A>B` for each edge, `A?B` if it is only likely.
-fn edges(files: &[&str], usings: &[&str]) -> String {
-    let code = code(files, usings);
+fn describe_edges(files: &[&str], usings: &[&str]) -> String {
+    let code = parse_codebase(files, usings);
     let name = |at: u32| &code.types[at as usize].name;
     let mut out = String::new();
-    for edge in Resolver::new(&code).edges() {
+    for edge in Resolver::new(&code).all_edges() {
         let sure = if edge.certainty == Certainty::Certain { '>' } else { '?' };
         let _ = write!(out, "{}{sure}{} ", name(edge.from), name(edge.to));
     }
@@ -102,7 +102,7 @@ fn names_resolve_by_the_rules_of_csharp() {
         ("an attribute must derive from Attribute", "class XmlElement { } [XmlElement] class C { }", ""),
         ("an attribute without the ending", "class Mark : Attribute { } [Mark] class C { }", "C>Mark"),
     ] {
-        assert_eq!(edges(&[text], &[]), expected, "{why}: {text}");
+        assert_eq!(describe_edges(&[text], &[]), expected, "{why}: {text}");
     }
 }
 
@@ -166,7 +166,7 @@ fn values_come_before_types_in_expressions() {
             "C>X D?X",
         ),
     ] {
-        assert_eq!(edges(&[text], &[]), expected, "{why}: {text}");
+        assert_eq!(describe_edges(&[text], &[]), expected, "{why}: {text}");
     }
 }
 
@@ -178,8 +178,8 @@ fn global_imports_apply_to_all_files_of_a_project() {
         "namespace B { class Z { } }",
         "class C { X x; Y y; }",
     ];
-    assert_eq!(edges(&files, &[]), "C>A.X C>B.Z");
-    assert_eq!(edges(&files[1..], &["A"]), "C>A.X");
+    assert_eq!(describe_edges(&files, &[]), "C>A.X C>B.Z");
+    assert_eq!(describe_edges(&files[1..], &["A"]), "C>A.X");
 }
 
 #[test]
@@ -189,5 +189,5 @@ fn each_part_of_a_type_uses_its_own_imports() {
         "using A; partial class C { X one; }",
         "using B; partial class C { X two; }",
     ];
-    assert_eq!(edges(&files, &[]), "C>A.X C>B.X");
+    assert_eq!(describe_edges(&files, &[]), "C>A.X C>B.X");
 }

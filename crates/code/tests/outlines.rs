@@ -2,41 +2,41 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{Codebase, Cost, Outliner, Resolver, SourceFile};
+use loci_code::{Codebase, Outliner, Resolver, SourceFile, TokenCost};
 use project::Project;
 use syntax::{LANGUAGES, Reader, Symbols, language_of};
 
 const EVERYTHING: &str = include_str!("../testdata/everything.cs");
 
-fn file(path: &str, text: &str) -> SourceFile {
+fn parse_file(path: &str, text: &str) -> SourceFile {
     let language = language_of(path.as_ref()).unwrap_or(&LANGUAGES[0]);
     let facts = Reader::new(language).unwrap().read(text, &Symbols::default());
     SourceFile { path: path.to_owned(), project: 0, generated: false, facts }
 }
 
-fn page() -> Codebase {
+fn sample_codebase() -> Codebase {
     let project = Project { name: "Everything".to_owned(), ..Project::default() };
-    Codebase::new(vec![project], vec![file("src/Everything.cs", EVERYTHING)])
+    Codebase::new(vec![project], vec![parse_file("src/Everything.cs", EVERYTHING)])
 }
 
-fn find(code: &Codebase, name: &str) -> u32 {
+fn find_type(code: &Codebase, name: &str) -> u32 {
     code.types.iter().position(|each| each.name == name).unwrap() as u32
 }
 
 /// The outline of one type in some files.
-fn outlined(files: &[(&str, &str)], name: &str) -> String {
-    let files = files.iter().map(|(path, text)| file(path, text)).collect();
+fn outline_of(files: &[(&str, &str)], name: &str) -> String {
+    let files = files.iter().map(|(path, text)| parse_file(path, text)).collect();
     let code = Codebase::new(vec![Project::default()], files);
     let resolver = Resolver::new(&code);
-    Outliner::new(&code, &resolver).text(find(&code, name))
+    Outliner::new(&code, &resolver).outline_text(find_type(&code, name))
 }
 
 #[test]
 fn an_outline_has_kind_members_and_bases() {
-    let code = page();
+    let code = sample_codebase();
     let resolver = Resolver::new(&code);
-    let square = find(&code, "Everything.Square");
-    let text = Outliner::new(&code, &resolver).text(square);
+    let square = find_type(&code, "Everything.Square");
+    let text = Outliner::new(&code, &resolver).outline_text(square);
     assert_eq!(
         text,
         "# Everything.Square
@@ -63,16 +63,16 @@ Implements: IShape, IEquatable<Square>
 "
     );
     let span = code.part(code.types[square as usize].parts[0]).span;
-    let cost = Cost::new(&text, &EVERYTHING[span.from as usize..span.to as usize]);
+    let cost = TokenCost::new(&text, &EVERYTHING[span.from as usize..span.to as usize]);
     assert!(cost.outline < cost.source / 2, "{cost:?}");
 }
 
 #[test]
 fn an_outline_file_has_hashes() {
-    let code = page();
+    let code = sample_codebase();
     let resolver = Resolver::new(&code);
     let outliner = Outliner::new(&code, &resolver);
-    let kept = outliner.file(find(&code, "Everything.Point"));
+    let kept = outliner.outline_file(find_type(&code, "Everything.Point"));
     let lines: Vec<&str> = kept.lines().collect();
     assert!(lines[0].starts_with("# Everything.Point T_"));
     assert!(lines[1].starts_with(
@@ -81,7 +81,7 @@ fn an_outline_file_has_hashes() {
     assert!(lines[2].starts_with("PublicImplHash: ") && lines[2].contains(" | InternalImplHash: "));
     assert!(lines[3].starts_with("XmlDocHash: "));
     assert_eq!(lines[4..], ["Takes: (int X, int Y)"]);
-    let kept = outliner.file(find(&code, "Everything.Square"));
+    let kept = outliner.outline_file(find_type(&code, "Everything.Square"));
     assert!(
         kept.contains("\nPublic API:\n+ class Corner\n") && kept.ends_with("\nDependsOn: Color, IShape\n")
     );
@@ -89,24 +89,24 @@ fn an_outline_file_has_hashes() {
 
 #[test]
 fn values_of_an_enumeration_share_a_line() {
-    let code = page();
+    let code = sample_codebase();
     let resolver = Resolver::new(&code);
-    let text = Outliner::new(&code, &resolver).text(find(&code, "Everything.Color"));
+    let text = Outliner::new(&code, &resolver).outline_text(find_type(&code, "Everything.Color"));
     assert!(text.ends_with("Values: Red = 1 << 0, Green = 1 << 1, Blue\n"), "{text}");
 }
 
 #[test]
 fn a_member_outline_has_documentation_and_location() {
-    let code = page();
+    let code = sample_codebase();
     let resolver = Resolver::new(&code);
     let outliner = Outliner::new(&code, &resolver);
-    let square = find(&code, "Everything.Square");
-    let text = outliner.member(square, "Square(double)").unwrap();
+    let square = find_type(&code, "Everything.Square");
+    let text = outliner.member_outline(square, "Square(double)").unwrap();
     assert!(
         text.contains("\n  Square(double side)\n  Doc: Makes one.\n  File: src/Everything.cs | Bytes: "),
         "{text}"
     );
-    assert_eq!(outliner.member(square, "Nothing()"), None);
+    assert_eq!(outliner.member_outline(square, "Nothing()"), None);
 }
 
 /// A file, a type in it, and its expected outline.
@@ -219,7 +219,7 @@ Internal API: own
 #[test]
 fn outlines_are_compact_in_every_language() {
     for Sample { path, text, of, shown } in SAMPLES {
-        assert_eq!(outlined(&[(path, text)], of), *shown, "{path}");
+        assert_eq!(outline_of(&[(path, text)], of), *shown, "{path}");
     }
 }
 
@@ -231,6 +231,6 @@ fn ambiguous_dependencies_are_qualified() {
         ("c.cs", "using B; namespace C { public class Store { public Item Get() => null; } }"),
         ("d.cs", "namespace A { public class Shelf { public Item Get() => null; } }"),
     ];
-    assert!(outlined(&files, "C.Store").ends_with("\n+ Item Get()\nDependsOn: B.Item\n"));
-    assert!(outlined(&files, "A.Shelf").ends_with("\n+ Item Get()\n"), "the one in the same namespace");
+    assert!(outline_of(&files, "C.Store").ends_with("\n+ Item Get()\nDependsOn: B.Item\n"));
+    assert!(outline_of(&files, "A.Shelf").ends_with("\n+ Item Get()\n"), "the one in the same namespace");
 }

@@ -155,7 +155,7 @@ fn re_exported_names_resolve_to_their_declaration() {
         }
         let (code, problems) = read_tree(root.path(), &discover(root.path()).unwrap(), 1);
         assert_eq!(problems, [""; 0], "{}", case.why);
-        let edges = Resolver::new(&code).edges().into_iter();
+        let edges = Resolver::new(&code).all_edges().into_iter();
         let edges = edges.filter(|it| code.types[it.to as usize].kind != TypeKind::Module);
         let mut edges: Vec<String> =
             edges.map(|it| format!("{}>{}", code.simple_name(it.from), code.simple_name(it.to))).collect();

@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::scip::{Damage, Declared, Exact, Freshness, Index, ScipError, Usages};
-use loci_code::{Codebase, Named, Names, Resolver, hashes, read_tree};
+use loci_code::scip::{Damage, Declaration, Freshness, Index, ScipError, SymbolUsages, TreeIndexes};
+use loci_code::{Codebase, Resolver, SymbolIndex, TypeNames, hash_type, read_tree};
 use project::discover;
 use proptest::prelude::*;
 use std::fs;
@@ -14,7 +14,7 @@ use syntax::TypeKind;
 
 const FIXTURES: &[&str] = &["typescript", "rust"];
 
-fn fixture(name: &str) -> PathBuf {
+fn fixture_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scip").join(name)
 }
 
@@ -23,7 +23,7 @@ fn sample_tree(name: &str) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir(root.path().join("src")).unwrap();
     for folder in ["", "src"] {
-        for entry in fs::read_dir(fixture(name).join(folder)).unwrap().map(Result::unwrap) {
+        for entry in fs::read_dir(fixture_path(name).join(folder)).unwrap().map(Result::unwrap) {
             if entry.file_type().unwrap().is_file() {
                 let path = root.path().join(folder).join(entry.file_name());
                 fs::copy(entry.path(), &path).unwrap();
@@ -40,26 +40,26 @@ fn set_time(path: &Path, seconds: u64) {
 }
 
 /// Changes a file after it was indexed.
-fn edit(root: &Path, path: &str, change: impl Fn(String) -> String) {
+fn edit_file(root: &Path, path: &str, change: impl Fn(String) -> String) {
     let path = root.join(path);
     let text = change(fs::read_to_string(&path).unwrap());
     fs::write(&path, text).unwrap();
     set_time(&path, 300);
 }
 
-fn code(root: &Path) -> Codebase {
+fn load_codebase(root: &Path) -> Codebase {
     read_tree(root, &discover(root).unwrap(), 1).0
 }
 
-fn symbol(code: &Codebase, path: &str) -> Declared {
-    let types = Named::all(code);
-    let result = Names::new(&types, &|_| 0).meant(path);
-    Declared::of(code, result.resolved.unwrap_or_else(|| panic!("{path}: {result:?}")))
+fn find_declaration(code: &Codebase, path: &str) -> Declaration {
+    let types = TypeNames::of_codebase(code);
+    let result = SymbolIndex::new(&types, &|_| 0).resolve_path(path);
+    Declaration::locate(code, result.resolved.unwrap_or_else(|| panic!("{path}: {result:?}")))
 }
 
 /// `file:line:column role` of each usage.
-fn told(code: &Codebase, usages: &Usages) -> Vec<String> {
-    let one = |it: &loci_code::scip::Usage| {
+fn describe_usages(code: &Codebase, usages: &SymbolUsages) -> Vec<String> {
+    let one = |it: &loci_code::scip::UsagePosition| {
         let path = &code.files[it.file as usize].path;
         format!("{}:{}:{} {}", path.trim_start_matches("src/"), it.line, it.column, it.roles.name())
     };
@@ -69,18 +69,18 @@ fn told(code: &Codebase, usages: &Usages) -> Vec<String> {
 #[test]
 fn occurrences_agree_with_the_official_bindings() {
     for name in FIXTURES {
-        let index = Index::open(&fixture(name).join("index.scip")).unwrap();
+        let index = Index::open(&fixture_path(name).join("index.scip")).unwrap();
         assert_eq!(index.damage, []);
         let mut ours = Vec::new();
         for document in &index.documents {
             for it in &document.occurrences {
                 let ((line, column), (end, until)) = (it.from, it.to);
-                let (path, symbol) = (&document.path, index.name(it.symbol));
+                let (path, symbol) = (&document.path, index.symbol_name(it.symbol));
                 ours.push(format!("{path}\t{line}:{column}-{end}:{until}\t{}\t{symbol}", it.roles.0));
             }
         }
         ours.sort();
-        let theirs = fs::read_to_string(fixture(name).join("index.tsv")).unwrap();
+        let theirs = fs::read_to_string(fixture_path(name).join("index.tsv")).unwrap();
         let mut theirs: Vec<&str> = theirs.lines().collect();
         theirs.sort_unstable();
         assert_eq!(ours, theirs, "{name}");
@@ -90,20 +90,20 @@ fn occurrences_agree_with_the_official_bindings() {
 #[test]
 fn symbols_and_positions_map_to_each_other() {
     for name in FIXTURES {
-        let index = Index::open(&fixture(name).join("index.scip")).unwrap();
+        let index = Index::open(&fixture_path(name).join("index.scip")).unwrap();
         let mut count = 0;
-        for symbol in 0..index.symbols() {
-            let all = index.places(symbol);
-            assert_eq!(index.definitions(symbol).count() + index.references(symbol).count(), all.len());
+        for symbol in 0..index.symbol_count() {
+            let all = index.occurrences_of(symbol);
+            assert_eq!(index.definitions_of(symbol).count() + index.references_to(symbol).count(), all.len());
             for place in all {
                 let it = index.occurrence(*place);
                 assert_eq!(it.symbol, symbol);
-                assert!(it.from == it.to || index.at(place.document, it.from).contains(&symbol));
-                assert!(!index.at(place.document, it.to).contains(&symbol) || it.from < it.to);
+                assert!(it.from == it.to || index.symbols_at(place.document, it.from).contains(&symbol));
+                assert!(!index.symbols_at(place.document, it.to).contains(&symbol) || it.from < it.to);
             }
             count += all.len();
-            let known = index.symbol(index.name(symbol));
-            assert_eq!(known, Some(symbol).filter(|_| !index.name(symbol).starts_with("local ")));
+            let known = index.find_symbol(index.symbol_name(symbol));
+            assert_eq!(known, Some(symbol).filter(|_| !index.symbol_name(symbol).starts_with("local ")));
         }
         assert_eq!(count, index.documents.iter().map(|it| it.occurrences.len()).sum::<usize>());
     }
@@ -154,13 +154,14 @@ fn usages_are_at_the_indexed_positions() {
         ("rust", "demo.MARK", "lib.rs:6:11 definition, store.rs:1:12 reference"),
     ] {
         let root = sample_tree(name);
-        let code = code(root.path());
-        let (exact, problems) = Exact::find(&code, root.path());
+        let code = load_codebase(root.path());
+        let (exact, problems) = TreeIndexes::load(&code, root.path());
         assert!(problems.is_empty(), "{problems:?}");
-        let usages = exact.usages(symbol(&code, path)).unwrap_or_else(|| panic!("{path} is not indexed"));
-        assert_eq!(told(&code, &usages).join(", "), expected, "{name} {path}");
+        let usages =
+            exact.usages_of(find_declaration(&code, path)).unwrap_or_else(|| panic!("{path} is not indexed"));
+        assert_eq!(describe_usages(&code, &usages).join(", "), expected, "{name} {path}");
         assert!(usages.stale.is_empty());
-        let definition = exact.definition(symbol(&code, path)).unwrap();
+        let definition = exact.definition_of(find_declaration(&code, path)).unwrap();
         assert!(definition.iter().all(|it| it.roles.is_definition()) && definition.len() == 1);
     }
 }
@@ -169,30 +170,30 @@ fn usages_are_at_the_indexed_positions() {
 fn references_of_a_file_agree_with_usages() {
     for name in FIXTURES {
         let root = sample_tree(name);
-        let code = code(root.path());
-        let exact = Exact::find(&code, root.path()).0;
-        let ours = exact.ours();
+        let code = load_codebase(root.path());
+        let exact = TreeIndexes::load(&code, root.path()).0;
+        let ours = exact.link_declarations();
         assert!(ours.len() > 10);
         for file in 0..code.files.len() as u32 {
-            for (usage, symbol) in exact.mentions(file, &ours).unwrap() {
-                assert!(exact.usages(symbol).unwrap().places.contains(&usage), "{symbol:?} {usage:?}");
+            for (usage, symbol) in exact.references_in(file, &ours).unwrap() {
+                assert!(exact.usages_of(symbol).unwrap().places.contains(&usage), "{symbol:?} {usage:?}");
             }
         }
     }
 }
 
 /// `From>To certainty` for each edge between types, without edges to modules.
-fn edges(code: &Codebase, resolver: &Resolver) -> Vec<String> {
+fn describe_edges(code: &Codebase, resolver: &Resolver) -> Vec<String> {
     let short = |of: u32| code.simple_name(of);
     let is_type = |of: u32| code.types[of as usize].kind != TypeKind::Module;
-    let edges = resolver.edges().into_iter().filter(|edge| is_type(edge.to));
+    let edges = resolver.all_edges().into_iter().filter(|edge| is_type(edge.to));
     edges.map(|it| format!("{}>{} {}", short(it.from), short(it.to), it.certainty.name())).collect()
 }
 
 #[test]
 fn indexed_references_are_exact_and_stale_files_are_resolved_by_name() {
     let root = sample_tree("typescript");
-    let code = code(root.path());
+    let code = load_codebase(root.path());
     let expected = |shelf: &str, module: &str| {
         [
             "store>MemoryStore exact".to_owned(),
@@ -203,32 +204,32 @@ fn indexed_references_are_exact_and_stale_files_are_resolved_by_name() {
             format!("Shelf>MemoryStore {shelf}"),
         ]
     };
-    let (exact, _) = Exact::find(&code, root.path());
-    assert_eq!(edges(&code, &Resolver::with_exact(&code, &exact)), expected("exact", "exact"));
+    let (exact, _) = TreeIndexes::load(&code, root.path());
+    assert_eq!(describe_edges(&code, &Resolver::with_indexes(&code, &exact)), expected("exact", "exact"));
 
     // additions are resolved by name, the rest stays exact
-    edit(root.path(), "src/use.ts", |text| text + "class Late { mode: OpenMode }\n");
-    let code = self::code(root.path());
-    let (exact, _) = Exact::find(&code, root.path());
-    let found = edges(&code, &Resolver::with_exact(&code, &exact));
+    edit_file(root.path(), "src/use.ts", |text| text + "class Late { mode: OpenMode }\n");
+    let code = self::load_codebase(root.path());
+    let (exact, _) = TreeIndexes::load(&code, root.path());
+    let found = describe_edges(&code, &Resolver::with_indexes(&code, &exact));
     let late = ["Late>Mode certain".to_owned()];
     assert_eq!(found, [&expected("exact", "exact")[..5], &late, &expected("exact", "exact")[5..]].concat());
 
-    edit(root.path(), "src/use.ts", |text| {
+    edit_file(root.path(), "src/use.ts", |text| {
         format!("\n{}", text.replace("class Late { mode: OpenMode }\n", ""))
     });
-    let code = self::code(root.path());
-    let (exact, _) = Exact::find(&code, root.path());
-    assert_eq!(edges(&code, &Resolver::with_exact(&code, &exact)), expected("certain", "certain"));
+    let code = self::load_codebase(root.path());
+    let (exact, _) = TreeIndexes::load(&code, root.path());
+    assert_eq!(describe_edges(&code, &Resolver::with_indexes(&code, &exact)), expected("certain", "certain"));
 }
 
 #[test]
 fn definitions_in_a_changed_file_are_resolved_by_name() {
     let root = sample_tree("typescript");
-    edit(root.path(), "src/store.ts", |text| format!("\n{text}"));
-    let code = code(root.path());
-    let (exact, _) = Exact::find(&code, root.path());
-    let found = edges(&code, &Resolver::with_exact(&code, &exact));
+    edit_file(root.path(), "src/store.ts", |text| format!("\n{text}"));
+    let code = load_codebase(root.path());
+    let (exact, _) = TreeIndexes::load(&code, root.path());
+    let found = describe_edges(&code, &Resolver::with_indexes(&code, &exact));
     assert!(found.contains(&"use>Store certain".to_owned()), "{found:?}");
     assert!(found.contains(&"Shelf>MemoryStore certain".to_owned()), "{found:?}");
 }
@@ -237,11 +238,11 @@ fn definitions_in_a_changed_file_are_resolved_by_name() {
 fn hashes_do_not_depend_on_an_index() {
     for name in FIXTURES {
         let root = sample_tree(name);
-        let code = code(root.path());
-        let (exact, _) = Exact::find(&code, root.path());
-        let (plain, exact) = (Resolver::new(&code), Resolver::with_exact(&code, &exact));
+        let code = load_codebase(root.path());
+        let (exact, _) = TreeIndexes::load(&code, root.path());
+        let (plain, exact) = (Resolver::new(&code), Resolver::with_indexes(&code, &exact));
         for of in 0..code.types.len() as u32 {
-            assert_eq!(hashes(&code, &plain, of), hashes(&code, &exact, of));
+            assert_eq!(hash_type(&code, &plain, of), hash_type(&code, &exact, of));
         }
     }
 }
@@ -249,30 +250,30 @@ fn hashes_do_not_depend_on_an_index() {
 #[test]
 fn a_changed_file_stays_valid_while_no_definition_moves() {
     let root = sample_tree("typescript");
-    let code = code(root.path());
+    let code = load_codebase(root.path());
     let file = |path: &str| code.files.iter().position(|it| it.path == path).unwrap() as u32;
-    let freshness = |path: &str| Exact::find(&code, root.path()).0.freshness(file(path));
-    let store = symbol(&code, "MemoryStore");
+    let freshness = |path: &str| TreeIndexes::load(&code, root.path()).0.freshness(file(path));
+    let store = find_declaration(&code, "MemoryStore");
     assert_eq!(freshness("src/use.ts"), Freshness::Unchanged);
-    assert!(Exact::find(&code, root.path()).0.incomplete().is_empty());
+    assert!(TreeIndexes::load(&code, root.path()).0.incomplete_files().is_empty());
 
-    edit(root.path(), "src/use.ts", |text| text + "// the end\n");
+    edit_file(root.path(), "src/use.ts", |text| text + "// the end\n");
     assert_eq!(freshness("src/use.ts"), Freshness::Fits);
-    let usages = Exact::find(&code, root.path()).0.usages(store).unwrap();
+    let usages = TreeIndexes::load(&code, root.path()).0.usages_of(store).unwrap();
     assert_eq!((usages.places.len(), usages.stale.len()), (6, 0));
-    assert_eq!(Exact::find(&code, root.path()).0.incomplete(), [file("src/use.ts")]);
+    assert_eq!(TreeIndexes::load(&code, root.path()).0.incomplete_files(), [file("src/use.ts")]);
 
     // a reference changed, but no definition moved
-    edit(root.path(), "src/use.ts", |text| text.replace("extends MemoryStore", "extends OtherShelfs"));
-    let usages = Exact::find(&code, root.path()).0.usages(store).unwrap();
+    edit_file(root.path(), "src/use.ts", |text| text.replace("extends MemoryStore", "extends OtherShelfs"));
+    let usages = TreeIndexes::load(&code, root.path()).0.usages_of(store).unwrap();
     assert_eq!((usages.places.len(), usages.stale), (4, vec![file("src/use.ts")]));
 
-    edit(root.path(), "src/use.ts", |text| format!("\n{text}"));
+    edit_file(root.path(), "src/use.ts", |text| format!("\n{text}"));
     assert_eq!(freshness("src/use.ts"), Freshness::Stale);
-    let exact = Exact::find(&code, root.path()).0;
-    assert_eq!(exact.usages(store).unwrap().stale, [file("src/use.ts")]);
-    assert_eq!(exact.usages(symbol(&code, "Shelf")), None);
-    assert_eq!(exact.mentions(file("src/use.ts"), &exact.ours()), None);
+    let exact = TreeIndexes::load(&code, root.path()).0;
+    assert_eq!(exact.usages_of(store).unwrap().stale, [file("src/use.ts")]);
+    assert_eq!(exact.usages_of(find_declaration(&code, "Shelf")), None);
+    assert_eq!(exact.references_in(file("src/use.ts"), &exact.link_declarations()), None);
 
     // a downloaded index is newer than a file it does not match
     set_time(&root.path().join("src/use.ts"), 100);
@@ -293,14 +294,14 @@ fn each_project_may_have_an_index_and_an_invalid_one_is_skipped() {
     fs::write(root.path().join("tool/package.json"), "{ \"name\": \"tool\" }").unwrap();
     fs::write(root.path().join("tool/a.ts"), "let a: MemoryStore").unwrap();
     let store = "scip-typescript npm demo 1.0.0 src/`store.ts`/MemoryStore#";
-    let bytes = made(&[("a.ts", vec![([0, 7, 0, 18], store, 0)])]);
+    let bytes = encode_index(&[("a.ts", vec![([0, 7, 0, 18], store, 0)])]);
     fs::write(root.path().join("tool/index.scip"), bytes).unwrap();
-    let code = code(root.path());
-    let (exact, problems) = Exact::find(&code, root.path());
+    let code = load_codebase(root.path());
+    let (exact, problems) = TreeIndexes::load(&code, root.path());
     assert!(matches!(&problems[..], [ScipError::NotAnIndex { .. }]), "{problems:?}");
     assert_eq!(exact.indexes().map(|(folder, _)| folder).collect::<Vec<_>>(), ["app/", "tool/"]);
-    let usages = exact.usages(symbol(&code, "MemoryStore")).unwrap();
-    let found = told(&code, &usages);
+    let usages = exact.usages_of(find_declaration(&code, "MemoryStore")).unwrap();
+    let found = describe_usages(&code, &usages);
     assert_eq!(found.len(), 7);
     assert_eq!(
         (&found[0][..], &found[6][..]),
@@ -311,11 +312,11 @@ fn each_project_may_have_an_index_and_an_invalid_one_is_skipped() {
 #[test]
 fn a_truncated_index_is_read_up_to_the_cut() {
     for name in FIXTURES {
-        let bytes = fs::read(fixture(name).join("index.scip")).unwrap();
+        let bytes = fs::read(fixture_path(name).join("index.scip")).unwrap();
         let whole = Index::read(&bytes[..]).unwrap();
         for until in 0..bytes.len() {
             let cut = Index::read(&bytes[..until]).unwrap();
-            assert!(cut.documents.iter().all(|it| whole.document(&it.path).is_some()), "{name} {until}");
+            assert!(cut.documents.iter().all(|it| whole.find_document(&it.path).is_some()), "{name} {until}");
             let reported = cut.damage.iter().any(|it| matches!(it, Damage::BreaksOff { .. }));
             // a cut between two fields cannot be detected
             assert!(
@@ -328,7 +329,7 @@ fn a_truncated_index_is_read_up_to_the_cut() {
 #[test]
 fn a_flipped_bit_does_not_invent_occurrences() {
     for name in FIXTURES {
-        let mut bytes = fs::read(fixture(name).join("index.scip")).unwrap();
+        let mut bytes = fs::read(fixture_path(name).join("index.scip")).unwrap();
         // every byte and every bit, but not all combinations: that takes half a minute
         for at in 0..bytes.len() {
             let bit = 1 << (at % 8);
@@ -344,7 +345,7 @@ fn a_flipped_bit_does_not_invent_occurrences() {
 #[test]
 fn paths_outside_the_folder_are_rejected() {
     for path in ["../a.ts", "/a.ts", "a//b.ts", "a/./b.ts", "a/../../b.ts", ""] {
-        let index = Index::read(&made(&[(path, vec![([0, 0, 0, 1], "local 1", 1)])])[..]).unwrap();
+        let index = Index::read(&encode_index(&[(path, vec![([0, 0, 0, 1], "local 1", 1)])])[..]).unwrap();
         assert_eq!(index.damage, [Damage::Outside { path: path.to_owned() }]);
         assert!(index.documents.is_empty());
     }
@@ -352,9 +353,9 @@ fn paths_outside_the_folder_are_rejected() {
 
 // ---- synthetic indexes
 
-type Made<'a> = (&'a str, Vec<([u32; 4], &'a str, u32)>);
+type SampleDocument<'a> = (&'a str, Vec<([u32; 4], &'a str, u32)>);
 
-fn number(mut value: u64) -> Vec<u8> {
+fn encode_varint(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);
@@ -364,22 +365,22 @@ fn number(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-fn field(at: u64, bytes: &[u8]) -> Vec<u8> {
-    [number(at << 3 | 2), number(bytes.len() as u64), bytes.to_vec()].concat()
+fn encode_field(at: u64, bytes: &[u8]) -> Vec<u8> {
+    [encode_varint(at << 3 | 2), encode_varint(bytes.len() as u64), bytes.to_vec()].concat()
 }
 
 /// Encodes an index: ranges within one line have three numbers.
-fn made(documents: &[Made]) -> Vec<u8> {
+fn encode_index(documents: &[SampleDocument]) -> Vec<u8> {
     let occurrence = |(range, symbol, roles): &([u32; 4], &str, u32)| {
         let [line, column, end, until] = *range;
         let range = if line == end { vec![line, column, until] } else { range.to_vec() };
-        let range: Vec<u8> = range.iter().flat_map(|it| number(u64::from(*it))).collect();
-        let roles = [number(3 << 3), number(u64::from(*roles))].concat();
-        field(2, &[field(1, &range), field(2, symbol.as_bytes()), roles].concat())
+        let range: Vec<u8> = range.iter().flat_map(|it| encode_varint(u64::from(*it))).collect();
+        let roles = [encode_varint(3 << 3), encode_varint(u64::from(*roles))].concat();
+        encode_field(2, &[encode_field(1, &range), encode_field(2, symbol.as_bytes()), roles].concat())
     };
-    let document = |(path, occurrences): &Made| {
+    let document = |(path, occurrences): &SampleDocument| {
         let occurrences: Vec<u8> = occurrences.iter().flat_map(occurrence).collect();
-        field(2, &[field(1, path.as_bytes()), occurrences].concat())
+        encode_field(2, &[encode_field(1, path.as_bytes()), occurrences].concat())
     };
     documents.iter().flat_map(document).collect()
 }
@@ -390,15 +391,15 @@ proptest! {
         lines in proptest::collection::vec((0..2usize, 0..900u32, 0..300u32, 0..3u32, 300..600u32, 0..4usize, 0..128u32), 0..40)
     ) {
         let names = ["a b c d X#", "a b c d X#y().", "local 1", "local 2"];
-        let mut documents: [Made; 2] = [("a.ts", Vec::new()), ("b/c.ts", Vec::new())];
+        let mut documents: [SampleDocument; 2] = [("a.ts", Vec::new()), ("b/c.ts", Vec::new())];
         for (at, line, column, more, until, name, roles) in lines {
             documents[at].1.push(([line, column, line + more, until], names[name], roles));
         }
-        let index = Index::read(&made(&documents)[..]).unwrap();
+        let index = Index::read(&encode_index(&documents)[..]).unwrap();
         prop_assert_eq!(&index.damage, &[]);
         for ((path, mut expected), document) in documents.into_iter().zip(&index.documents) {
             let fields = |it: &loci_code::scip::Occurrence| {
-                ([it.from.0, it.from.1, it.to.0, it.to.1], index.name(it.symbol), it.roles.0)
+                ([it.from.0, it.from.1, it.to.0, it.to.1], index.symbol_name(it.symbol), it.roles.0)
             };
             let mut found: Vec<_> = document.occurrences.iter().map(fields).collect();
             expected.sort_unstable();
@@ -412,7 +413,7 @@ proptest! {
         let index = Index::read(&bytes[..]).unwrap();
         prop_assert!(index.documents.len() <= bytes.len());
         // the same bytes as a document, which random input rarely reaches
-        Index::read(&field(2, &bytes)[..]).unwrap();
-        Index::read(&field(2, &[field(1, b"a.ts"), field(2, &bytes)].concat())[..]).unwrap();
+        Index::read(&encode_field(2, &bytes)[..]).unwrap();
+        Index::read(&encode_field(2, &[encode_field(1, b"a.ts"), encode_field(2, &bytes)].concat())[..]).unwrap();
     }
 }

@@ -2,28 +2,29 @@
 
 #![allow(clippy::unwrap_used)]
 
-use loci_code::folder::Folder;
-use loci_code::note::Base;
-use loci_code::{ChangeClass, Moment, Note, Store, StoreError};
+use loci_code::folder::LociFolder;
+use loci_code::note::Baseline;
+use loci_code::{ChangeClass, NoteStatus, RefreshOptions, Store, StoreError};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
 /// In the past: every file may have been written since, so each is read again.
-const NOW: Moment<'_> = Moment { now: 0, threads: 2, tell: &|_, _| true };
+const NOW: RefreshOptions<'_> = RefreshOptions { now: 0, threads: 2, progress: &|_, _| true };
 /// In the far future: files with unchanged metadata are unchanged.
-const LATER: Moment<'_> = Moment { now: i64::MAX / 2_000_000, threads: 2, tell: &|_, _| true };
+const LATER: RefreshOptions<'_> =
+    RefreshOptions { now: i64::MAX / 2_000_000, threads: 2, progress: &|_, _| true };
 
-fn tree(files: &[(&str, &str)]) -> TempDir {
+fn create_tree(files: &[(&str, &str)]) -> TempDir {
     let root = tempfile::tempdir().unwrap();
     for (path, text) in files {
-        write(root.path(), path, text);
+        write_file(root.path(), path, text);
     }
     root
 }
 
-fn write(root: &Path, path: &str, text: &str) {
+fn write_file(root: &Path, path: &str, text: &str) {
     let path = root.join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
@@ -31,7 +32,7 @@ fn write(root: &Path, path: &str, text: &str) {
 
 /// Two projects, one of which uses the other; names that hide each other; a partial type in two files; an attribute.
 fn sample_tree() -> TempDir {
-    let root = tree(&[
+    let root = create_tree(&[
         ("Core/Core.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\" />"),
         (
             "App/App.csproj",
@@ -89,7 +90,7 @@ fn sample_tree() -> TempDir {
     ]);
     // enough other files that only a part is joined again
     for n in 0..60 {
-        write(root.path(), &format!("Far/F{n}.cs"), &format!("namespace Far {{ class F{n} {{ }} }}"));
+        write_file(root.path(), &format!("Far/F{n}.cs"), &format!("namespace Far {{ class F{n} {{ }} }}"));
     }
     root
 }
@@ -152,16 +153,16 @@ const EVENTS: &[(&str, Option<&str>)] = &[
 /// Placeholder for a file that is too large to be read.
 const BIG: &str = "big";
 
-fn happen(root: &Path, event: usize) {
+fn apply_event(root: &Path, event: usize) {
     let (path, text) = EVENTS[event % EVENTS.len()];
     match text {
-        Some(BIG) => write(root, path, &"//".repeat(5 << 20)),
-        Some(text) => write(root, path, text),
+        Some(BIG) => write_file(root, path, &"//".repeat(5 << 20)),
+        Some(text) => write_file(root, path, text),
         None => drop(fs::remove_file(root.join(path))),
     }
 }
 
-fn fresh(root: &Path) -> Store {
+fn fresh_store(root: &Path) -> Store {
     let mut store = Store::in_memory(root).unwrap();
     store.refresh(NOW).unwrap();
     store
@@ -179,13 +180,13 @@ proptest! {
         store.refresh(NOW).unwrap();
         for batch in batches {
             for event in &batch {
-                happen(root.path(), *event);
+                apply_event(root.path(), *event);
             }
             store.refresh(NOW).unwrap();
-            let fresh = fresh(root.path());
+            let fresh = fresh_store(root.path());
             prop_assert_eq!(store.types().unwrap(), fresh.types().unwrap(), "after {:?}", &batch);
             for (id, _) in fresh.types().unwrap() {
-                prop_assert_eq!(store.card(id).unwrap(), fresh.card(id).unwrap(), "after {:?}", &batch);
+                prop_assert_eq!(store.type_summary(id).unwrap(), fresh.type_summary(id).unwrap(), "after {:?}", &batch);
                 prop_assert_eq!(store.uses(id).unwrap(), fresh.uses(id).unwrap(), "after {:?}", &batch);
             }
             prop_assert_eq!(store.fingerprint().unwrap(), fresh.fingerprint().unwrap(), "after {:?}", &batch);
@@ -201,18 +202,18 @@ fn the_cost_of_a_changed_body_does_not_depend_on_the_size_of_the_tree() {
         for n in 0..others {
             let text =
                 format!("namespace Far{n} {{ public class Far{n} {{ public int F() {{ return {n}; }} }} }}");
-            write(root.path(), &format!("Far/F{n}.cs"), &text);
+            write_file(root.path(), &format!("Far/F{n}.cs"), &text);
         }
         let mut store = Store::in_memory(root.path()).unwrap();
         store.refresh(LATER).unwrap();
         let all = store.refresh(LATER).unwrap().read_bytes;
-        write(
+        write_file(
             root.path(),
             "App/Other.cs",
             "namespace App { public class Other { public Store All() { return new Store(); } } }",
         );
         let done = store.refresh(LATER).unwrap();
-        assert_eq!((done.parsed, done.hashed, done.whole), (1, 1, false));
+        assert_eq!((done.parsed, done.hashed, done.joined_whole), (1, 1, false));
         assert_eq!(done.changes.len(), 1);
         (done.source_bytes, done.read_bytes - all, done.written_bytes)
     };
@@ -225,7 +226,7 @@ fn changes_are_classified_and_affect_dependents() {
     let mut store = Store::in_memory(root.path()).unwrap();
     assert_eq!(store.refresh(NOW).unwrap().changes, [], "a first build reports no changes");
     let changes = |store: &mut Store, path: &str, text: &str| -> Vec<(String, Option<ChangeClass>)> {
-        write(root.path(), path, text);
+        write_file(root.path(), path, text);
         let done = store.refresh(NOW).unwrap();
         done.changes.into_iter().map(|it| (it.name, it.change.map(|change| change.class))).collect()
     };
@@ -236,18 +237,18 @@ fn changes_are_classified_and_affect_dependents() {
     );
     let state = |store: &Store, name: &str| {
         let id = store.types().unwrap().into_iter().find(|(_, it)| it == name).unwrap().0;
-        store.state(id).unwrap()
+        store.note_state(id).unwrap()
     };
-    assert!(state(&store, "Core.Node").reached && state(&store, "App.Store").reached);
-    assert!(!state(&store, "App.Other").reached, "it uses neither of them");
-    assert_eq!(state(&store, "Core.Node").note, Note::None, "without a note nothing can be stale");
+    assert!(state(&store, "Core.Node").dependency_changed && state(&store, "App.Store").dependency_changed);
+    assert!(!state(&store, "App.Other").dependency_changed, "it uses neither of them");
+    assert_eq!(state(&store, "Core.Node").status, NoteStatus::None, "without a note nothing can be stale");
     assert_eq!(changes(&mut store, "Core/Kind.cs", &(kind(", Three") + " // x")), [], "a trailing comment");
     let more = "namespace Core { partial class Node { private int count = 7; } }";
     assert_eq!(
         changes(&mut store, "Core/Node.More.cs", more),
         [("Core.Node".into(), Some(ChangeClass::Internal))]
     );
-    assert!(state(&store, "Core.Node").drifts());
+    assert!(state(&store, "Core.Node").has_drift());
 }
 
 #[test]
@@ -255,7 +256,7 @@ fn a_name_that_resolves_differently_changes_the_types_that_mention_it() {
     let root = sample_tree();
     let mut store = Store::in_memory(root.path()).unwrap();
     store.refresh(NOW).unwrap();
-    write(root.path(), "App/Kind.cs", "namespace App { public class Kind { public static Kind One; } }");
+    write_file(root.path(), "App/Kind.cs", "namespace App { public class Kind { public static Kind One; } }");
     let done = store.refresh(NOW).unwrap();
     let structure: Vec<&str> = done
         .changes
@@ -269,7 +270,7 @@ fn a_name_that_resolves_differently_changes_the_types_that_mention_it() {
 
 #[test]
 fn a_renamed_type_is_detected() {
-    let root = tree(&[
+    let root = create_tree(&[
         (
             "a.cs",
             "namespace N { public class Old { public int A() { return 1; } public int B(string s) { return s.Length; } } }",
@@ -278,31 +279,31 @@ fn a_renamed_type_is_detected() {
     ]);
     let mut store = Store::in_memory(root.path()).unwrap();
     store.refresh(NOW).unwrap();
-    write(
+    write_file(
         root.path(),
         "a.cs",
         "namespace N { public class New { public int A() { return 1; } public int B(string s) { return s.Length; } } }",
     );
-    write(root.path(), "b.cs", "namespace N { public class User { New old; } }");
+    write_file(root.path(), "b.cs", "namespace N { public class User { New old; } }");
     let done = store.refresh(NOW).unwrap();
     let names: Vec<(&str, &str)> =
         done.aliases.iter().map(|it| (it.old_name.as_str(), it.new_name.as_str())).collect();
     assert_eq!(names, [("N.Old", "N.New")]);
-    assert_eq!(store.renamed().unwrap(), done.aliases);
+    assert_eq!(store.renamed_types().unwrap(), done.aliases);
 }
 
 #[test]
 fn a_cancelled_refresh_stores_nothing() {
     let root = sample_tree();
     for n in 0..1100 {
-        write(root.path(), &format!("many/{n}.txt"), "");
+        write_file(root.path(), &format!("many/{n}.txt"), "");
     }
     let mut store = Store::in_memory(root.path()).unwrap();
     for after in [0, 1, 3] {
         let calls = std::sync::atomic::AtomicU64::new(0);
         let tell = |_, _| calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < after;
-        let stopped = store.refresh(Moment { tell: &tell, ..NOW });
-        assert!(matches!(stopped, Err(StoreError::Stopped)), "{stopped:?}");
+        let stopped = store.refresh(RefreshOptions { progress: &tell, ..NOW });
+        assert!(matches!(stopped, Err(StoreError::Cancelled)), "{stopped:?}");
         assert_eq!(store.types().unwrap(), []);
     }
     store.refresh(NOW).unwrap();
@@ -331,63 +332,74 @@ fn a_note_becomes_stale_if_something_changes_during_writing() {
     let mut now = 1_000_000;
     let mut refresh = |store: &mut Store| {
         now += 60_000;
-        store.refresh(Moment { now, threads: 1, tell: &|_, _| true }).unwrap();
+        store.refresh(RefreshOptions { now, threads: 1, progress: &|_, _| true }).unwrap();
         now
     };
     let at = refresh(&mut store);
     let id = store.types().unwrap().into_iter().find(|(_, name)| name == "A").unwrap().0;
     let base = |store: &Store| {
-        let card = store.card(id).unwrap().unwrap();
+        let card = store.type_summary(id).unwrap().unwrap();
         let text = std::fs::read_to_string(tree.path().join("A.cs")).unwrap();
-        Base::of(&card, &|place, signature| {
+        Baseline::capture(&card, &|place, signature| {
             let span = if signature { place.signature } else { place.span };
-            span.of(&text).to_string()
+            span.text_in(&text).to_string()
         })
     };
-    assert_eq!(store.ask_for_note(id, at).unwrap().note, Note::Pending);
-    assert_eq!(store.asked_for(at).unwrap().len(), 1);
+    assert_eq!(store.request_note(id, at).unwrap().status, NoteStatus::Pending);
+    assert_eq!(store.requested_notes(at).unwrap().len(), 1);
     let before = store.begin_note(id, at).unwrap();
-    assert_eq!((before.note, store.state(id).unwrap().note), (Note::Pending, Note::Generating));
-    store.give_up_note(id, &before, at).unwrap();
-    assert_eq!(store.asked_for(at).unwrap()[0].1.note, Note::Pending, "a failed note is still requested");
+    assert_eq!(
+        (before.status, store.note_state(id).unwrap().status),
+        (NoteStatus::Pending, NoteStatus::Generating)
+    );
+    store.abandon_note(id, &before, at).unwrap();
+    assert_eq!(
+        store.requested_notes(at).unwrap()[0].1.status,
+        NoteStatus::Pending,
+        "a failed note is still requested"
+    );
     // the structure of a dependency changes during writing
     store.begin_note(id, at).unwrap();
     let then = base(&store);
     write("B.cs", "public class B { public long Two; }");
     refresh(&mut store);
-    assert_eq!(store.end_note(id, "a note", &then, true).unwrap().note, Note::Stale);
+    assert_eq!(store.finish_note(id, "a note", &then, true).unwrap().status, NoteStatus::Stale);
     store.begin_note(id, at).unwrap();
-    assert_eq!(store.end_note(id, "a note", &then, true).unwrap().note, Note::Cached);
-    assert_eq!(store.since(id, "a note", true, at).unwrap().note, Note::Cached);
-    assert!(store.asked_for(at).unwrap().is_empty());
+    assert_eq!(store.finish_note(id, "a note", &then, true).unwrap().status, NoteStatus::Cached);
+    assert_eq!(store.note_state_for_text(id, "a note", true, at).unwrap().status, NoteStatus::Cached);
+    assert!(store.requested_notes(at).unwrap().is_empty());
     let before = store.begin_note(id, at).unwrap();
-    store.give_up_note(id, &before, at).unwrap();
-    assert_eq!(store.state(id).unwrap().note, Note::Cached, "a failed rewrite leaves a current note current");
+    store.abandon_note(id, &before, at).unwrap();
+    assert_eq!(
+        store.note_state(id).unwrap().status,
+        NoteStatus::Cached,
+        "a failed rewrite leaves a current note current"
+    );
     // the baseline gives the changes since
-    assert_eq!(store.base_of(id).unwrap().unwrap().change(&base(&store)), None);
+    assert_eq!(store.baseline_of(id).unwrap().unwrap().changes_since(&base(&store)), None);
     write("A.cs", "public class A { public B Made; public int One() { return 11; } }");
     refresh(&mut store);
-    let (class, members) = store.base_of(id).unwrap().unwrap().change(&base(&store)).unwrap();
+    let (class, members) = store.baseline_of(id).unwrap().unwrap().changes_since(&base(&store)).unwrap();
     assert_eq!((class, members.len()), (ChangeClass::PublicBehavior, 1));
     assert_eq!(members[0].signature, "public int One()");
     assert_eq!(members[0].diff, ["- public int One() { return 1; }", "+ public int One() { return 11; }"]);
     // a text changed by someone else is another note
-    assert_eq!(store.since(id, "another", false, at).unwrap().note, Note::Stale);
+    assert_eq!(store.note_state_for_text(id, "another", false, at).unwrap().status, NoteStatus::Stale);
 }
 
 #[test]
 fn writing_a_note_does_not_invalidate_the_outlines() {
-    let tree = tree(&[("A.cs", "public class A { public int One; }")]);
+    let tree = create_tree(&[("A.cs", "public class A { public int One; }")]);
     let mut store = Store::in_memory(tree.path()).unwrap();
     let done = store.refresh(NOW).unwrap();
-    let folder = Folder::make(tree.path()).unwrap();
-    let lock = folder.pen(std::time::Duration::from_secs(5)).unwrap();
-    store.keep(&folder, &lock, &done, &|text| text.to_string()).unwrap();
-    assert!(store.is_kept(&folder, &done).unwrap());
-    store.undisturbed(&folder, || lock.write("types/T_a.semantic.md", b"ROLE: x\n")).unwrap();
-    assert!(store.is_kept(&folder, &done).unwrap(), "our own write is known");
+    let folder = LociFolder::open_or_create(tree.path()).unwrap();
+    let lock = folder.lock_for_writing(std::time::Duration::from_secs(5)).unwrap();
+    store.export_files(&folder, &lock, &done, &|text| text.to_string()).unwrap();
+    assert!(store.is_exported(&folder, &done).unwrap());
+    store.without_invalidating(&folder, || lock.write("types/T_a.semantic.md", b"ROLE: x\n")).unwrap();
+    assert!(store.is_exported(&folder, &done).unwrap(), "our own write is known");
     lock.write("types/T_b.semantic.md", b"ROLE: y\n").unwrap();
-    assert!(!store.is_kept(&folder, &done).unwrap(), "another process may have changed anything");
-    store.undisturbed(&folder, || lock.write("types/T_c.semantic.md", b"ROLE: z\n")).unwrap();
-    assert!(!store.is_kept(&folder, &done).unwrap(), "the other change still has to be checked");
+    assert!(!store.is_exported(&folder, &done).unwrap(), "another process may have changed anything");
+    store.without_invalidating(&folder, || lock.write("types/T_c.semantic.md", b"ROLE: z\n")).unwrap();
+    assert!(!store.is_exported(&folder, &done).unwrap(), "the other change still has to be checked");
 }

@@ -2,16 +2,16 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{Certainty, Codebase, Resolver, SourceFile, Usages};
+use loci_code::{Certainty, Codebase, Resolver, SourceFile, UsageFinder};
 use project::Project;
 use syntax::{LANGUAGES, Reader, Symbols};
 
-fn code(files: &[&str]) -> Codebase {
-    code_of("cs", files)
+fn parse_csharp(files: &[&str]) -> Codebase {
+    parse_codebase("cs", files)
 }
 
-fn code_of(ending: &str, files: &[&str]) -> Codebase {
-    let language = LANGUAGES.iter().find(|language| language.endings.contains(&ending)).unwrap();
+fn parse_codebase(ending: &str, files: &[&str]) -> Codebase {
+    let language = LANGUAGES.iter().find(|language| language.extensions.contains(&ending)).unwrap();
     let mut reader = Reader::new(language).unwrap();
     let file = |(at, text): (usize, &&str)| {
         let facts = reader.read(text, &Symbols::default());
@@ -21,7 +21,7 @@ fn code_of(ending: &str, files: &[&str]) -> Codebase {
     Codebase::new(vec![Project::default()], files.iter().enumerate().map(file).collect())
 }
 
-fn mark(certainty: Certainty) -> char {
+fn certainty_mark(certainty: Certainty) -> char {
     match certainty {
         Certainty::Exact | Certainty::Certain => '!',
         Certainty::Likely => '~',
@@ -30,19 +30,19 @@ fn mark(certainty: Certainty) -> char {
 }
 
 /// `Type.key` of each member that a text uses, in text order, with a mark for the certainty.
-fn uses(text: &str) -> String {
-    uses_in("cs", text)
+fn usages_in_csharp(text: &str) -> String {
+    usages_in("cs", text)
 }
 
-fn uses_in(ending: &str, text: &str) -> String {
-    let code = code_of(ending, &[text]);
+fn usages_in(ending: &str, text: &str) -> String {
+    let code = parse_codebase(ending, &[text]);
     let resolver = Resolver::new(&code);
     let describe = |usage: &loci_code::Usage| {
         let (file, part, member) = usage.member;
         let part = code.part((file, part));
-        format!("{}.{}{}", part.name, part.members[member as usize].key, mark(usage.certainty))
+        format!("{}.{}{}", part.name, part.members[member as usize].key, certainty_mark(usage.certainty))
     };
-    Usages::new(&code, &resolver).in_file(0).iter().map(describe).collect::<Vec<_>>().join(" ")
+    UsageFinder::new(&code, &resolver).usages_in_file(0).iter().map(describe).collect::<Vec<_>>().join(" ")
 }
 
 const A: &str = "class A { public A B; public A M() => null; public A M(int i, int j = 0) => null; public static A S; \
@@ -94,7 +94,7 @@ fn receivers_are_resolved_from_the_text() {
         ("null-conditional access", "class C { void F(A a) { a?.B?.M(); } }", "A.B! A.M()!"),
         ("either of two", "class C { object F(A a, A b) => (a ?? b).B; }", "A.B!"),
     ] {
-        assert_eq!(uses(&format!("{A}{text}")), expected, "{why}");
+        assert_eq!(usages_in_csharp(&format!("{A}{text}")), expected, "{why}");
     }
 }
 
@@ -172,7 +172,7 @@ fn uncertain_usages_are_not_reported_as_certain() {
             "P.G()! A.B!",
         ),
     ] {
-        assert_eq!(uses(&format!("{A}{text}")), expected, "{why}");
+        assert_eq!(usages_in_csharp(&format!("{A}{text}")), expected, "{why}");
     }
 }
 
@@ -180,20 +180,21 @@ fn uncertain_usages_are_not_reported_as_certain() {
 fn a_static_import_provides_members() {
     let text =
         "using static N.S; namespace N { static class S { public static int X; } } class C { int F() => X; }";
-    assert_eq!(uses(text), "S.X!");
+    assert_eq!(usages_in_csharp(text), "S.X!");
 }
 
 #[test]
 fn usages_of_a_member_are_found_in_every_file() {
-    let code = code(&[
+    let code = parse_csharp(&[
         "class A { public void M() { } public void M(int i) { } public int N; }",
         "class C { void F(A a) { a.M(); a.M(1); a.N = 1; } }",
         "class D { void F(dynamic d, A a) { d.M(); d.M(1, 2); a.M(); } }",
         "class E { public void M() { } void F() { M(); } }",
     ]);
     let resolver = Resolver::new(&code);
-    let found = Usages::new(&code, &resolver).of((0, 0, 0));
-    let files: Vec<(u32, char)> = found.iter().map(|usage| (usage.file, mark(usage.certainty))).collect();
+    let found = UsageFinder::new(&code, &resolver).usages_of((0, 0, 0));
+    let files: Vec<(u32, char)> =
+        found.iter().map(|usage| (usage.file, certainty_mark(usage.certainty))).collect();
     assert_eq!(files, [(1, '!'), (2, '?'), (2, '!')]);
 }
 
@@ -300,6 +301,6 @@ fn usages_are_found_in_other_languages() {
         ),
         ("java", "a variable is not a member", "class A { int n; void f(int n) { n = 1; } }", ""),
     ] {
-        assert_eq!(uses_in(ending, text), expected, "{ending}: {why}");
+        assert_eq!(usages_in(ending, text), expected, "{ending}: {why}");
     }
 }

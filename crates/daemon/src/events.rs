@@ -13,14 +13,14 @@ const HISTORY_QUIET: Duration = Duration::from_millis(250);
 /// Editors and compilers write in bursts; a tree is handled once it has been quiet for this long.
 const CODE_QUIET: Duration = Duration::from_millis(800);
 /// A tree that is written to without a pause is handled after this time nevertheless.
-const CODE_PATIENCE: Duration = Duration::from_secs(10);
+const CODE_MAX_DELAY: Duration = Duration::from_secs(10);
 
 /// Far more than appear in practice. Folders beyond this limit are found by the next full scan.
-const YOUNG: usize = 1000;
+const MAX_NEW_FOLDERS: usize = 1000;
 
 /// What a watched folder belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FolderKind {
     History,
     /// The source tree with this root.
     Code(PathBuf),
@@ -33,18 +33,18 @@ struct Pending {
     code: BTreeMap<PathBuf, (Instant, Instant)>,
     folders: bool,
     /// Recently created folders, which may still be empty.
-    young: BTreeSet<PathBuf>,
+    new_folders: BTreeSet<PathBuf>,
     /// Trees in which a folder appeared or disappeared. Their folders are known once the tree has been indexed again.
-    regrown: BTreeSet<PathBuf>,
+    changed_trees: BTreeSet<PathBuf>,
     stop: bool,
     /// When the history last changed.
-    active: Instant,
+    last_active: Instant,
 }
 
 #[derive(Debug)]
 pub(crate) struct Events {
     pending: Mutex<Pending>,
-    bell: Condvar,
+    wakeup: Condvar,
 }
 
 /// The work to do now.
@@ -63,90 +63,94 @@ impl Events {
             history: None,
             code: BTreeMap::new(),
             folders: true,
-            young: BTreeSet::new(),
-            regrown: BTreeSet::new(),
+            new_folders: BTreeSet::new(),
+            changed_trees: BTreeSet::new(),
             stop: false,
-            active: Instant::now(),
+            last_active: Instant::now(),
         };
-        Events { pending: Mutex::new(pending), bell: Condvar::new() }
+        Events { pending: Mutex::new(pending), wakeup: Condvar::new() }
     }
 
-    fn pending(&self) -> MutexGuard<'_, Pending> {
+    fn lock_pending(&self) -> MutexGuard<'_, Pending> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn moved(&self, kind: &Kind) {
-        let (mut pending, now) = (self.pending(), Instant::now());
+    pub(crate) fn record_change(&self, kind: &FolderKind) {
+        let (mut pending, now) = (self.lock_pending(), Instant::now());
         match kind {
-            Kind::History => {
+            FolderKind::History => {
                 pending.history.get_or_insert(now);
-                pending.active = now;
+                pending.last_active = now;
             }
-            Kind::Code(root) => pending.code.entry(root.clone()).or_insert((now, now)).1 = now,
+            FolderKind::Code(root) => pending.code.entry(root.clone()).or_insert((now, now)).1 = now,
         }
-        self.bell.notify_one();
+        self.wakeup.notify_one();
     }
 
     /// Requests a check of folders that are not watched. Unlike an event, this is not a sign of activity.
-    pub(crate) fn moved_unseen(&self, kind: &Kind) {
-        let active = self.pending().active;
-        self.moved(kind);
-        self.pending().active = active;
+    pub(crate) fn record_polled_change(&self, kind: &FolderKind) {
+        let active = self.lock_pending().last_active;
+        self.record_change(kind);
+        self.lock_pending().last_active = active;
     }
 
     /// Folders appeared or disappeared, or events were lost: requests a full scan for folders to watch.
-    pub(crate) fn rearranged(&self) {
-        self.pending().folders = true;
-        self.bell.notify_one();
+    pub(crate) fn request_folder_scan(&self) {
+        self.lock_pending().folders = true;
+        self.wakeup.notify_one();
     }
 
     /// A folder appeared in a watched folder. A history folder is watched at once: its first transcript may follow a
     /// moment or an hour later.
-    pub(crate) fn came(&self, path: &Path, kind: &Kind) {
-        let mut pending = self.pending();
+    pub(crate) fn record_new_folder(&self, path: &Path, kind: &FolderKind) {
+        let mut pending = self.lock_pending();
         match kind {
-            Kind::History if pending.young.len() < YOUNG => drop(pending.young.insert(path.to_path_buf())),
-            Kind::History => {}
-            Kind::Code(root) => drop(pending.regrown.insert(root.clone())),
+            FolderKind::History if pending.new_folders.len() < MAX_NEW_FOLDERS => {
+                pending.new_folders.insert(path.to_path_buf());
+            }
+            FolderKind::History => {}
+            FolderKind::Code(root) => {
+                pending.changed_trees.insert(root.clone());
+            }
         }
-        pending.folders |= *kind == Kind::History;
-        self.bell.notify_one();
+        pending.folders |= *kind == FolderKind::History;
+        self.wakeup.notify_one();
     }
 
     /// The recently created folders that still exist.
-    pub(crate) fn young(&self) -> Vec<PathBuf> {
-        let mut pending = self.pending();
-        pending.young.retain(|path| path.is_dir());
-        pending.young.iter().cloned().collect()
+    pub(crate) fn existing_new_folders(&self) -> Vec<PathBuf> {
+        let mut pending = self.lock_pending();
+        pending.new_folders.retain(|path| path.is_dir());
+        pending.new_folders.iter().cloned().collect()
     }
 
     /// Whether folders appeared or disappeared in a tree that has been indexed since. Resets the flag.
-    pub(crate) fn regrown(&self, root: &Path) -> bool {
-        self.pending().regrown.remove(root)
+    pub(crate) fn take_tree_changed(&self, root: &Path) -> bool {
+        self.lock_pending().changed_trees.remove(root)
     }
 
     pub(crate) fn stop(&self) {
-        self.pending().stop = true;
-        self.bell.notify_one();
+        self.lock_pending().stop = true;
+        self.wakeup.notify_one();
     }
 
     /// How long the history has been unchanged.
-    pub(crate) fn quiet(&self) -> Duration {
-        self.pending().active.elapsed()
+    pub(crate) fn quiet_time(&self) -> Duration {
+        self.lock_pending().last_active.elapsed()
     }
 
     /// Waits until something is due, at most for `longest`. The history is not due before `history_from`.
-    pub(crate) fn next(&self, longest: Duration, history_from: Instant) -> Due {
+    pub(crate) fn wait_next(&self, longest: Duration, history_from: Instant) -> Due {
         let until = Instant::now() + longest;
-        let mut pending = self.pending();
+        let mut pending = self.lock_pending();
         loop {
             let now = Instant::now();
-            let (due, at) = pending.due(now, history_from);
+            let (due, at) = pending.take_due(now, history_from);
             if due != Due::Nothing || now >= until {
                 return due;
             }
             let wake = at.map_or(until, |at| at.min(until)).saturating_duration_since(now);
-            let waited = self.bell.wait_timeout(pending, wake.max(Duration::from_millis(1)));
+            let waited = self.wakeup.wait_timeout(pending, wake.max(Duration::from_millis(1)));
             pending = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -154,7 +158,7 @@ impl Events {
 
 impl Pending {
     /// Takes the work that is due now, or returns the time at which some will be.
-    fn due(&mut self, now: Instant, history_from: Instant) -> (Due, Option<Instant>) {
+    fn take_due(&mut self, now: Instant, history_from: Instant) -> (Due, Option<Instant>) {
         if self.stop {
             return (Due::Stop, None);
         }
@@ -166,7 +170,7 @@ impl Pending {
             self.history = None;
             return (Due::History, None);
         }
-        let ripe = |(first, latest): (Instant, Instant)| (latest + CODE_QUIET).min(first + CODE_PATIENCE);
+        let ripe = |(first, latest): (Instant, Instant)| (latest + CODE_QUIET).min(first + CODE_MAX_DELAY);
         let code =
             self.code.iter().min_by_key(|(_, times)| ripe(**times)).map(|(root, t)| (root.clone(), ripe(*t)));
         match code {
@@ -191,26 +195,26 @@ mod tests {
     fn many_events_are_one_piece_of_work() {
         let events = Events::new();
         let long = Duration::from_secs(5);
-        assert_eq!(events.next(long, now()), Due::Folders);
+        assert_eq!(events.wait_next(long, now()), Due::Folders);
         for _ in 0..1000 {
-            events.moved(&Kind::History);
-            events.moved(&Kind::Code("/a".into()));
+            events.record_change(&FolderKind::History);
+            events.record_change(&FolderKind::Code("/a".into()));
         }
-        assert_eq!(events.next(long, now()), Due::History);
-        assert_eq!(events.next(long, now()), Due::Code("/a".into()));
-        assert_eq!(events.next(Duration::from_millis(1), now()), Due::Nothing);
+        assert_eq!(events.wait_next(long, now()), Due::History);
+        assert_eq!(events.wait_next(long, now()), Due::Code("/a".into()));
+        assert_eq!(events.wait_next(Duration::from_millis(1), now()), Due::Nothing);
         events.stop();
-        assert_eq!(events.next(long, now()), Due::Stop);
+        assert_eq!(events.wait_next(long, now()), Due::Stop);
     }
 
     #[test]
     fn history_work_respects_its_pause() {
         let events = Events::new();
-        events.next(Duration::ZERO, now());
-        events.moved(&Kind::History);
+        events.wait_next(Duration::ZERO, now());
+        events.record_change(&FolderKind::History);
         let from = now() + Duration::from_millis(600);
-        assert_eq!(events.next(Duration::from_millis(300), from), Due::Nothing);
-        assert_eq!(events.next(Duration::from_secs(9), from), Due::History);
+        assert_eq!(events.wait_next(Duration::from_millis(300), from), Due::Nothing);
+        assert_eq!(events.wait_next(Duration::from_secs(9), from), Due::History);
         assert!(now() >= from);
     }
 }

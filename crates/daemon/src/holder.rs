@@ -3,7 +3,7 @@
 //!
 //! Does not take the lock.
 
-use crate::Place;
+use crate::RuntimePaths;
 use serde::{Deserialize, Serialize};
 use std::fs::{OpenOptions, TryLockError};
 use std::io::Read;
@@ -31,7 +31,7 @@ impl Holder {
     }
 
     /// The process that holds the lock, or `None` if the lock is free.
-    pub fn of(place: &Place) -> Option<Holder> {
+    pub fn read_current(place: &RuntimePaths) -> Option<Holder> {
         let mut file = OpenOptions::new().read(true).open(&place.lock).ok()?;
         if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
             return None;
@@ -47,7 +47,7 @@ impl Holder {
     }
 
     /// Sends SIGTERM to the process. Returns false if the process is not the one that holds the lock.
-    pub fn end(&self) -> bool {
+    pub fn terminate(&self) -> bool {
         let pid = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw);
         let Some(pid) = pid.filter(|_| self.is_running()) else { return false };
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).is_ok()
@@ -83,6 +83,6 @@ mod tests {
         let other = Holder { started: own.started + 1, ..own.clone() };
         let before = Holder { boot: "another".into(), ..own.clone() };
         let gone = Holder { pid: 4_000_000, ..own };
-        assert!([other, before, gone].iter().all(|holder| !holder.is_running() && !holder.end()));
+        assert!([other, before, gone].iter().all(|holder| !holder.is_running() && !holder.terminate()));
     }
 }

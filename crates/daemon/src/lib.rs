@@ -1,34 +1,34 @@
 //! The background daemon: leader lock, socket, file watcher and lifecycle; and the client that commands reach it with.
 //! The daemon is optional and keeps no state that is not on disk.
 //!
-//! Does not know the operations: it passes a method's name and parameters to its [`Answers`] handler.
+//! Does not know the operations: it passes a method's name and parameters to its [`CallHandler`] handler.
 
 pub mod client;
-mod door;
+mod connection;
 mod events;
-mod herald;
 pub mod holder;
-pub mod life;
-mod line;
+pub mod leader_lock;
+pub mod lifecycle;
+mod listener;
 pub mod log;
-mod nudge;
 mod ownership;
-pub mod place;
+pub mod paths;
 pub mod rpc;
-pub mod seat;
-mod serve;
+mod sd_notify;
+mod server;
 mod socket;
 pub mod unit;
-mod watch;
+mod waker;
+mod watcher;
 
-pub use client::{Client, Unreached};
-pub use events::Kind;
+pub use client::{Client, ConnectError};
+pub use events::FolderKind;
 pub use holder::Holder;
-pub use life::{Ended, Keeper, Porter, Settings, run};
-pub use place::{Homes, Place};
-pub use rpc::{Meta, PROTOCOL};
-pub use seat::Seat;
-pub use serve::{Answers, Call, Figures, Told};
+pub use leader_lock::LeaderLock;
+pub use lifecycle::{BackgroundJobs, Dispatcher, ExitReason, Settings, run_daemon};
+pub use paths::{BaseDirs, RuntimePaths};
+pub use rpc::{Meta, PROTOCOL_VERSION};
+pub use server::{Call, CallHandler, CallOutcome, Counters};
 
 /// Why the daemon cannot serve, or a command cannot reach it.
 #[derive(Debug, thiserror::Error)]
@@ -36,13 +36,13 @@ pub enum Error {
     #[error("{path}: {error}", path = .path.display())]
     Path { path: std::path::PathBuf, error: std::io::Error },
     #[error("refusing to use {path} as the socket: it is {what}", path = .path.display())]
-    Foreign { path: std::path::PathBuf, what: &'static str },
+    UnsafePath { path: std::path::PathBuf, what: &'static str },
     #[error("could not start a thread: {0}")]
     Thread(std::io::Error),
 }
 
 impl Error {
-    fn path(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error {
+    fn at_path(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error {
         move |error| Error::Path { path: path.to_path_buf(), error }
     }
 }

@@ -11,29 +11,29 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// The log is rotated at this size; there are at most two files.
-const LARGEST: u64 = 2 << 20;
+const MAX_FILE_BYTES: u64 = 2 << 20;
 
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
     clock: Clock,
-    to: Mutex<Option<(File, u64)>>,
+    file: Mutex<Option<(File, u64)>>,
 }
 
 impl Log {
     pub fn new(path: &Path, clock: Clock) -> Log {
-        Log { path: path.to_path_buf(), clock, to: Mutex::new(None) }
+        Log { path: path.to_path_buf(), clock, file: Mutex::new(None) }
     }
 
     /// Appends an entry. Logging is best effort: write errors are ignored.
-    pub fn say(&self, what: &str, more: &Value) {
+    pub fn write_entry(&self, what: &str, more: &Value) {
         let mut line = json!({"at": self.clock.now().to_string(), "pid": std::process::id(), "what": what});
         if let (Value::Object(line), Value::Object(more)) = (&mut line, more) {
             line.extend(more.iter().map(|(name, value)| (name.clone(), value.clone())));
         }
         let line = format!("{line}\n");
-        let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
-        if to.as_ref().is_none_or(|(_, size)| *size > LARGEST) {
+        let mut to = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if to.as_ref().is_none_or(|(_, size)| *size > MAX_FILE_BYTES) {
             *to = self.open();
         }
         if let Some((file, size)) = to.as_mut() {
@@ -44,7 +44,7 @@ impl Log {
 
     fn open(&self) -> Option<(File, u64)> {
         crate::ownership::create_private_dir(self.path.parent()?).ok()?;
-        if std::fs::metadata(&self.path).is_ok_and(|meta| meta.len() > LARGEST) {
+        if std::fs::metadata(&self.path).is_ok_and(|meta| meta.len() > MAX_FILE_BYTES) {
             let _ = std::fs::rename(&self.path, self.path.with_extension("log.1"));
         }
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path).ok()?;
@@ -54,7 +54,7 @@ impl Log {
 }
 
 /// The last lines of the log, oldest first.
-pub fn last(path: &Path, lines: usize) -> std::io::Result<Vec<String>> {
+pub fn read_last_lines(path: &Path, lines: usize) -> std::io::Result<Vec<String>> {
     let older = std::fs::read_to_string(path.with_extension("log.1")).unwrap_or_default();
     let text = std::fs::read_to_string(path)?;
     let all: Vec<&str> = older.lines().chain(text.lines()).collect();
@@ -63,8 +63,8 @@ pub fn last(path: &Path, lines: usize) -> std::io::Result<Vec<String>> {
 
 /// How the last daemons ended, oldest first: the logged reason, or `lost` for one that was killed or crashed before it
 /// could log one. A daemon that `runs` now is left out.
-pub fn exits(path: &Path, most: usize, runs: bool) -> Vec<String> {
-    let lines = last(path, usize::MAX).unwrap_or_default();
+pub fn exit_reasons(path: &Path, most: usize, runs: bool) -> Vec<String> {
+    let lines = read_last_lines(path, usize::MAX).unwrap_or_default();
     let mut reasons: Vec<String> = Vec::new();
     let mut running = false;
     for line in lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
@@ -101,12 +101,12 @@ mod tests {
         let path = tmp.path().join("s/daemon.log");
         let log = Log::new(&path, Clock::System);
         for n in 0..3000 {
-            log.say("filled", &json!({"n": n, "with": "x".repeat(2000)}));
+            log.write_entry("filled", &json!({"n": n, "with": "x".repeat(2000)}));
         }
         let size = |path: &Path| std::fs::metadata(path).map_or(0, |meta| meta.len());
         let whole = size(&path) + size(&path.with_extension("log.1"));
-        assert!(whole < 2 * LARGEST + 10_000, "{whole}");
-        let last = last(&path, 2).unwrap();
+        assert!(whole < 2 * MAX_FILE_BYTES + 10_000, "{whole}");
+        let last = read_last_lines(&path, 2).unwrap();
         assert!(last.len() == 2 && last[1].contains("\"n\":2999"), "{last:?}");
     }
 
@@ -114,7 +114,7 @@ mod tests {
     fn an_unlogged_exit_is_recognised_by_the_next_start() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("s/daemon.log");
-        assert!(exits(&path, 3, true).is_empty());
+        assert!(exit_reasons(&path, 3, true).is_empty());
         let log = Log::new(&path, Clock::System);
         for (what, why) in [
             ("started", ""),
@@ -125,9 +125,9 @@ mod tests {
             ("ended", "drained"),
             ("started", ""),
         ] {
-            log.say(what, &json!({"why": why}));
+            log.write_entry(what, &json!({"why": why}));
         }
-        assert_eq!(exits(&path, 3, true), ["idle", LOST, "drained"]);
-        assert_eq!(exits(&path, 2, true), [LOST, "drained"]);
+        assert_eq!(exit_reasons(&path, 3, true), ["idle", LOST, "drained"]);
+        assert_eq!(exit_reasons(&path, 2, true), [LOST, "drained"]);
     }
 }

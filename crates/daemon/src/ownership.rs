@@ -23,13 +23,13 @@ pub(crate) fn create_private_dir(dir: &Path) -> std::io::Result<()> {
 
 /// Rejects a socket folder that is a symlink or belongs to another user.
 pub(crate) fn check_folder(folder: &Path) -> Result<(), Error> {
-    let meta = std::fs::symlink_metadata(folder).map_err(Error::path(folder))?;
+    let meta = std::fs::symlink_metadata(folder).map_err(Error::at_path(folder))?;
     let what = match () {
         () if meta.is_symlink() => "a link",
         () if meta.uid() != own_uid() => "owned by another user",
         () => return Ok(()),
     };
-    Err(Error::Foreign { path: folder.to_path_buf(), what })
+    Err(Error::UnsafePath { path: folder.to_path_buf(), what })
 }
 
 /// Rejects a socket path unless it is free or contains a socket or file of ours.
@@ -41,5 +41,5 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<(), Error> {
         () if meta.is_dir() => "a directory",
         () => return Ok(()),
     };
-    Err(Error::Foreign { path: path.to_path_buf(), what })
+    Err(Error::UnsafePath { path: path.to_path_buf(), what })
 }

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Incremented when the meaning of a message changes. A client with another version works without the daemon.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 1;
 /// Maximum size of a request. Legitimate ones have a few kilobytes.
-pub const LONGEST: usize = 4 << 20;
+pub const MAX_REQUEST_BYTES: usize = 4 << 20;
 
 /// The caller's environment and output options.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -67,11 +67,11 @@ pub struct Request {
 
 impl Request {
     /// Parses a line. The error is the response to send.
-    pub fn read(line: &[u8]) -> Result<Request, Value> {
+    pub fn parse(line: &[u8]) -> Result<Request, Value> {
         let value: Value = serde_json::from_slice(line)
-            .map_err(|e| refusal(&Value::Null, -32700, &format!("invalid JSON: {e}")))?;
+            .map_err(|e| error_response(&Value::Null, -32700, &format!("invalid JSON: {e}")))?;
         let id = value.get("id").cloned().unwrap_or(Value::Null);
-        let invalid = |why: &str| refusal(&id, -32600, why);
+        let invalid = |why: &str| error_response(&id, -32600, why);
         let frame: Frame = serde_json::from_value(value).map_err(|e| invalid(&e.to_string()))?;
         if frame.jsonrpc != "2.0" {
             return Err(invalid("`jsonrpc` must be \"2.0\""));
@@ -79,52 +79,52 @@ impl Request {
         let mut params = match frame.params {
             None => Map::new(),
             Some(Value::Object(params)) => params,
-            Some(_) => return Err(refusal(&id, -32602, "`params` must be an object")),
+            Some(_) => return Err(error_response(&id, -32602, "`params` must be an object")),
         };
         let meta = params.shift_remove("_meta").map_or_else(|| Ok(Meta::default()), serde_json::from_value);
-        let meta = meta.map_err(|e| refusal(&id, -32602, &format!("`_meta`: {e}")))?;
+        let meta = meta.map_err(|e| error_response(&id, -32602, &format!("`_meta`: {e}")))?;
         Ok(Request { id: frame.id, method: frame.method, params, meta })
     }
 }
 
 /// Formats a request as a line.
-pub fn request(id: u64, method: &str, mut params: Map<String, Value>, meta: &Meta) -> String {
+pub fn format_request(id: u64, method: &str, mut params: Map<String, Value>, meta: &Meta) -> String {
     if *meta != Meta::default() {
         params.insert("_meta".to_string(), serde_json::to_value(meta).unwrap_or_default());
     }
-    line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+    to_line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
 }
 
-pub fn result(id: &Value, result: &Value) -> String {
-    line(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
+pub fn format_result(id: &Value, result: &Value) -> String {
+    to_line(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
 }
 
 /// Formats an error of ours; `data` contains its code and hints.
-pub fn failure(id: &Value, error: &Error) -> String {
+pub fn format_failure(id: &Value, error: &Error) -> String {
     let number = match error.code {
         Code::InvalidArgument => -32602,
         Code::InternalError => -32603,
         _ => -32000,
     };
     let data = json!({"code": error.code.word(), "hints": error.hints});
-    line(&json!({
+    to_line(&json!({
         "jsonrpc": "2.0", "id": id, "error": {"code": number, "message": error.message, "data": data}
     }))
 }
 
-pub fn unknown(id: &Value, method: &str) -> String {
-    line(&refusal(id, -32601, &format!("unknown method `{method}`")))
+pub fn format_unknown_method(id: &Value, method: &str) -> String {
+    to_line(&error_response(id, -32601, &format!("unknown method `{method}`")))
 }
 
-pub fn notice(method: &str, params: &Value) -> String {
-    line(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
+pub fn format_notification(method: &str, params: &Value) -> String {
+    to_line(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
 }
 
-pub fn refusal(id: &Value, code: i32, message: &str) -> Value {
+pub fn error_response(id: &Value, code: i32, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
-pub(crate) fn line(value: &Value) -> String {
+pub(crate) fn to_line(value: &Value) -> String {
     let mut text = value.to_string();
     text.push('\n');
     text
@@ -132,7 +132,7 @@ pub(crate) fn line(value: &Value) -> String {
 
 /// Restores the error from a response. Returns `None` if it is not one of ours, that is, the daemon did not understand
 /// the request.
-pub fn read_error(error: &Value) -> Option<Error> {
+pub fn parse_error(error: &Value) -> Option<Error> {
     let word = error["data"]["code"].as_str()?;
     let known = Code::ALL.iter().find(|(_, known, _)| *known == word);
     let code = known.map_or(Code::InternalError, |(code, ..)| *code);
@@ -157,7 +157,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#, -32602),
             (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"who":1}}}"#, -32602),
         ] {
-            let rejected = Request::read(line.as_bytes()).unwrap_err();
+            let rejected = Request::parse(line.as_bytes()).unwrap_err();
             assert_eq!(rejected["error"]["code"], code, "{line}");
         }
     }
@@ -166,11 +166,12 @@ mod tests {
     fn requests_and_errors_round_trip() {
         let meta = Meta { cwd: Some("/srv/a".into()), envelope: true, ..Meta::default() };
         let params = json!({"limit": 3}).as_object().cloned().unwrap();
-        let read = Request::read(request(7, "list_sessions", params.clone(), &meta).as_bytes()).unwrap();
+        let read =
+            Request::parse(format_request(7, "list_sessions", params.clone(), &meta).as_bytes()).unwrap();
         assert_eq!((read.id, read.params, read.meta), (Some(json!(7)), params, meta));
         let error = Error::new(Code::SessionNotFound, "no such session").hint("loci sessions");
-        let sent: Value = serde_json::from_str(&failure(&json!(7), &error)).unwrap();
-        assert_eq!(read_error(&sent["error"]), Some(error));
-        assert_eq!(read_error(&refusal(&json!(7), -32602, "`_meta`: unknown field")["error"]), None);
+        let sent: Value = serde_json::from_str(&format_failure(&json!(7), &error)).unwrap();
+        assert_eq!(parse_error(&sent["error"]), Some(error));
+        assert_eq!(parse_error(&error_response(&json!(7), -32602, "`_meta`: unknown field")["error"]), None);
     }
 }

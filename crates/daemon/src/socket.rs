@@ -10,27 +10,27 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 /// Binds the socket and replaces one left behind by a dead process.
-pub(crate) fn bind(path: &Path) -> Result<UnixListener, Error> {
+pub(crate) fn bind_socket(path: &Path) -> Result<UnixListener, Error> {
     let folder = path.parent().unwrap_or(path);
-    ownership::create_private_dir(folder).map_err(Error::path(folder))?;
+    ownership::create_private_dir(folder).map_err(Error::at_path(folder))?;
     ownership::check_folder(folder)?;
     ownership::check_replaceable(path)?;
-    let beside = beside(path);
+    let beside = temporary_path(path);
     let _ = std::fs::remove_file(&beside);
     let made = UnixListener::bind(&beside).and_then(|listener| {
         std::fs::set_permissions(&beside, Permissions::from_mode(0o600))?;
         std::fs::rename(&beside, path)?;
         Ok(listener)
     });
-    made.map_err(Error::path(path))
+    made.map_err(Error::at_path(path))
 }
 
-fn beside(path: &Path) -> PathBuf {
+fn temporary_path(path: &Path) -> PathBuf {
     path.with_extension(format!("{}", std::process::id()))
 }
 
 /// Device and inode of the socket file, to notice when it was replaced or removed.
-pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
+pub(crate) fn socket_identity(path: &Path) -> Option<(u64, u64)> {
     let meta = std::fs::symlink_metadata(path).ok()?;
     meta.file_type().is_socket().then(|| (meta.dev(), meta.ino()))
 }
@@ -56,23 +56,23 @@ mod tests {
     fn only_a_socket_or_file_of_ours_is_replaced() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("run/d.sock");
-        let first = bind(&path).unwrap();
-        let known = identity(&path).unwrap();
+        let first = bind_socket(&path).unwrap();
+        let known = socket_identity(&path).unwrap();
         // The socket of a dead process, then a file of ours: both are replaced.
         drop(first);
-        let second = bind(&path).unwrap();
-        assert_ne!(identity(&path), Some(known));
+        let second = bind_socket(&path).unwrap();
+        assert_ne!(socket_identity(&path), Some(known));
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, b"a file").unwrap();
         drop(second);
-        drop(bind(&path).unwrap());
+        drop(bind_socket(&path).unwrap());
         std::fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink(tmp.path().join("elsewhere"), &path).unwrap();
-        assert!(matches!(bind(&path), Err(Error::Foreign { what: "a link", .. })));
+        assert!(matches!(bind_socket(&path), Err(Error::UnsafePath { what: "a link", .. })));
         assert!(!tmp.path().join("elsewhere").exists());
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
-        assert!(matches!(bind(&path), Err(Error::Foreign { what: "a directory", .. })));
+        assert!(matches!(bind_socket(&path), Err(Error::UnsafePath { what: "a directory", .. })));
     }
 
     #[test]
@@ -81,9 +81,12 @@ mod tests {
         let open = tmp.path().join("open");
         std::fs::create_dir(&open).unwrap();
         std::fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
-        drop(bind(&open.join("d.sock")).unwrap());
+        drop(bind_socket(&open.join("d.sock")).unwrap());
         assert_eq!(std::fs::metadata(&open).unwrap().permissions().mode() & 0o777, 0o700);
         std::os::unix::fs::symlink(&open, tmp.path().join("link")).unwrap();
-        assert!(matches!(bind(&tmp.path().join("link/d.sock")), Err(Error::Foreign { what: "a link", .. })));
+        assert!(matches!(
+            bind_socket(&tmp.path().join("link/d.sock")),
+            Err(Error::UnsafePath { what: "a link", .. })
+        ));
     }
 }

@@ -17,15 +17,15 @@ pub struct Unit {
 /// `path` is the `PATH` with which the daemon runs agents' clients. They run within the unit, so it sets no limits on
 /// memory or tasks and no file system restrictions: those would apply to the clients too. The watchdog restarts a
 /// daemon that hangs after half a minute.
-pub fn systemd(exe: &Path, config: &Path, path: &str) -> Unit {
+pub fn systemd_unit(exe: &Path, config: &Path, path: &str) -> Unit {
     Unit {
         path: config.join("systemd/user/loci.service"),
         text: format!(
             "[Unit]\nDescription=Loci: memory and context for coding agents\nStartLimitIntervalSec=60\nStartLimitBurst=5\n\n\
              [Service]\nType=notify\nWatchdogSec=30\nExecStart={} daemon run --stay\nRestart=on-failure\nEnvironment={}\n\
              KillMode=control-group\n\n[Install]\nWantedBy=default.target\n",
-            quoted(&exe.to_string_lossy()),
-            quoted(&format!("PATH={path}"))
+            quote_word(&exe.to_string_lossy()),
+            quote_word(&format!("PATH={path}"))
         ),
         enable: "systemctl --user daemon-reload && systemctl --user enable --now loci.service",
         disable: "systemctl --user disable --now loci.service",
@@ -33,12 +33,12 @@ pub fn systemd(exe: &Path, config: &Path, path: &str) -> Unit {
 }
 
 /// Quotes a word for a systemd unit and escapes `%` specifiers.
-fn quoted(word: &str) -> String {
+fn quote_word(word: &str) -> String {
     let path = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
     format!("\"{path}\"")
 }
 
-pub fn launchd(exe: &Path, home: &Path, path: &str) -> Unit {
+pub fn launchd_agent(exe: &Path, home: &Path, path: &str) -> Unit {
     let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
     let (exe, path) = (escaped(&exe.to_string_lossy()), escaped(path));
     Unit {
@@ -60,10 +60,10 @@ mod tests {
 
     #[test]
     fn odd_paths_stay_one_word() {
-        let unit = systemd(Path::new("/opt/my \"tools\"/50%/loci"), Path::new("/c"), "/a b:/bin");
+        let unit = systemd_unit(Path::new("/opt/my \"tools\"/50%/loci"), Path::new("/c"), "/a b:/bin");
         assert!(unit.text.contains(r#"ExecStart="/opt/my \"tools\"/50%%/loci" daemon run --stay"#));
         assert!(unit.text.contains("Environment=\"PATH=/a b:/bin\"\n"), "{}", unit.text);
-        let agent = launchd(Path::new("/a&b/loci"), Path::new("/h"), "/bin");
+        let agent = launchd_agent(Path::new("/a&b/loci"), Path::new("/h"), "/bin");
         assert!(
             agent.text.contains("<string>/a&amp;b/loci</string>") && agent.path.starts_with("/h/Library")
         );

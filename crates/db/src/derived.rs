@@ -3,75 +3,76 @@
 //!
 //! Does not know what any table means.
 
-use crate::{Connection, Error, LOOK, has_log, prepared, still};
+use crate::{Connection, Error, READ_ONLY, has_wal, immutable_uri, prepare_read_only};
 use rusqlite::{OpenFlags, TransactionBehavior};
 use std::path::Path;
 use std::time::Duration;
 
 /// A power cut may lose the last commits of a database that can be rebuilt, but never reorders them: commits
 /// do not wait for the disk.
-const WRITING: &str = "pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -32768;
+const WRITER_PRAGMAS: &str =
+    "pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -32768;
     pragma temp_store = memory; pragma journal_size_limit = 4194304;";
 /// 3.51.3 fixes a defect that could lose pages when one connection writes while another checkpoints.
-const OLDEST: i32 = 3_051_003;
+const MIN_SQLITE_VERSION: i32 = 3_051_003;
 
 /// How long one writer waits for another.
-const PATIENCE: Duration = Duration::from_secs(10);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Whether a database has the expected layout number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
-    Ours,
+    Current,
     /// Another number: created by another version of Loci, or empty.
     Other(i64),
 }
 
 /// Opens the database for writing; creates it if it does not exist.
 pub fn open_writer(path: &Path, number: i64) -> Result<(Connection, Layout), Error> {
-    assert!(rusqlite::version_number() >= OLDEST, "SQLite {} is too old", rusqlite::version());
+    assert!(rusqlite::version_number() >= MIN_SQLITE_VERSION, "SQLite {} is too old", rusqlite::version());
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         .union(OpenFlags::SQLITE_OPEN_CREATE)
         .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
     let mut connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(PATIENCE)?;
-    connection.execute_batch(WRITING)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.execute_batch(WRITER_PRAGMAS)?;
     connection.set_transaction_behavior(TransactionBehavior::Immediate);
-    let layout = layout(&connection, number)?;
+    let layout = read_layout(&connection, number)?;
     Ok((connection, layout))
 }
 
 /// A private in-memory database that ends with the process, for where no file can be written.
 pub fn open_memory(number: i64, schema: &str) -> Result<Connection, Error> {
     let mut connection = Connection::open_in_memory()?;
-    create(&mut connection, number, schema)?;
+    recreate_tables(&mut connection, number, schema)?;
     Ok(connection)
 }
 
 /// Opens the database for reading; readers never block and are never blocked.
 pub fn open_reader(path: &Path, number: i64) -> Result<(Connection, Layout), Error> {
-    let open = || Connection::open_with_flags(path, LOOK).and_then(prepared);
+    let open = || Connection::open_with_flags(path, READ_ONLY).and_then(prepare_read_only);
     let opened = match open() {
         // A directory without write permission may have no `-shm`; without a WAL none is needed.
-        Err(_) if !has_log(path) => {
-            Connection::open_with_flags(still(path), LOOK.union(OpenFlags::SQLITE_OPEN_URI))
-                .and_then(prepared)
+        Err(_) if !has_wal(path) => {
+            Connection::open_with_flags(immutable_uri(path), READ_ONLY.union(OpenFlags::SQLITE_OPEN_URI))
+                .and_then(prepare_read_only)
         }
         opened => opened,
     }?;
-    let layout = layout(&opened, number)?;
+    let layout = read_layout(&opened, number)?;
     Ok((opened, layout))
 }
 
-fn layout(connection: &Connection, number: i64) -> Result<Layout, Error> {
+fn read_layout(connection: &Connection, number: i64) -> Result<Layout, Error> {
     let found: i64 = connection.query_row("pragma user_version", [], |row| row.get(0))?;
-    Ok(if found == number { Layout::Ours } else { Layout::Other(found) })
+    Ok(if found == number { Layout::Current } else { Layout::Other(found) })
 }
 
 /// Replaces all tables of a database in one transaction. Concurrent readers keep their snapshot, which
 /// deleting and recreating the file could not guarantee.
-pub fn create(connection: &mut Connection, number: i64, schema: &str) -> Result<(), Error> {
+pub fn recreate_tables(connection: &mut Connection, number: i64, schema: &str) -> Result<(), Error> {
     let making = connection.transaction()?;
-    for table in tables(&making)? {
+    for table in table_names(&making)? {
         making.execute_batch(&format!("drop table \"{}\"", table.replace('"', "\"\"")))?;
     }
     making.execute_batch(schema)?;
@@ -79,7 +80,7 @@ pub fn create(connection: &mut Connection, number: i64, schema: &str) -> Result<
     making.commit()
 }
 
-fn tables(connection: &Connection) -> Result<Vec<String>, Error> {
+fn table_names(connection: &Connection) -> Result<Vec<String>, Error> {
     let sql =
         "select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'";
     let mut statement = connection.prepare(sql)?;
@@ -88,12 +89,12 @@ fn tables(connection: &Connection) -> Result<Vec<String>, Error> {
 }
 
 /// Whether an error means that the file itself is damaged, rather than busy, missing or full.
-pub fn is_damage(error: &Error) -> bool {
+pub fn is_corruption(error: &Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }
 
 /// Whether an error means that the disk is full.
-pub fn is_full(error: &Error) -> bool {
+pub fn is_disk_full(error: &Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
 }

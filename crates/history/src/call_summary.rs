@@ -5,7 +5,7 @@
 use record::Call;
 
 /// Longer texts are shortened to their beginning and end, which say what was wanted.
-const LONGEST: usize = 8 << 10;
+const MAX_BYTES: usize = 8 << 10;
 
 /// File and command of a call. The output is not read.
 #[derive(Debug, Default)]
@@ -15,16 +15,16 @@ pub struct CallSummary {
 }
 
 impl CallSummary {
-    pub fn of(call: &Call) -> CallSummary {
+    pub fn from_call(call: &Call) -> CallSummary {
         let input = call.input.as_bytes();
         let command = ["command", "cmd", "script"].iter().find_map(|key| text_or_last(input, key.as_bytes()));
-        CallSummary { file: call.file.clone(), command: command.map(shortened) }
+        CallSummary { file: call.file.clone(), command: command.map(shorten_text) }
     }
 }
 
 /// A command is a string, or an argument list; for a shell, the last argument is the script.
 fn text_or_last(input: &[u8], key: &[u8]) -> Option<String> {
-    let raw = sources::json::get(input, key)?;
+    let raw = sources::json::get_value(input, key)?;
     if raw.first() == Some(&b'[') {
         let words: Vec<String> = serde_json::from_slice(raw).ok()?;
         let shell = words.first().is_some_and(|word| word.ends_with("sh"));
@@ -34,10 +34,12 @@ fn text_or_last(input: &[u8], key: &[u8]) -> Option<String> {
 }
 
 /// Shortens a long text to its beginning and end.
-pub fn shortened(mut text: String) -> String {
-    if text.len() > LONGEST {
-        let (head, tail) =
-            (text.floor_char_boundary(LONGEST * 3 / 4), text.ceil_char_boundary(text.len() - LONGEST / 4));
+pub fn shorten_text(mut text: String) -> String {
+    if text.len() > MAX_BYTES {
+        let (head, tail) = (
+            text.floor_char_boundary(MAX_BYTES * 3 / 4),
+            text.ceil_char_boundary(text.len() - MAX_BYTES / 4),
+        );
         text.replace_range(head..tail, "\n");
     }
     text
@@ -57,7 +59,7 @@ mod tests {
             (r#"{"file_path":"a"}"#, None),
         ] {
             let call = Call { input: input.to_string(), ..Call::default() };
-            assert_eq!(CallSummary::of(&call).command.as_deref(), command, "{input}");
+            assert_eq!(CallSummary::from_call(&call).command.as_deref(), command, "{input}");
         }
     }
 }

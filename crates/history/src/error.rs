@@ -9,16 +9,16 @@ pub fn read_error(error: impl std::fmt::Display) -> Error {
     Error::new(Code::ReadError, error.to_string())
 }
 
-pub fn homeless() -> Error {
+pub fn no_home() -> Error {
     Error::new(Code::ReadError, "no directory for the index: HOME is not set")
         .hint("set HOME, or XDG_DATA_HOME and XDG_CACHE_HOME")
 }
 
 pub fn store_error(error: catalogue::Error) -> Error {
     match error {
-        catalogue::Error::Full { path } => home::full(&path),
+        catalogue::Error::Full { path } => home::disk_full(&path),
         catalogue::Error::Spill(error) if error.kind() == std::io::ErrorKind::StorageFull => {
-            home::full(std::path::Path::new("the temporary directory"))
+            home::disk_full(std::path::Path::new("the temporary directory"))
         }
         other => Error::new(Code::ReadError, other.to_string()).hint(REBUILD),
     }
@@ -28,14 +28,14 @@ const REBUILD: &str =
     "`loci index --rebuild` rebuilds catalogue and index from the transcripts; no data is lost";
 
 /// The end of the operating system's message for `ENOSPC`.
-const NO_ROOM: &str = "(os error 28)";
+const NO_SPACE: &str = "(os error 28)";
 
 pub fn index_error(error: &search::Error) -> Error {
     // An error in one of the engine's threads arrives as text only, in either variant.
     if let search::Error::Io { path, .. } | search::Error::Engine { path, .. } = error
-        && error.to_string().contains(NO_ROOM)
+        && error.to_string().contains(NO_SPACE)
     {
-        return home::full(path);
+        return home::disk_full(path);
     }
     Error::new(Code::ReadError, error.to_string()).hint(REBUILD)
 }

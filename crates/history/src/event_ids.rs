@@ -10,7 +10,7 @@ pub(crate) fn title_event(session: u32) -> u64 {
 }
 
 /// The session number if the event is a title.
-pub fn titled(event: u64) -> Option<u32> {
+pub fn title_session(event: u64) -> Option<u32> {
     (event & (TITLES | NAMES) == TITLES).then_some(event as u32)
 }
 
@@ -21,7 +21,7 @@ pub fn name_event(chat: u32) -> u64 {
     TITLES | NAMES | u64::from(chat)
 }
 
-pub fn is_name(event: u64) -> bool {
+pub fn is_name_event(event: u64) -> bool {
     event & (TITLES | NAMES) == TITLES | NAMES
 }
 
@@ -33,6 +33,7 @@ pub(crate) fn unindexed_event(number: u64) -> u64 {
 }
 
 /// The number of an unindexed event. None: the event belongs to the catalogue.
-pub fn unindexed(event: u64) -> Option<u64> {
-    (event & UNINDEXED != 0 && titled(event).is_none() && !is_name(event)).then_some(event & !UNINDEXED)
+pub fn unindexed_number(event: u64) -> Option<u64> {
+    (event & UNINDEXED != 0 && title_session(event).is_none() && !is_name_event(event))
+        .then_some(event & !UNINDEXED)
 }

@@ -4,7 +4,7 @@
 //! Does not interpret the text, and does not know memory.
 
 use crate::{History, transcripts};
-use catalogue::{Chat, Pick, Reader};
+use catalogue::{EventFilter, ListedSession, Reader};
 use record::{Kind, Row, RowKind, Stamp, Status};
 use sources::Transcript;
 use std::collections::BTreeSet;
@@ -39,28 +39,29 @@ const WRITERS: &[&str] = &[
 ];
 
 impl History<'_> {
-    pub fn excerpt(&self, reader: &Reader, chat: &Chat) -> Option<Excerpt> {
-        let stored = reader.file(chat.file).ok()??;
+    pub fn read_excerpt(&self, reader: &Reader, chat: &ListedSession) -> Option<Excerpt> {
+        let stored = reader.file_by_id(chat.file).ok()??;
         let transcript = transcripts::as_readable(self, &stored)?;
-        let rows = rows(reader, chat)?;
-        let text_of = |row: &Row| Some(self.said(&transcript, row)?.1).filter(|text| !text.trim().is_empty());
-        let prompts: Vec<&Row> = rows.iter().filter(|row| is(row, Kind::Prompt)).collect();
+        let rows = session_rows(reader, chat)?;
+        let text_of =
+            |row: &Row| Some(self.read_text(&transcript, row)?.1).filter(|text| !text.trim().is_empty());
+        let prompts: Vec<&Row> = rows.iter().filter(|row| is_message_of(row, Kind::Prompt)).collect();
         let asked = prompts.iter().find_map(|row| text_of(row)).unwrap_or_default();
         let last = prompts.iter().skip(1).rev().find_map(|row| text_of(row)).unwrap_or_default();
         // A reply before the last prompt is not the final reply.
-        let end = rows.iter().rev().take_while(|row| !is(row, Kind::Prompt));
-        let ended = end.filter(|row| is(row, Kind::Reply)).find_map(text_of).unwrap_or_default();
+        let end = rows.iter().rev().take_while(|row| !is_message_of(row, Kind::Prompt));
+        let ended = end.filter(|row| is_message_of(row, Kind::Reply)).find_map(text_of).unwrap_or_default();
         Some(Excerpt {
-            asked: cut(&asked, ASKED),
-            last: cut(&last, ASKED),
-            files: self.files(reader, &transcript, &rows),
-            ended: cut(&ended, ENDED),
+            asked: truncate_line(&asked, ASKED),
+            last: truncate_line(&last, ASKED),
+            files: self.changed_files(reader, &transcript, &rows),
+            ended: truncate_line(&ended, ENDED),
         })
     }
 
     /// The files changed last, by the last two components of their paths.
-    fn files(&self, reader: &Reader, transcript: &Transcript, rows: &[Row]) -> Vec<String> {
-        let names = reader.names().unwrap_or_default();
+    fn changed_files(&self, reader: &Reader, transcript: &Transcript, rows: &[Row]) -> Vec<String> {
+        let names = reader.all_names().unwrap_or_default();
         let writers: BTreeSet<u32> = names
             .iter()
             .filter(|(_, name)| WRITERS.contains(&name.as_str()))
@@ -72,9 +73,10 @@ impl History<'_> {
         let mut files: Vec<String> = Vec::new();
         for row in calls.take(CALLS) {
             let row = Row { file: 0, end_file: 0, ..*row };
-            let call = sources::call(transcript, transcript, &row).ok().map(|call| self.masked_call(call));
+            let call =
+                sources::fetch_call(transcript, transcript, &row).ok().map(|call| self.mask_call(call));
             let Some(path) = call.and_then(|call| call.file) else { continue };
-            let name = short(&path);
+            let name = last_components(&path);
             if !files.contains(&name) && files.len() < FILES {
                 files.push(name);
             }
@@ -84,12 +86,12 @@ impl History<'_> {
 }
 
 /// The rows within the session's time range, in order.
-fn rows(reader: &Reader, chat: &Chat) -> Option<Vec<Row>> {
+fn session_rows(reader: &Reader, chat: &ListedSession) -> Option<Vec<Row>> {
     let mut rows = Vec::new();
     let (from, to) = (chat.session.started_at, chat.session.ended_at);
     let within = |at: Stamp| !at.is_some() || (from.or(at) <= at && at <= to.or(at));
     reader
-        .rows(&[chat.file], Pick::All, |row| {
+        .for_each_row(&[chat.file], EventFilter::All, |row| {
             if within(row.at) {
                 rows.push(row);
             }
@@ -99,19 +101,19 @@ fn rows(reader: &Reader, chat: &Chat) -> Option<Vec<Row>> {
     Some(rows)
 }
 
-fn is(row: &Row, kind: Kind) -> bool {
+fn is_message_of(row: &Row, kind: Kind) -> bool {
     row.row == RowKind::Message && row.kind() == kind
 }
 
 /// The last two components of a path are enough to recognise a file.
-fn short(path: &str) -> String {
+fn last_components(path: &str) -> String {
     let mut parts: Vec<&str> = path.rsplit('/').take(2).collect();
     parts.reverse();
     parts.join("/")
 }
 
 /// Truncates to one line of at most `most` characters, ending in `…` if shortened.
-pub fn cut(text: &str, most: usize) -> String {
+pub fn truncate_line(text: &str, most: usize) -> String {
     let line = api::terminal_text::one_line(text);
     match line.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &line[..at]),

@@ -3,9 +3,9 @@
 //!
 //! Does not read the new part.
 
-use catalogue::{Known, Mark, Reader, Stored};
+use catalogue::{KnownFile, Reader, StoredFile, Watermark};
 use rustc_hash::{FxHashMap, FxHashSet};
-use sources::{Age, SOURCES, Transcript, archive, place};
+use sources::{FileStamp, SOURCES, Transcript, archive, line_reader};
 use std::cell::RefCell;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
@@ -19,23 +19,23 @@ pub enum State {
     /// Unchanged; the catalogue's file number.
     Same(u32),
     /// Data was appended behind the watermark.
-    Grown(u32, Mark),
+    Grown(u32, Watermark),
     /// Deleted by its agent; the archive has a copy.
-    Kept(u32),
+    Archived(u32),
     /// Rewritten, or the change cannot be classified.
     Changed(u32),
 }
 
 /// The stable number that identifies a transcript and its archived copy.
 pub fn name_of(transcript: &Transcript) -> u64 {
-    if is_kept(transcript) {
-        return archive::name(transcript) as u64;
+    if is_archived_copy(transcript) {
+        return archive::transcript_name(transcript) as u64;
     }
     let path = transcript.path.as_os_str().as_bytes();
     let (folder, file) = path.split_at(memchr::memrchr(b'/', path).map_or(0, |at| at + 1));
     let part = transcript.part.as_ref().map_or(b"\0".as_slice(), String::as_bytes);
-    let below = FOLDER.with_borrow_mut(|last| last.named(transcript.source, folder));
-    [file, b"\0", part].into_iter().fold(below, low)
+    let below = FOLDER.with_borrow_mut(|last| last.hash_of(transcript.source, folder));
+    [file, b"\0", part].into_iter().fold(below, hash_low)
 }
 
 /// Start value for the lower half of the archive's 128-bit names, which does not depend on the upper half. Every request
@@ -43,7 +43,7 @@ pub fn name_of(transcript: &Transcript) -> u64 {
 /// hash of the folder's path.
 const LOW: u64 = 0x62b8_2175_6295_c58d;
 
-fn low(start: u64, piece: &[u8]) -> u64 {
+fn hash_low(start: u64, piece: &[u8]) -> u64 {
     piece.iter().fold(start, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x13b))
 }
 
@@ -59,9 +59,9 @@ struct Folder {
 }
 
 impl Folder {
-    fn named(&mut self, source: usize, path: &[u8]) -> u64 {
+    fn hash_of(&mut self, source: usize, path: &[u8]) -> u64 {
         if self.source != source || self.path != path {
-            self.name = [SOURCES[source].name().as_bytes(), b"\0", path].into_iter().fold(LOW, low);
+            self.name = [SOURCES[source].name().as_bytes(), b"\0", path].into_iter().fold(LOW, hash_low);
             (self.source, self.path) = (source, path.to_vec());
         }
         self.name
@@ -69,70 +69,70 @@ impl Folder {
 }
 
 /// The files in the catalogue, by name.
-pub struct Memory(Arc<FxHashMap<u64, Known>>);
+pub struct KnownFiles(Arc<FxHashMap<u64, KnownFile>>);
 
-impl Memory {
-    pub fn of(reader: &Reader) -> Result<Memory, catalogue::Error> {
-        Ok(Memory(reader.known()?))
+impl KnownFiles {
+    pub fn load(reader: &Reader) -> Result<KnownFiles, catalogue::Error> {
+        Ok(KnownFiles(reader.known_files()?))
     }
 
     /// Catalogue files that are not among these transcripts: deleted by their agents. Empty if none is missing.
-    pub(crate) fn absent(&self, met: &[Transcript]) -> Vec<Known> {
+    pub(crate) fn find_absent(&self, met: &[Transcript]) -> Vec<KnownFile> {
         let present =
             |transcript: &&Transcript| self.0.get(&name_of(transcript)).is_some_and(|known| !known.gone);
         let living = self.0.values().filter(|known| !known.gone).count();
         if living == self.0.len() && met.iter().filter(present).count() == living {
             return Vec::new();
         }
-        self.gone(met.iter())
+        self.find_gone(met.iter())
     }
 
     /// The file number if the catalogue has the transcript in its current state.
-    pub fn has(&self, transcript: &Transcript) -> Option<u32> {
+    pub fn current_id(&self, transcript: &Transcript) -> Option<u32> {
         let known = self.0.get(&name_of(transcript))?;
         is_same(known, transcript).then_some(known.id)
     }
 
     /// The catalogue's entry for a transcript, current or not.
-    pub fn known(&self, transcript: &Transcript) -> Option<Known> {
+    pub fn get(&self, transcript: &Transcript) -> Option<KnownFile> {
         self.0.get(&name_of(transcript)).copied()
     }
 
-    pub fn state(&self, reader: &Reader, transcript: &Transcript) -> Result<State, catalogue::Error> {
+    pub fn state_of(&self, reader: &Reader, transcript: &Transcript) -> Result<State, catalogue::Error> {
         let Some(known) = self.0.get(&name_of(transcript)) else { return Ok(State::New) };
         if is_same(known, transcript) {
             return Ok(State::Same(known.id));
         }
-        if is_kept(transcript) && !known.gone {
-            return Ok(State::Kept(known.id));
+        if is_archived_copy(transcript) && !known.gone {
+            return Ok(State::Archived(known.id));
         }
-        let mark = reader.mark(known.id)?;
-        let longer = known.inode == transcript.age.inode
+        let mark = reader.watermark(known.id)?;
+        let longer = known.inode == transcript.file_stamp.inode
             && transcript.size > known.size
             && !known.gone
-            && !is_kept(transcript);
-        let grown = longer && mark.consumed > 0 && stood(transcript, mark.consumed) == Some(mark);
+            && !is_archived_copy(transcript);
+        let grown = longer && mark.consumed > 0 && sample_watermark(transcript, mark.consumed) == Some(mark);
         Ok(if grown { State::Grown(known.id, mark) } else { State::Changed(known.id) })
     }
 
     /// Catalogue files that are not among these transcripts, by file number.
-    pub fn gone<'m>(&'m self, met: impl Iterator<Item = &'m Transcript>) -> Vec<Known> {
+    pub fn find_gone<'m>(&'m self, met: impl Iterator<Item = &'m Transcript>) -> Vec<KnownFile> {
         let met: FxHashSet<u64> = met.map(name_of).collect();
-        let mut gone: Vec<Known> =
+        let mut gone: Vec<KnownFile> =
             self.0.values().filter(|known| !met.contains(&known.name)).copied().collect();
         gone.sort_by_key(|known| known.id);
         gone
     }
 }
 
-fn is_same(known: &Known, transcript: &Transcript) -> bool {
-    let age = transcript.age;
-    known.gone == is_kept(transcript)
+fn is_same(known: &KnownFile, transcript: &Transcript) -> bool {
+    let age = transcript.file_stamp;
+    known.gone == is_archived_copy(transcript)
         && (known.size, known.inode, known.changed) == (transcript.size, age.inode, age.changed)
 }
 
 /// Whether this is the archived copy of a transcript that its agent has deleted.
-pub fn is_kept(transcript: &Transcript) -> bool {
+pub fn is_archived_copy(transcript: &Transcript) -> bool {
     transcript.path.as_os_str().as_bytes().ends_with(b".loci") && archive::is_archived(&transcript.path)
 }
 
@@ -140,21 +140,21 @@ pub fn is_kept(transcript: &Transcript) -> bool {
 pub const CAUGHT_UP: &str = "caught_up";
 
 /// Whether an update has completed since the catalogue was last empty.
-pub fn was_whole(reader: &Reader) -> bool {
-    reader.meta(CAUGHT_UP).is_ok_and(|at| at.is_some())
+pub fn was_completed(reader: &Reader) -> bool {
+    reader.meta_value(CAUGHT_UP).is_ok_and(|at| at.is_some())
 }
 
 /// How many of the newest transcripts [`is_quiet`] checks instead of the whole history.
-const NEWEST: u32 = 128;
+const NEWEST_CHECKED: u32 = 128;
 /// File timestamps come from a coarse clock that is a few milliseconds late; in nanoseconds.
-const LATE: i64 = 20_000_000;
+const CLOCK_SLACK: i64 = 20_000_000;
 
 /// Whether nothing seems to have been written since the last update: neither to the newest transcripts or their folders,
 /// nor to the folder of any project.
 pub(crate) fn is_quiet(reader: &Reader) -> bool {
-    let Ok(Some(caught_up)) = reader.meta(CAUGHT_UP) else { return false };
-    let Ok(newest) = reader.newest_files(NEWEST) else { return false };
-    let Ok(families) = reader.families() else { return false };
+    let Ok(Some(caught_up)) = reader.meta_value(CAUGHT_UP) else { return false };
+    let Ok(newest) = reader.newest_files(NEWEST_CHECKED) else { return false };
+    let Ok(families) = reader.family_folders() else { return false };
     let mut folders: FxHashSet<PathBuf> = families.into_iter().collect();
     for stored in &newest {
         if !is_as_stored(stored) {
@@ -162,35 +162,38 @@ pub(crate) fn is_quiet(reader: &Reader) -> bool {
         }
         folders.extend(stored.path.ancestors().skip(1).take(4).map(Path::to_path_buf));
     }
-    let changed = |folder: &PathBuf| std::fs::metadata(folder).map_or(0, |meta| Age::of(&meta).changed);
-    folders.iter().all(|folder| changed(folder) < caught_up * 1_000_000 - LATE)
+    let changed = |folder: &PathBuf| {
+        std::fs::metadata(folder).map_or(0, |meta| FileStamp::from_metadata(&meta).changed)
+    };
+    folders.iter().all(|folder| changed(folder) < caught_up * 1_000_000 - CLOCK_SLACK)
 }
 
 /// For a session in a database, the catalogue stores the session's own size and the age of the whole database.
-fn is_as_stored(stored: &Stored) -> bool {
-    let known = Age { inode: stored.inode, changed: stored.changed };
+fn is_as_stored(stored: &StoredFile) -> bool {
+    let known = FileStamp { inode: stored.inode, changed: stored.changed };
     if stored.part.is_some() {
-        return Age::of_database(&stored.path) == known;
+        return FileStamp::from_database(&stored.path) == known;
     }
-    std::fs::metadata(&stored.path).is_ok_and(|meta| (meta.len(), Age::of(&meta)) == (stored.size, known))
+    std::fs::metadata(&stored.path)
+        .is_ok_and(|meta| (meta.len(), FileStamp::from_metadata(&meta)) == (stored.size, known))
 }
 
 /// Bytes sampled at the beginning of a file and before the watermark to detect a rewrite.
 const SAMPLE: u64 = 4096;
 
 /// Samples the first `consumed` bytes of a transcript at both ends. None for one that is not a plain file of lines.
-pub fn stood(transcript: &Transcript, consumed: u64) -> Option<Mark> {
+pub fn sample_watermark(transcript: &Transcript, consumed: u64) -> Option<Watermark> {
     if transcript.part.is_some() {
         return None;
     }
-    let file = place::open(&transcript.path).ok()?;
+    let file = line_reader::open_regular(&transcript.path).ok()?;
     let sample = |from: u64, length: u64| {
         let mut bytes = vec![0; length as usize];
         file.read_exact_at(&mut bytes, from).ok()?;
-        Some(record::key(b'h', &[&bytes]))
+        Some(record::event_key(b'h', &[&bytes]))
     };
     let length = consumed.min(SAMPLE);
-    Some(Mark { consumed, head: sample(0, length)?, tail: sample(consumed - length, length)? })
+    Some(Watermark { consumed, head: sample(0, length)?, tail: sample(consumed - length, length)? })
 }
 
 #[cfg(test)]
@@ -203,8 +206,9 @@ mod tests {
         {
             let (path, part) = (PathBuf::from(path), part.map(str::to_string));
             let (hint, group) = (String::new(), PathBuf::new());
-            let transcript = Transcript { source: 0, path, part, size: 0, age: Age::default(), hint, group };
-            assert_eq!(name_of(&transcript), archive::name(&transcript) as u64);
+            let transcript =
+                Transcript { source: 0, path, part, size: 0, file_stamp: FileStamp::default(), hint, group };
+            assert_eq!(name_of(&transcript), archive::transcript_name(&transcript) as u64);
         }
     }
 }

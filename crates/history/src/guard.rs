@@ -95,37 +95,37 @@ const TAGS: &[&str] = &[
     "end_header_id",
 ];
 /// Namespaces in which every tag name counts.
-const SPACES: &[&str] = &["antml", "anthropic", "system", "mcp", "loci"];
+const NAMESPACES: &[&str] = &["antml", "anthropic", "system", "mcp", "loci"];
 /// The longest tag name considered, in characters.
-const LONGEST: usize = 64;
+const MAX_TAG_NAME: usize = 64;
 
-/// Applies [`harmless`] to every string in a JSON value.
-pub fn value(value: &mut Value) {
+/// Applies [`defuse_text`] to every string in a JSON value.
+pub fn defuse_value(value: &mut Value) {
     match value {
         Value::String(text) => {
-            if let Cow::Owned(new) = harmless(text) {
+            if let Cow::Owned(new) = defuse_text(text) {
                 *text = new;
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(self::value),
-        Value::Object(map) => map.values_mut().for_each(self::value),
+        Value::Array(items) => items.iter_mut().for_each(self::defuse_value),
+        Value::Object(map) => map.values_mut().for_each(self::defuse_value),
         _ => {}
     }
 }
 
 /// Removes invisible characters and replaces the `<` of tags with a meaning to agents by `‹`.
-pub fn harmless(text: &str) -> Cow<'_, str> {
+pub fn defuse_text(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|b| b == b'\n' || b == b'\t' || (b' '..0x7f).contains(&b) && b != b'<' && b != b'[') {
         return Cow::Borrowed(text);
     }
-    let seen = visible(text);
-    match tamed(&seen) {
+    let seen = strip_hidden(text);
+    match defuse_tags(&seen) {
         Some(tamed) => Cow::Owned(tamed),
         None => seen,
     }
 }
 
-fn tamed(text: &str) -> Option<String> {
+fn defuse_tags(text: &str) -> Option<String> {
     let mut out: Option<String> = None;
     let mut done = 0;
     for (at, c) in text.char_indices().filter(|(_, c)| matches!(c, '<' | '＜' | '﹤' | '[')) {
@@ -157,19 +157,19 @@ fn is_tag(rest: &str) -> bool {
         .trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '/' | '|' | '<' | '!' | '?' | '\\'));
     let name: String = rest
         .chars()
-        .map(narrow)
-        .take(LONGEST)
+        .map(to_ascii_width)
+        .take(MAX_TAG_NAME)
         .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
         .flat_map(char::to_lowercase)
         .collect();
     let space = name.split(':').next().filter(|_| name.contains(':'));
     TAGS.contains(&name.as_str())
-        || space.is_some_and(|space| SPACES.contains(&space))
+        || space.is_some_and(|space| NAMESPACES.contains(&space))
         || TAGS.contains(&name.replace('_', "-").as_str())
 }
 
 /// Maps full-width characters to their ASCII equivalents.
-fn narrow(c: char) -> char {
+fn to_ascii_width(c: char) -> char {
     match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
         _ => c,
@@ -178,7 +178,7 @@ fn narrow(c: char) -> char {
 
 // ---- invisible characters
 
-fn visible(text: &str) -> Cow<'_, str> {
+fn strip_hidden(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
@@ -188,7 +188,9 @@ fn visible(text: &str) -> Cow<'_, str> {
         match c {
             '\u{1b}' => skip_escape(&mut chars),
             // Joiners are part of some scripts and of composed emoji.
-            '\u{200c}' | '\u{200d}' if joins(out.chars().next_back(), chars.peek()) => out.push(c),
+            '\u{200c}' | '\u{200d}' if is_joiner_between(out.chars().next_back(), chars.peek()) => {
+                out.push(c)
+            }
             c if is_hidden(c) => {}
             c => out.push(c),
         }
@@ -196,7 +198,7 @@ fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn joins(before: Option<char>, after: Option<&char>) -> bool {
+fn is_joiner_between(before: Option<char>, after: Option<&char>) -> bool {
     before.is_some_and(|c| !c.is_ascii()) && after.is_some_and(|c| !c.is_ascii() && !is_hidden(*c))
 }
 
@@ -254,15 +256,15 @@ mod tests {
             ("👨\u{200d}👩\u{200d}👧 می\u{200c}خواهم", "👨\u{200d}👩\u{200d}👧 می\u{200c}خواهم"),
             ("plain\n\ttext 虚拟列表", "plain\n\ttext 虚拟列表"),
         ] {
-            assert_eq!(harmless(text), shown);
+            assert_eq!(defuse_text(text), shown);
         }
     }
 
     #[test]
     fn defusing_is_idempotent() {
         for text in ["<<system>", "<\u{200b}<system>", "<\u{1b}[0msystem>", "<sy\u{ad}stem-reminder>"] {
-            let once = harmless(text).into_owned();
-            assert_eq!(harmless(&once), once, "{text:?}");
+            let once = defuse_text(text).into_owned();
+            assert_eq!(defuse_text(&once), once, "{text:?}");
             assert!(!is_tag(once.trim_start_matches('‹')) || !once.contains('<'), "{text:?} became {once:?}");
         }
     }

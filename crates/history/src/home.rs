@@ -3,7 +3,7 @@
 //! Does not know the contents of the files.
 
 use api::{Code, Error};
-use sources::Places;
+use sources::Environment;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -18,9 +18,9 @@ pub struct Home {
 
 impl Home {
     /// None without a home directory: nothing is ever stored below the working directory.
-    pub fn of(places: &Places) -> Option<Home> {
+    pub fn from_places(places: &Environment) -> Option<Home> {
         let dir = |var, default| {
-            let dir = places.xdg(var, default);
+            let dir = places.xdg_dir(var, default);
             dir.is_absolute().then(|| dir.join("loci"))
         };
         Some(Home { data: dir("XDG_DATA_HOME", ".local/share")?, cache: dir("XDG_CACHE_HOME", ".cache")? })
@@ -67,7 +67,7 @@ impl Home {
     }
 
     /// The working directory of a model that is a command: empty, and not a project.
-    pub fn nowhere(&self) -> PathBuf {
+    pub fn empty_dir(&self) -> PathBuf {
         self.cache.join("nowhere")
     }
 
@@ -86,7 +86,7 @@ impl Home {
     }
 
     /// The mailbox database: messages between agents.
-    pub fn post(&self) -> PathBuf {
+    pub fn mailbox(&self) -> PathBuf {
         self.data.join("post.db")
     }
 
@@ -100,13 +100,15 @@ impl Home {
     }
 
     /// Creates both directories, accessible only to their owner.
-    pub fn make(&self) -> Result<(), Error> {
-        [&self.data, &self.cache].into_iter().try_for_each(|dir| make(dir).map_err(|e| unwritable(dir, &e)))
+    pub fn create_dirs(&self) -> Result<(), Error> {
+        [&self.data, &self.cache]
+            .into_iter()
+            .try_for_each(|dir| create_private_dir(dir).map_err(|e| unwritable(dir, &e)))
     }
 }
 
 /// Creates a directory with mode 0700; tightens the mode of an existing one.
-pub fn make(dir: &Path) -> std::io::Result<()> {
+pub fn create_private_dir(dir: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let meta = std::fs::metadata(dir)?;
     if meta.permissions().mode() & 0o077 != 0 {
@@ -117,13 +119,13 @@ pub fn make(dir: &Path) -> std::io::Result<()> {
 
 pub fn unwritable(path: &Path, error: &std::io::Error) -> Error {
     if error.kind() == std::io::ErrorKind::StorageFull {
-        return full(path);
+        return disk_full(path);
     }
     Error::new(Code::ReadError, format!("{}: {error}", path.display()))
         .hint("Loci stores its files below XDG_DATA_HOME and XDG_CACHE_HOME; both must be writable")
 }
 
-pub fn full(path: &Path) -> Error {
+pub fn disk_full(path: &Path) -> Error {
     Error::new(Code::DiskFull, format!("no space left to write {}", path.display()))
         .hint("free some space and run it again; stored data is intact, and `loci archive` shows the size of the archive")
 }
@@ -135,7 +137,7 @@ pub fn free_bytes(dir: &Path) -> Option<u64> {
 }
 
 /// Replaces a file atomically, with mode 0600.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let beside = path.with_extension(format!("{}.new", std::process::id()));
     let written = (|| {
         let mut file =
@@ -158,36 +160,36 @@ pub struct Lock {
 }
 
 /// How long a second writer waits for the first.
-const PATIENCE: Duration = Duration::from_mins(1);
+const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
 impl Lock {
     /// Acquires the writer lock, waiting for the current writer.
-    pub fn take(home: &Home) -> Result<Lock, Error> {
+    pub fn acquire(home: &Home) -> Result<Lock, Error> {
         loop {
-            if let Some(lock) = Lock::take_unless(home, || false)? {
+            if let Some(lock) = Lock::acquire_unless(home, || false)? {
                 return Ok(lock);
             }
         }
     }
 
     /// Acquires the writer lock. None: `will_do` reported that the current writer has committed enough.
-    pub(crate) fn take_unless(home: &Home, will_do: impl Fn() -> bool) -> Result<Option<Lock>, Error> {
-        Lock::await_at(home, &home.lock(), will_do)
+    pub(crate) fn acquire_unless(home: &Home, will_do: impl Fn() -> bool) -> Result<Option<Lock>, Error> {
+        Lock::wait_for(home, &home.lock(), will_do)
     }
 
     /// Acquires the lock at `path`, waiting for its holder.
-    pub fn take_at(home: &Home, path: &Path) -> Result<Lock, Error> {
+    pub fn acquire_at(home: &Home, path: &Path) -> Result<Lock, Error> {
         loop {
-            if let Some(lock) = Lock::await_at(home, path, || false)? {
+            if let Some(lock) = Lock::wait_for(home, path, || false)? {
                 return Ok(lock);
             }
         }
     }
 
-    fn await_at(home: &Home, path: &Path, will_do: impl Fn() -> bool) -> Result<Option<Lock>, Error> {
-        let until = Instant::now() + PATIENCE;
+    fn wait_for(home: &Home, path: &Path, will_do: impl Fn() -> bool) -> Result<Option<Lock>, Error> {
+        let until = Instant::now() + LOCK_TIMEOUT;
         loop {
-            if let Some(lock) = Lock::seize_at(home, path)? {
+            if let Some(lock) = Lock::try_acquire_at(home, path)? {
                 return Ok(Some(lock));
             }
             if will_do() {
@@ -196,7 +198,7 @@ impl Lock {
             if Instant::now() > until {
                 return Err(Error::new(
                     Code::WriterBusy,
-                    format!("another loci process is writing{}", holder(path)),
+                    format!("another loci process is writing{}", holder_suffix(path)),
                 )
                 .hint("wait for it or stop it, then retry"));
             }
@@ -205,8 +207,8 @@ impl Lock {
     }
 
     /// Acquires the lock at `path` without waiting. None: another process holds it.
-    pub fn seize_at(home: &Home, path: &Path) -> Result<Option<Lock>, Error> {
-        home.make()?;
+    pub fn try_acquire_at(home: &Home, path: &Path) -> Result<Option<Lock>, Error> {
+        home.create_dirs()?;
         let fail = |error| unwritable(path, &error);
         let mut options = OpenOptions::new();
         let mut file = options
@@ -242,14 +244,14 @@ impl Lock {
     }
 }
 
-fn holder(lock: &Path) -> String {
+fn holder_suffix(lock: &Path) -> String {
     let mut pid = String::new();
     let read = File::open(lock).and_then(|mut file| file.read_to_string(&mut pid));
     if read.is_ok() && !pid.is_empty() { format!(" (process {pid})") } else { String::new() }
 }
 
 /// A random token of 32 hexadecimal digits.
-pub fn token() -> std::io::Result<String> {
+pub fn random_token() -> std::io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
@@ -273,10 +275,10 @@ fn read_key(path: &Path) -> Option<[u8; 32]> {
 fn make_key(home: &Home) -> Option<[u8; 32]> {
     let mut key = [0; 32];
     File::open("/dev/urandom").ok()?.read_exact(&mut key).ok()?;
-    make(&home.data).ok()?;
+    create_private_dir(&home.data).ok()?;
     // Linked, not renamed: two processes that create a key at once both use the first.
     let beside = home.data.join(format!("mask.key.{}", std::process::id()));
-    write_whole(&beside, &key).ok()?;
+    replace_file(&beside, &key).ok()?;
     let _ = std::fs::hard_link(&beside, home.key());
     let _ = std::fs::remove_file(&beside);
     read_key(&home.key())

@@ -9,31 +9,31 @@ mod open;
 mod stages;
 mod text;
 
-use crate::error::{homeless, index_error, store_error};
+use crate::error::{index_error, no_home, store_error};
 use crate::event_ids::title_event;
-use crate::freshness::{self, CAUGHT_UP, Memory, State, was_whole};
+use crate::freshness::{self, CAUGHT_UP, KnownFiles, State, was_completed};
 use crate::home::{Home, Lock};
 use crate::scan::{count_alone, read_through};
-use crate::search_text::is_told;
+use crate::search_text::is_searchable;
 use crate::tombstones::Tombstones;
 use crate::{History, catalogue_cache, transcripts};
 use api::{Code, Error};
-use catalogue::{Applied, Fresh, Mark, Stored, Survey, Touch, Writer};
+use catalogue::{ApplyOutcome, ChangedEvent, StoredFile, Survey, TouchedFile, Watermark, Writer};
 use record::{Problem, ProblemKind, Row};
 use rustc_hash::FxHashSet;
 use sources::archive::Store;
-use sources::{Facts, Names, SOURCES, Transcript, Want};
+use sources::{Names, SOURCES, SurveyOptions, SurveyOutcome, Transcript};
 pub use stages::Text;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
-use text::Told;
+use text::IndexDocument;
 
 /// The result of an update.
 #[derive(Debug, Default)]
-pub struct Caught {
+pub struct UpdateReport {
     pub files: u64,
     pub added: u64,
     pub changed: u64,
@@ -45,12 +45,12 @@ pub struct Caught {
     pub notes: Vec<String>,
 }
 
-const BOTH: Want = Want { calls: true, messages: true, fields: false };
+const BOTH: SurveyOptions = SurveyOptions { calls: true, messages: true, fields: false };
 /// Transcript bytes per catalogue transaction: a kill costs at most reading this much again.
-const BATCH: u64 = 16 << 20;
+const BATCH_BYTES: u64 = 16 << 20;
 /// Interval between commits of the text index. A commit syncs to disk and closes segments that are merged later; a kill
 /// costs at most this interval of indexing.
-const DURABLE: Duration = Duration::from_secs(30);
+const COMMIT_INTERVAL: Duration = Duration::from_secs(30);
 /// Memory for index segments that are not on disk yet. With 64 MB, indexing used 324 MB in total for the first 4 GB of a
 /// long history.
 const HEAP: usize = 48 << 20;
@@ -59,31 +59,31 @@ const HEAP: usize = 48 << 20;
 pub(crate) const TRIES: usize = 3;
 
 /// Reads everything new, with the writer lock held.
-pub fn catch_up(history: &History<'_>, rebuild: bool) -> Result<Caught, Error> {
-    let home = history.home().ok_or_else(homeless)?;
-    let lock = Lock::take(&home)?;
+pub fn catch_up(history: &History<'_>, rebuild: bool) -> Result<UpdateReport, Error> {
+    let home = history.home().ok_or_else(no_home)?;
+    let lock = Lock::acquire(&home)?;
     catch_up_locked(history, &home, &lock, rebuild)
 }
 
 /// The same for a request that is waiting: if another process is writing, the state it has committed is good enough as
 /// soon as it is consistent. During a first build or a rebuild, the index contains only part of the history.
-pub fn catch_up_soon(history: &History<'_>) -> Result<(), Error> {
-    let home = history.home().ok_or_else(homeless)?;
-    match Lock::take_unless(&home, || is_of_one_piece(history, &home))? {
+pub fn catch_up_or_wait(history: &History<'_>) -> Result<(), Error> {
+    let home = history.home().ok_or_else(no_home)?;
+    match Lock::acquire_unless(&home, || is_consistent(history, &home))? {
         Some(lock) => catch_up_locked(history, &home, &lock, false).map(|_| ()),
         None => Ok(()),
     }
 }
 
 /// Whether the stores have contained the whole history once, and the index has reached the catalogue's sequence.
-fn is_of_one_piece(history: &History<'_>, home: &Home) -> bool {
-    let Some(reader) = catalogue_cache::open(history) else { return false };
+fn is_consistent(history: &History<'_>, home: &Home) -> bool {
+    let Some(reader) = catalogue_cache::open_catalogue(history) else { return false };
     let Ok(Some(index)) = search::Index::open(&home.index()) else { return false };
-    was_whole(&reader) && reader.sequence().is_ok_and(|sequence| sequence == index.sequence())
+    was_completed(&reader) && reader.sequence().is_ok_and(|sequence| sequence == index.last_sequence())
 }
 
 /// Whether no interrupted forget is left to finish. Otherwise forgotten sessions would still be shown.
-pub(crate) fn is_forgotten(history: &History<'_>, reader: &catalogue::Reader) -> bool {
+pub(crate) fn is_forgetting_finished(history: &History<'_>, reader: &catalogue::Reader) -> bool {
     let tombstones = Tombstones::read(history.home().as_ref());
     tombstones.unfinished(reader).is_ok_and(|unfinished| unfinished.is_empty())
 }
@@ -91,27 +91,27 @@ pub(crate) fn is_forgotten(history: &History<'_>, reader: &catalogue::Reader) ->
 /// Removes sessions from archive, catalogue and index, so that none of their text is left on disk, and returns how many
 /// archived copies contained them. Other sessions in the same transcripts are read again. The tombstones must already be
 /// written.
-pub fn forget(
+pub fn forget_sessions(
     history: &History<'_>,
     home: &Home,
     _lock: &Lock,
     doomed: &dyn Fn(&str, &str) -> bool,
 ) -> Result<u64, Error> {
-    let mut caught = Caught::default();
+    let mut caught = UpdateReport::default();
     let mut ingest = Ingest::open(*history, home, false, &mut caught)?;
     (history.forget_elsewhere)(home, doomed)?;
     // The catalogue last: as long as it has events of these sessions, the next run starts the removal again.
     let copies = ingest.forget_copies(doomed)?;
-    let files = ingest.catalogue.reader().files_holding(doomed).map_err(store_error)?;
+    let files = ingest.catalogue.reader().files_containing(doomed).map_err(store_error)?;
     ingest.catalogue.begin().map_err(store_error)?;
-    ingest.catalogue.soil().map_err(store_error)?;
+    ingest.catalogue.mark_unclean().map_err(store_error)?;
     let mut heirs = BTreeSet::new();
     for file in &files {
         ingest.index.drop_file(*file);
-        heirs.append(&mut ingest.catalogue.reset(*file).map_err(store_error)?);
+        heirs.append(&mut ingest.catalogue.reset_file(*file).map_err(store_error)?);
     }
     heirs.retain(|heir| !files.contains(heir));
-    ingest.tell_again(heirs, &mut caught)?;
+    ingest.reindex_files(heirs, &mut caught)?;
     ingest.catalogue.commit().map_err(store_error)?;
     ingest.run(&mut caught)?;
     Ok(copies)
@@ -122,23 +122,23 @@ pub fn catch_up_locked(
     home: &Home,
     lock: &Lock,
     rebuild: bool,
-) -> Result<Caught, Error> {
-    let mut caught = Caught::default();
+) -> Result<UpdateReport, Error> {
+    let mut caught = UpdateReport::default();
     let forgotten = finish_forgetting(history, home, lock);
-    let Err(error) = forgotten.and_then(|()| brought_up(history, home, rebuild, &mut caught)) else {
+    let Err(error) = forgotten.and_then(|()| run_update(history, home, rebuild, &mut caught)) else {
         return Ok(caught);
     };
     // Damaged pages may be detected only when they are read, in the middle of a run.
-    let Some(damage) = open::damage(home) else { return Err(error) };
-    let mut caught = Caught { notes: vec![open::damaged(&damage)], ..Caught::default() };
+    let Some(damage) = open::find_damage(home) else { return Err(error) };
+    let mut caught = UpdateReport { notes: vec![open::damage_note(&damage)], ..UpdateReport::default() };
     open::set_aside(home, &home.catalogue())?;
-    brought_up(history, home, false, &mut caught)?;
+    run_update(history, home, false, &mut caught)?;
     Ok(caught)
 }
 
 fn finish_forgetting(history: &History<'_>, home: &Home, lock: &Lock) -> Result<(), Error> {
     let tombstones = Tombstones::read(Some(home));
-    let Some(reader) = catalogue_cache::open(history).filter(|_| !tombstones.is_empty()) else {
+    let Some(reader) = catalogue_cache::open_catalogue(history).filter(|_| !tombstones.is_empty()) else {
         return Ok(());
     };
     let unfinished = tombstones.unfinished(&reader).map_err(store_error)?;
@@ -146,10 +146,15 @@ fn finish_forgetting(history: &History<'_>, home: &Home, lock: &Lock) -> Result<
     if unfinished.is_empty() {
         return Ok(());
     }
-    forget(history, home, lock, &|source, id| unfinished.holds(source, id)).map(|_| ())
+    forget_sessions(history, home, lock, &|source, id| unfinished.contains(source, id)).map(|_| ())
 }
 
-fn brought_up(history: &History<'_>, home: &Home, rebuild: bool, caught: &mut Caught) -> Result<(), Error> {
+fn run_update(
+    history: &History<'_>,
+    home: &Home,
+    rebuild: bool,
+    caught: &mut UpdateReport,
+) -> Result<(), Error> {
     let mut ingest = Ingest::open(*history, home, rebuild, caught)?;
     ingest.run(caught)
 }
@@ -173,32 +178,32 @@ enum Job {
         state: State,
     },
     /// The catalogue has it; the text index may not.
-    Retell {
-        stored: Stored,
+    Reindex {
+        stored: StoredFile,
         transcript: Transcript,
     },
 }
 
 /// A message from a reader thread to the writer.
-enum Heard {
-    Surveyed(text::Shared, SyncSender<Applied>),
-    Again(u32, SyncSender<Known>),
-    Told(Vec<Told>),
+enum ReaderMessage {
+    Surveyed(text::Shared, SyncSender<ApplyOutcome>),
+    Reload(u32, SyncSender<StoredEvents>),
+    Documents(Vec<IndexDocument>),
     Touched(u32, Vec<(u32, String)>),
-    Trouble(Problem),
+    Problem(Problem),
     Failed(Error),
     Done,
 }
 
 /// What the index should contain of a transcript: events, all rows, and the number of each session.
-type Known = (Vec<Fresh>, Vec<Row>, Vec<u32>);
+type StoredEvents = (Vec<ChangedEvent>, Vec<Row>, Vec<u32>);
 
 struct Surveyed {
     transcript: Transcript,
     original: PathBuf,
     state: State,
-    mark: Mark,
-    facts: Facts,
+    mark: Watermark,
+    facts: SurveyOutcome,
     rows: Vec<Row>,
 }
 
@@ -207,92 +212,92 @@ impl<'s> Ingest<'s> {
         history: History<'s>,
         home: &Home,
         rebuild: bool,
-        caught: &mut Caught,
+        caught: &mut UpdateReport,
     ) -> Result<Ingest<'s>, Error> {
-        let mut catalogue = open::catalogue(home, caught)?;
+        let mut catalogue = open::open_catalogue(home, caught)?;
         let rules = i64::from(mask::RULES_VERSION);
-        let is_masked = catalogue.reader().meta("rules").map_err(store_error)? == Some(rules);
+        let is_masked = catalogue.reader().meta_value("rules").map_err(store_error)? == Some(rules);
         if !is_masked && !rebuild && catalogue.sequence() > 0 {
             caught.notes.push("the rules for secrets are new: everything is read again".to_string());
         }
         if rebuild || (!is_masked && catalogue.sequence() > 0) {
-            catalogue = open::emptied(home, catalogue, caught)?;
+            catalogue = open::empty_catalogue(home, catalogue, caught)?;
         }
         if rebuild || !is_masked {
-            catalogue.set("rules", rules).map_err(store_error)?;
+            catalogue.set_meta("rules", rules).map_err(store_error)?;
         }
-        let index = open::index(&history, home, catalogue.sequence(), caught)?;
+        let index = open::open_index(&history, home, catalogue.sequence(), caught)?;
         let store = Store::new(home.archive());
-        store.sweep();
+        store.remove_temporary_files();
         let tombstones = Tombstones::read(Some(home));
         let names = Names::default();
         Ok(Ingest { history, catalogue, index, store, tombstones, names, knows_archive: false })
     }
 
-    fn run(&mut self, caught: &mut Caught) -> Result<(), Error> {
+    fn run(&mut self, caught: &mut UpdateReport) -> Result<(), Error> {
         let begun = self.history.clock.now();
-        let (jobs, moved) = self.jobs(caught)?;
+        let (jobs, moved) = self.collect_jobs(caught)?;
         let progress = self.history.progress;
         progress.of.store(jobs.len() as u64, Relaxed);
         let mut since = Instant::now();
-        for batch in batches(jobs) {
+        for batch in split_batches(jobs) {
             self.catalogue.begin().map_err(store_error)?;
-            if let Err(error) = self.batch(&batch, caught) {
+            if let Err(error) = self.run_batch(&batch, caught) {
                 self.catalogue.roll_back();
                 return Err(error);
             }
             let sequence = self.catalogue.commit().map_err(store_error)?;
-            if since.elapsed() > DURABLE {
+            if since.elapsed() > COMMIT_INTERVAL {
                 self.index.commit(sequence).map_err(|e| index_error(&e))?;
                 since = Instant::now();
             }
         }
-        self.supersede(&moved, caught)?;
-        self.catalogue.set(CAUGHT_UP, begun.0).map_err(store_error)?;
-        self.close()
+        self.remove_superseded(&moved, caught)?;
+        self.catalogue.set_meta(CAUGHT_UP, begun.0).map_err(store_error)?;
+        self.make_durable()
     }
 
     /// Removes archived copies whose transcript was moved and is complete at its new path.
-    fn supersede(&mut self, moved: &[moved::Moved], caught: &mut Caught) -> Result<(), Error> {
-        let contained = moved.iter().filter(|it| it.is_told(&self.store));
+    fn remove_superseded(&mut self, moved: &[moved::Moved], caught: &mut UpdateReport) -> Result<(), Error> {
+        let contained = moved.iter().filter(|it| it.is_contained(&self.store));
         let needless: Vec<&Transcript> = contained.map(|it| &it.copy).collect();
-        let gone: Vec<catalogue::Known> = {
-            let memory = Memory::of(self.catalogue.reader()).map_err(store_error)?;
-            needless.iter().filter_map(|copy| memory.known(copy)).collect()
+        let gone: Vec<catalogue::KnownFile> = {
+            let memory = KnownFiles::load(self.catalogue.reader()).map_err(store_error)?;
+            needless.iter().filter_map(|copy| memory.get(copy)).collect()
         };
         for copy in needless {
-            let removed = self.store.remove(&copy.path);
+            let removed = self.store.remove_copy(&copy.path);
             removed.map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
         }
-        self.lose(&gone, caught)
+        self.drop_gone(&gone, caught)
     }
 
     /// Makes everything durable: first the archive, then what is derived from it.
-    fn close(&mut self) -> Result<(), Error> {
-        self.settle()?;
+    fn make_durable(&mut self) -> Result<(), Error> {
+        self.sync_archive()?;
         if let Some(home) = self.history.home().filter(|_| self.knows_archive) {
             self.catalogue
-                .set(transcripts::REMEMBERED, transcripts::print(&home.archive()))
+                .set_meta(transcripts::ARCHIVE_FINGERPRINT, transcripts::archive_fingerprint(&home.archive()))
                 .map_err(store_error)?;
         }
-        if self.index.sequence() != self.catalogue.sequence() {
+        if self.index.last_sequence() != self.catalogue.sequence() {
             self.index.commit(self.catalogue.sequence()).map_err(|e| index_error(&e))?;
         }
         if self.catalogue.is_unclean().map_err(store_error)? {
             self.index.purge().map_err(|error| index_error(&error))?;
             return self.catalogue.vacuum().map_err(store_error);
         }
-        self.catalogue.settle();
+        self.catalogue.checkpoint_log();
         Ok(())
     }
 
     /// Removes sessions from the archive; a copy with no other session is deleted.
     fn forget_copies(&self, doomed: &dyn Fn(&str, &str) -> bool) -> Result<u64, Error> {
         let mut files = 0;
-        for copy in self.store.list().kept {
+        for copy in self.store.list_archived().archived {
             let is = |session: &record::Session| doomed(&copy.source, &session.session_id);
             if copy.sessions.iter().any(is) {
-                let removed = self.store.forget(&copy.path, &is);
+                let removed = self.store.forget_sessions(&copy.path, &is);
                 removed.map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
                 files += 1;
             }
@@ -300,197 +305,207 @@ impl<'s> Ingest<'s> {
         Ok(files)
     }
 
-    fn settle(&mut self) -> Result<(), Error> {
+    fn sync_archive(&mut self) -> Result<(), Error> {
         let sequence = self.catalogue.sequence();
-        if self.settled()? == sequence {
+        if self.synced_sequence()? == sequence {
             return Ok(());
         }
-        self.store.settle().map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
-        self.catalogue.set("settled", sequence as i64).map_err(store_error)
+        self.store.sync_to_disk().map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
+        self.catalogue.set_meta("settled", sequence as i64).map_err(store_error)
     }
 
     /// The catalogue sequence up to which the archive has been synced to disk.
-    fn settled(&self) -> Result<u64, Error> {
-        Ok(self.catalogue.reader().meta("settled").map_err(store_error)?.unwrap_or(0) as u64)
+    fn synced_sequence(&self) -> Result<u64, Error> {
+        Ok(self.catalogue.reader().meta_value("settled").map_err(store_error)?.unwrap_or(0) as u64)
     }
 
     /// Transcripts whose copies a power failure may have destroyed: archived, but not synced to disk.
-    fn unsettled(&self) -> Result<FxHashSet<u32>, Error> {
-        let since = self.catalogue.since(self.settled()?).map_err(store_error)?;
+    fn unsynced_files(&self) -> Result<FxHashSet<u32>, Error> {
+        let since = self.catalogue.files_since(self.synced_sequence()?).map_err(store_error)?;
         Ok(since.into_iter().map(|stored| stored.id).collect())
     }
 
-    fn is_whole(&self, transcript: &Transcript) -> bool {
-        freshness::is_kept(transcript) || matches!(self.store.kept(transcript), Ok(Some(_)))
+    fn has_copy(&self, transcript: &Transcript) -> bool {
+        freshness::is_archived_copy(transcript) || matches!(self.store.find_copy(transcript), Ok(Some(_)))
     }
 
     /// The jobs, oldest transcript first, so that an original is read before its copies.
-    fn jobs(&mut self, caught: &mut Caught) -> Result<(Vec<Job>, Vec<moved::Moved>), Error> {
+    fn collect_jobs(&mut self, caught: &mut UpdateReport) -> Result<(Vec<Job>, Vec<moved::Moved>), Error> {
         let reader = self.catalogue.reader();
-        let mut found = transcripts::find(&self.history, Some(reader), &[]);
+        let mut found = transcripts::find_transcripts(&self.history, Some(reader), &[]);
         caught.files = found.transcripts.len() as u64;
         self.knows_archive = found.problems.is_empty();
         caught.problems.append(&mut found.problems);
-        let memory = Memory::of(reader).map_err(store_error)?;
-        let mut late: rustc_hash::FxHashMap<u32, Stored> = rustc_hash::FxHashMap::default();
-        for stored in self.catalogue.since(self.index.sequence()).map_err(store_error)? {
+        let memory = KnownFiles::load(reader).map_err(store_error)?;
+        let mut late: rustc_hash::FxHashMap<u32, StoredFile> = rustc_hash::FxHashMap::default();
+        for stored in self.catalogue.files_since(self.index.last_sequence()).map_err(store_error)? {
             late.insert(stored.id, stored);
         }
-        let unsettled = self.unsettled()?;
-        let gone = memory.gone(found.transcripts.iter());
-        let copies: Vec<Transcript> =
-            found.transcripts.iter().filter(|transcript| freshness::is_kept(transcript)).cloned().collect();
-        found.transcripts.sort_by(|a, b| (a.age.changed, &a.path).cmp(&(b.age.changed, &b.path)));
+        let unsettled = self.unsynced_files()?;
+        let gone = memory.find_gone(found.transcripts.iter());
+        let copies: Vec<Transcript> = found
+            .transcripts
+            .iter()
+            .filter(|transcript| freshness::is_archived_copy(transcript))
+            .cloned()
+            .collect();
+        found
+            .transcripts
+            .sort_by(|a, b| (a.file_stamp.changed, &a.path).cmp(&(b.file_stamp.changed, &b.path)));
         let mut jobs = Vec::new();
         for transcript in found.transcripts {
-            let mut state = memory.state(reader, &transcript).map_err(store_error)?;
+            let mut state = memory.state_of(reader, &transcript).map_err(store_error)?;
             if let State::Same(id) = state
                 && unsettled.contains(&id)
-                && !self.is_whole(&transcript)
+                && !self.has_copy(&transcript)
             {
                 state = State::Changed(id);
             }
             if let State::Same(id) = state {
                 if let Some(stored) = late.remove(&id) {
-                    jobs.push(Job::Retell { stored, transcript });
+                    jobs.push(Job::Reindex { stored, transcript });
                 }
                 continue;
             }
-            if let State::Grown(id, _) | State::Kept(id) = state
+            if let State::Grown(id, _) | State::Archived(id) = state
                 && late.remove(&id).is_some()
             {
                 state = State::Changed(id); // the index may lack more than the new part
             }
-            let original = self.original(&transcript);
+            let original = self.original_path(&transcript);
             jobs.push(Job::Read { transcript, original, state });
         }
-        let moved = moved::among(&jobs, copies);
-        self.lose(&gone, caught)?;
+        let moved = moved::find_moved(&jobs, copies);
+        self.drop_gone(&gone, caught)?;
         Ok((jobs, moved))
     }
 
-    fn original(&self, transcript: &Transcript) -> PathBuf {
-        if !freshness::is_kept(transcript) {
+    fn original_path(&self, transcript: &Transcript) -> PathBuf {
+        if !freshness::is_archived_copy(transcript) {
             return transcript.path.clone();
         }
-        let kept = self.store.kept_named(sources::archive::name(transcript));
+        let kept = self.store.find_by_name(sources::archive::transcript_name(transcript));
         kept.map_or_else(|_| transcript.path.clone(), |kept| kept.original)
     }
 
     /// Drops transcripts that were deleted without an archived copy: their events can no longer be read.
-    fn lose(&mut self, gone: &[catalogue::Known], caught: &mut Caught) -> Result<(), Error> {
+    fn drop_gone(&mut self, gone: &[catalogue::KnownFile], caught: &mut UpdateReport) -> Result<(), Error> {
         if gone.is_empty() {
             return Ok(());
         }
         self.catalogue.begin().map_err(store_error)?;
-        let lost = self.lose_all(gone, caught);
+        let lost = self.drop_gone_files(gone, caught);
         if lost.is_err() {
             self.catalogue.roll_back();
         }
         lost
     }
 
-    fn lose_all(&mut self, gone: &[catalogue::Known], caught: &mut Caught) -> Result<(), Error> {
+    fn drop_gone_files(
+        &mut self,
+        gone: &[catalogue::KnownFile],
+        caught: &mut UpdateReport,
+    ) -> Result<(), Error> {
         let mut heirs = BTreeSet::new();
         for known in gone {
             self.index.drop_file(known.id);
-            heirs.append(&mut self.catalogue.drop_file(known.id).map_err(store_error)?);
+            heirs.append(&mut self.catalogue.delete_file(known.id).map_err(store_error)?);
             caught.gone += 1;
         }
         heirs.retain(|heir| gone.iter().all(|known| known.id != *heir));
-        self.tell_again(heirs, caught)?;
+        self.reindex_files(heirs, caught)?;
         // The index first: once the catalogue has dropped a file, its index entries can no longer be identified.
-        self.index.commit(self.index.sequence()).map_err(|e| index_error(&e))?;
+        self.index.commit(self.index.last_sequence()).map_err(|e| index_error(&e))?;
         self.catalogue.commit().map_err(store_error)?;
         Ok(())
     }
 
     /// Indexes files again that have become the original of events they were copies of.
-    fn tell_again(&mut self, heirs: BTreeSet<u32>, caught: &mut Caught) -> Result<(), Error> {
+    fn reindex_files(&mut self, heirs: BTreeSet<u32>, caught: &mut UpdateReport) -> Result<(), Error> {
         let mut jobs = Vec::new();
         for heir in heirs {
-            let stored = self.catalogue.reader().file(heir).map_err(store_error)?;
+            let stored = self.catalogue.reader().file_by_id(heir).map_err(store_error)?;
             let readable = stored.and_then(|stored| {
                 let transcript = transcripts::as_readable(&self.history, &stored)?;
-                Some(Job::Retell { stored, transcript })
+                Some(Job::Reindex { stored, transcript })
             });
             jobs.extend(readable);
         }
-        if jobs.is_empty() { Ok(()) } else { self.batch(&jobs, caught) }
+        if jobs.is_empty() { Ok(()) } else { self.run_batch(&jobs, caught) }
     }
 
     // ---- one batch
 
     /// Reader threads survey and mask; this thread writes.
-    fn batch(&mut self, jobs: &[Job], caught: &mut Caught) -> Result<(), Error> {
+    fn run_batch(&mut self, jobs: &[Job], caught: &mut UpdateReport) -> Result<(), Error> {
         let threads = self.history.threads.min(jobs.len()).max(1);
-        let (send, messages) = sync_channel::<Heard>(2 * threads);
+        let (send, messages) = sync_channel::<ReaderMessage>(2 * threads);
         let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         let (history, store, names, tombstones) =
             (self.history, self.store.clone(), &self.names, self.tombstones.clone());
-        let reader = text::Teller { history, store, names, tombstones };
+        let reader = text::RecordReader { history, store, names, tombstones };
         // The threads borrow the table of names; the writer borrows the other fields.
         let (catalogue, index) = (&mut self.catalogue, &mut self.index);
         let (heirs, taken) = (BTreeSet::new(), FxHashSet::default());
-        let mut writing = Writing { history, catalogue, index, names, caught, heirs, taken };
+        let mut writing = BatchWriter { history, catalogue, index, names, caught, heirs, taken };
         std::thread::scope(|scope| {
             for _ in 0..threads {
                 let (send, next, stop, reader) = (send.clone(), &next, &stop, &reader);
                 scope.spawn(move || {
                     while let Some(job) = jobs.get(next.fetch_add(1, Relaxed)) {
-                        if stop.load(Relaxed) || reader.work(job, &send).is_none() {
+                        if stop.load(Relaxed) || reader.run_job(job, &send).is_none() {
                             break;
                         }
                     }
                 });
             }
             drop(send);
-            let written = writing.listen(&messages);
+            let written = writing.receive_messages(&messages);
             stop.store(true, Relaxed);
             // Unblocks threads that are waiting to send: their channel is now closed.
             drop(messages);
             written
         })?;
         let heirs = std::mem::take(&mut writing.heirs);
-        self.tell_again(heirs, caught)
+        self.reindex_files(heirs, caught)
     }
 }
 
 /// The state of the writer thread during a batch.
-struct Writing<'w> {
+struct BatchWriter<'w> {
     history: History<'w>,
     catalogue: &'w mut Writer,
     index: &'w mut search::Writer,
     names: &'w Names,
-    caught: &'w mut Caught,
+    caught: &'w mut UpdateReport,
     /// Files that have become the original of events formerly owned by other files.
     heirs: BTreeSet<u32>,
     /// Events that other files own now; their texts may still be in the channel.
     taken: FxHashSet<u64>,
 }
 
-impl Writing<'_> {
-    fn listen(&mut self, messages: &Receiver<Heard>) -> Result<(), Error> {
+impl BatchWriter<'_> {
+    fn receive_messages(&mut self, messages: &Receiver<ReaderMessage>) -> Result<(), Error> {
         while let Ok(message) = messages.recv() {
             match message {
-                Heard::Surveyed(surveyed, reply) => {
-                    let applied = self.apply(&surveyed)?;
+                ReaderMessage::Surveyed(surveyed, reply) => {
+                    let applied = self.apply_survey(&surveyed)?;
                     let _ = reply.send(applied);
                 }
-                Heard::Again(file, reply) => {
-                    let again = self.again(file)?;
+                ReaderMessage::Reload(file, reply) => {
+                    let again = self.reload_file(file)?;
                     let _ = reply.send(again);
                 }
-                Heard::Told(documents) => self.tell(&documents)?,
-                Heard::Touched(file, touched) => {
+                ReaderMessage::Documents(documents) => self.index_documents(&documents)?,
+                ReaderMessage::Touched(file, touched) => {
                     let touches = touched
                         .iter()
-                        .map(|(ordinal, path)| Touch { ordinal: *ordinal, path: path.as_str() });
-                    self.catalogue.touch(file, touches).map_err(store_error)?;
+                        .map(|(ordinal, path)| TouchedFile { ordinal: *ordinal, path: path.as_str() });
+                    self.catalogue.record_touched_files(file, touches).map_err(store_error)?;
                 }
-                Heard::Trouble(problem) => self.caught.problems.push(problem),
-                Heard::Failed(error) => return Err(error),
-                Heard::Done => {
+                ReaderMessage::Problem(problem) => self.caught.problems.push(problem),
+                ReaderMessage::Failed(error) => return Err(error),
+                ReaderMessage::Done => {
                     self.history.progress.files.fetch_add(1, Relaxed);
                 }
             }
@@ -498,12 +513,12 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn apply(&mut self, surveyed: &Surveyed) -> Result<Applied, Error> {
+    fn apply_survey(&mut self, surveyed: &Surveyed) -> Result<ApplyOutcome, Error> {
         let (transcript, facts) = (&surveyed.transcript, &surveyed.facts);
-        let names = self.names.list();
+        let names = self.names.to_vec();
         let mut sessions = facts.sessions.clone();
         count_alone(&mut sessions, &surveyed.rows, &names);
-        let applied = self.catalogue.apply(&Survey {
+        let applied = self.catalogue.apply_survey(&Survey {
             name: freshness::name_of(transcript),
             source: SOURCES[transcript.source].name(),
             path: &surveyed.original,
@@ -511,10 +526,10 @@ impl Writing<'_> {
             hint: &transcript.hint,
             family: &transcript.group,
             size: transcript.size,
-            inode: transcript.age.inode,
-            changed: transcript.age.changed,
-            mark: surveyed.mark,
-            gone: freshness::is_kept(transcript),
+            inode: transcript.file_stamp.inode,
+            changed: transcript.file_stamp.changed,
+            watermark: surveyed.mark,
+            gone: freshness::is_archived_copy(transcript),
             rewritten: matches!(surveyed.state, State::Changed(_)),
             sessions: &sessions,
             birth: facts.birth,
@@ -523,42 +538,42 @@ impl Writing<'_> {
             problems: &facts.problems,
             rows: &surveyed.rows,
             names: &names,
-            tells: &is_told,
+            wants_text: &is_searchable,
         });
         let applied = applied.map_err(store_error)?;
-        self.note(surveyed, &applied, &sessions)?;
+        self.record_changes(surveyed, &applied, &sessions)?;
         Ok(applied)
     }
 
-    fn note(
+    fn record_changes(
         &mut self,
         surveyed: &Surveyed,
-        applied: &Applied,
+        applied: &ApplyOutcome,
         sessions: &[record::Session],
     ) -> Result<(), Error> {
         match surveyed.state {
             State::New => self.caught.added += 1,
-            State::Kept(_) => self.caught.gone += 1,
+            State::Archived(_) => self.caught.gone += 1,
             _ => self.caught.changed += 1,
         }
         self.caught.bytes += surveyed.facts.coverage.iter().map(|(_, coverage)| coverage.bytes).sum::<u64>();
         if applied.rewritten {
             self.index.drop_file(applied.file);
         }
-        applied.taken.iter().for_each(|event| self.index.drop_event(*event));
-        self.taken.extend(&applied.taken);
-        self.heirs.extend(&applied.heirs);
-        for (ordinal, number) in &applied.titled {
+        applied.superseded.iter().for_each(|event| self.index.drop_event(*event));
+        self.taken.extend(&applied.superseded);
+        self.heirs.extend(&applied.new_originals);
+        for (ordinal, number) in &applied.new_titles {
             let session = &sessions[*ordinal as usize];
             if let (None, Some((title, _))) = (&session.agent_id, &session.title) {
                 let chat = applied.chats[*ordinal as usize];
-                self.title(applied.file, chat, *number, session.ended_at.0, title)?;
+                self.index_title(applied.file, chat, *number, session.ended_at.0, title)?;
             }
         }
         Ok(())
     }
 
-    fn title(&mut self, file: u32, chat: u32, number: u32, at: i64, text: &str) -> Result<(), Error> {
+    fn index_title(&mut self, file: u32, chat: u32, number: u32, at: i64, text: &str) -> Result<(), Error> {
         let event = title_event(number);
         self.index.drop_event(event);
         let doc = search::Doc { file, chat, event, part: search::Part::Title, at: at.max(0), text };
@@ -566,30 +581,33 @@ impl Writing<'_> {
     }
 
     /// Loads what the catalogue has of a transcript, and drops its index entries so that it can be indexed again.
-    fn again(&mut self, file: u32) -> Result<Known, Error> {
+    fn reload_file(&mut self, file: u32) -> Result<StoredEvents, Error> {
         self.index.drop_file(file);
-        let fresh = self.catalogue.told(file).map_err(store_error)?;
+        let fresh = self.catalogue.indexed_events(file).map_err(store_error)?;
         let mut rows = Vec::new();
         let push = |row| {
             rows.push(row);
             Ok(())
         };
-        self.catalogue.reader().rows(&[file], catalogue::Pick::All, push).map_err(store_error)?;
-        let titles = self.catalogue.titles(file).map_err(store_error)?;
+        self.catalogue
+            .reader()
+            .for_each_row(&[file], catalogue::EventFilter::All, push)
+            .map_err(store_error)?;
+        let titles = self.catalogue.session_titles(file).map_err(store_error)?;
         for (chat, number, title) in &titles {
             if let Some(title) = title {
-                self.title(file, *chat, *number, 0, title)?;
+                self.index_title(file, *chat, *number, 0, title)?;
             }
         }
         Ok((fresh, rows, titles.iter().map(|(chat, ..)| *chat).collect()))
     }
 
-    fn tell(&mut self, documents: &[Told]) -> Result<(), Error> {
+    fn index_documents(&mut self, documents: &[IndexDocument]) -> Result<(), Error> {
         for document in documents.iter().filter(|document| !self.taken.contains(&document.event)) {
             if document.replaces {
                 self.index.drop_event(document.event);
             }
-            self.index.add(&document.doc()).map_err(|e| index_error(&e))?;
+            self.index.add(&document.to_doc()).map_err(|e| index_error(&e))?;
             self.caught.told += 1;
         }
         Ok(())
@@ -597,16 +615,16 @@ impl Writing<'_> {
 }
 
 /// Groups jobs into batches: large enough to keep all threads busy, small enough to repeat after a kill.
-fn batches(jobs: Vec<Job>) -> Vec<Vec<Job>> {
+fn split_batches(jobs: Vec<Job>) -> Vec<Vec<Job>> {
     let size = |job: &Job| match job {
-        Job::Read { transcript, .. } | Job::Retell { transcript, .. } => transcript.size,
+        Job::Read { transcript, .. } | Job::Reindex { transcript, .. } => transcript.size,
     };
     let mut batches: Vec<Vec<Job>> = Vec::new();
     let mut held = u64::MAX;
     for job in jobs {
         held = held.saturating_add(size(&job));
         match batches.last_mut() {
-            Some(batch) if held <= BATCH && batch.len() < 512 => batch.push(job),
+            Some(batch) if held <= BATCH_BYTES && batch.len() < 512 => batch.push(job),
             _ => {
                 held = size(&job);
                 batches.push(vec![job]);
@@ -616,47 +634,52 @@ fn batches(jobs: Vec<Job>) -> Vec<Vec<Job>> {
     batches
 }
 
-fn trouble(transcript: &Transcript, error: &sources::Error) -> Problem {
+fn archive_problem(transcript: &Transcript, error: &sources::Error) -> Problem {
     let (file, note) = (transcript.path.clone(), format!("could not be archived: {error}"));
     Problem { kind: ProblemKind::Unreadable, file, offset: 0, note }
 }
 
 /// The watermark of a JSONL transcript: how far it was read, and a sample of the bytes there.
-fn mark(transcript: &Transcript, facts: &Facts) -> Mark {
+fn watermark_of(transcript: &Transcript, facts: &SurveyOutcome) -> Watermark {
     let read = facts.coverage.iter().map(|(_, coverage)| coverage.bytes).sum();
     let end = text::last_line_end(transcript, read);
-    end.and_then(|end| freshness::stood(transcript, end)).unwrap_or_default()
+    end.and_then(|end| freshness::sample_watermark(transcript, end)).unwrap_or_default()
 }
 
-impl text::Teller<'_> {
-    fn survey(&self, transcript: &Transcript, original: PathBuf, state: State) -> Surveyed {
+impl text::RecordReader<'_> {
+    fn survey_transcript(&self, transcript: &Transcript, original: PathBuf, state: State) -> Surveyed {
         let mut rows = Vec::new();
         let emit = &mut |more: &mut Vec<Row>| rows.append(more);
         let mut facts = read_through(&self.history, 0, transcript, self.names, BOTH, emit);
-        self.tombstones.sweep(&mut facts, &mut rows);
-        let mark = if freshness::is_kept(transcript) { Mark::default() } else { mark(transcript, &facts) };
+        self.tombstones.remove_forgotten(&mut facts, &mut rows);
+        let mark = if freshness::is_archived_copy(transcript) {
+            Watermark::default()
+        } else {
+            watermark_of(transcript, &facts)
+        };
         Surveyed { transcript: transcript.clone(), original, state, mark, facts, rows }
     }
 
     /// Does one job. None: the writer has stopped.
-    fn work(&self, job: &Job, send: &SyncSender<Heard>) -> Option<()> {
+    fn run_job(&self, job: &Job, send: &SyncSender<ReaderMessage>) -> Option<()> {
         match job {
             Job::Read { transcript, original, state } => {
-                let surveyed = self.survey(transcript, original.clone(), *state);
+                let surveyed = self.survey_transcript(transcript, original.clone(), *state);
                 let surveyed = text::Shared::new(surveyed);
                 let (reply, applied) = sync_channel(1);
-                send.send(Heard::Surveyed(surveyed.clone(), reply)).ok()?;
+                send.send(ReaderMessage::Surveyed(surveyed.clone(), reply)).ok()?;
                 let applied = applied.recv().ok()?;
-                self.read(&surveyed, &applied, send)?;
+                self.read_new(&surveyed, &applied, send)?;
             }
-            Job::Retell { stored, transcript } => {
-                let (reply, again) = sync_channel(1);
-                send.send(Heard::Again(stored.id, reply)).ok()?;
-                let (fresh, rows, chats) = again.recv().ok()?;
-                let applied = Applied { file: stored.id, fresh, chats, ..Applied::default() };
-                self.retell(transcript, &rows, &applied, send)?;
+            Job::Reindex { stored, transcript } => {
+                let (reply, reloaded) = sync_channel(1);
+                send.send(ReaderMessage::Reload(stored.id, reply)).ok()?;
+                let (fresh, rows, chats) = reloaded.recv().ok()?;
+                let applied =
+                    ApplyOutcome { file: stored.id, changed_events: fresh, chats, ..ApplyOutcome::default() };
+                self.read_again(transcript, &rows, &applied, send)?;
             }
         }
-        send.send(Heard::Done).ok()
+        send.send(ReaderMessage::Done).ok()
     }
 }

@@ -34,14 +34,14 @@ use api::{Error, Progress};
 use home::Home;
 use masker::LazyMasker;
 use record::Clock;
-use sources::Places;
+use sources::Environment;
 use std::path::Path;
 use std::sync::OnceLock;
 
 /// Everything that reading the history depends on, borrowed from the owner of a request and cheap to copy.
 #[derive(Clone, Copy)]
 pub struct History<'a> {
-    pub places: &'a Places,
+    pub places: &'a Environment,
     pub clock: Clock,
     /// The working directory: projects are given relative to it.
     pub cwd: &'a Path,
@@ -62,6 +62,6 @@ pub type ForgetElsewhere = fn(&Home, &dyn Fn(&str, &str) -> bool) -> Result<(), 
 impl History<'_> {
     /// None without a home directory.
     pub fn home(&self) -> Option<Home> {
-        Home::of(self.places)
+        Home::from_places(self.places)
     }
 }

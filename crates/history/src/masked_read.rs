@@ -4,60 +4,60 @@
 //! Does not choose which records.
 
 use crate::call_summary::CallSummary;
-use crate::masker::replace;
-use crate::scan::{self, Library};
+use crate::masker::replace_masked;
+use crate::scan::{self, ScanResult};
 use crate::to_record::Failure;
 use crate::{History, search_text};
 use record::{Call, Message, Problem, Row, RowKind};
 use sources::Transcript;
 
 /// An unmasked record, secrets included: for code that scans for what must not be shown.
-pub enum Raw {
+pub enum RawRecord {
     Message(Message),
     Call(Box<Call>),
 }
 
-pub fn raw(library: &Library, row: &Row) -> Result<Raw, Problem> {
+pub fn read_raw(library: &ScanResult, row: &Row) -> Result<RawRecord, Problem> {
     match row.row {
-        RowKind::Message => raw_message(library, row).map(Raw::Message),
-        _ => raw_call(library, row).map(|call| Raw::Call(Box::new(call))),
+        RowKind::Message => read_raw_message(library, row).map(RawRecord::Message),
+        _ => read_raw_call(library, row).map(|call| RawRecord::Call(Box::new(call))),
     }
 }
 
-fn raw_message(library: &Library, row: &Row) -> Result<Message, Problem> {
+fn read_raw_message(library: &ScanResult, row: &Row) -> Result<Message, Problem> {
     let transcript = &library.transcripts[row.file as usize];
-    sources::message(transcript, row).map_err(|e| scan::problem(transcript, &e))
+    sources::fetch_message(transcript, row).map_err(|e| scan::read_problem(transcript, &e))
 }
 
-fn raw_call(library: &Library, row: &Row) -> Result<Call, Problem> {
+fn read_raw_call(library: &ScanResult, row: &Row) -> Result<Call, Problem> {
     let (transcript, result) =
         (&library.transcripts[row.file as usize], &library.transcripts[row.end_file as usize]);
-    sources::call(transcript, result, row).map_err(|e| scan::problem(transcript, &e))
+    sources::fetch_call(transcript, result, row).map_err(|e| scan::read_problem(transcript, &e))
 }
 
 impl History<'_> {
-    pub fn read_call(&self, library: &Library, row: &Row) -> Result<Call, Problem> {
-        raw_call(library, row).map(|call| self.masked_call(call))
+    pub fn read_call(&self, library: &ScanResult, row: &Row) -> Result<Call, Problem> {
+        read_raw_call(library, row).map(|call| self.mask_call(call))
     }
 
     /// Reads a call without its output: masking the output would cost more than everything else.
-    pub fn read_call_summary(&self, library: &Library, row: &Row) -> Result<CallSummary, Problem> {
-        let mut summary = CallSummary::of(&raw_call(library, row)?);
+    pub fn read_call_summary(&self, library: &ScanResult, row: &Row) -> Result<CallSummary, Problem> {
+        let mut summary = CallSummary::from_call(&read_raw_call(library, row)?);
         if let Some(masker) = self.masker() {
             summary
                 .command
                 .iter_mut()
                 .chain(&mut summary.file)
-                .for_each(|text| replace(text, |text| masker.text(text)));
+                .for_each(|text| replace_masked(text, |text| masker.mask_text(text)));
         }
         Ok(summary)
     }
 
-    pub fn read_message(&self, library: &Library, row: &Row) -> Result<Message, Problem> {
-        raw_message(library, row).map(|message| self.masked_message(message))
+    pub fn read_message(&self, library: &ScanResult, row: &Row) -> Result<Message, Problem> {
+        read_raw_message(library, row).map(|message| self.mask_message(message))
     }
 
-    pub fn read_failure(&self, library: &Library, row: &Row) -> Result<Failure, Problem> {
+    pub fn read_failure(&self, library: &ScanResult, row: &Row) -> Result<Failure, Problem> {
         match row.row {
             RowKind::Call => {
                 self.read_call(library, row).map(|call| Failure::of_call(library.name(row), call))
@@ -67,14 +67,14 @@ impl History<'_> {
     }
 
     /// The ID and the masked text of one record.
-    pub fn said(&self, transcript: &Transcript, row: &Row) -> Option<(String, String)> {
+    pub fn read_text(&self, transcript: &Transcript, row: &Row) -> Option<(String, String)> {
         if row.row == RowKind::Message {
-            let message = self.masked_message(sources::message(transcript, row).ok()?);
+            let message = self.mask_message(sources::fetch_message(transcript, row).ok()?);
             return Some((message.id, message.text));
         }
         let row = Row { file: 0, end_file: 0, ..*row };
-        let call = self.masked_call(sources::call(transcript, transcript, &row).ok()?);
-        let text = search_text::of_call(&call);
+        let call = self.mask_call(sources::fetch_call(transcript, transcript, &row).ok()?);
+        let text = search_text::call_text(&call);
         Some((call.id, text))
     }
 }

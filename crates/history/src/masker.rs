@@ -11,32 +11,32 @@ use std::sync::{Arc, OnceLock};
 /// Masks texts. The key for placeholders is read, or created, only when the first secret is found: a request over a
 /// history without secrets writes no file.
 pub struct LazyMasker {
-    finds: Masker,
+    detector: Masker,
     home: Option<home::Home>,
-    masks: OnceLock<Masker>,
+    keyed: OnceLock<Masker>,
 }
 
 impl LazyMasker {
     fn new(home: Option<home::Home>) -> LazyMasker {
-        LazyMasker { finds: Masker::new([0; 32]), home, masks: OnceLock::new() }
+        LazyMasker { detector: Masker::new([0; 32]), home, keyed: OnceLock::new() }
     }
 
-    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match self.finds.text(text) {
-            Cow::Owned(_) => self.masks().text(text),
+    pub fn mask_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.detector.mask_text(text) {
+            Cow::Owned(_) => self.keyed_masker().mask_text(text),
             clean @ Cow::Borrowed(_) => clean,
         }
     }
 
-    fn json<'t>(&self, json: &'t str) -> Cow<'t, str> {
-        match self.finds.json(json) {
-            Cow::Owned(_) => self.masks().json(json),
+    fn mask_json<'t>(&self, json: &'t str) -> Cow<'t, str> {
+        match self.detector.mask_json(json) {
+            Cow::Owned(_) => self.keyed_masker().mask_json(json),
             clean @ Cow::Borrowed(_) => clean,
         }
     }
 
-    fn masks(&self) -> &Masker {
-        self.masks.get_or_init(|| Masker::new(home::mask_key(self.home.as_ref())))
+    fn keyed_masker(&self) -> &Masker {
+        self.keyed.get_or_init(|| Masker::new(home::mask_key(self.home.as_ref())))
     }
 }
 
@@ -47,43 +47,43 @@ impl<'a> History<'a> {
     }
 
     /// Masks a text for display or storage.
-    pub fn veiled(&self, text: &str) -> String {
-        self.masker().map_or_else(|| text.to_string(), |masker| masker.text(text).into_owned())
+    pub fn mask_text(&self, text: &str) -> String {
+        self.masker().map_or_else(|| text.to_string(), |masker| masker.mask_text(text).into_owned())
     }
 
     /// The same on one line, without terminal control sequences.
-    pub fn veiled_line(&self, text: &str) -> String {
-        self.veiled(&api::terminal_text::one_line(text))
+    pub fn mask_line(&self, text: &str) -> String {
+        self.mask_text(&api::terminal_text::one_line(text))
     }
 
-    pub(crate) fn masked_call(&self, mut call: Call) -> Call {
+    pub(crate) fn mask_call(&self, mut call: Call) -> Call {
         let Some(masker) = self.masker() else { return call };
-        replace(&mut call.input, |text| masker.json(text));
+        replace_masked(&mut call.input, |text| masker.mask_json(text));
         if let Some(output) = &mut call.output {
-            replace(output, |text| masker.json(text));
+            replace_masked(output, |text| masker.mask_json(text));
         }
         for text in call.error.iter_mut().chain(&mut call.file) {
-            replace(text, |text| masker.text(text));
+            replace_masked(text, |text| masker.mask_text(text));
         }
         call
     }
 
-    pub(crate) fn masked_message(&self, mut message: Message) -> Message {
+    pub(crate) fn mask_message(&self, mut message: Message) -> Message {
         if let Some(masker) = self.masker() {
-            replace(&mut message.text, |text| masker.text(text));
+            replace_masked(&mut message.text, |text| masker.mask_text(text));
         }
         message
     }
 
     pub(crate) fn mask_title(&self, session: &mut Session) {
         let (Some(masker), Some((title, _))) = (self.masker(), &mut session.title) else { return };
-        if let Cow::Owned(masked) = masker.text(title) {
+        if let Cow::Owned(masked) = masker.mask_text(title) {
             *title = Arc::from(masked);
         }
     }
 }
 
-pub(crate) fn replace(text: &mut String, masked: impl Fn(&str) -> Cow<'_, str>) {
+pub(crate) fn replace_masked(text: &mut String, masked: impl Fn(&str) -> Cow<'_, str>) {
     if let Cow::Owned(new) = masked(text) {
         *text = new;
     }

@@ -10,22 +10,22 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, mpsc};
 
 /// The result for one row.
-pub enum Done {
+pub enum RowResult {
     /// Does not match the request.
-    Left,
+    Skipped,
     Line(Vec<u8>),
-    Lost(Problem),
+    Problem(Problem),
 }
 
 /// Rows per unit of work.
 const CHUNK: usize = 128;
 
 /// Calls `work` for each row on up to `threads` threads and `each` with the results in order, until `each` returns false.
-pub fn ordered(
+pub fn process_in_order(
     threads: usize,
     mut rows: Sorted,
-    work: impl Fn(&Row) -> Done + Sync,
-    mut each: impl FnMut(Done) -> bool,
+    work: impl Fn(&Row) -> RowResult + Sync,
+    mut each: impl FnMut(RowResult) -> bool,
 ) -> Result<(), Error> {
     if threads <= 1 {
         for row in rows {
@@ -38,7 +38,7 @@ pub fn ordered(
     }
     std::thread::scope(|scope| {
         let (give, given) = mpsc::sync_channel::<(u64, Vec<Row>)>(threads);
-        let (send, done) = mpsc::channel::<(u64, Vec<Done>)>();
+        let (send, done) = mpsc::channel::<(u64, Vec<RowResult>)>();
         let given = Arc::new(Mutex::new(given));
         for _ in 0..threads {
             let (send, given, work) = (send.clone(), given.clone(), &work);
@@ -51,22 +51,22 @@ pub fn ordered(
             });
         }
         drop(send);
-        let result = feed(threads, &mut rows, &give, &done, &mut each);
+        let result = distribute_chunks(threads, &mut rows, &give, &done, &mut each);
         drop(give);
         result
     })
 }
 
 /// Distributes chunks of rows and emits finished chunks in order; at most two chunks per thread are in flight.
-fn feed(
+fn distribute_chunks(
     threads: usize,
     rows: &mut Sorted,
     give: &mpsc::SyncSender<(u64, Vec<Row>)>,
-    done: &mpsc::Receiver<(u64, Vec<Done>)>,
-    each: &mut impl FnMut(Done) -> bool,
+    done: &mpsc::Receiver<(u64, Vec<RowResult>)>,
+    each: &mut impl FnMut(RowResult) -> bool,
 ) -> Result<(), Error> {
     let (mut given, mut printed, mut ended) = (0, 0, false);
-    let mut early: BTreeMap<u64, Vec<Done>> = BTreeMap::new();
+    let mut early: BTreeMap<u64, Vec<RowResult>> = BTreeMap::new();
     loop {
         while !ended && given - printed < 2 * threads as u64 {
             let chunk = rows.by_ref().take(CHUNK).collect::<Result<Vec<_>, _>>().map_err(read_error)?;

@@ -28,7 +28,7 @@ pub struct Outcome {
 /// A summary of an [`Outcome`] for the process that prints the records; can be sent from the daemon to a client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ending {
+pub struct OutcomeSummary {
     pub printed: u64,
     /// Unreadable places, and the number of files they are in.
     pub lost: usize,
@@ -40,13 +40,13 @@ pub struct Ending {
 }
 
 impl Outcome {
-    pub fn ending(&self) -> Ending {
+    pub fn summarize(&self) -> OutcomeSummary {
         let lost: BTreeSet<_> = self.problems.iter().filter(|p| p.kind.is_loss()).map(|p| &p.file).collect();
         let looked =
             self.looked.iter().map(|(name, path, there)| ((*name).to_string(), path.clone(), *there));
-        Ending {
+        OutcomeSummary {
             printed: self.printed,
-            lost: self.lost(),
+            lost: self.count_lost(),
             lost_files: lost.len(),
             files: self.files,
             sessions: self.sessions,
@@ -56,7 +56,7 @@ impl Outcome {
     }
 
     /// The number of places that could not be read.
-    pub fn lost(&self) -> usize {
+    pub fn count_lost(&self) -> usize {
         let line = |p: &&Problem| matches!(p.kind, ProblemKind::BadLine | ProblemKind::LineTooLong);
         let others = self.problems.iter().filter(|p| p.kind.is_loss() && !line(p)).count();
         others + self.bad_lines as usize

@@ -7,10 +7,10 @@ use record::Session;
 use std::collections::BTreeMap;
 
 /// Candidates listed in an error; the rest is only counted.
-const NAMED: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// Sessions by their own ID.
-pub type Called<'a> = BTreeMap<&'a str, &'a Session>;
+pub type SessionsById<'a> = BTreeMap<&'a str, &'a Session>;
 
 /// The ID that identifies a session: for a subagent without a session of its own, its agent ID.
 pub fn own_id(session: &Session) -> &str {
@@ -21,9 +21,9 @@ pub fn own_id(session: &Session) -> &str {
 }
 
 /// The sessions whose ID starts with the prefix; only the exact match if there is one.
-pub fn called<'a>(sessions: impl Iterator<Item = &'a Session>, prefix: &str) -> Called<'a> {
+pub fn match_prefix<'a>(sessions: impl Iterator<Item = &'a Session>, prefix: &str) -> SessionsById<'a> {
     let bare = prefix.strip_prefix("agent-").unwrap_or(prefix);
-    let mut called = Called::new();
+    let mut called = SessionsById::new();
     for session in sessions {
         let id = own_id(session);
         if id.starts_with(prefix) || (session.agent_id.is_some() && id.starts_with(bare)) {
@@ -37,39 +37,39 @@ pub fn called<'a>(sessions: impl Iterator<Item = &'a Session>, prefix: &str) -> 
 }
 
 /// The error for an ambiguous prefix. Each hint is the command `typed` with one full ID, and the session's title.
-pub fn ambiguous(prefix: &str, called: &Called<'_>, typed: &str) -> Error {
+pub fn ambiguous_prefix(prefix: &str, called: &SessionsById<'_>, typed: &str) -> Error {
     let message = format!("session prefix `{prefix}` is ambiguous ({} matches)", called.len());
-    named(Error::new(Code::AmbiguousId, message), called, typed)
+    with_session_hints(Error::new(Code::AmbiguousId, message), called, typed)
 }
 
 /// Adds a hint for each session, up to the limit.
-pub fn named(mut error: Error, sessions: &Called<'_>, typed: &str) -> Error {
-    for (id, session) in sessions.iter().take(NAMED) {
+pub fn with_session_hints(mut error: Error, sessions: &SessionsById<'_>, typed: &str) -> Error {
+    for (id, session) in sessions.iter().take(MAX_LISTED) {
         let title = session.title.as_ref().map_or("", |(title, _)| title);
-        let title = api::terminal_text::cut(&api::terminal_text::one_line(title), 60);
+        let title = api::terminal_text::truncate_width(&api::terminal_text::one_line(title), 60);
         let about = format!("{} {title}", session.source);
         error = error.hint(format!("{typed} {id}  # {}", about.trim_end()));
     }
-    match more(sessions.len()) {
+    match remaining_hint(sessions.len()) {
         Some(more) => error.hint(more),
         None => error,
     }
 }
 
 /// The same error if only IDs are known. `what` is a plural noun such as `sessions`.
-pub fn one_of<'a>(prefix: &str, what: &str, ids: impl Iterator<Item = &'a str>) -> Error {
+pub fn ambiguous_id<'a>(prefix: &str, what: &str, ids: impl Iterator<Item = &'a str>) -> Error {
     let ids: Vec<&str> = ids.collect();
     let message = format!("prefix `{prefix}` is ambiguous ({} {what} match)", ids.len());
-    let listed = ids.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let listed = ids.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", ");
     let error = Error::new(Code::AmbiguousId, message).hint(format!("one of: {listed}"));
-    match more(ids.len()) {
+    match remaining_hint(ids.len()) {
         Some(more) => error.hint(more),
         None => error,
     }
 }
 
-fn more(all: usize) -> Option<String> {
-    let more = all.saturating_sub(NAMED);
+fn remaining_hint(all: usize) -> Option<String> {
+    let more = all.saturating_sub(MAX_LISTED);
     (more > 0).then(|| format!("and {more} more: use a longer prefix"))
 }
 
@@ -80,10 +80,10 @@ mod tests {
     #[test]
     fn ids_beyond_the_limit_are_counted() {
         let ids: Vec<String> = (0..12).map(|at| format!("ab{at:02}")).collect();
-        let error = one_of("ab", "sessions", ids.iter().map(String::as_str));
+        let error = ambiguous_id("ab", "sessions", ids.iter().map(String::as_str));
         assert_eq!(error.message, "prefix `ab` is ambiguous (12 sessions match)");
         assert_eq!(error.hints.last().unwrap(), "and 2 more: use a longer prefix");
-        let error = one_of("ab", "sessions", ids[..10].iter().map(String::as_str));
+        let error = ambiguous_id("ab", "sessions", ids[..10].iter().map(String::as_str));
         assert_eq!(error.hints.len(), 1);
         assert!(error.hints[0].ends_with("ab09"), "{:?}", error.hints);
     }

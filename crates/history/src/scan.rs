@@ -3,16 +3,16 @@
 //!
 //! Does not read the text of records.
 
-use crate::catalogue_cache::{self, Alone, CatalogueCache};
+use crate::catalogue_cache::{self, CatalogueCache, UnsharedRows};
 use crate::error::read_error;
 use crate::outcome::Outcome;
 use crate::scope::Scope;
 use crate::{History, resolve_session, transcripts};
 use api::{Code, Error, ViewRequest};
-use catalogue::{Joined, Order, Pick, Sorted, Sorter, Tally, by_key, join};
+use catalogue::{CopyCounts, EventFilter, JoinedEvent, Order, Sorted, Sorter, compare_by_key, join_copies};
 use record::row::WARM_UP;
 use record::{Kind, Problem, ProblemKind, Row, RowKind, Session, Stamp, Status};
-use sources::{Facts, Names, SOURCES, Survey, Transcript, Want};
+use sources::{Names, SOURCES, Survey, SurveyOptions, SurveyOutcome, Transcript};
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
@@ -20,9 +20,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// The result of a scan, without the rows.
-pub struct Library {
+pub struct ScanResult {
     pub transcripts: Vec<Transcript>,
-    pub facts: Vec<Facts>,
+    pub facts: Vec<SurveyOutcome>,
     pub names: Vec<Arc<str>>,
     pub scope: Scope,
     pub outcome: Outcome,
@@ -32,7 +32,7 @@ pub struct Library {
     settled: Vec<bool>,
 }
 
-impl Library {
+impl ScanResult {
     pub fn session(&self, row: &Row) -> &Session {
         &self.facts[row.file as usize].sessions[row.session as usize]
     }
@@ -42,14 +42,14 @@ impl Library {
         self.names.get(row.name as usize).unwrap_or(&NONE)
     }
 
-    pub fn abandoned(&self, row: &Row) -> bool {
+    pub fn is_abandoned(&self, row: &Row) -> bool {
         row.session == 0 && self.facts[row.file as usize].abandoned.binary_search(&row.turn).is_ok()
     }
 }
 
 /// The orders of results. Each ends in the row's position, so that there are no ties.
 pub fn by_time(a: &Row, b: &Row) -> Ordering {
-    (a.at, a.id, a.file, a.place, a.sequence).cmp(&(b.at, b.id, b.file, b.place, b.sequence))
+    (a.at, a.id, a.file, a.start, a.sequence).cmp(&(b.at, b.id, b.file, b.start, b.sequence))
 }
 
 pub fn by_time_down(a: &Row, b: &Row) -> Ordering {
@@ -58,7 +58,7 @@ pub fn by_time_down(a: &Row, b: &Row) -> Ordering {
 
 /// After joining, a row's key is the rank of its session.
 pub fn by_session(a: &Row, b: &Row) -> Ordering {
-    (a.key, a.turn, a.sequence, a.file, a.place).cmp(&(b.key, b.turn, b.sequence, b.file, b.place))
+    (a.key, a.turn, a.sequence, a.file, a.start).cmp(&(b.key, b.turn, b.sequence, b.file, b.start))
 }
 
 pub fn by_session_down(a: &Row, b: &Row) -> Ordering {
@@ -68,16 +68,16 @@ pub fn by_session_down(a: &Row, b: &Row) -> Ordering {
 /// What a request reads, and which of the catalogue's unshared events it needs.
 #[derive(Clone, Copy)]
 pub struct Need {
-    pub want: Want,
-    pub pick: Pick,
+    pub want: SurveyOptions,
+    pub pick: EventFilter,
 }
 
-impl From<Want> for Need {
-    fn from(want: Want) -> Need {
+impl From<SurveyOptions> for Need {
+    fn from(want: SurveyOptions) -> Need {
         let pick = match (want.messages, want.calls) {
-            (true, false) => Pick::Messages,
-            (false, true) => Pick::Calls,
-            _ => Pick::All,
+            (true, false) => EventFilter::Messages,
+            (false, true) => EventFilter::Calls,
+            _ => EventFilter::All,
         };
         Need { want, pick }
     }
@@ -85,53 +85,55 @@ impl From<Want> for Need {
 
 /// Reads all rows of a request. `keep` is called once per event, after copies are joined, and returns whether to include
 /// its row. Fails if the session prefix is ambiguous.
-pub fn gather(
+pub fn scan_rows(
     history: &History<'_>,
     request: &ViewRequest,
     need: impl Into<Need>,
     order: Order,
-    keep: impl FnMut(&Library, &Joined) -> bool,
-) -> Result<(Library, Sorted), Error> {
-    let (library, rows) = gather_called(history, request, need, order, keep)?;
-    several_sessions(&library)?;
+    keep: impl FnMut(&ScanResult, &JoinedEvent) -> bool,
+) -> Result<(ScanResult, Sorted), Error> {
+    let (library, rows) = scan_matching_rows(history, request, need, order, keep)?;
+    check_unique_session(&library)?;
     Ok((library, rows))
 }
 
 /// The same, but a session prefix may match several sessions.
-pub fn gather_called(
+pub fn scan_matching_rows(
     history: &History<'_>,
     request: &ViewRequest,
     need: impl Into<Need>,
     order: Order,
-    mut keep: impl FnMut(&Library, &Joined) -> bool,
-) -> Result<(Library, Sorted), Error> {
+    mut keep: impl FnMut(&ScanResult, &JoinedEvent) -> bool,
+) -> Result<(ScanResult, Sorted), Error> {
     let need = need.into();
-    let Surveyed { mut library, rows, known } = survey(history, request, need)?;
-    rank(&mut library);
+    let Surveyed { mut library, rows, known } = survey_transcripts(history, request, need)?;
+    rank_sessions(&mut library);
     let mut sorter = Sorter::new(order);
     let mut counts: Vec<Vec<Count>> =
         library.facts.iter().map(|f| vec![Count::default(); f.sessions.len()]).collect();
     let birth = |file: u32| library.facts[file as usize].birth.unwrap_or(Stamp(i64::MAX));
-    let mut each = |mut joined: Joined| {
+    let mut each = |mut joined: JoinedEvent| {
         let row = &mut joined.row;
         counts[row.file as usize][row.session as usize].add(row);
         row.key = u64::from(library.ranks[row.file as usize][row.session as usize]);
-        let wanted = library.scope.holds_session(library.session(row)) && library.scope.holds_row(row);
+        let wanted = library.scope.contains_session(library.session(row)) && library.scope.contains_row(row);
         if wanted && keep(&library, &joined) { sorter.push(joined.row) } else { Ok(()) }
     };
-    join(rows, birth, &mut each).map_err(read_error)?;
+    join_copies(rows, birth, &mut each).map_err(read_error)?;
     if let Some(known) = known {
-        known.rows(need.pick, |row| if row.row == RowKind::Result { Ok(()) } else { each(alone(row)) })?;
+        known.each_row(need.pick, |row| {
+            if row.row == RowKind::Result { Ok(()) } else { each(unshared_event(row)) }
+        })?;
     }
-    settle(&mut library, &counts);
-    unknown_session(&library)?;
-    Ok((library, sorter.sorted().map_err(read_error)?))
+    fill_counts(&mut library, &counts);
+    check_session_exists(&library)?;
+    Ok((library, sorter.finish().map_err(read_error)?))
 }
 
 /// An event that only one file contains.
-fn alone(row: Row) -> Joined {
+fn unshared_event(row: Row) -> JoinedEvent {
     let streamed = if row.row == RowKind::Message { row.lines.saturating_sub(1) } else { 0 };
-    Joined { row, tally: Tally { streamed, replayed: 0 } }
+    JoinedEvent { row, copies: CopyCounts { streamed, replayed: 0 } }
 }
 
 /// Counts per session, without copies.
@@ -159,7 +161,7 @@ impl Count {
         }
     }
 
-    fn fill(&self, session: &mut Session, names: &[Arc<str>]) {
+    fn apply_to(&self, session: &mut Session, names: &[Arc<str>]) {
         (session.turns, session.tool_calls, session.errors) = (self.turns, self.calls, self.errors);
         let synthetic = |name: &Arc<str>| name.starts_with('<');
         let named = self.models.iter().filter_map(|n| names.get(*n as usize).cloned());
@@ -169,11 +171,11 @@ impl Count {
     }
 }
 
-fn settle(library: &mut Library, counts: &[Vec<Count>]) {
+fn fill_counts(library: &mut ScanResult, counts: &[Vec<Count>]) {
     let counted = library.facts.iter_mut().zip(counts).zip(&library.settled);
     for ((facts, counts), _) in counted.filter(|(_, settled)| !**settled) {
         for (session, count) in facts.sessions.iter_mut().zip(counts) {
-            count.fill(session, &library.names);
+            count.apply_to(session, &library.names);
         }
     }
 }
@@ -184,7 +186,7 @@ pub(crate) fn count_alone(sessions: &mut [Session], rows: &[Row], names: &[Arc<s
     for row in rows.iter().filter(|row| row.row != RowKind::Result) {
         counts[row.session as usize].add(row);
     }
-    sessions.iter_mut().zip(&counts).for_each(|(session, count)| count.fill(session, names));
+    sessions.iter_mut().zip(&counts).for_each(|(session, count)| count.apply_to(session, names));
 }
 
 /// Whether a session has no rows of its own: all are copies, or there are none.
@@ -192,7 +194,7 @@ pub fn is_empty(session: &Session) -> bool {
     session.turns == 0 && session.tool_calls == 0 && session.models.is_empty()
 }
 
-fn rank(library: &mut Library) {
+fn rank_sessions(library: &mut ScanResult) {
     let mut all: Vec<(u32, u32)> = Vec::new();
     for (file, facts) in library.facts.iter().enumerate() {
         all.extend((0..facts.sessions.len()).map(|s| (file as u32, s as u32)));
@@ -209,10 +211,10 @@ fn rank(library: &mut Library) {
     library.ranks = ranks;
 }
 
-fn unknown_session(library: &Library) -> Result<(), Error> {
+fn check_session_exists(library: &ScanResult) -> Result<(), Error> {
     let Some(prefix) = &library.scope.session else { return Ok(()) };
     let mut sessions = library.facts.iter().flat_map(|f| &f.sessions);
-    if sessions.any(|s| s.is_called(prefix)) {
+    if sessions.any(|s| s.matches_prefix(prefix)) {
         return Ok(());
     }
     Err(Error::new(Code::SessionNotFound, format!("no session matches the ID prefix `{prefix}`"))
@@ -221,47 +223,53 @@ fn unknown_session(library: &Library) -> Result<(), Error> {
 
 /// Rejects an ambiguous prefix. In Codex and `OpenCode`, sessions of the same minute share an ID prefix; presenting them as
 /// one session would mislead.
-fn several_sessions(library: &Library) -> Result<(), Error> {
+fn check_unique_session(library: &ScanResult) -> Result<(), Error> {
     let Some(prefix) = &library.scope.session else { return Ok(()) };
     let sessions = library.facts.iter().flat_map(|facts| &facts.sessions);
-    let called =
-        resolve_session::called(sessions.filter(|session| library.scope.holds_session(session)), prefix);
-    if called.len() > 1 { Err(resolve_session::ambiguous(prefix, &called, "--session")) } else { Ok(()) }
+    let called = resolve_session::match_prefix(
+        sessions.filter(|session| library.scope.contains_session(session)),
+        prefix,
+    );
+    if called.len() > 1 {
+        Err(resolve_session::ambiguous_prefix(prefix, &called, "--session"))
+    } else {
+        Ok(())
+    }
 }
 
 // ---- the survey
 
 /// Surveyed rows, and the catalogue for those that need no survey.
 struct Surveyed {
-    library: Library,
+    library: ScanResult,
     /// Sorted by key, so that copies are adjacent.
     rows: Sorted,
-    known: Option<Alone>,
+    known: Option<UnsharedRows>,
 }
 
 /// Surveys every transcript in scope that the catalogue does not have in its current state.
-fn survey(history: &History<'_>, request: &ViewRequest, need: Need) -> Result<Surveyed, Error> {
+fn survey_transcripts(history: &History<'_>, request: &ViewRequest, need: Need) -> Result<Surveyed, Error> {
     let scope = Scope::new(history, request)?;
-    let reader = if need.want.fields { None } else { catalogue_cache::open(history) };
-    let mut found = transcripts::find(history, reader.as_ref(), &request.source);
-    scope.narrow(&mut found.transcripts);
+    let reader = if need.want.fields { None } else { catalogue_cache::open_catalogue(history) };
+    let mut found = transcripts::find_transcripts(history, reader.as_ref(), &request.source);
+    scope.retain_matching(&mut found.transcripts);
     let (transcripts, names) = (found.transcripts, Names::default());
     let mut cache = CatalogueCache::new(reader, &transcripts, &names);
     let threads = history.threads.min(transcripts.len()).max(1);
-    let mut workers: Vec<Worker> = Sorter::shared(by_key, threads)
+    let mut workers: Vec<Worker> = Sorter::one_per_thread(compare_by_key, threads)
         .into_iter()
         .map(|sorter| Worker::new(sorter, cache.is_open()))
         .collect();
-    let unread: Vec<usize> = (0..transcripts.len()).filter(|i| !cache.has(*i)).collect();
-    let surveyed = on_threads(history, &transcripts, unread, &mut workers, |index, worker| {
+    let unread: Vec<usize> = (0..transcripts.len()).filter(|i| !cache.is_cached(*i)).collect();
+    let surveyed = survey_on_threads(history, &transcripts, unread, &mut workers, |index, worker| {
         survey_one(history, index as u32, &transcripts[index], &names, need.want, worker)
     });
     if let Some(error) = workers.iter_mut().find_map(|worker| worker.failed.take()) {
         return Err(read_error(error));
     }
-    cache.meet(workers.iter().flat_map(|worker| worker.keys.iter().copied()))?;
-    let (mut facts, bad) = cache.facts(transcripts.len());
-    let settled = cache.settled(transcripts.len());
+    cache.mark_shared(workers.iter().flat_map(|worker| worker.keys.iter().copied()))?;
+    let (mut facts, bad) = cache.take_facts(transcripts.len());
+    let settled = cache.counted_files(transcripts.len());
     for (index, read) in surveyed {
         facts[index] = read;
     }
@@ -275,27 +283,30 @@ fn survey(history: &History<'_>, request: &ViewRequest, need: Need) -> Result<Su
     outcome.problems.extend(facts.iter().flat_map(|f| f.problems.iter().cloned()));
     outcome.sessions = facts.iter().map(|f| f.sessions.len() as u64).sum();
     outcome.bad_lines = bad + facts.iter().flat_map(|f| &f.coverage).map(|(_, c)| c.bad).sum::<u64>();
-    outcome.looked = looked(history, request);
-    let ending = outcome.ending();
+    outcome.looked = searched_roots(history, request);
+    let ending = outcome.summarize();
     history.progress.lost.store(ending.lost as u64, Relaxed);
     history.progress.lost_files.store(ending.lost_files as u64, Relaxed);
-    let names = names.list();
-    let library = Library { transcripts, facts, names, scope, outcome, ranks: Vec::new(), settled };
-    let rows = Sorter::merged(by_key, sorters).map_err(read_error)?;
-    Ok(Surveyed { library, rows, known: cache.alone() })
+    let names = names.to_vec();
+    let library = ScanResult { transcripts, facts, names, scope, outcome, ranks: Vec::new(), settled };
+    let rows = Sorter::merge(compare_by_key, sorters).map_err(read_error)?;
+    Ok(Surveyed { library, rows, known: cache.into_unshared() })
 }
 
-pub fn looked(history: &History<'_>, request: &ViewRequest) -> Vec<(&'static str, std::path::PathBuf, bool)> {
+pub fn searched_roots(
+    history: &History<'_>,
+    request: &ViewRequest,
+) -> Vec<(&'static str, std::path::PathBuf, bool)> {
     let selected = |name: &str| request.source.is_empty() || request.source.iter().any(|s| s == name);
     let sources = SOURCES.iter().filter(|s| selected(s.name()));
-    let roots =
-        sources.flat_map(|s| sources::roots(*s, history.places).into_iter().map(|root| (s.name(), root)));
+    let roots = sources
+        .flat_map(|s| sources::source_roots(*s, history.places).into_iter().map(|root| (s.name(), root)));
     roots.map(|(name, root)| (name, root.clone(), root.exists())).collect()
 }
 
 /// Explains an empty result if there is no history at all: lists the paths that were searched.
-pub fn nowhere(history: &History<'_>) -> String {
-    let looked = looked(history, &ViewRequest::default());
+pub fn no_history_note(history: &History<'_>) -> String {
+    let looked = searched_roots(history, &ViewRequest::default());
     if looked.is_empty() {
         return "there is nowhere to look: HOME is not set".to_string();
     }
@@ -319,7 +330,7 @@ impl Worker {
     }
 
     /// Stops after the first failure: each further row would retry the full disk.
-    fn take(&mut self, rows: &mut Vec<Row>) {
+    fn push_rows(&mut self, rows: &mut Vec<Row>) {
         for row in rows.drain(..) {
             if self.failed.is_some() {
                 break;
@@ -337,10 +348,10 @@ fn survey_one(
     file: u32,
     transcript: &Transcript,
     names: &Names,
-    want: Want,
+    want: SurveyOptions,
     worker: &mut Worker,
-) -> Facts {
-    read_through(history, file, transcript, names, want, &mut |rows| worker.take(rows))
+) -> SurveyOutcome {
+    read_through(history, file, transcript, names, want, &mut |rows| worker.push_rows(rows))
 }
 
 /// Surveys one transcript; read errors are recorded as problems in its facts.
@@ -349,48 +360,48 @@ pub(crate) fn read_through(
     file: u32,
     transcript: &Transcript,
     names: &Names,
-    want: Want,
+    want: SurveyOptions,
     emit: &mut dyn FnMut(&mut Vec<Row>),
-) -> Facts {
+) -> SurveyOutcome {
     let read = |survey: &mut Survey<'_>| {
-        if let Err(error) = sources::survey(transcript, survey) {
-            survey.problem(ProblemKind::Unreadable, 0, &error.to_string());
+        if let Err(error) = sources::survey_transcript(transcript, survey) {
+            survey.report_problem(ProblemKind::Unreadable, 0, &error.to_string());
         }
     };
-    veiled(history, file, transcript, names, want, emit, read).1
+    survey_masked(history, file, transcript, names, want, emit, read).1
 }
 
 /// Surveys only the part after an offset. None: this source cannot start there.
-pub(crate) fn read_behind(
+pub(crate) fn read_from_offset(
     history: &History<'_>,
     from: u64,
     transcript: &Transcript,
     names: &Names,
-    want: Want,
+    want: SurveyOptions,
     emit: &mut dyn FnMut(&mut Vec<Row>),
-) -> Option<Facts> {
-    let read = |survey: &mut Survey<'_>| SOURCES[transcript.source].survey_on(transcript, from, survey);
-    let (read, facts) = veiled(history, 0, transcript, names, want, emit, read);
+) -> Option<SurveyOutcome> {
+    let read = |survey: &mut Survey<'_>| SOURCES[transcript.source].survey_from(transcript, from, survey);
+    let (read, facts) = survey_masked(history, 0, transcript, names, want, emit, read);
     matches!(read, Ok(true)).then_some(facts)
 }
 
 /// Runs a survey with masked titles. They are masked before truncation, since the masker does not recognise half a secret,
 /// and again afterwards, since some titles are taken from the transcript unchanged.
-fn veiled<T>(
+fn survey_masked<T>(
     history: &History<'_>,
     file: u32,
     transcript: &Transcript,
     names: &Names,
-    want: Want,
+    want: SurveyOptions,
     emit: &mut dyn FnMut(&mut Vec<Row>),
     read: impl FnOnce(&mut Survey<'_>) -> T,
-) -> (T, Facts) {
-    let veil = |text: &str| match history.masker()?.text(text) {
+) -> (T, SurveyOutcome) {
+    let veil = |text: &str| match history.masker()?.mask_text(text) {
         Cow::Owned(masked) => Some(masked),
         Cow::Borrowed(_) => None,
     };
     let mut survey = Survey::new(file, &transcript.path, names, want, emit);
-    survey.veil = Some(&veil);
+    survey.mask_text = Some(&veil);
     let read = read(&mut survey);
     let mut facts = survey.finish();
     facts.sessions.iter_mut().for_each(|session| history.mask_title(session));
@@ -399,20 +410,20 @@ fn veiled<T>(
 
 /// Runs `work` for each index in `order`, one thread per worker. The largest transcripts come first, so that no thread is
 /// still busy with one when the others have finished.
-fn on_threads(
+fn survey_on_threads(
     history: &History<'_>,
     transcripts: &[Transcript],
     mut order: Vec<usize>,
     workers: &mut [Worker],
-    work: impl Fn(usize, &mut Worker) -> Facts + Sync,
-) -> Vec<(usize, Facts)> {
+    work: impl Fn(usize, &mut Worker) -> SurveyOutcome + Sync,
+) -> Vec<(usize, SurveyOutcome)> {
     order.sort_by_key(|i| Reverse(transcripts[*i].size));
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(order.len())));
     history.progress.of.store(order.len() as u64, Relaxed);
     let run = |worker: &mut Worker| {
         while let Some(index) = order.get(next.fetch_add(1, Relaxed)) {
             // The request was cancelled.
-            if history.progress.stopped() {
+            if history.progress.is_cancelled() {
                 return;
             }
             let facts = work(*index, worker);
@@ -435,10 +446,10 @@ fn on_threads(
 
 /// Warm-up calls of the client cost tokens but contain no conversation.
 pub fn is_warm_up(row: &Row) -> bool {
-    row.is(WARM_UP)
+    row.has_flag(WARM_UP)
 }
 
-pub fn problem(transcript: &Transcript, error: &sources::Error) -> Problem {
+pub fn read_problem(transcript: &Transcript, error: &sources::Error) -> Problem {
     let kind = match error {
         sources::Error::Moved { .. } => ProblemKind::Moved,
         _ => ProblemKind::Unreadable,

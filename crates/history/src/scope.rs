@@ -23,18 +23,18 @@ pub struct Scope {
 impl Scope {
     pub fn new(history: &History<'_>, request: &ViewRequest) -> Result<Scope, Error> {
         let clock = history.clock;
-        let since = request.since.as_deref().map_or(Some(Stamp(i64::MIN)), |text| clock.moment(text));
-        let until = request.until.as_deref().map_or(Some(Stamp(i64::MAX)), |text| clock.moment_until(text));
+        let since = request.since.as_deref().map_or(Some(Stamp(i64::MIN)), |text| clock.parse_time(text));
+        let until = request.until.as_deref().map_or(Some(Stamp(i64::MAX)), |text| clock.parse_end_time(text));
         let unclear = |name: &str, text: &Option<String>| {
             let text = text.as_deref().unwrap_or("");
             Error::new(Code::InvalidArgument, format!("invalid time `{text}` for --{name}")).hint(
                 "use a duration (7d, 12h), `today`, a date (2026-11-01) or a time (2026-11-01T09:30:00Z)",
             )
         };
-        request.source.iter().try_for_each(|name| known_source(name))?;
+        request.source.iter().try_for_each(|name| check_source(name))?;
         Ok(Scope {
             session: request.session.clone(),
-            project: project(history, request),
+            project: requested_project(history, request),
             since: since.ok_or_else(|| unclear("since", &request.since))?,
             until: until.ok_or_else(|| unclear("until", &request.until))?,
             tombstones: Tombstones::read(history.home().as_ref()),
@@ -42,7 +42,7 @@ impl Scope {
     }
 
     /// Keeps only transcripts that may match.
-    pub fn narrow(&self, transcripts: &mut Vec<Transcript>) {
+    pub fn retain_matching(&self, transcripts: &mut Vec<Transcript>) {
         if let Some(project) = &self.project {
             transcripts.retain(|t| SOURCES[t.source].may_belong(t, project));
         }
@@ -60,23 +60,23 @@ impl Scope {
         }
     }
 
-    pub fn holds_session(&self, session: &Session) -> bool {
-        self.session.as_ref().is_none_or(|prefix| session.is_called(prefix))
-            && self.project.as_ref().is_none_or(|project| session.is_of(project))
-            && !self.tombstones.holds(session.source, &session.session_id)
+    pub fn contains_session(&self, session: &Session) -> bool {
+        self.session.as_ref().is_none_or(|prefix| session.matches_prefix(prefix))
+            && self.project.as_ref().is_none_or(|project| session.is_within(project))
+            && !self.tombstones.contains(session.source, &session.session_id)
     }
 
-    pub(crate) fn holds_row(&self, row: &Row) -> bool {
+    pub(crate) fn contains_row(&self, row: &Row) -> bool {
         (row.at.is_some() || self.since.0 == i64::MIN) && row.at >= self.since && row.at <= self.until
     }
 
     /// Whether any part of the session is within the time range.
-    pub fn holds_span(&self, session: &Session) -> bool {
+    pub fn overlaps_session(&self, session: &Session) -> bool {
         session.ended_at >= self.since && session.started_at <= self.until
     }
 }
 
-pub fn known_source(name: &str) -> Result<(), Error> {
+pub fn check_source(name: &str) -> Result<(), Error> {
     if SOURCES.iter().any(|source| source.name() == name) {
         return Ok(());
     }
@@ -86,33 +86,33 @@ pub fn known_source(name: &str) -> Result<(), Error> {
 }
 
 /// The project of a request; None for all projects.
-fn project(history: &History<'_>, request: &ViewRequest) -> Option<PathBuf> {
+fn requested_project(history: &History<'_>, request: &ViewRequest) -> Option<PathBuf> {
     if let Some(named) = &request.project {
-        return Some(real(&history.cwd.join(named)));
+        return Some(canonical_path(&history.cwd.join(named)));
     }
     if request.all_projects || request.session.is_some() {
         return None;
     }
-    Some(enclosing(history.cwd))
+    Some(enclosing_project(history.cwd))
 }
 
 /// A note if a project was given by its name instead of its path.
-pub fn no_folder(history: &History<'_>, named: &str) -> Option<String> {
-    let path = real(&history.cwd.join(named));
+pub fn missing_project_note(history: &History<'_>, named: &str) -> Option<String> {
+    let path = canonical_path(&history.cwd.join(named));
     let note =
         || format!("there is no folder {}: a project is given by its path, `.` for this one", path.display());
     (!path.exists()).then(note)
 }
 
 /// The repository that contains a directory, or the directory itself.
-pub fn enclosing(directory: &Path) -> PathBuf {
-    let directory = real(directory);
+pub fn enclosing_project(directory: &Path) -> PathBuf {
+    let directory = canonical_path(directory);
     let repository = directory.ancestors().find(|dir| dir.join(".git").exists()).map(Path::to_path_buf);
     repository.unwrap_or(directory)
 }
 
 /// Canonicalises a path, as agents do before they record it. A path that no longer exists is only cleaned of `.` and `..`.
-pub fn real(path: &Path) -> PathBuf {
+pub fn canonical_path(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| {
         let mut plain = PathBuf::new();
         for part in path.components() {

@@ -2,7 +2,7 @@
 //!
 //! Does not tokenize.
 
-use crate::to_record::role;
+use crate::to_record::role_of;
 use memchr::memchr2;
 use record::row::{USAGE_ONLY, WARM_UP};
 use record::{Call, Kind, Role, Row, RowKind};
@@ -13,13 +13,13 @@ const HEAD: usize = 96 * 1024;
 const TAIL: usize = 32 * 1024;
 
 /// Whether a row has searchable text: lone results, usage counts and warm-up calls do not.
-pub(crate) fn is_told(row: &Row) -> bool {
-    row.row != RowKind::Result && !row.is(WARM_UP) && !row.is(USAGE_ONLY)
+pub(crate) fn is_searchable(row: &Row) -> bool {
+    row.row != RowKind::Result && !row.has_flag(WARM_UP) && !row.has_flag(USAGE_ONLY)
 }
 
 /// The author of a message of this kind. Consistent with `to_record::role`, so that a filter matches the role shown.
 pub(crate) fn part_of(kind: Kind) -> Part {
-    match (kind, role(kind)) {
+    match (kind, role_of(kind)) {
         (Kind::Prompt, _) => Part::Person,
         (_, Role::Assistant) => Part::Assistant,
         (_, Role::System) => Part::System,
@@ -27,23 +27,23 @@ pub(crate) fn part_of(kind: Kind) -> Part {
     }
 }
 
-pub(crate) fn of_call(call: &Call) -> String {
-    shortened(all_of_call(call))
+pub(crate) fn call_text(call: &Call) -> String {
+    shorten_text(full_call_text(call))
 }
 
 /// The text of a call, not shortened.
-pub fn all_of_call(call: &Call) -> String {
+pub fn full_call_text(call: &Call) -> String {
     let mut text = String::with_capacity(call.input.len() + call.output.as_ref().map_or(0, String::len));
-    strings(&call.input, &mut text);
+    push_strings(&call.input, &mut text);
     if let Some(output) = &call.output {
-        strings(output, &mut text);
+        push_strings(output, &mut text);
     } else if let Some(error) = &call.error {
         text.push_str(error);
     }
     text
 }
 
-pub fn shortened(mut text: String) -> String {
+pub fn shorten_text(mut text: String) -> String {
     if text.len() <= HEAD + TAIL {
         return text;
     }
@@ -53,7 +53,7 @@ pub fn shortened(mut text: String) -> String {
 }
 
 /// Appends every string in a JSON value on a line of its own; object keys are skipped.
-fn strings(json: &str, out: &mut String) {
+fn push_strings(json: &str, out: &mut String) {
     let bytes = json.as_bytes();
     let mut at = 0;
     while let Some(open) = memchr::memchr(b'"', &bytes[at..]) {
@@ -62,7 +62,7 @@ fn strings(json: &str, out: &mut String) {
         at = end + 1;
         let rest = bytes[at..].iter().find(|b| !b.is_ascii_whitespace());
         if rest != Some(&b':') {
-            out.push_str(&sources::json::text(&bytes[start..end]));
+            out.push_str(&sources::json::decode_string(&bytes[start..end]));
             out.push('\n');
         }
     }
@@ -106,13 +106,13 @@ mod tests {
             output: Some(r#""one\ntwo""#.to_string()),
             ..Call::default()
         };
-        assert_eq!(of_call(&call), "ls \"a\\b\"\nx\ny\none\ntwo\n");
+        assert_eq!(call_text(&call), "ls \"a\\b\"\nx\ny\none\ntwo\n");
     }
 
     #[test]
     fn a_long_output_keeps_both_ends() {
         let long = format!("begin {} end", "é".repeat(100_000));
-        let short = shortened(long);
+        let short = shorten_text(long);
         assert!(short.len() <= HEAD + TAIL + 4 && short.starts_with("begin") && short.ends_with("end"));
     }
 

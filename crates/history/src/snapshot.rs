@@ -2,27 +2,27 @@
 //!
 //! Does not search.
 
-use crate::error::{homeless, store_error};
-use crate::freshness::{self, Memory, State, was_whole};
+use crate::error::{no_home, store_error};
+use crate::freshness::{self, KnownFiles, State, was_completed};
 use crate::unindexed::{Unindexed, UnindexedReader};
 use crate::{History, catalogue_cache, ingest, transcripts};
 use api::{Code, Error};
 use catalogue::Reader;
 use search::Index;
 use sources::Transcript;
-use sources::walk::Found;
+use sources::walk::TranscriptList;
 
 /// Largest unindexed tail that a request reads itself; beyond it, the index is updated first.
-const SMALL: u64 = 8 << 20;
+const MAX_TAIL: u64 = 8 << 20;
 /// Largest history that is searched without an index if none can be built.
-const BEARABLE: u64 = 256 << 20;
+const MAX_WITHOUT_INDEX: u64 = 256 << 20;
 
 /// Everything a search reads, as of one moment.
 pub struct Snapshot {
     pub reader: Option<Reader>,
     /// The text index, if it belongs to this catalogue.
     pub index: Option<Index>,
-    pub found: Found,
+    pub found: TranscriptList,
     states: Vec<State>,
     /// Unindexed bytes, and whether the request can read them itself.
     unknown: u64,
@@ -34,18 +34,18 @@ pub struct Snapshot {
 impl Snapshot {
     /// Updates the index first, unless the unindexed tail is small enough to read with the request.
     pub fn open(history: &History<'_>) -> Result<Snapshot, Error> {
-        let mut snapshot = Snapshot::of(history)?;
+        let mut snapshot = Snapshot::load(history)?;
         for tried in 0..ingest::TRIES {
             if snapshot.is_enough() || (tried > 0 && snapshot.is_whole()) {
                 break;
             }
             let unknown = snapshot.unknown;
             drop(snapshot);
-            let caught_up = ingest::catch_up_soon(history);
-            snapshot = Snapshot::of(history)?;
+            let caught_up = ingest::catch_up_or_wait(history);
+            snapshot = Snapshot::load(history)?;
             match caught_up {
                 Ok(()) => {}
-                Err(error) if unknown > BEARABLE => return Err(missing(&error)),
+                Err(error) if unknown > MAX_WITHOUT_INDEX => return Err(index_missing(&error)),
                 // A read-only or full disk does not prevent a search.
                 Err(_) => break,
             }
@@ -53,23 +53,23 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    fn of(history: &History<'_>) -> Result<Snapshot, Error> {
+    fn load(history: &History<'_>) -> Result<Snapshot, Error> {
         let (reader, index) = open_both(history)?;
-        let found = transcripts::find(history, reader.as_ref(), &[]);
-        let states = states(reader.as_ref().filter(|_| index.is_some()), &found.transcripts)?;
-        let (unknown, fast) = weigh(&found.transcripts, &states);
-        let is_forgotten = |reader| ingest::is_forgotten(history, reader);
+        let found = transcripts::find_transcripts(history, reader.as_ref(), &[]);
+        let states = load_states(reader.as_ref().filter(|_| index.is_some()), &found.transcripts)?;
+        let (unknown, fast) = measure_unindexed(&found.transcripts, &states);
+        let is_forgotten = |reader| ingest::is_forgetting_finished(history, reader);
         let behind = is_behind(reader.as_ref(), index.as_ref()) || !reader.as_ref().is_none_or(is_forgotten);
         Ok(Snapshot { reader, index, found, states, unknown, fast, behind })
     }
 
     fn is_enough(&self) -> bool {
-        self.index.is_some() && self.fast && self.unknown <= SMALL && !self.behind
+        self.index.is_some() && self.fast && self.unknown <= MAX_TAIL && !self.behind
     }
 
     /// Whether the index has contained the whole history at least once.
     pub fn is_whole(&self) -> bool {
-        self.index.is_some() && self.reader.as_ref().is_some_and(was_whole)
+        self.index.is_some() && self.reader.as_ref().is_some_and(was_completed)
     }
 
     /// Reads the unindexed tail.
@@ -78,7 +78,7 @@ impl Snapshot {
         let mut unindexed = UnindexedReader::new(*history, reader).map_err(store_error)?;
         for (transcript, state) in self.found.transcripts.iter().zip(&self.states) {
             if !matches!(state, State::Same(_)) {
-                unindexed.read(transcript, *state).map_err(store_error)?;
+                unindexed.read_transcript(transcript, *state).map_err(store_error)?;
             }
         }
         Ok(unindexed.finish())
@@ -89,27 +89,27 @@ impl Snapshot {
 /// emptied uses the same numbers for other files.
 pub fn open_both(history: &History<'_>) -> Result<(Option<Reader>, Option<Index>), Error> {
     let index = history.home().and_then(|home| Index::open(&home.index()).ok().flatten());
-    let Some(reader) = catalogue_cache::open(history) else { return Ok((None, None)) };
-    let wiped = reader.wiped().map_err(store_error)?;
-    Ok((Some(reader), index.filter(|index| index.sequence() >= wiped)))
+    let Some(reader) = catalogue_cache::open_catalogue(history) else { return Ok((None, None)) };
+    let wiped = reader.last_wipe().map_err(store_error)?;
+    Ok((Some(reader), index.filter(|index| index.last_sequence() >= wiped)))
 }
 
-fn states(reader: Option<&Reader>, transcripts: &[Transcript]) -> Result<Vec<State>, Error> {
+fn load_states(reader: Option<&Reader>, transcripts: &[Transcript]) -> Result<Vec<State>, Error> {
     let Some(reader) = reader else { return Ok(vec![State::New; transcripts.len()]) };
-    let memory = Memory::of(reader).map_err(store_error)?;
-    let state = |transcript| memory.state(reader, transcript);
+    let memory = KnownFiles::load(reader).map_err(store_error)?;
+    let state = |transcript| memory.state_of(reader, transcript);
     transcripts.iter().map(state).collect::<Result<_, _>>().map_err(store_error)
 }
 
 /// Counts unindexed bytes. False if the request cannot read them itself: rewritten and deleted transcripts need an update.
-fn weigh(transcripts: &[Transcript], states: &[State]) -> (u64, bool) {
+fn measure_unindexed(transcripts: &[Transcript], states: &[State]) -> (u64, bool) {
     let (mut unknown, mut fast) = (0, true);
     for (transcript, state) in transcripts.iter().zip(states) {
         match state {
             State::Same(_) => {}
             State::New => unknown += transcript.size,
             State::Grown(_, mark) => unknown += transcript.size.saturating_sub(mark.consumed),
-            State::Kept(_) | State::Changed(_) => fast = false,
+            State::Archived(_) | State::Changed(_) => fast = false,
         }
     }
     (unknown, fast)
@@ -118,30 +118,31 @@ fn weigh(transcripts: &[Transcript], states: &[State]) -> (u64, bool) {
 /// Whether the index lacks events of the catalogue because its writer was killed between the two commits.
 fn is_behind(reader: Option<&Reader>, index: Option<&Index>) -> bool {
     let (Some(reader), Some(index)) = (reader, index) else { return true };
-    reader.sequence().is_ok_and(|sequence| sequence != index.sequence())
+    reader.sequence().is_ok_and(|sequence| sequence != index.last_sequence())
 }
 
-fn missing(error: &Error) -> Error {
+fn index_missing(error: &Error) -> Error {
     let missing =
         Error::new(Code::IndexMissing, format!("no search index exists and none can be built: {error}"));
     error.hints.iter().fold(missing, |missing, hint| missing.hint(hint.clone()))
 }
 
 /// Opens the catalogue, after an update if a few stat calls show that something was written since the last one.
-pub fn current(history: &History<'_>) -> Result<Reader, Error> {
-    let will_do = |reader: &Reader| freshness::is_quiet(reader) && ingest::is_forgotten(history, reader);
-    if let Some(reader) = catalogue_cache::open(history).filter(will_do) {
+pub fn open_current(history: &History<'_>) -> Result<Reader, Error> {
+    let will_do =
+        |reader: &Reader| freshness::is_quiet(reader) && ingest::is_forgetting_finished(history, reader);
+    if let Some(reader) = catalogue_cache::open_catalogue(history).filter(will_do) {
         return Ok(reader);
     }
     for _ in 0..ingest::TRIES {
-        let caught_up = ingest::catch_up_soon(history);
-        match (catalogue_cache::open(history), caught_up) {
-            (Some(reader), Ok(())) if was_whole(&reader) => return Ok(reader),
+        let caught_up = ingest::catch_up_or_wait(history);
+        match (catalogue_cache::open_catalogue(history), caught_up) {
+            (Some(reader), Ok(())) if was_completed(&reader) => return Ok(reader),
             (_, Ok(())) => {}
             // If the catalogue cannot be written, its current content is used.
             (Some(reader), Err(_)) => return Ok(reader),
             (None, Err(error)) => return Err(error),
         }
     }
-    catalogue_cache::open(history).ok_or_else(homeless)
+    catalogue_cache::open_catalogue(history).ok_or_else(no_home)
 }

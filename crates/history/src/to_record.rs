@@ -2,11 +2,11 @@
 //!
 //! Does not read transcripts or encode records.
 
-use crate::scan::Library;
-use record::{Call, Cell, Kind, Line, Message, Role, Row, Session, Tokens, signature};
+use crate::scan::ScanResult;
+use record::{Call, Cell, Kind, Message, Record, Role, Row, Session, Tokens, error_signature};
 
 /// Fields of a tool call that its row alone can fill. A request for no others does not read the transcript again.
-const LIGHT: &[&str] = &[
+const ROW_FIELDS: &[&str] = &[
     "session_id",
     "source",
     "project",
@@ -20,11 +20,11 @@ const LIGHT: &[&str] = &[
     "abandoned",
 ];
 
-pub fn is_light(fields: &[String]) -> bool {
-    !fields.is_empty() && fields.iter().all(|f| LIGHT.contains(&f.as_str()))
+pub fn needs_row_only(fields: &[String]) -> bool {
+    !fields.is_empty() && fields.iter().all(|f| ROW_FIELDS.contains(&f.as_str()))
 }
 
-fn place<'a>(session: &'a Session, row: &Row) -> Line<'a> {
+fn location_fields<'a>(session: &'a Session, row: &Row) -> Record<'a> {
     let some = |s: &'a str| if s.is_empty() { Cell::Null } else { Cell::text(s) };
     vec![
         ("session_id", Cell::text(&*session.session_id)),
@@ -36,16 +36,21 @@ fn place<'a>(session: &'a Session, row: &Row) -> Line<'a> {
     ]
 }
 
-fn abandoned(library: &Library, row: &Row) -> Cell<'static> {
-    if library.abandoned(row) { Cell::Bool(true) } else { Cell::Null }
+fn abandoned_cell(library: &ScanResult, row: &Row) -> Cell<'static> {
+    if library.is_abandoned(row) { Cell::Bool(true) } else { Cell::Null }
 }
 
-/// The requested fields of a call. `call` is None if the row alone fills them.
-pub fn call<'a>(library: &'a Library, row: &Row, call: Option<&'a Call>, fields: &[&'a str]) -> Line<'a> {
+/// The requested fields of a call. `call_record` is None if the row alone fills them.
+pub fn call_record<'a>(
+    library: &'a ScanResult,
+    row: &Row,
+    call: Option<&'a Call>,
+    fields: &[&'a str],
+) -> Record<'a> {
     fields.iter().map(|field| (*field, call_cell(library, row, call, field))).collect()
 }
 
-fn call_cell<'a>(library: &'a Library, row: &Row, call: Option<&'a Call>, field: &str) -> Cell<'a> {
+fn call_cell<'a>(library: &'a ScanResult, row: &Row, call: Option<&'a Call>, field: &str) -> Cell<'a> {
     let (session, tool) = (library.session(row), &**library.name(row));
     let some = |s: &'a str| if s.is_empty() { Cell::Null } else { Cell::text(s) };
     let text = |s: Option<&'a String>| Cell::opt(s, |s| Cell::text(s.as_str()));
@@ -62,15 +67,15 @@ fn call_cell<'a>(library: &'a Library, row: &Row, call: Option<&'a Call>, field:
         "tool" => Cell::text(tool),
         "input" => json(call.map(|c| &c.input)),
         "output" => json(call.and_then(|c| c.output.as_ref())),
-        "status" => Cell::text(row.status().word()),
+        "status" => Cell::text(row.status().as_str()),
         "error" => text(error()),
-        "error_signature" => Cell::opt(error(), |e| Cell::text(signature(tool, e))),
+        "error_signature" => Cell::opt(error(), |e| Cell::text(error_signature(tool, e))),
         "timestamp" => Cell::Time(row.at),
         "duration_ms" => Cell::opt(call.and_then(|c| c.duration_ms), Cell::Int),
         "exit_code" => Cell::opt(call.and_then(|c| c.exit_code), Cell::Int),
         "file" => text(call.and_then(|c| c.file.as_ref())),
         "mcp_server" => Cell::opt(Call::mcp_server(tool), Cell::text),
-        "abandoned" => abandoned(library, row),
+        "abandoned" => abandoned_cell(library, row),
         _ => Cell::Null,
     }
 }
@@ -91,7 +96,7 @@ impl Failure {
         let message = call.error.unwrap_or_default();
         Failure {
             id: call.id,
-            signature: signature(tool, &message),
+            signature: error_signature(tool, &message),
             tool: tool.to_string(),
             message,
             exit_code: call.exit_code,
@@ -104,7 +109,7 @@ impl Failure {
         Failure {
             id: message.id,
             tool: "api".to_string(),
-            signature: signature("api", &message.text),
+            signature: error_signature("api", &message.text),
             message: message.text,
             exit_code: None,
             file: None,
@@ -112,9 +117,9 @@ impl Failure {
         }
     }
 
-    pub fn line<'a>(&'a self, library: &'a Library, row: &Row) -> Line<'a> {
+    pub fn to_line<'a>(&'a self, library: &'a ScanResult, row: &Row) -> Record<'a> {
         let mut line = vec![("timestamp", Cell::Time(row.at))];
-        line.extend(place(library.session(row), row));
+        line.extend(location_fields(library.session(row), row));
         line.extend([
             ("id", Cell::text(self.id.as_str())),
             ("tool", Cell::text(self.tool.as_str())),
@@ -123,32 +128,32 @@ impl Failure {
             ("exit_code", Cell::opt(self.exit_code, Cell::Int)),
             ("file", Cell::opt(self.file.as_deref(), Cell::text)),
             ("input", Cell::opt(self.input.as_deref(), |i| Cell::Json(i.into()))),
-            ("abandoned", abandoned(library, row)),
+            ("abandoned", abandoned_cell(library, row)),
         ]);
         line
     }
 }
 
-pub fn message<'a>(library: &'a Library, row: &Row, message: &'a Message) -> Line<'a> {
-    let mut line = place(library.session(row), row);
+pub fn message_record<'a>(library: &'a ScanResult, row: &Row, message: &'a Message) -> Record<'a> {
+    let mut line = location_fields(library.session(row), row);
     let model = message.model.as_deref().filter(|m| !m.is_empty());
     line.extend([
         ("id", Cell::text(message.id.as_str())),
         ("parent_id", Cell::opt(message.parent_id.as_deref(), Cell::text)),
-        ("role", Cell::text(role(row.kind()).word())),
-        ("kind", Cell::text(row.kind().word())),
+        ("role", Cell::text(role_of(row.kind()).as_str())),
+        ("kind", Cell::text(row.kind().as_str())),
         ("timestamp", Cell::Time(row.at)),
         ("text", Cell::text(message.text.as_str())),
         ("model", Cell::opt(model, Cell::text)),
-        ("tokens", tokens(row.tokens)),
+        ("tokens", tokens_cell(row.tokens)),
         ("tool_calls", if message.tool_calls > 0 { Cell::count(message.tool_calls) } else { Cell::Null }),
-        ("abandoned", abandoned(library, row)),
+        ("abandoned", abandoned_cell(library, row)),
     ]);
     line
 }
 
 /// The role of a message of this kind. Text from the client itself is neither user nor assistant.
-pub fn role(kind: Kind) -> Role {
+pub fn role_of(kind: Kind) -> Role {
     match kind {
         Kind::Reply => Role::Assistant,
         Kind::ApiError | Kind::Hook => Role::System,
@@ -156,7 +161,7 @@ pub fn role(kind: Kind) -> Role {
     }
 }
 
-pub fn tokens(tokens: Tokens) -> Cell<'static> {
+pub fn tokens_cell(tokens: Tokens) -> Cell<'static> {
     if tokens.is_zero() {
         return Cell::Null;
     }

@@ -3,10 +3,10 @@
 //!
 //! Does not know what the sessions contained.
 
-use crate::home::{Home, write_whole};
+use crate::home::{Home, replace_file};
 use catalogue::Reader;
 use record::{Row, Session};
-use sources::Facts;
+use sources::SurveyOutcome;
 use std::collections::BTreeSet;
 use std::io;
 
@@ -25,8 +25,8 @@ impl Tombstones {
     pub fn unfinished(&self, reader: &Reader) -> Result<Tombstones, catalogue::Error> {
         let mut unfinished = BTreeSet::new();
         for (source, id) in &self.0 {
-            let chat = reader.chat_number(source, id)?;
-            if chat.map_or(Ok(0), |chat| reader.events_of(chat))? > 0 {
+            let chat = reader.find_chat(source, id)?;
+            if chat.map_or(Ok(0), |chat| reader.count_events(chat))? > 0 {
                 unfinished.insert((source.clone(), id.clone()));
             }
         }
@@ -37,15 +37,15 @@ impl Tombstones {
         self.0.is_empty()
     }
 
-    pub fn holds(&self, source: &str, session: &str) -> bool {
+    pub fn contains(&self, source: &str, session: &str) -> bool {
         // Called for every session; most users have no tombstones.
         !self.0.is_empty() && self.0.contains(&(source.to_string(), session.to_string()))
     }
 
     /// Removes the rows of forgotten sessions from a survey. The sessions remain, without their details.
-    pub(crate) fn sweep(&self, facts: &mut Facts, rows: &mut Vec<Row>) {
+    pub(crate) fn remove_forgotten(&self, facts: &mut SurveyOutcome, rows: &mut Vec<Row>) {
         let forgotten: Vec<bool> =
-            facts.sessions.iter().map(|s| self.holds(s.source, &s.session_id)).collect();
+            facts.sessions.iter().map(|s| self.contains(s.source, &s.session_id)).collect();
         if !forgotten.contains(&true) {
             return;
         }
@@ -58,6 +58,6 @@ impl Tombstones {
     pub fn add(&mut self, home: &Home, sessions: impl Iterator<Item = (String, String)>) -> io::Result<()> {
         self.0.extend(sessions);
         let text: String = self.0.iter().flat_map(|(source, id)| [source, "\t", id, "\n"]).collect();
-        write_whole(&home.tombstones(), text.as_bytes())
+        replace_file(&home.tombstones(), text.as_bytes())
     }
 }

@@ -3,26 +3,26 @@
 //! Does not read them.
 
 use crate::History;
-use crate::freshness::{self, Memory};
-use catalogue::{Reader, Stored};
+use crate::freshness::{self, KnownFiles};
+use catalogue::{Reader, StoredFile};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sources::archive::{self, Store};
-use sources::walk::Found;
-use sources::{Age, SOURCES, Transcript};
+use sources::walk::TranscriptList;
+use sources::{FileStamp, SOURCES, Transcript};
 use std::path::{Path, PathBuf};
 
 /// Finds the transcripts of the given sources, or of all if `only` is empty. Deleted transcripts that the catalogue
 /// knows are not looked up in the archive.
-pub fn find(history: &History<'_>, reader: Option<&Reader>, only: &[String]) -> Found {
-    let mut found = sources::find(history.places, only);
-    leave_out_own(history, &mut found);
-    let Some(store) = store(history) else { return found };
-    let remembered = reader.filter(|reader| only.is_empty() && is_remembered(history, reader));
-    let absent = remembered.and_then(|reader| absent(reader, &store, &found));
-    let mut copies = absent.unwrap_or_else(|| listed(&store, reader, &mut found));
+pub fn find_transcripts(history: &History<'_>, reader: Option<&Reader>, only: &[String]) -> TranscriptList {
+    let mut found = sources::find_transcripts(history.places, only);
+    exclude_own_calls(history, &mut found);
+    let Some(store) = archive_store(history) else { return found };
+    let remembered = reader.filter(|reader| only.is_empty() && is_archive_unchanged(history, reader));
+    let absent = remembered.and_then(|reader| archived_copies(reader, &store, &found));
+    let mut copies = absent.unwrap_or_else(|| list_archive(&store, reader, &mut found));
     copies.retain(|(_, t)| only.is_empty() || only.iter().any(|name| name == SOURCES[t.source].name()));
     if !copies.is_empty() {
-        in_order(&mut found.transcripts, copies);
+        sort_by_original_path(&mut found.transcripts, copies);
     }
     found
 }
@@ -30,9 +30,9 @@ pub fn find(history: &History<'_>, reader: Option<&Reader>, only: &[String]) -> 
 /// Skips transcripts of model calls made by Loci itself, in case the client stored one despite the option not to: these
 /// are not user sessions. Claude Code names its folders after the working directory, with a dash for every character
 /// that is not alphanumeric.
-fn leave_out_own(history: &History<'_>, found: &mut Found) {
+fn exclude_own_calls(history: &History<'_>, found: &mut TranscriptList) {
     let Some(home) = history.home() else { return };
-    let nowhere = home.nowhere();
+    let nowhere = home.empty_dir();
     let filed: String =
         nowhere.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     found.transcripts.retain(|transcript| {
@@ -41,109 +41,117 @@ fn leave_out_own(history: &History<'_>, found: &mut Found) {
 }
 
 /// The original path of a deleted transcript, and its archived copy.
-type Copied = (PathBuf, Transcript);
+type ArchivedCopy = (PathBuf, Transcript);
 
 /// Meta key of the archive fingerprint: a different value means that copies were added or removed.
-pub(crate) const REMEMBERED: &str = "archived";
+pub(crate) const ARCHIVE_FINGERPRINT: &str = "archived";
 
 /// Whether the archive is unchanged since the catalogue was written, so that the catalogue knows everything in it. Listing
 /// ten thousand copies costs as much as a stat of every transcript; this stats 257 folders.
-fn is_remembered(history: &History<'_>, reader: &Reader) -> bool {
-    let print = history.home().map(|home| print(&home.archive()));
-    print.is_some() && reader.meta(REMEMBERED).is_ok_and(|known| known == print)
+fn is_archive_unchanged(history: &History<'_>, reader: &Reader) -> bool {
+    let print = history.home().map(|home| archive_fingerprint(&home.archive()));
+    print.is_some() && reader.meta_value(ARCHIVE_FINGERPRINT).is_ok_and(|known| known == print)
 }
 
 /// The fingerprint of the archive: names and change times of its folders, independent of their order.
-pub fn print(archive: &Path) -> i64 {
+pub fn archive_fingerprint(archive: &Path) -> i64 {
     let folders = std::fs::read_dir(archive).into_iter().flatten().flatten();
     let one = |folder: std::fs::DirEntry| {
-        let changed = folder.metadata().map_or(0, |meta| Age::of(&meta).changed);
-        record::key(b'a', &[folder.file_name().as_encoded_bytes(), &changed.to_le_bytes()])
+        let changed = folder.metadata().map_or(0, |meta| FileStamp::from_metadata(&meta).changed);
+        record::event_key(b'a', &[folder.file_name().as_encoded_bytes(), &changed.to_le_bytes()])
     };
     folders.map(one).fold(0_u64, u64::wrapping_add) as i64
 }
 
 /// Archived copies of the transcripts that the catalogue knows and the agents have deleted.
-fn absent(reader: &Reader, store: &Store, found: &Found) -> Option<Vec<Copied>> {
-    let absent = Memory::of(reader).ok()?.absent(&found.transcripts);
-    let copy = |known: catalogue::Known| {
-        let stored = reader.file(known.id).ok()??;
-        Some((stored.path.clone(), placed(store, archive::name(&as_live(&stored)?), &stored)?))
+fn archived_copies(reader: &Reader, store: &Store, found: &TranscriptList) -> Option<Vec<ArchivedCopy>> {
+    let absent = KnownFiles::load(reader).ok()?.find_absent(&found.transcripts);
+    let copy = |known: catalogue::KnownFile| {
+        let stored = reader.file_by_id(known.id).ok()??;
+        Some((
+            stored.path.clone(),
+            locate_copy(store, archive::transcript_name(&as_live(&stored)?), &stored)?,
+        ))
     };
     Some(absent.into_iter().filter_map(copy).collect())
 }
 
 /// All archived copies whose transcript was not found, from a listing of the archive.
-fn listed(store: &Store, reader: Option<&Reader>, found: &mut Found) -> Vec<Copied> {
-    let names = store.names();
+fn list_archive(store: &Store, reader: Option<&Reader>, found: &mut TranscriptList) -> Vec<ArchivedCopy> {
+    let names = store.all_names();
     if names.is_empty() {
         return Vec::new();
     }
-    let live: FxHashSet<u128> = found.transcripts.iter().map(archive::name).collect();
+    let live: FxHashSet<u128> = found.transcripts.iter().map(archive::transcript_name).collect();
     let gone = names.into_iter().filter(|name| !live.contains(name));
     let known = reader.map(known_gone).unwrap_or_default();
     let mut copies = Vec::new();
     for name in gone {
         let stored = known.get(&(name as u64));
-        let copy = stored.and_then(|stored| Some((stored.path.clone(), placed(store, name, stored)?)));
-        copies.extend(copy.or_else(|| unpacked(store, name, found)));
+        let copy = stored.and_then(|stored| Some((stored.path.clone(), locate_copy(store, name, stored)?)));
+        copies.extend(copy.or_else(|| open_copy(store, name, found)));
     }
     copies
 }
 
 /// Sorts by original path. Of two transcripts with the same events and start time, the first in this order is the
 /// original, and that must not change when an agent deletes one of them.
-fn in_order(transcripts: &mut Vec<Transcript>, copies: Vec<Copied>) {
+fn sort_by_original_path(transcripts: &mut Vec<Transcript>, copies: Vec<ArchivedCopy>) {
     let live = std::mem::take(transcripts).into_iter().map(|t| (t.path.clone(), t));
-    let mut all: Vec<Copied> = live.chain(copies).collect();
+    let mut all: Vec<ArchivedCopy> = live.chain(copies).collect();
     all.sort_by(|(a, x), (b, y)| (a.as_os_str(), &x.part).cmp(&(b.as_os_str(), &y.part)));
     transcripts.extend(all.into_iter().map(|(_, transcript)| transcript));
 }
 
-pub fn store(history: &History<'_>) -> Option<Store> {
+pub fn archive_store(history: &History<'_>) -> Option<Store> {
     Some(Store::new(history.home()?.archive()))
 }
 
-fn known_gone(reader: &Reader) -> FxHashMap<u64, Stored> {
-    let gone = reader.gone().unwrap_or_default().into_iter();
+fn known_gone(reader: &Reader) -> FxHashMap<u64, StoredFile> {
+    let gone = reader.deleted_files().unwrap_or_default().into_iter();
     gone.filter_map(|stored| Some((freshness::name_of(&as_live(&stored)?), stored))).collect()
 }
 
 /// The transcript as its agent stored it.
-fn as_live(stored: &Stored) -> Option<Transcript> {
+fn as_live(stored: &StoredFile) -> Option<Transcript> {
     Some(Transcript {
         source: SOURCES.iter().position(|source| source.name() == stored.source)?,
         path: stored.path.clone(),
         part: stored.part.clone(),
         size: stored.size,
-        age: Age { inode: stored.inode, changed: stored.changed },
+        file_stamp: FileStamp { inode: stored.inode, changed: stored.changed },
         hint: stored.hint.clone(),
         group: stored.family.clone(),
     })
 }
 
 /// The transcript where it can be read now: the agent's file, or the archived copy if that is gone.
-pub fn as_readable(history: &History<'_>, stored: &Stored) -> Option<Transcript> {
+pub fn as_readable(history: &History<'_>, stored: &StoredFile) -> Option<Transcript> {
     let live = as_live(stored)?;
     if !stored.gone {
         return Some(live);
     }
-    let path = store(history)?.path_of(&live);
+    let path = archive_store(history)?.path_of(&live);
     Some(Transcript { path, ..live })
 }
 
 /// An archived copy that the catalogue knows, with the current size and age of its file.
-fn placed(store: &Store, name: u128, stored: &Stored) -> Option<Transcript> {
-    let path = store.path_named(name);
+fn locate_copy(store: &Store, name: u128, stored: &StoredFile) -> Option<Transcript> {
+    let path = store.path_by_name(name);
     let meta = std::fs::metadata(&path).ok()?;
-    Some(Transcript { path, size: meta.len(), age: Age::of(&meta), ..as_live(stored)? })
+    Some(Transcript {
+        path,
+        size: meta.len(),
+        file_stamp: FileStamp::from_metadata(&meta),
+        ..as_live(stored)?
+    })
 }
 
-fn unpacked(store: &Store, name: u128, found: &mut Found) -> Option<Copied> {
-    match store.kept_named(name) {
-        Ok(kept) => kept.transcript().map(|transcript| (kept.original, transcript)),
+fn open_copy(store: &Store, name: u128, found: &mut TranscriptList) -> Option<ArchivedCopy> {
+    match store.find_by_name(name) {
+        Ok(kept) => kept.to_transcript().map(|transcript| (kept.original, transcript)),
         Err(error) => {
-            found.problem(&store.path_named(name), &error);
+            found.add_problem(&store.path_by_name(name), &error);
             None
         }
     }

@@ -4,7 +4,7 @@
 //! Does not write to any store.
 
 use crate::freshness::State;
-use crate::scan::{read_behind, read_through};
+use crate::scan::{read_from_offset, read_through};
 use crate::tombstones::Tombstones;
 use crate::{History, event_ids, search_text, transcripts};
 use catalogue::Reader;
@@ -12,9 +12,9 @@ use record::row::COPIED;
 use record::{Call, Message, ProblemKind, Row, RowKind, Session};
 use rustc_hash::FxHashMap;
 use search::{Doc, Part};
-use sources::{Facts, Names, Transcript, Want};
+use sources::{Names, SurveyOptions, SurveyOutcome, Transcript};
 
-const BOTH: Want = Want { calls: true, messages: true, fields: false };
+const BOTH: SurveyOptions = SurveyOptions { calls: true, messages: true, fields: false };
 
 /// One unindexed event.
 pub struct Item {
@@ -38,22 +38,22 @@ pub struct Unindexed {
 }
 
 impl Unindexed {
-    pub fn docs(&self) -> Vec<Doc<'_>> {
+    pub fn to_docs(&self) -> Vec<Doc<'_>> {
         self.items
             .iter()
             .enumerate()
-            .map(|(n, item)| item.doc(event_ids::unindexed_event(n as u64)))
+            .map(|(n, item)| item.to_doc(event_ids::unindexed_event(n as u64)))
             .collect()
     }
 
     /// None: the event belongs to the catalogue.
     pub fn item(&self, event: u64) -> Option<&Item> {
-        event_ids::unindexed(event).and_then(|number| self.items.get(number as usize))
+        event_ids::unindexed_number(event).and_then(|number| self.items.get(number as usize))
     }
 }
 
 impl Item {
-    fn doc(&self, event: u64) -> Doc<'_> {
+    fn to_doc(&self, event: u64) -> Doc<'_> {
         let (chat, part, at) = (self.chat, self.part, self.row.at.0.max(0));
         Doc { file: u32::MAX, chat, event, part, at, text: &self.text }
     }
@@ -84,7 +84,7 @@ impl<'a> UnindexedReader<'a> {
         history: History<'a>,
         reader: Option<&'a Reader>,
     ) -> Result<UnindexedReader<'a>, catalogue::Error> {
-        let next_chat = reader.map_or(Ok(1), Reader::next_chat)?;
+        let next_chat = reader.map_or(Ok(1), Reader::next_chat_id)?;
         let tombstones = Tombstones::read(history.home().as_ref());
         let (names, chats, unindexed) = (Names::default(), FxHashMap::default(), Unindexed::default());
         Ok(UnindexedReader {
@@ -111,30 +111,34 @@ impl<'a> UnindexedReader<'a> {
         self.unindexed
     }
 
-    pub(crate) fn read(&mut self, transcript: &Transcript, state: State) -> Result<(), catalogue::Error> {
-        let (mut facts, mut rows) = self.survey(transcript, state);
-        self.tombstones.sweep(&mut facts, &mut rows);
+    pub(crate) fn read_transcript(
+        &mut self,
+        transcript: &Transcript,
+        state: State,
+    ) -> Result<(), catalogue::Error> {
+        let (mut facts, mut rows) = self.survey_tail(transcript, state);
+        self.tombstones.remove_forgotten(&mut facts, &mut rows);
         if facts.problems.iter().any(|p| p.kind == ProblemKind::Unreadable) {
             self.unindexed.lost += 1;
         }
         let birth = match (state, self.reader) {
-            (State::Grown(file, _), Some(reader)) => reader.birth(file)?,
+            (State::Grown(file, _), Some(reader)) => reader.file_birth(file)?,
             _ => facts.birth.filter(|at| at.is_some()),
         };
         (self.read, self.birth) = (self.read + 1, birth.map_or(i64::MAX, |at| at.0));
-        let chats = self.chats_of(&facts)?;
+        let chats = self.session_numbers(&facts)?;
         for row in &rows {
-            self.row(transcript, row, &chats, state == State::New)?;
+            self.add_row(transcript, row, &chats, state == State::New)?;
         }
         Ok(())
     }
 
     /// Surveys only the part behind the watermark if the source can start there; otherwise the whole transcript.
-    fn survey(&self, transcript: &Transcript, state: State) -> (Facts, Vec<Row>) {
+    fn survey_tail(&self, transcript: &Transcript, state: State) -> (SurveyOutcome, Vec<Row>) {
         let mut rows = Vec::new();
         if let State::Grown(_, mark) = state {
             let emit = &mut |more: &mut Vec<Row>| rows.append(more);
-            let behind = read_behind(&self.history, mark.consumed, transcript, &self.names, BOTH, emit);
+            let behind = read_from_offset(&self.history, mark.consumed, transcript, &self.names, BOTH, emit);
             if let Some(facts) = behind {
                 return (facts, rows);
             }
@@ -146,13 +150,13 @@ impl<'a> UnindexedReader<'a> {
     }
 
     /// The number of each session: from the catalogue, or a new one.
-    fn chats_of(&mut self, facts: &Facts) -> Result<Vec<u32>, catalogue::Error> {
+    fn session_numbers(&mut self, facts: &SurveyOutcome) -> Result<Vec<u32>, catalogue::Error> {
         let mut chats = Vec::new();
         for session in &facts.sessions {
             let key = (session.source, session.session_id.to_string());
             let known = match (self.chats.get(&key), self.reader) {
                 (Some(chat), _) => Some(*chat),
-                (None, Some(reader)) => reader.chat_number(session.source, &session.session_id)?,
+                (None, Some(reader)) => reader.find_chat(session.source, &session.session_id)?,
                 _ => None,
             };
             let chat = known.unwrap_or_else(|| {
@@ -173,7 +177,7 @@ impl<'a> UnindexedReader<'a> {
         Ok(chats)
     }
 
-    fn row(
+    fn add_row(
         &mut self,
         transcript: &Transcript,
         row: &Row,
@@ -181,15 +185,15 @@ impl<'a> UnindexedReader<'a> {
         new: bool,
     ) -> Result<(), catalogue::Error> {
         let known = match self.reader {
-            Some(reader) => reader.event_with(row.key)?,
+            Some(reader) => reader.event_by_key(row.key)?,
             None => None,
         };
         let (session, mut call_transcript) = (row.session, None);
         let row = match (row.row, known) {
             // The result of a call that the catalogue knows without one: the two form the unindexed event.
-            (RowKind::Result, Some(call)) if call.end == Row::NOWHERE => {
-                call_transcript = self.known(call.file)?;
-                Row { end: row.place, until: row.until, detail: row.detail, file: 0, end_file: 0, ..call }
+            (RowKind::Result, Some(call)) if call.end == Row::NO_END => {
+                call_transcript = self.load_transcript(call.file)?;
+                Row { end: row.start, until: row.until, detail: row.detail, file: 0, end_file: 0, ..call }
             }
             (RowKind::Result, _) => return Ok(()),
             // Known from another transcript, or known with at least as much text: the next index update adds the rest.
@@ -197,40 +201,41 @@ impl<'a> UnindexedReader<'a> {
             (_, Some(known)) if new && row.lines <= known.lines => return Ok(()),
             _ => *row,
         };
-        if !search_text::is_told(&row) {
+        if !search_text::is_searchable(&row) {
             return Ok(());
         }
         let call_transcript = call_transcript.as_ref().unwrap_or(transcript);
-        let Ok((id, part, text)) = self.record(call_transcript, transcript, &row) else {
+        let Ok((id, part, text)) = self.read_record(call_transcript, transcript, &row) else {
             self.unindexed.lost += 1;
             return Ok(());
         };
         if !text.is_empty() {
             let chat = chats.get(session as usize).or(chats.first()).copied().unwrap_or_default();
-            let seniority = (row.is(COPIED), self.birth, self.read);
+            let seniority = (row.has_flag(COPIED), self.birth, self.read);
             self.unindexed.items.push(Item { chat, id, row, part, text, seniority });
         }
         Ok(())
     }
 
     /// A transcript of the catalogue, ready to read: the first lines of a fork may be the result of a call in the original.
-    fn known(&self, file: u32) -> Result<Option<Transcript>, catalogue::Error> {
+    fn load_transcript(&self, file: u32) -> Result<Option<Transcript>, catalogue::Error> {
         let Some(reader) = self.reader else { return Ok(None) };
-        Ok(reader.file(file)?.and_then(|stored| transcripts::as_readable(&self.history, &stored)))
+        Ok(reader.file_by_id(file)?.and_then(|stored| transcripts::as_readable(&self.history, &stored)))
     }
 
-    fn record(
+    fn read_record(
         &self,
         transcript: &Transcript,
         result: &Transcript,
         row: &Row,
     ) -> Result<(String, Part, String), sources::Error> {
         if row.row == RowKind::Message {
-            let Message { id, text, .. } = self.history.masked_message(sources::message(transcript, row)?);
-            return Ok((id, search_text::part_of(row.kind()), search_text::shortened(text)));
+            let Message { id, text, .. } =
+                self.history.mask_message(sources::fetch_message(transcript, row)?);
+            return Ok((id, search_text::part_of(row.kind()), search_text::shorten_text(text)));
         }
-        let call: Call = self.history.masked_call(sources::call(transcript, result, row)?);
+        let call: Call = self.history.mask_call(sources::fetch_call(transcript, result, row)?);
         let part = search_text::part_of_call(&call);
-        Ok((call.id.clone(), part, search_text::of_call(&call)))
+        Ok((call.id.clone(), part, search_text::call_text(&call)))
     }
 }

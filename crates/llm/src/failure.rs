@@ -6,7 +6,7 @@ use record::Stamp;
 
 /// The kind of failure, which decides what happens next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
+pub enum FailureClass {
     /// May work later: no connection, an overloaded server, a timeout.
     Transient,
     /// Too many calls: wait until a given time.
@@ -21,18 +21,24 @@ pub enum Class {
     Poison,
 }
 
-impl Class {
-    pub const ALL: &[Class] =
-        &[Class::Transient, Class::RateLimited, Class::Quota, Class::Auth, Class::Refused, Class::Poison];
+impl FailureClass {
+    pub const ALL: &[FailureClass] = &[
+        FailureClass::Transient,
+        FailureClass::RateLimited,
+        FailureClass::Quota,
+        FailureClass::Auth,
+        FailureClass::Refused,
+        FailureClass::Poison,
+    ];
 
     pub fn word(self) -> &'static str {
         match self {
-            Class::Transient => "transient",
-            Class::RateLimited => "rate_limited",
-            Class::Quota => "quota",
-            Class::Auth => "auth",
-            Class::Refused => "refused",
-            Class::Poison => "poison",
+            FailureClass::Transient => "transient",
+            FailureClass::RateLimited => "rate_limited",
+            FailureClass::Quota => "quota",
+            FailureClass::Auth => "auth",
+            FailureClass::Refused => "refused",
+            FailureClass::Poison => "poison",
         }
     }
 }
@@ -54,25 +60,25 @@ pub struct Usage {
     pub tokens_in: u64,
     pub tokens_out: u64,
     /// Whether the provider reported its usage. Otherwise the reserved amount counts.
-    pub told: bool,
+    pub reported: bool,
     /// In dollars, if the provider reports it.
     pub cost: Option<f64>,
 }
 
 impl Usage {
     /// The usage of a call that was never sent.
-    const NOTHING: Usage = Usage { tokens_in: 0, tokens_out: 0, told: true, cost: Some(0.0) };
+    const ZERO: Usage = Usage { tokens_in: 0, tokens_out: 0, reported: true, cost: Some(0.0) };
 
     /// The usage that the ledger counts: the reported one, or else the reserved amount.
-    pub(crate) fn counted(self, reserved: u64) -> Usage {
-        if self.told { self } else { Usage { tokens_in: reserved, tokens_out: 0, ..self } }
+    pub(crate) fn or_reserved(self, reserved: u64) -> Usage {
+        if self.reported { self } else { Usage { tokens_in: reserved, tokens_out: 0, ..self } }
     }
 }
 
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    pub class: Class,
+    pub class: FailureClass,
     pub fault: Fault,
     /// When to retry. `None`: after the usual time for this class.
     pub until: Option<Stamp>,
@@ -84,45 +90,45 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub fn of_job(class: Class, message: impl Into<String>) -> Failure {
+    pub fn of_job(class: FailureClass, message: impl Into<String>) -> Failure {
         let (message, usage) = (message.into(), Usage::default());
         Failure { class, fault: Fault::Job, until: None, message, usage, unsent: false }
     }
 
-    pub fn of_provider(class: Class, message: impl Into<String>) -> Failure {
+    pub fn of_provider(class: FailureClass, message: impl Into<String>) -> Failure {
         Failure { fault: Fault::Provider, ..Failure::of_job(class, message) }
     }
 
-    pub fn of_either(class: Class, message: impl Into<String>) -> Failure {
+    pub fn of_either(class: FailureClass, message: impl Into<String>) -> Failure {
         Failure { fault: Fault::Either, ..Failure::of_job(class, message) }
     }
 
     #[must_use]
-    pub fn until(self, until: Option<Stamp>) -> Failure {
+    pub fn with_until(self, until: Option<Stamp>) -> Failure {
         Failure { until, ..self }
     }
 
     #[must_use]
-    pub fn spent(self, usage: Usage) -> Failure {
+    pub fn with_usage(self, usage: Usage) -> Failure {
         Failure { usage, ..self }
     }
 
     /// Sets whether no part of the request was sent.
     #[must_use]
-    pub fn unsent(self, unsent: bool) -> Failure {
+    pub fn with_unsent(self, unsent: bool) -> Failure {
         Failure { unsent, ..self }
     }
 
     /// Replaces the usage with the one that the ledger counts.
     #[must_use]
-    pub(crate) fn counted(self, reserved: u64) -> Failure {
-        let usage = if self.unsent { Usage::NOTHING } else { self.usage.counted(reserved) };
+    pub(crate) fn with_counted_usage(self, reserved: u64) -> Failure {
+        let usage = if self.unsent { Usage::ZERO } else { self.usage.or_reserved(reserved) };
         Failure { usage, ..self }
     }
 
     /// Removes a secret from the message.
     #[must_use]
-    pub fn without(self, secret: &str) -> Failure {
+    pub fn without_secret(self, secret: &str) -> Failure {
         if secret.is_empty() {
             return self;
         }

@@ -31,9 +31,9 @@ const HAN_POLITE: &[&str] = &["请", "你", "必须", "务必", "先"];
 const READERS: &[&str] = &[
     "you", "agent", "agents", "assistant", "assistants", "caller", "callers", "reader", "readers", "developer", "developers",
 ];
-const DUTIES: &[&str] = &["must", "should", "shall", "do"];
+const OBLIGATIONS: &[&str] = &["must", "should", "shall", "do"];
 /// The same if followed by `to`. `Lets callers run queries` and `allows callers to run them` are descriptions.
-const DUTIES_TO: &[&str] = &[
+const OBLIGATIONS_TO: &[&str] = &[
     "has", "have", "got", "need", "needs", "ought", "required", "asked", "told", "expected", "supposed",
     "is", "are",
 ];
@@ -44,10 +44,10 @@ const OPENERS: &[&str] = &["to", "before", "after", "if", "when", "once", "for"]
 const LEFT_OUT: &str = "(A sentence that reads like an order was left out.)";
 
 /// Removes instructions. `shown` is the model's input; addresses that occur in it are allowed.
-pub fn harmless(text: &str, shown: &str) -> String {
+pub fn remove_instructions(text: &str, shown: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
-    for sentence in sentences(text) {
-        let text = if is_order(sentence, shown) { LEFT_OUT } else { sentence };
+    for sentence in split_sentences(text) {
+        let text = if is_instruction(sentence, shown) { LEFT_OUT } else { sentence };
         if text != LEFT_OUT || !kept.contains(&LEFT_OUT) {
             kept.push(text);
         }
@@ -55,7 +55,7 @@ pub fn harmless(text: &str, shown: &str) -> String {
     kept.join(" ")
 }
 
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
+fn split_sentences(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| matches!(c, '.' | '!' | '?' | ';' | '\n' | '。' | '！' | '？' | '；');
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -69,27 +69,27 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     .filter(|sentence| !sentence.is_empty())
 }
 
-fn is_order(sentence: &str, shown: &str) -> bool {
+fn is_instruction(sentence: &str, shown: &str) -> bool {
     let low = sentence.to_lowercase();
-    let spaced = spaced(&low);
+    let spaced = normalize_spaces(&low);
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let padded = format!(" {} ", words.join(" "));
-    bids(&words)
-        || obliges(&words)
-        || bids_later(&low, &words)
+    starts_with_instruction(&words)
+        || obliges_reader(&words)
+        || has_later_instruction(&low, &words)
         || SIGNS.iter().any(|sign| padded.contains(sign))
-        || sentence.split_whitespace().any(|word| is_foreign(word.trim_matches(AROUND), shown))
+        || sentence.split_whitespace().any(|word| is_unknown_address(word.trim_matches(AROUND), shown))
 }
 
 /// Characters that may surround an address.
 const AROUND: &[char] = &['(', ')', '<', '>', '.', ',', ';', ':', '!', '?', '`', '"', '\'', '“', '”'];
 
-fn spaced(low: &str) -> String {
+fn normalize_spaces(low: &str) -> String {
     low.replace(|c: char| c.is_whitespace() || "`\"'“”,:".contains(c), " ")
 }
 
 /// Whether the words start with an instruction.
-fn bids(words: &[&str]) -> bool {
+fn starts_with_instruction(words: &[&str]) -> bool {
     words.iter().find(|word| !POLITE.contains(word)).is_some_and(|word| {
         // Chinese has no space between a polite prefix and the verb.
         let bare = HAN_POLITE.iter().fold(*word, |word, polite| word.trim_start_matches(polite));
@@ -98,27 +98,26 @@ fn bids(words: &[&str]) -> bool {
 }
 
 /// Whether a reader is obliged to act: `the agent has to run`, `callers first need to execute`.
-fn obliges(words: &[&str]) -> bool {
+fn obliges_reader(words: &[&str]) -> bool {
     let Some(reader) = words.iter().position(|word| READERS.contains(word)) else { return false };
     let rest = &words[reader + 1..];
     rest.iter().enumerate().any(|(at, word)| {
         let before = at.checked_sub(1).map_or("", |at| rest[at]);
-        let duty = DUTIES.contains(word) || *word == "to" && DUTIES_TO.contains(&before);
-        duty && bids(&rest[at + 1..])
+        let duty = OBLIGATIONS.contains(word) || *word == "to" && OBLIGATIONS_TO.contains(&before);
+        duty && starts_with_instruction(&rest[at + 1..])
     })
 }
 
-fn bids_later(low: &str, words: &[&str]) -> bool {
+fn has_later_instruction(low: &str, words: &[&str]) -> bool {
     let opens = words.first().is_some_and(|word| OPENERS.contains(word));
     opens
-        && low
-            .split([',', ':'])
-            .skip(1)
-            .any(|clause| bids(&spaced(clause).split_whitespace().collect::<Vec<_>>()))
+        && low.split([',', ':']).skip(1).any(|clause| {
+            starts_with_instruction(&normalize_spaces(clause).split_whitespace().collect::<Vec<_>>())
+        })
 }
 
 /// Whether a word is an address that is not in the model's input: a URL, a host with a path, or an e-mail address.
-fn is_foreign(word: &str, shown: &str) -> bool {
+fn is_unknown_address(word: &str, shown: &str) -> bool {
     let is_address = word.contains("://")
         || word.starts_with("www.")
         || word.split_once('/').is_some_and(|(host, _)| is_host(host))
@@ -171,15 +170,15 @@ mod tests {
             ("Memo.Core.Node runs when you call Run", true),
         ] {
             let shown = "see https://api.shop.example/v1 there";
-            assert_eq!(harmless(sentence, shown) == sentence, stays, "{sentence}");
+            assert_eq!(remove_instructions(sentence, shown) == sentence, stays, "{sentence}");
         }
     }
 
     #[test]
     fn only_the_sentence_is_replaced_by_a_remark() {
         let text = "Keeps nodes. Run rm -rf now! Install it too. Version 1.2 and up.";
-        assert_eq!(harmless(text, ""), format!("Keeps nodes. {LEFT_OUT} Version 1.2 and up."));
-        assert_eq!(harmless("保存节点。运行它。", ""), format!("保存节点。 {LEFT_OUT}"));
-        assert_eq!(harmless("", ""), "");
+        assert_eq!(remove_instructions(text, ""), format!("Keeps nodes. {LEFT_OUT} Version 1.2 and up."));
+        assert_eq!(remove_instructions("保存节点。运行它。", ""), format!("保存节点。 {LEFT_OUT}"));
+        assert_eq!(remove_instructions("", ""), "");
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! Does not know what is requested.
 
-use crate::failure::{Class, Failure};
-use crate::wait;
+use crate::failure::{Failure, FailureClass};
+use crate::retry_time;
 use record::Stamp;
 use serde_json::Value;
 use std::io::Read;
@@ -14,55 +14,55 @@ use ureq::http::Uri;
 use ureq::{Agent, Proxy, SendBody};
 
 /// An answer of ten sentences has a few kilobytes.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_RESPONSE_BYTES: u64 = 1 << 20;
 /// Characters kept of an error page.
-const MOST_WORDS: usize = 300;
+const MAX_MESSAGE_CHARS: usize = 300;
 
 /// The address that requests are sent to.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct Endpoint {
     url: String,
     loopback: bool,
     proxy: Option<Proxy>,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum BadAddress {
+pub enum AddressError {
     #[error("`{0}` is not a server URL")]
-    NoAddress(String),
+    InvalidUrl(String),
     #[error("`{0}` is not encrypted: use https for any server but this machine")]
     Unencrypted(String),
     #[error("the URL must not contain a password: URLs are logged and displayed")]
     Password,
     #[error("`{0}` is not a proxy URL")]
-    NoProxy(String),
+    InvalidProxy(String),
 }
 
 /// A response with any status.
-pub(crate) struct Said {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) retry_after: Option<String>,
     pub(crate) body: String,
 }
 
-impl Door {
-    pub(crate) fn new(base: &str, path: &str, proxy: Option<&str>) -> Result<Door, BadAddress> {
-        let no_address = || BadAddress::NoAddress(base.to_string());
+impl Endpoint {
+    pub(crate) fn new(base: &str, path: &str, proxy: Option<&str>) -> Result<Endpoint, AddressError> {
+        let no_address = || AddressError::InvalidUrl(base.to_string());
         let uri: Uri = base.parse().map_err(|_| no_address())?;
         let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(no_address)?;
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            return Err(BadAddress::Password);
+            return Err(AddressError::Password);
         }
         let loopback = is_loopback(host);
         match uri.scheme_str() {
             Some("https") => {}
             Some("http") if loopback => {}
-            Some("http") => return Err(BadAddress::Unencrypted(base.to_string())),
+            Some("http") => return Err(AddressError::Unencrypted(base.to_string())),
             _ => return Err(no_address()),
         }
         let url = format!("{}{path}", base.trim_end_matches('/'));
-        let named = |text: &str| Proxy::new(text).map_err(|_| BadAddress::NoProxy(text.to_string()));
-        Ok(Door { url, loopback, proxy: proxy.map(named).transpose()? })
+        let named = |text: &str| Proxy::new(text).map_err(|_| AddressError::InvalidProxy(text.to_string()));
+        Ok(Endpoint { url, loopback, proxy: proxy.map(named).transpose()? })
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -75,7 +75,7 @@ impl Door {
         headers: &[(&str, String)],
         body: &str,
         within: Duration,
-    ) -> Result<Said, Failure> {
+    ) -> Result<HttpResponse, Failure> {
         let agent: Agent = Agent::config_builder()
             .timeout_global(Some(within))
             .https_only(!self.loopback)
@@ -91,29 +91,31 @@ impl Door {
         for (name, value) in headers {
             request = request.header(*name, value);
         }
-        let mut payload = Parcel { rest: body.as_bytes(), opened: false };
+        let mut payload = RequestBody { unread: body.as_bytes(), was_read: false };
         let sent = request.send(SendBody::from_reader(&mut payload));
-        let mut response = sent.map_err(|error| broken(&error, within).unsent(!payload.opened))?;
+        let mut response =
+            sent.map_err(|error| classify_error(&error, within).with_unsent(!payload.was_read))?;
         let retry_after =
             response.headers().get("retry-after").and_then(|value| Some(value.to_str().ok()?.to_string()));
         let status = response.status().as_u16();
-        let bytes = response.body_mut().with_config().limit(MOST_BYTES).read_to_vec();
-        let body = String::from_utf8_lossy(&bytes.map_err(|error| broken(&error, within))?).into_owned();
-        Ok(Said { status, retry_after, body })
+        let bytes = response.body_mut().with_config().limit(MAX_RESPONSE_BYTES).read_to_vec();
+        let body =
+            String::from_utf8_lossy(&bytes.map_err(|error| classify_error(&error, within))?).into_owned();
+        Ok(HttpResponse { status, retry_after, body })
     }
 }
 
 /// The request body. ureq reads from it only once the connection is established and secure: a body that was never read was
 /// never sent, whether name resolution, routing, a proxy or a certificate failed.
-struct Parcel<'p> {
-    rest: &'p [u8],
-    opened: bool,
+struct RequestBody<'p> {
+    unread: &'p [u8],
+    was_read: bool,
 }
 
-impl Read for Parcel<'_> {
+impl Read for RequestBody<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        self.opened = true;
-        self.rest.read(into)
+        self.was_read = true;
+        self.unread.read(into)
     }
 }
 
@@ -123,23 +125,24 @@ fn is_loopback(host: &str) -> bool {
 }
 
 /// Classifies a request without a complete response.
-fn broken(error: &ureq::Error, within: Duration) -> Failure {
+fn classify_error(error: &ureq::Error, within: Duration) -> Failure {
     match error {
         ureq::Error::Timeout(_) => Failure::of_job(
-            Class::Transient,
+            FailureClass::Transient,
             format!("no complete response within {} s", within.as_secs_f32().ceil()),
         ),
-        ureq::Error::BodyExceedsLimit(_) => {
-            Failure::of_job(Class::Poison, format!("the response is larger than {} kB", MOST_BYTES >> 10))
-        }
+        ureq::Error::BodyExceedsLimit(_) => Failure::of_job(
+            FailureClass::Poison,
+            format!("the response is larger than {} kB", MAX_RESPONSE_BYTES >> 10),
+        ),
         // The connection existed: another request may succeed.
         ureq::Error::Io(error) if was_connected(error) => {
-            Failure::of_job(Class::Transient, format!("the connection was lost: {error}"))
+            Failure::of_job(FailureClass::Transient, format!("the connection was lost: {error}"))
         }
         ureq::Error::Protocol(error) => {
-            Failure::of_job(Class::Transient, format!("the connection was lost: {error}"))
+            Failure::of_job(FailureClass::Transient, format!("the connection was lost: {error}"))
         }
-        error => Failure::of_provider(Class::Transient, format!("cannot reach the server: {error}")),
+        error => Failure::of_provider(FailureClass::Transient, format!("cannot reach the server: {error}")),
     }
 }
 
@@ -148,32 +151,36 @@ fn was_connected(error: &std::io::Error) -> bool {
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | InvalidData | UnexpectedEof)
 }
 
-impl Said {
+impl HttpResponse {
     /// Classifies a status other than success.
-    pub(crate) fn refusal(&self, now: Stamp) -> Failure {
-        let words = format!("the server returned {}: {}", self.status, self.words());
-        let quota = wait::quota(&self.words(), now);
-        let requested = self.retry_after.as_deref().and_then(|text| wait::retry_after(text, now));
+    pub(crate) fn to_failure(&self, now: Stamp) -> Failure {
+        let words = format!("the server returned {}: {}", self.status, self.error_text());
+        let quota = retry_time::quota_reset_time(&self.error_text(), now);
+        let requested = self.retry_after.as_deref().and_then(|text| retry_time::parse_retry_after(text, now));
         let until = requested.max(quota);
         match self.status {
-            402 => Failure::of_provider(Class::Quota, words).until(until),
-            400..=499 if quota.is_some() => Failure::of_provider(Class::Quota, words).until(until),
-            429 => Failure::of_provider(Class::RateLimited, words).until(until),
-            401 | 403 | 404 | 405 => Failure::of_provider(Class::Auth, words),
-            300..=399 => Failure::of_provider(Class::Auth, format!("{words} (redirects are not followed)")),
+            402 => Failure::of_provider(FailureClass::Quota, words).with_until(until),
+            400..=499 if quota.is_some() => {
+                Failure::of_provider(FailureClass::Quota, words).with_until(until)
+            }
+            429 => Failure::of_provider(FailureClass::RateLimited, words).with_until(until),
+            401 | 403 | 404 | 405 => Failure::of_provider(FailureClass::Auth, words),
+            300..=399 => {
+                Failure::of_provider(FailureClass::Auth, format!("{words} (redirects are not followed)"))
+            }
             // A single request may cause an error; these four statuses say that the server is at fault.
-            502 | 503 | 504 | 529 => Failure::of_provider(Class::Transient, words).until(until),
-            408 | 425 | 500..=599 => Failure::of_either(Class::Transient, words).until(until),
-            _ => Failure::of_job(Class::Refused, words),
+            502 | 503 | 504 | 529 => Failure::of_provider(FailureClass::Transient, words).with_until(until),
+            408 | 425 | 500..=599 => Failure::of_either(FailureClass::Transient, words).with_until(until),
+            _ => Failure::of_job(FailureClass::Refused, words),
         }
     }
 
     /// The message in the body: `error.message`, `message`, or its beginning.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn error_text(&self) -> String {
         let json = serde_json::from_str(&self.body).unwrap_or(Value::Null);
         let fields = [&json["error"]["message"], &json["message"], &json["error"], &json["detail"]];
         let text = fields.into_iter().find_map(Value::as_str).unwrap_or(&self.body);
-        let text: String = text.chars().filter(|c| !c.is_control()).take(MOST_WORDS).collect();
+        let text: String = text.chars().filter(|c| !c.is_control()).take(MAX_MESSAGE_CHARS).collect();
         if text.trim().is_empty() { "no message".to_string() } else { text }
     }
 }
@@ -193,7 +200,7 @@ mod tests {
             ("http://[::1]:8080", "http://[::1]:8080/v1/x"),
             ("http://localhost:11434", "http://localhost:11434/v1/x"),
         ] {
-            assert_eq!(Door::new(base, "/v1/x", None).unwrap().url(), whole);
+            assert_eq!(Endpoint::new(base, "/v1/x", None).unwrap().url(), whole);
         }
         for base in [
             "http://api.example.com",
@@ -206,9 +213,9 @@ mod tests {
             "",
             "https://me:secret@api.example.com",
         ] {
-            assert!(Door::new(base, "/v1/x", None).is_err(), "{base}");
+            assert!(Endpoint::new(base, "/v1/x", None).is_err(), "{base}");
         }
-        assert!(Door::new("https://api.example.com", "", Some("not a proxy")).is_err());
+        assert!(Endpoint::new("https://api.example.com", "", Some("not a proxy")).is_err());
     }
 
     #[test]
@@ -216,22 +223,28 @@ mod tests {
         let now = Stamp::parse(b"2026-11-15T12:00:00Z");
         let quota = r#"{"error":{"message":"You exceeded your current quota"}}"#;
         for (status, body, class, fault) in [
-            (400, "{}", Class::Refused, Fault::Job),
-            (400, r#"{"error":{"message":"Your credit balance is too low"}}"#, Class::Quota, Fault::Provider),
-            (401, "no", Class::Auth, Fault::Provider),
-            (402, "", Class::Quota, Fault::Provider),
-            (404, "no such model", Class::Auth, Fault::Provider),
-            (413, "", Class::Refused, Fault::Job),
-            (422, "", Class::Refused, Fault::Job),
-            (429, "slow down", Class::RateLimited, Fault::Provider),
-            (429, quota, Class::Quota, Fault::Provider),
-            (500, "", Class::Transient, Fault::Either),
-            (503, "", Class::Transient, Fault::Provider),
-            (529, "overloaded", Class::Transient, Fault::Provider),
-            (302, "", Class::Auth, Fault::Provider),
+            (400, "{}", FailureClass::Refused, Fault::Job),
+            (
+                400,
+                r#"{"error":{"message":"Your credit balance is too low"}}"#,
+                FailureClass::Quota,
+                Fault::Provider,
+            ),
+            (401, "no", FailureClass::Auth, Fault::Provider),
+            (402, "", FailureClass::Quota, Fault::Provider),
+            (404, "no such model", FailureClass::Auth, Fault::Provider),
+            (413, "", FailureClass::Refused, Fault::Job),
+            (422, "", FailureClass::Refused, Fault::Job),
+            (429, "slow down", FailureClass::RateLimited, Fault::Provider),
+            (429, quota, FailureClass::Quota, Fault::Provider),
+            (500, "", FailureClass::Transient, Fault::Either),
+            (503, "", FailureClass::Transient, Fault::Provider),
+            (529, "overloaded", FailureClass::Transient, Fault::Provider),
+            (302, "", FailureClass::Auth, Fault::Provider),
         ] {
-            let response = Said { status, retry_after: Some("60".to_string()), body: body.to_string() };
-            let failure = response.refusal(now);
+            let response =
+                HttpResponse { status, retry_after: Some("60".to_string()), body: body.to_string() };
+            let failure = response.to_failure(now);
             assert_eq!((failure.class, failure.fault), (class, fault), "{status} {body}");
         }
     }

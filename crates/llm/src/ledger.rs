@@ -4,30 +4,30 @@
 //!
 //! Makes no calls and never waits: a job that is not due is reported as such.
 
-use crate::failure::{Class, Failure, Fault, Usage};
-use db::kept::Refused;
+use crate::failure::{Failure, FailureClass, Fault, Usage};
+use db::durable::OpenError;
 use db::{Connection, OptionalExtension, Row, Transaction, params};
 use record::Stamp;
 use std::path::Path;
 
-const STEPS: &[&str] = &[include_str!("ledger.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("ledger.sql")];
 
 /// A job is parked after this count attempts.
-pub const ATTEMPTS: u32 = 3;
+pub const MAX_ATTEMPTS: u32 = 3;
 /// The window of the token cap.
-pub const DAY: i64 = 24 * 3600 * 1000;
+pub const DAY_MS: i64 = 24 * 3600 * 1000;
 /// A failed job waits one minute, then four.
-const AGAIN: i64 = 60_000;
+const RETRY_DELAY_MS: i64 = 60_000;
 /// A failing endpoint is called again after half a minute, then after twice as long each time: five calls in ten minutes.
-const FIRST_REST: i64 = 30_000;
-const LONGEST_REST: i64 = 15 * 60_000;
+const FIRST_BACKOFF_MS: i64 = 30_000;
+const MAX_BACKOFF_MS: i64 = 15 * 60_000;
 /// No provider's limit lasts longer than a week; one day more, because prose states no time zone.
-const LONGEST_CLOSED: i64 = 8 * DAY;
+const MAX_CLOSED_MS: i64 = 8 * DAY_MS;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
-    Open(#[from] Refused),
+    Open(#[from] OpenError),
     #[error("model call ledger: {0}")]
     Db(#[from] db::Error),
 }
@@ -45,8 +45,8 @@ pub struct Job {
 
 /// What a call needs.
 #[derive(Clone, Debug)]
-pub struct Want<'w> {
-    pub door: &'w str,
+pub struct Reservation<'w> {
+    pub endpoint: &'w str,
     pub provider: &'w str,
     pub model: &'w str,
     pub bytes: u64,
@@ -58,9 +58,9 @@ pub struct Want<'w> {
 
 /// Whether the job may run now.
 #[derive(Debug, PartialEq)]
-pub enum Claim {
+pub enum LeaseResult {
     /// This process holds the lease; contains the ID of the receipt.
-    Yours(i64),
+    Granted(i64),
     /// It was answered, and the answer has not been stored yet.
     Answered(String),
     Done,
@@ -68,14 +68,14 @@ pub enum Claim {
         class: String,
         error: String,
     },
-    Taken {
+    Leased {
         until: Stamp,
     },
     NotDue {
         until: Stamp,
         error: String,
     },
-    Closed {
+    EndpointClosed {
         until: Stamp,
         class: String,
         message: String,
@@ -109,7 +109,7 @@ pub struct Receipt {
     pub bytes: u64,
     pub tokens_in: u64,
     pub tokens_out: u64,
-    pub told: bool,
+    pub usage_reported: bool,
     pub cost: Option<f64>,
     pub started: Stamp,
     pub ended: Option<Stamp>,
@@ -118,7 +118,7 @@ pub struct Receipt {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Closed {
+pub struct ClosedEndpoint {
     pub name: String,
     pub until: Stamp,
     pub class: String,
@@ -127,30 +127,30 @@ pub struct Closed {
 
 impl Ledger {
     pub fn open(path: &Path) -> Result<Ledger, Error> {
-        Ok(Ledger { connection: db::kept::open(path, STEPS)? })
+        Ok(Ledger { connection: db::durable::open_writer(path, MIGRATIONS)? })
     }
 
     /// Opens an existing ledger to read. `None` if no call was ever made.
-    pub fn look(path: &Path) -> Option<Ledger> {
-        Some(Ledger { connection: db::kept::look(path, STEPS)? })
+    pub fn open_existing(path: &Path) -> Option<Ledger> {
+        Some(Ledger { connection: db::durable::open_reader(path, MIGRATIONS)? })
     }
 
     /// Leases the job to this process and writes its receipt, if nothing prevents it.
-    pub fn claim(&mut self, job: &Job, want: &Want<'_>, now: Stamp) -> Result<Claim, Error> {
+    pub fn lease_job(&mut self, job: &Job, want: &Reservation<'_>, now: Stamp) -> Result<LeaseResult, Error> {
         let work = self.connection.transaction()?;
-        heal(&work, now, want.lease)?;
+        clamp_future_times(&work, now, want.lease)?;
         // Another prompt for the same session is another job and makes the older one obsolete.
         work.execute(
             "delete from job where about = ?1 and key <> ?2 and lease_until <= ?3",
             params![job.about, job.key, now.0],
         )?;
-        let claim = claimed(&work, job, want, now)?;
+        let claim = lease_if_due(&work, job, want, now)?;
         work.commit()?;
         Ok(claim)
     }
 
     /// Records a valid answer, kept until it is stored. Reopens the endpoint.
-    pub fn answered(
+    pub fn record_answer(
         &mut self,
         (receipt, door): (i64, &str),
         text: &str,
@@ -165,13 +165,13 @@ impl Ledger {
              where key = (select key from receipt where id = ?1)",
             params![receipt, text, now.0],
         )?;
-        open_door(&work, door)?;
+        reopen_endpoint(&work, door)?;
         work.commit()?;
         Ok(())
     }
 
     /// Discards an answer that is no longer valid; the job runs again.
-    pub fn reopen(&mut self, key: &str, now: Stamp) -> Result<(), Error> {
+    pub fn reopen_job(&mut self, key: &str, now: Stamp) -> Result<(), Error> {
         self.connection.execute(
             "update job set state = 'open', answer = null, attempts = 0, due = 0, changed = ?2 where key = ?1",
             params![key, now.0],
@@ -180,7 +180,7 @@ impl Ledger {
     }
 
     /// Records a failed call. A fault of the job costs it an attempt; a fault of the provider closes its endpoint.
-    pub fn failed(
+    pub fn record_failure(
         &mut self,
         (receipt, door): (i64, &str),
         failure: &Failure,
@@ -205,18 +205,18 @@ impl Ledger {
         let (attempts, wait) = if failure.fault == Fault::Provider {
             (attempts.saturating_sub(1), 0)
         } else {
-            (attempts, again(attempts))
+            (attempts, retry_delay(attempts))
         };
-        let state = if attempts >= ATTEMPTS { "parked" } else { "open" };
+        let state = if attempts >= MAX_ATTEMPTS { "parked" } else { "open" };
         work.execute(
             "update job set state = ?2, attempts = ?3, due = ?4, lease_until = 0, class = ?5, error = ?6, changed = ?7
              where key = (select key from receipt where id = ?1)",
             params![receipt, state, attempts, now.0 + wait, word, failure.message, now.0],
         )?;
         match (failure.fault, failure.class) {
-            (Fault::Provider | Fault::Either, _) => close_door(&work, door, failure, now)?,
+            (Fault::Provider | Fault::Either, _) => close_endpoint(&work, door, failure, now)?,
             // It responded, so it is reachable.
-            (Fault::Job, Class::Poison | Class::Refused) => open_door(&work, door)?,
+            (Fault::Job, FailureClass::Poison | FailureClass::Refused) => reopen_endpoint(&work, door)?,
             (Fault::Job, _) => {}
         }
         work.commit()?;
@@ -224,7 +224,7 @@ impl Ledger {
     }
 
     /// Records that the answer has been stored.
-    pub fn done(&mut self, key: &str, now: Stamp) -> Result<(), Error> {
+    pub fn mark_done(&mut self, key: &str, now: Stamp) -> Result<(), Error> {
         self.connection.execute(
             "update job set state = 'done', answer = null, class = null, error = null, lease_until = 0, changed = ?2 where key = ?1",
             params![key, now.0],
@@ -233,7 +233,7 @@ impl Ledger {
     }
 
     /// Makes parked and waiting jobs due at once; returns their number. `None`: all jobs.
-    pub fn retry(&mut self, about: Option<&str>, now: Stamp) -> Result<usize, Error> {
+    pub fn retry_jobs(&mut self, about: Option<&str>, now: Stamp) -> Result<usize, Error> {
         let work = self.connection.transaction()?;
         work.execute("delete from door where class in ('auth', 'transient')", [])?;
         let count = work.execute(
@@ -246,7 +246,7 @@ impl Ledger {
     }
 
     /// Deletes jobs and anonymises receipts whose subject is forgotten. Returns the number of deleted jobs.
-    pub fn forget(&mut self, doomed: &dyn Fn(&str) -> bool) -> Result<u64, Error> {
+    pub fn forget_subjects(&mut self, doomed: &dyn Fn(&str) -> bool) -> Result<u64, Error> {
         let work = self.connection.transaction()?;
         let about: Vec<String> = {
             let mut all = work.prepare("select about from job union select about from receipt")?;
@@ -262,7 +262,7 @@ impl Ledger {
     }
 
     /// Jobs that are not done, oldest first.
-    pub fn jobs(&self) -> Result<Vec<JobRow>, Error> {
+    pub fn unfinished_jobs(&self) -> Result<Vec<JobRow>, Error> {
         let mut rows = self.connection.prepare(
             "select key, about, state, attempts, due, class, error, changed from job where state <> 'done' order by changed, key",
         )?;
@@ -291,7 +291,7 @@ impl Ledger {
     }
 
     /// Calls since a time, oldest first.
-    pub fn receipts(&self, since: Stamp) -> Result<Vec<Receipt>, Error> {
+    pub fn receipts_since(&self, since: Stamp) -> Result<Vec<Receipt>, Error> {
         let mut rows = self.connection.prepare(
             "select about, provider, model, bytes, coalesce(tokens_in, reserved), coalesce(tokens_out, 0), told, cost, started,
              ended, outcome, error from receipt where started >= ?1 order by id",
@@ -304,7 +304,7 @@ impl Ledger {
                 bytes: row.get::<_, i64>(3)? as u64,
                 tokens_in: row.get::<_, i64>(4)? as u64,
                 tokens_out: row.get::<_, i64>(5)? as u64,
-                told: row.get(6)?,
+                usage_reported: row.get(6)?,
                 cost: row.get(7)?,
                 started: Stamp(row.get(8)?),
                 ended: row.get::<_, Option<i64>>(9)?.map(Stamp),
@@ -316,12 +316,12 @@ impl Ledger {
     }
 
     /// Endpoints that must not be called yet.
-    pub fn closed(&self, now: Stamp) -> Result<Vec<Closed>, Error> {
+    pub fn closed_endpoints(&self, now: Stamp) -> Result<Vec<ClosedEndpoint>, Error> {
         let mut rows = self.connection.prepare(
             "select name, closed_until, class, message from door where closed_until > ?1 order by name",
         )?;
         let one = |row: &Row<'_>| {
-            Ok(Closed {
+            Ok(ClosedEndpoint {
                 name: row.get(0)?,
                 until: Stamp(row.get(1)?),
                 class: row.get(2)?,
@@ -332,31 +332,36 @@ impl Ledger {
     }
 
     /// Tokens used within the last day, including reserved ones.
-    pub fn used(&self, now: Stamp) -> Result<u64, Error> {
-        Ok(used(&self.connection, now)?)
+    pub fn tokens_used(&self, now: Stamp) -> Result<u64, Error> {
+        Ok(sum_used_tokens(&self.connection, now)?)
     }
 }
 
 /// Clamps times in the future to now: setting the clock back must neither lift the cap nor block jobs for years.
-fn heal(work: &Transaction<'_>, now: Stamp, lease: i64) -> Result<(), db::Error> {
+fn clamp_future_times(work: &Transaction<'_>, now: Stamp, lease: i64) -> Result<(), db::Error> {
     work.execute("update receipt set counted = ?1 where counted > ?1", [now.0])?;
-    work.execute("update job set due = ?1 where due > ?1 + ?2", [now.0, again(ATTEMPTS)])?;
+    work.execute("update job set due = ?1 where due > ?1 + ?2", [now.0, retry_delay(MAX_ATTEMPTS)])?;
     work.execute("update job set lease_until = ?1 + ?2 where lease_until > ?1 + ?2", [now.0, lease])?;
     work.execute(
         "update door set closed_until = ?1 + ?2 where closed_until > ?1 + ?2",
-        [now.0, LONGEST_CLOSED],
+        [now.0, MAX_CLOSED_MS],
     )?;
     Ok(())
 }
 
-fn used(connection: &Connection, now: Stamp) -> Result<u64, db::Error> {
+fn sum_used_tokens(connection: &Connection, now: Stamp) -> Result<u64, db::Error> {
     let sum = "select coalesce(sum(case when told then tokens_in + tokens_out else reserved end), 0) from receipt where counted > ?1";
-    connection.query_row(sum, [now.0 - DAY], |row| row.get::<_, i64>(0)).map(|sum| sum as u64)
+    connection.query_row(sum, [now.0 - DAY_MS], |row| row.get::<_, i64>(0)).map(|sum| sum as u64)
 }
 
 type JobState = (String, u32, i64, i64, Option<String>, Option<String>, Option<String>);
 
-fn claimed(work: &Transaction<'_>, job: &Job, want: &Want<'_>, now: Stamp) -> Result<Claim, db::Error> {
+fn lease_if_due(
+    work: &Transaction<'_>,
+    job: &Job,
+    want: &Reservation<'_>,
+    now: Stamp,
+) -> Result<LeaseResult, db::Error> {
     work.execute(
         "insert into job(key, about, changed) values (?1, ?2, ?3) on conflict do nothing",
         params![job.key, job.about, now.0],
@@ -366,36 +371,41 @@ fn claimed(work: &Transaction<'_>, job: &Job, want: &Want<'_>, now: Stamp) -> Re
         [&job.key],
         |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?)),
     )?;
-    let parked = |class: Option<String>, error: Option<String>| Claim::Parked {
+    let parked = |class: Option<String>, error: Option<String>| LeaseResult::Parked {
         class: class.unwrap_or_default(),
         error: error.unwrap_or_default(),
     };
     match state.as_str() {
-        "done" => return Ok(Claim::Done),
-        "answered" => return Ok(Claim::Answered(answer.unwrap_or_default())),
+        "done" => return Ok(LeaseResult::Done),
+        "answered" => return Ok(LeaseResult::Answered(answer.unwrap_or_default())),
         "parked" => return Ok(parked(class, error)),
-        _ if lease > now.0 => return Ok(Claim::Taken { until: Stamp(lease) }),
-        _ if lease > 0 => note_lost(work, &job.key, now)?,
+        _ if lease > now.0 => return Ok(LeaseResult::Leased { until: Stamp(lease) }),
+        _ if lease > 0 => mark_lost(work, &job.key, now)?,
         _ => {}
     }
     // The process running it died each time.
-    if attempts >= ATTEMPTS {
+    if attempts >= MAX_ATTEMPTS {
         return park_lost(work, &job.key, now);
     }
     if due > now.0 {
-        return Ok(Claim::NotDue { until: Stamp(due), error: error.unwrap_or_default() });
+        return Ok(LeaseResult::NotDue { until: Stamp(due), error: error.unwrap_or_default() });
     }
-    if let Some(closed) = door_closed(work, want, now)? {
+    if let Some(closed) = find_closed_endpoint(work, want, now)? {
         return Ok(closed);
     }
-    let used = used(work, now)?;
+    let used = sum_used_tokens(work, now)?;
     if used + want.tokens > want.tokens_per_day {
-        return Ok(Claim::OverBudget { used, wanted: want.tokens, cap: want.tokens_per_day });
+        return Ok(LeaseResult::OverBudget { used, wanted: want.tokens, cap: want.tokens_per_day });
     }
-    take(work, job, want, now).map(Claim::Yours)
+    grant_lease(work, job, want, now).map(LeaseResult::Granted)
 }
 
-fn take(work: &Transaction<'_>, job: &Job, want: &Want<'_>, now: Stamp) -> Result<i64, db::Error> {
+fn grant_lease(
+    work: &Transaction<'_>,
+    job: &Job,
+    want: &Reservation<'_>,
+    now: Stamp,
+) -> Result<i64, db::Error> {
     work.execute(
         "update job set attempts = attempts + 1, lease_until = ?2, changed = ?3 where key = ?1",
         params![job.key, now.0 + want.lease, now.0],
@@ -403,7 +413,7 @@ fn take(work: &Transaction<'_>, job: &Job, want: &Want<'_>, now: Stamp) -> Resul
     // This call probes an endpoint that failed: others wait for its result.
     work.execute(
         "update door set closed_until = ?2 where name = ?1",
-        params![want.door, now.0 + want.lease],
+        params![want.endpoint, now.0 + want.lease],
     )?;
     work.execute(
         "insert into receipt(key, about, provider, model, bytes, reserved, started, counted) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
@@ -413,7 +423,7 @@ fn take(work: &Transaction<'_>, job: &Job, want: &Want<'_>, now: Stamp) -> Resul
 }
 
 /// The lease expired without a result.
-fn note_lost(work: &Transaction<'_>, key: &str, now: Stamp) -> Result<(), db::Error> {
+fn mark_lost(work: &Transaction<'_>, key: &str, now: Stamp) -> Result<(), db::Error> {
     work.execute(
         "update receipt set outcome = 'lost', ended = ?2 where key = ?1 and outcome = 'under_way'",
         params![key, now.0],
@@ -422,20 +432,30 @@ fn note_lost(work: &Transaction<'_>, key: &str, now: Stamp) -> Result<(), db::Er
     Ok(())
 }
 
-fn park_lost(work: &Transaction<'_>, key: &str, now: Stamp) -> Result<Claim, db::Error> {
-    let (class, error) = (Class::Poison.word(), "loci was interrupted during every attempt");
+fn park_lost(work: &Transaction<'_>, key: &str, now: Stamp) -> Result<LeaseResult, db::Error> {
+    let (class, error) = (FailureClass::Poison.word(), "loci was interrupted during every attempt");
     work.execute(
         "update job set state = 'parked', class = ?2, error = ?3, changed = ?4 where key = ?1",
         params![key, class, error, now.0],
     )?;
-    Ok(Claim::Parked { class: class.to_string(), error: error.to_string() })
+    Ok(LeaseResult::Parked { class: class.to_string(), error: error.to_string() })
 }
 
-fn door_closed(work: &Transaction<'_>, want: &Want<'_>, now: Stamp) -> Result<Option<Claim>, db::Error> {
+fn find_closed_endpoint(
+    work: &Transaction<'_>,
+    want: &Reservation<'_>,
+    now: Stamp,
+) -> Result<Option<LeaseResult>, db::Error> {
     work.query_row(
         "select closed_until, class, message from door where name = ?1 and closed_until > ?2",
-        params![want.door, now.0],
-        |row| Ok(Claim::Closed { until: Stamp(row.get(0)?), class: row.get(1)?, message: row.get(2)? }),
+        params![want.endpoint, now.0],
+        |row| {
+            Ok(LeaseResult::EndpointClosed {
+                until: Stamp(row.get(0)?),
+                class: row.get(1)?,
+                message: row.get(2)?,
+            })
+        },
     )
     .optional()
 }
@@ -448,21 +468,26 @@ fn close_receipt(
     (outcome, error): (&str, Option<&str>),
     now: Stamp,
 ) -> Result<(), db::Error> {
-    let reported = |n: u64| usage.told.then_some(n as i64);
+    let reported = |n: u64| usage.reported.then_some(n as i64);
     work.execute(
         "update receipt set tokens_in = ?2, tokens_out = ?3, told = ?4, cost = ?5, ended = ?6, outcome = ?7, error = ?8 where id = ?1",
-        params![receipt, reported(usage.tokens_in), reported(usage.tokens_out), usage.told, cost, now.0, outcome, error],
+        params![receipt, reported(usage.tokens_in), reported(usage.tokens_out), usage.reported, cost, now.0, outcome, error],
     )?;
     Ok(())
 }
 
-fn close_door(work: &Transaction<'_>, door: &str, failure: &Failure, now: Stamp) -> Result<(), db::Error> {
+fn close_endpoint(
+    work: &Transaction<'_>,
+    door: &str,
+    failure: &Failure,
+    now: Stamp,
+) -> Result<(), db::Error> {
     let before: u32 = work
         .query_row("select failures from door where name = ?1", [door], |row| row.get(0))
         .optional()?
         .unwrap_or(0);
-    let rest = (FIRST_REST << before.min(16)).min(LONGEST_REST);
-    let until = failure.until.map_or(now.0 + rest, |until| until.0.max(now.0)).min(now.0 + LONGEST_CLOSED);
+    let rest = (FIRST_BACKOFF_MS << before.min(16)).min(MAX_BACKOFF_MS);
+    let until = failure.until.map_or(now.0 + rest, |until| until.0.max(now.0)).min(now.0 + MAX_CLOSED_MS);
     work.execute(
         "insert into door values (?1, ?2, ?3, ?4, ?5) on conflict(name) do update set
          failures = excluded.failures, closed_until = excluded.closed_until, class = excluded.class, message = excluded.message",
@@ -471,10 +496,10 @@ fn close_door(work: &Transaction<'_>, door: &str, failure: &Failure, now: Stamp)
     Ok(())
 }
 
-fn open_door(work: &Transaction<'_>, door: &str) -> Result<(), db::Error> {
+fn reopen_endpoint(work: &Transaction<'_>, door: &str) -> Result<(), db::Error> {
     work.execute("delete from door where name = ?1", [door]).map(|_| ())
 }
 
-fn again(attempts: u32) -> i64 {
-    AGAIN << (2 * attempts.saturating_sub(1)).min(8)
+fn retry_delay(attempts: u32) -> i64 {
+    RETRY_DELAY_MS << (2 * attempts.saturating_sub(1)).min(8)
 }

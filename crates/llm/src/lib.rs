@@ -5,9 +5,9 @@
 //! sessions, summaries or facts are.
 
 mod anthropic;
+mod call;
 mod claude;
 mod completion;
-mod errand;
 mod failure;
 mod harmless;
 mod http;
@@ -15,14 +15,16 @@ mod ledger;
 mod openai;
 mod prompt;
 mod provider;
-mod wait;
+mod retry_time;
 
-pub use claude::{PASSED, WITHIN};
+pub use call::{CallOutcome, ModelCaller, expected_tokens, price_of_tokens};
+pub use claude::{NESTED_CALL_VAR, PASSED_VARS};
 pub use completion::Completion;
-pub use errand::{Desk, Ran, expected, price_of};
-pub use failure::{Class, Failure, Fault, Usage};
-pub use harmless::harmless;
-pub use http::BadAddress;
-pub use ledger::{ATTEMPTS, Claim, Closed, DAY, Error, Job, JobRow, Ledger, Receipt, Want};
+pub use failure::{Failure, FailureClass, Fault, Usage};
+pub use harmless::remove_instructions;
+pub use http::AddressError;
+pub use ledger::{
+    ClosedEndpoint, DAY_MS, Error, Job, JobRow, LeaseResult, Ledger, MAX_ATTEMPTS, Receipt, Reservation,
+};
 pub use prompt::MaskedPrompt;
-pub use provider::{Key, Limits, Misconfigured, Model, PROVIDERS, Provider, Settings};
+pub use provider::{ConfigError, Key, Limits, Model, PROVIDERS, Provider, Settings};

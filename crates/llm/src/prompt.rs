@@ -14,7 +14,10 @@ pub struct MaskedPrompt {
 
 impl MaskedPrompt {
     pub fn mask(masker: &Masker, system: &str, text: &str) -> MaskedPrompt {
-        MaskedPrompt { system: masker.text(system).into_owned(), text: masker.text(text).into_owned() }
+        MaskedPrompt {
+            system: masker.mask_text(system).into_owned(),
+            text: masker.mask_text(text).into_owned(),
+        }
     }
 
     pub fn system(&self) -> &str {
@@ -34,7 +37,7 @@ impl MaskedPrompt {
 
     /// Estimates the tokens, for reserving, not for paying. A token of English has about four bytes; even for Chinese no model
     /// needs more than one token for three.
-    pub fn tokens(&self) -> u64 {
+    pub fn estimate_tokens(&self) -> u64 {
         (self.system.len() + self.text.len()) as u64 / 3 + 1
     }
 }
@@ -45,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_secret_never_reaches_a_prompt() {
-        for specimen in mask::specimen::secrets(3).iter().filter(|it| it.vendor) {
+        for specimen in mask::specimen::generate_secrets(3).iter().filter(|it| it.vendor) {
             let prompt = MaskedPrompt::mask(&Masker::new([7; 32]), "be brief", &specimen.text);
             let left = specimen.secret.iter().find(|piece| prompt.text().contains(*piece));
             assert_eq!(left, None, "{}", specimen.kind);

@@ -9,16 +9,16 @@ use subprocess::Finished;
 pub struct AgentClient {
     /// Also the name of the program.
     pub name: &'static str,
-    asked: &'static [&'static str],
+    base_args: &'static [&'static str],
     /// The argument before a session ID to resume it.
-    goes_on: &'static str,
+    resume_arg: &'static str,
     /// The last argument; `-` selects standard input if the program needs it.
-    last: Option<&'static str>,
+    last_arg: Option<&'static str>,
     /// Limit for its standard output, in bytes.
-    pub most: usize,
-    heard: fn(&Finished) -> Heard,
+    pub max_output: usize,
+    parse: fn(&Finished) -> ClientOutcome,
     /// Part of its error message for an unknown session.
-    lost: &'static str,
+    session_lost_marker: &'static str,
 }
 
 /// Limit for a reply, which a person or a model reads; in bytes.
@@ -28,78 +28,83 @@ const LONGEST_REPLY: usize = 4 << 20;
 pub const CLIENTS: &[AgentClient] = &[
     AgentClient {
         name: "claude",
-        asked: &["-p", "--output-format", "json"],
-        goes_on: "--resume",
-        last: None,
-        most: LONGEST_REPLY + (1 << 20),
-        heard: of_claude,
-        lost: "No conversation found",
+        base_args: &["-p", "--output-format", "json"],
+        resume_arg: "--resume",
+        last_arg: None,
+        max_output: LONGEST_REPLY + (1 << 20),
+        parse: parse_claude,
+        session_lost_marker: "No conversation found",
     },
     AgentClient {
         name: "codex",
         // An agent's directory need not be a repository.
-        asked: &["exec", "--json", "--skip-git-repo-check"],
-        goes_on: "resume",
-        last: Some("-"),
+        base_args: &["exec", "--json", "--skip-git-repo-check"],
+        resume_arg: "resume",
+        last_arg: Some("-"),
         // It prints the output of every command it runs. Four clients run at once, and all output is buffered until they exit.
-        most: 64 << 20,
-        heard: of_codex,
-        lost: "no rollout found",
+        max_output: 64 << 20,
+        parse: parse_codex,
+        session_lost_marker: "no rollout found",
     },
 ];
 
 /// The outcome of running a client.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum ClientOutcome {
     Reply {
         text: String,
         session: Option<String>,
     },
     /// The session no longer exists.
-    Forgotten,
+    SessionLost,
     /// A transient failure; retry later.
-    Later(String),
+    Transient(String),
     /// A permanent failure.
-    Never(String),
-    CalledOff,
+    Permanent(String),
+    Cancelled,
 }
 
 impl AgentClient {
-    pub fn named(name: &str) -> Option<&'static AgentClient> {
+    pub fn by_name(name: &str) -> Option<&'static AgentClient> {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
     pub fn args(&self, session: Option<&str>) -> Vec<OsString> {
-        let resume = session.map(|id| [self.goes_on, id]);
-        let all = self.asked.iter().copied().chain(resume.into_iter().flatten()).chain(self.last);
+        let resume = session.map(|id| [self.resume_arg, id]);
+        let all = self.base_args.iter().copied().chain(resume.into_iter().flatten()).chain(self.last_arg);
         all.map(OsString::from).collect()
     }
 
-    pub fn heard(&self, finished: &Finished) -> Heard {
-        match (self.heard)(finished) {
-            Heard::Later(why) | Heard::Never(why) if why.contains(self.lost) => Heard::Forgotten,
-            Heard::Reply { text, .. } if text.len() > LONGEST_REPLY => {
-                Heard::Never(format!("its reply is longer than {} MB", LONGEST_REPLY >> 20))
+    pub fn parse_outcome(&self, finished: &Finished) -> ClientOutcome {
+        match (self.parse)(finished) {
+            ClientOutcome::Transient(why) | ClientOutcome::Permanent(why)
+                if why.contains(self.session_lost_marker) =>
+            {
+                ClientOutcome::SessionLost
+            }
+            ClientOutcome::Reply { text, .. } if text.len() > LONGEST_REPLY => {
+                ClientOutcome::Permanent(format!("its reply is longer than {} MB", LONGEST_REPLY >> 20))
             }
             outcome => outcome,
         }
     }
 }
 
-fn complaint(finished: &Finished) -> String {
+fn last_stderr_line(finished: &Finished) -> String {
     finished.stderr.lines().last().unwrap_or("it said nothing").to_string()
 }
 
 /// Classifies a failure: overload and network errors are transient.
-fn refused(status: u16, why: String) -> Heard {
+fn classify_failure(status: u16, why: String) -> ClientOutcome {
     let low = why.to_lowercase();
-    let is_transient =
-        status == 429 || status >= 500 || status == 0 && PASSING.iter().any(|word| low.contains(word));
-    if is_transient { Heard::Later(why) } else { Heard::Never(why) }
+    let is_transient = status == 429
+        || status >= 500
+        || status == 0 && TRANSIENT_MARKERS.iter().any(|word| low.contains(word));
+    if is_transient { ClientOutcome::Transient(why) } else { ClientOutcome::Permanent(why) }
 }
 
 /// Parts of clients' error messages for transient failures, used if no HTTP status is known.
-const PASSING: &[&str] = &[
+const TRANSIENT_MARKERS: &[&str] = &[
     "at capacity",
     "overloaded",
     "rate limit",
@@ -120,16 +125,16 @@ struct Printed {
     api_error_status: Option<u16>,
 }
 
-fn of_claude(finished: &Finished) -> Heard {
+fn parse_claude(finished: &Finished) -> ClientOutcome {
     let printed: Option<Printed> = serde_json::from_slice(&finished.stdout).ok();
     match printed {
         Some(Printed { is_error: false, result: Some(text), session_id, .. }) if finished.status == 0 => {
-            Heard::Reply { text, session: session_id }
+            ClientOutcome::Reply { text, session: session_id }
         }
         printed => {
             let printed = printed.unwrap_or_default();
-            let why = printed.result.filter(|r| !r.is_empty()).unwrap_or_else(|| complaint(finished));
-            refused(printed.api_error_status.unwrap_or(0), why)
+            let why = printed.result.filter(|r| !r.is_empty()).unwrap_or_else(|| last_stderr_line(finished));
+            classify_failure(printed.api_error_status.unwrap_or(0), why)
         }
     }
 }
@@ -158,7 +163,7 @@ struct Reason {
 }
 
 /// The last message is the reply; earlier messages announce what it is about to do.
-fn of_codex(finished: &Finished) -> Heard {
+fn parse_codex(finished: &Finished) -> ClientOutcome {
     let (mut session, mut text, mut why, mut done) = (None, None, None, false);
     for event in finished.stdout.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()) {
         let Event { r#type, thread_id, item, error } = event;
@@ -171,10 +176,10 @@ fn of_codex(finished: &Finished) -> Heard {
         }
     }
     match (text, why) {
-        (Some(text), None) if done && finished.status == 0 => Heard::Reply { text, session },
+        (Some(text), None) if done && finished.status == 0 => ClientOutcome::Reply { text, session },
         (_, why) => {
-            let why = why.filter(|why| !why.is_empty()).unwrap_or_else(|| complaint(finished));
-            refused(status_in(&why), why)
+            let why = why.filter(|why| !why.is_empty()).unwrap_or_else(|| last_stderr_line(finished));
+            classify_failure(status_in(&why), why)
         }
     }
 }
@@ -191,13 +196,13 @@ fn status_in(why: &str) -> u16 {
 mod tests {
     use super::*;
 
-    fn heard(name: &str, status: i32, stdout: &str, stderr: &str) -> Heard {
+    fn outcome_of(name: &str, status: i32, stdout: &str, stderr: &str) -> ClientOutcome {
         let (stdout, stderr) = (stdout.as_bytes().to_vec(), stderr.to_string());
-        AgentClient::named(name).unwrap().heard(&Finished { status, stdout, stderr })
+        AgentClient::by_name(name).unwrap().parse_outcome(&Finished { status, stdout, stderr })
     }
 
-    fn reply(text: &str) -> Heard {
-        Heard::Reply { text: text.into(), session: Some("s".into()) }
+    fn reply_with(text: &str) -> ClientOutcome {
+        ClientOutcome::Reply { text: text.into(), session: Some("s".into()) }
     }
 
     #[test]
@@ -208,7 +213,7 @@ mod tests {
             ("codex", None, "exec --json --skip-git-repo-check -"),
             ("codex", Some("s"), "exec --json --skip-git-repo-check resume s -"),
         ] {
-            let given = AgentClient::named(name).unwrap().args(session);
+            let given = AgentClient::by_name(name).unwrap().args(session);
             assert_eq!(given.join(std::ffi::OsStr::new(" ")), args);
         }
     }
@@ -216,26 +221,26 @@ mod tests {
     #[test]
     fn claude_output_is_parsed_into_an_outcome() {
         for (status, stdout, stderr, expected) in [
-            (0, r#"{"is_error":false,"result":"fine","session_id":"s"}"#, "", reply("fine")),
-            (0, r#"{"is_error":false,"result":"","session_id":"s"}"#, "", reply("")),
+            (0, r#"{"is_error":false,"result":"fine","session_id":"s"}"#, "", reply_with("fine")),
+            (0, r#"{"is_error":false,"result":"","session_id":"s"}"#, "", reply_with("")),
             (
                 1,
                 r#"{"is_error":true,"subtype":"success","result":"overloaded","api_error_status":529}"#,
                 "",
-                Heard::Later("overloaded".into()),
+                ClientOutcome::Transient("overloaded".into()),
             ),
             (
                 1,
                 r#"{"is_error":true,"result":"bad key","api_error_status":401}"#,
                 "",
-                Heard::Never("bad key".into()),
+                ClientOutcome::Permanent("bad key".into()),
             ),
-            (1, "", "x\nNo conversation found with session ID: 1", Heard::Forgotten),
-            (1, "", "", Heard::Never("it said nothing".into())),
-            (0, "prose", "odd", Heard::Never("odd".into())),
-            (139, r#"{"is_error":false,"result":"half"}"#, "", Heard::Never("half".into())),
+            (1, "", "x\nNo conversation found with session ID: 1", ClientOutcome::SessionLost),
+            (1, "", "", ClientOutcome::Permanent("it said nothing".into())),
+            (0, "prose", "odd", ClientOutcome::Permanent("odd".into())),
+            (139, r#"{"is_error":false,"result":"half"}"#, "", ClientOutcome::Permanent("half".into())),
         ] {
-            assert_eq!(heard("claude", status, stdout, stderr), expected, "{stdout}{stderr}");
+            assert_eq!(outcome_of("claude", status, stdout, stderr), expected, "{stdout}{stderr}");
         }
     }
 
@@ -253,54 +258,58 @@ mod tests {
             |why: &str| format!("{BEGUN}{{\"type\":\"turn.failed\",\"error\":{{\"message\":\"{why}\"}}}}\n");
         let message = |text: &str| item("agent_message", text);
         for (status, stdout, stderr, expected) in [
-            (0, format!("{BEGUN}{}{DONE}", message("fine")), "", reply("fine")),
+            (0, format!("{BEGUN}{}{DONE}", message("fine")), "", reply_with("fine")),
             (
                 0,
                 format!("{BEGUN}{}{}{}{DONE}", message("I look"), item("reasoning", "hm"), message("fine")),
                 "WARNING",
-                reply("fine"),
+                reply_with("fine"),
             ),
-            (0, format!("{BEGUN}{}", message("half")), "cut", Heard::Never("cut".into())),
-            (1, format!("{BEGUN}{}{DONE}", message("half")), "odd", Heard::Never("odd".into())),
+            (0, format!("{BEGUN}{}", message("half")), "cut", ClientOutcome::Permanent("cut".into())),
+            (1, format!("{BEGUN}{}{DONE}", message("half")), "odd", ClientOutcome::Permanent("odd".into())),
             (
                 1,
                 failed("exceeded retry limit, last status: 429 Too Many Requests"),
                 "",
-                Heard::Later("exceeded retry limit, last status: 429 Too Many Requests".into()),
+                ClientOutcome::Transient("exceeded retry limit, last status: 429 Too Many Requests".into()),
             ),
             (
                 1,
                 failed("Selected model is at capacity. Please try a different model."),
                 "",
-                Heard::Later("Selected model is at capacity. Please try a different model.".into()),
+                ClientOutcome::Transient(
+                    "Selected model is at capacity. Please try a different model.".into(),
+                ),
             ),
             (
                 1,
                 failed("stream disconnected before completion: error sending request"),
                 "",
-                Heard::Later("stream disconnected before completion: error sending request".into()),
+                ClientOutcome::Transient(
+                    "stream disconnected before completion: error sending request".into(),
+                ),
             ),
             (
                 0,
                 format!("{BEGUN}{}{DONE}", message(&"x".repeat(LONGEST_REPLY + 1))),
                 "",
-                Heard::Never("its reply is longer than 4 MB".into()),
+                ClientOutcome::Permanent("its reply is longer than 4 MB".into()),
             ),
             (
                 1,
                 failed("unexpected status 401 Unauthorized: bad key"),
                 "",
-                Heard::Never("unexpected status 401 Unauthorized: bad key".into()),
+                ClientOutcome::Permanent("unexpected status 401 Unauthorized: bad key".into()),
             ),
             (
                 1,
                 String::new(),
                 "x\nError: thread/resume failed: no rollout found for thread id 1 (code -32600)",
-                Heard::Forgotten,
+                ClientOutcome::SessionLost,
             ),
-            (0, "prose".to_string(), "", Heard::Never("it said nothing".into())),
+            (0, "prose".to_string(), "", ClientOutcome::Permanent("it said nothing".into())),
         ] {
-            assert_eq!(heard("codex", status, &stdout, stderr), expected, "{stdout:.200}{stderr}");
+            assert_eq!(outcome_of("codex", status, &stdout, stderr), expected, "{stdout:.200}{stderr}");
         }
     }
 }

@@ -15,18 +15,18 @@ use std::path::Path;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
-    Kept(#[from] db::kept::Refused),
+    Open(#[from] db::durable::OpenError),
     #[error("cannot read or write the messages: {0}")]
     Database(#[from] db::Error),
     #[error("no agent called `{0}`")]
-    Unknown(String),
+    UnknownAgent(String),
     #[error("key `{0}` belongs to another message")]
-    Taken(String),
+    KeyConflict(String),
     #[error("agent `{0}` has unanswered messages")]
-    Busy(String),
+    AgentBusy(String),
 }
 
-const LAYOUTS: &[&str] = &["
+const MIGRATIONS: &[&str] = &["
     create table agents (
         name text primary key, directory text not null, client text not null, since integer not null,
         session text, spoke integer
@@ -51,12 +51,12 @@ pub struct Agent {
     pub since: i64,
     /// The session that continues from message to message, and the time of its last reply.
     pub session: Option<String>,
-    pub spoke: Option<i64>,
+    pub last_reply: Option<i64>,
 }
 
 /// A message as submitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Letter {
+pub struct NewMessage {
     /// Idempotency key: submitting again under the same key refers to the same message.
     pub key: String,
     pub agent: String,
@@ -88,7 +88,7 @@ impl State {
         }
     }
 
-    fn named(word: &str) -> State {
+    fn from_word(word: &str) -> State {
         State::ALL.into_iter().find(|state| state.word() == word).unwrap_or(State::Failed)
     }
 }
@@ -97,7 +97,7 @@ impl State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub id: i64,
-    pub letter: Letter,
+    pub content: NewMessage,
     pub state: State,
     pub accepted: i64,
     pub ended: Option<i64>,
@@ -109,31 +109,31 @@ pub struct Message {
 }
 
 /// A message fails after this many failed deliveries.
-pub const ATTEMPTS: u32 = 3;
+pub const MAX_FAILURES: u32 = 3;
 /// The same for deliveries interrupted by a crash of the daemon, which is rarely the message's fault.
-pub const CRASHES: u32 = 10;
+pub const MAX_CRASHES: u32 = 10;
 
-pub struct Post {
+pub struct Mailbox {
     db: Connection,
 }
 
 /// Selects messages.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted<'a> {
+pub struct MessageFilter<'a> {
     pub ids: &'a [i64],
     pub agent: Option<&'a str>,
     pub state: Option<State>,
     pub limit: u64,
 }
 
-impl Post {
-    pub fn open(path: &Path) -> Result<Post, Error> {
-        Ok(Post { db: db::kept::open(path, LAYOUTS)? })
+impl Mailbox {
+    pub fn open(path: &Path) -> Result<Mailbox, Error> {
+        Ok(Mailbox { db: db::durable::open_writer(path, MIGRATIONS)? })
     }
 
     /// Opens an existing mailbox. `None` if there is none yet.
-    pub fn look(path: &Path) -> Option<Post> {
-        db::kept::look(path, LAYOUTS).map(|db| Post { db })
+    pub fn open_existing(path: &Path) -> Option<Mailbox> {
+        db::durable::open_reader(path, MIGRATIONS).map(|db| Mailbox { db })
     }
 
     // ---- agents
@@ -152,11 +152,11 @@ impl Post {
 
     /// Removes an agent and its messages, unless some are unanswered. Returns the number of removed messages.
     pub fn remove_agent(&mut self, name: &str) -> Result<u64, Error> {
-        self.agent(name)?.ok_or_else(|| Error::Unknown(name.to_string()))?;
+        self.find_agent(name)?.ok_or_else(|| Error::UnknownAgent(name.to_string()))?;
         let step = self.db.transaction()?;
         let open = "select count(*) from messages where agent = ?1 and state in ('waiting', 'running')";
         if step.query_row(open, [name], |row| row.get::<_, i64>(0))? > 0 {
-            return Err(Error::Busy(name.to_string()));
+            return Err(Error::AgentBusy(name.to_string()));
         }
         let gone = step.execute("delete from messages where agent = ?1", [name])?;
         step.execute("delete from agents where name = ?1", [name])?;
@@ -164,22 +164,22 @@ impl Post {
         Ok(gone as u64)
     }
 
-    pub fn agents(&self) -> Result<Vec<Agent>, Error> {
+    pub fn list_agents(&self) -> Result<Vec<Agent>, Error> {
         let mut all = self.db.prepare_cached("select * from agents order by name")?;
-        let found = all.query_map([], agent)?.collect::<Result<_, _>>()?;
+        let found = all.query_map([], agent_from_row)?.collect::<Result<_, _>>()?;
         Ok(found)
     }
 
-    pub fn agent(&self, name: &str) -> Result<Option<Agent>, Error> {
+    pub fn find_agent(&self, name: &str) -> Result<Option<Agent>, Error> {
         let mut one = self.db.prepare_cached("select * from agents where name = ?1")?;
-        Ok(one.query_row([name], agent).optional()?)
+        Ok(one.query_row([name], agent_from_row).optional()?)
     }
 
     // ---- messages
 
     /// Accepts a message. Returns its ID, and whether it is new.
-    pub fn accept(&mut self, letter: &Letter, now: i64) -> Result<(i64, bool), Error> {
-        self.agent(&letter.agent)?.ok_or_else(|| Error::Unknown(letter.agent.clone()))?;
+    pub fn accept_message(&mut self, letter: &NewMessage, now: i64) -> Result<(i64, bool), Error> {
+        self.find_agent(&letter.agent)?.ok_or_else(|| Error::UnknownAgent(letter.agent.clone()))?;
         let new = self.db.execute(
             "insert into messages (key, agent, sender, text, hops, state, accepted, not_before)
              values (?1, ?2, ?3, ?4, ?5, 'waiting', ?6, ?6) on conflict (key) do nothing",
@@ -188,12 +188,12 @@ impl Post {
         let known = "select id, agent = ?2 and text = ?3 from messages where key = ?1";
         let values = params![letter.key, letter.agent, letter.text];
         let (id, same) = self.db.query_row(known, values, |row| Ok((row.get(0)?, row.get::<_, bool>(1)?)))?;
-        if same { Ok((id, new > 0)) } else { Err(Error::Taken(letter.key.clone())) }
+        if same { Ok((id, new > 0)) } else { Err(Error::KeyConflict(letter.key.clone())) }
     }
 
     /// Takes the oldest waiting message of an agent without a running one, and marks it as running. `runner` identifies the
     /// process that delivers it.
-    pub fn next(&mut self, runner: &str, now: i64) -> Result<Option<Message>, Error> {
+    pub fn take_next(&mut self, runner: &str, now: i64) -> Result<Option<Message>, Error> {
         let step = self.db.transaction()?;
         let id: Option<i64> = step
             .query_row(
@@ -210,18 +210,18 @@ impl Post {
             "update messages set state = 'running', runner = ?2, attempts = attempts + 1 where id = ?1",
             params![id, runner],
         )?;
-        let found = step.query_row("select * from messages where id = ?1", [id], message)?;
+        let found = step.query_row("select * from messages where id = ?1", [id], message_from_row)?;
         step.commit()?;
         Ok(Some(found))
     }
 
     /// Requeues messages whose runner is gone, or fails them after too many crashes. Returns the number requeued.
-    pub fn take_over(&mut self, now: i64) -> Result<u64, Error> {
+    pub fn requeue_orphans(&mut self, now: i64) -> Result<u64, Error> {
         let given_up = "the daemon ended before the reply, ten times";
         self.db.execute(
             "update messages set state = 'failed', ended = ?1, error = ?2, runner = null
              where state = 'running' and attempts >= ?3",
-            params![now, given_up, CRASHES],
+            params![now, given_up, MAX_CRASHES],
         )?;
         let again = self
             .db
@@ -230,12 +230,18 @@ impl Post {
     }
 
     /// Stores the reply, once, from the current runner. Returns false if another runner has the message by now.
-    pub fn answered(&mut self, id: i64, runner: &str, reply: &Said<'_>, now: i64) -> Result<bool, Error> {
+    pub fn record_reply(
+        &mut self,
+        id: i64,
+        runner: &str,
+        reply: &AgentReply<'_>,
+        now: i64,
+    ) -> Result<bool, Error> {
         let step = self.db.transaction()?;
         let done = step.execute(
             "update messages set state = 'answered', reply = ?3, session = ?4, error = null, ended = ?5, runner = null
              where id = ?1 and runner = ?2 and state = 'running'",
-            params![id, runner, reply.reply, reply.session, now],
+            params![id, runner, reply.text, reply.session, now],
         )?;
         if done > 0 {
             step.execute(
@@ -249,7 +255,7 @@ impl Post {
     }
 
     /// Records a failed delivery. With a time, it is retried then unless it has failed too often.
-    pub fn failed(
+    pub fn record_failure(
         &mut self,
         id: i64,
         runner: &str,
@@ -263,19 +269,19 @@ impl Post {
                ended = case when ?4 is null or failures + 1 >= ?5 then ?6 end, failures = failures + 1,
                not_before = coalesce(?4, not_before), error = ?3, runner = null
              where id = ?1 and runner = ?2 and state = 'running'",
-            params![id, runner, error, again, ATTEMPTS, now],
+            params![id, runner, error, again, MAX_FAILURES, now],
         )?;
         Ok(())
     }
 
     /// Drops the agent's session, which cannot be resumed: the next message starts another.
-    pub fn lost_session(&mut self, agent: &str) -> Result<(), Error> {
+    pub fn drop_session(&mut self, agent: &str) -> Result<(), Error> {
         self.db.execute("update agents set session = null, spoke = null where name = ?1", [agent])?;
         Ok(())
     }
 
     /// The selected messages, newest first.
-    pub fn messages(&self, wanted: &Wanted<'_>) -> Result<Vec<Message>, Error> {
+    pub fn list_messages(&self, wanted: &MessageFilter<'_>) -> Result<Vec<Message>, Error> {
         let ids = serde_json::to_string(wanted.ids).unwrap_or_default();
         let mut all = self.db.prepare_cached(
             "select * from messages where (?1 = '[]' or id in (select value from json_each(?1)))
@@ -283,12 +289,12 @@ impl Post {
         )?;
         let limit = i64::try_from(wanted.limit).unwrap_or(i64::MAX);
         let state = wanted.state.map(State::word);
-        let found = all.query_map(params![ids, wanted.agent, state, limit], message)?;
+        let found = all.query_map(params![ids, wanted.agent, state, limit], message_from_row)?;
         Ok(found.collect::<Result<_, _>>()?)
     }
 
     /// The number of messages per state.
-    pub fn counts(&self) -> Result<[(State, u64); 4], Error> {
+    pub fn count_by_state(&self) -> Result<[(State, u64); 4], Error> {
         let mut counts = State::ALL.map(|state| (state, 0));
         let mut all = self.db.prepare_cached("select state, count(*) from messages group by state")?;
         let found = all.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
@@ -305,33 +311,33 @@ impl Post {
 
 /// An agent's reply.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
-    pub reply: &'a str,
+pub struct AgentReply<'a> {
+    pub text: &'a str,
     pub session: Option<&'a str>,
 }
 
-fn agent(row: &Row<'_>) -> Result<Agent, db::Error> {
+fn agent_from_row(row: &Row<'_>) -> Result<Agent, db::Error> {
     Ok(Agent {
         name: row.get("name")?,
         directory: row.get("directory")?,
         client: row.get("client")?,
         since: row.get("since")?,
         session: row.get("session")?,
-        spoke: row.get("spoke")?,
+        last_reply: row.get("spoke")?,
     })
 }
 
-fn message(row: &Row<'_>) -> Result<Message, db::Error> {
+fn message_from_row(row: &Row<'_>) -> Result<Message, db::Error> {
     Ok(Message {
         id: row.get("id")?,
-        letter: Letter {
+        content: NewMessage {
             key: row.get("key")?,
             agent: row.get("agent")?,
             sender: row.get("sender")?,
             text: row.get("text")?,
             hops: row.get("hops")?,
         },
-        state: State::named(&row.get::<_, String>("state")?),
+        state: State::from_word(&row.get::<_, String>("state")?),
         accepted: row.get("accepted")?,
         ended: row.get("ended")?,
         attempts: row.get("attempts")?,
@@ -345,8 +351,8 @@ fn message(row: &Row<'_>) -> Result<Message, db::Error> {
 mod tests {
     use super::*;
 
-    fn post(dir: &Path) -> Post {
-        let mut mailbox = Post::open(&dir.join("post.db")).unwrap();
+    fn test_mailbox(dir: &Path) -> Mailbox {
+        let mut mailbox = Mailbox::open(&dir.join("post.db")).unwrap();
         for name in ["ann", "bob"] {
             let agent = Agent {
                 name: name.into(),
@@ -359,83 +365,94 @@ mod tests {
         mailbox
     }
 
-    fn letter(agent: &str, key: &str) -> Letter {
-        Letter { key: key.into(), agent: agent.into(), text: format!("text of {key}"), ..Letter::default() }
+    fn test_message(agent: &str, key: &str) -> NewMessage {
+        NewMessage {
+            key: key.into(),
+            agent: agent.into(),
+            text: format!("text of {key}"),
+            ..NewMessage::default()
+        }
     }
 
     #[test]
     fn a_message_is_accepted_once_and_each_agent_handles_one_at_a_time_in_order() {
         let tmp = tempfile::tempdir().unwrap();
-        let mut mailbox = post(tmp.path());
-        let (first, new) = mailbox.accept(&letter("ann", "a"), 1).unwrap();
+        let mut mailbox = test_mailbox(tmp.path());
+        let (first, new) = mailbox.accept_message(&test_message("ann", "a"), 1).unwrap();
         assert!(new);
-        assert_eq!(mailbox.accept(&letter("ann", "a"), 2).unwrap(), (first, false));
-        mailbox.accept(&letter("ann", "b"), 3).unwrap();
-        mailbox.accept(&letter("bob", "c"), 4).unwrap();
-        let other = Letter { text: "another".into(), ..letter("ann", "a") };
-        assert!(matches!(mailbox.accept(&other, 5), Err(Error::Taken(key)) if key == "a"));
-        assert!(matches!(mailbox.accept(&letter("eve", "d"), 5), Err(Error::Unknown(name)) if name == "eve"));
-        let keys = |mailbox: &mut Post| mailbox.next("r", 10).unwrap().map(|m| m.letter.key);
+        assert_eq!(mailbox.accept_message(&test_message("ann", "a"), 2).unwrap(), (first, false));
+        mailbox.accept_message(&test_message("ann", "b"), 3).unwrap();
+        mailbox.accept_message(&test_message("bob", "c"), 4).unwrap();
+        let other = NewMessage { text: "another".into(), ..test_message("ann", "a") };
+        assert!(matches!(mailbox.accept_message(&other, 5), Err(Error::KeyConflict(key)) if key == "a"));
+        assert!(
+            matches!(mailbox.accept_message(&test_message("eve", "d"), 5), Err(Error::UnknownAgent(name)) if name == "eve")
+        );
+        let keys = |mailbox: &mut Mailbox| mailbox.take_next("r", 10).unwrap().map(|m| m.content.key);
         assert_eq!(
             [keys(&mut mailbox), keys(&mut mailbox), keys(&mut mailbox)],
             [Some("a".into()), Some("c".into()), None]
         );
-        let reply = Said { reply: "done", session: Some("s1") };
-        assert!(mailbox.answered(first, "r", &reply, 11).unwrap());
-        assert!(!mailbox.answered(first, "r", &reply, 12).unwrap(), "answered twice");
-        assert_eq!(mailbox.agent("ann").unwrap().unwrap().session.as_deref(), Some("s1"));
+        let reply = AgentReply { text: "done", session: Some("s1") };
+        assert!(mailbox.record_reply(first, "r", &reply, 11).unwrap());
+        assert!(!mailbox.record_reply(first, "r", &reply, 12).unwrap(), "answered twice");
+        assert_eq!(mailbox.find_agent("ann").unwrap().unwrap().session.as_deref(), Some("s1"));
         assert_eq!(keys(&mut mailbox), Some("b".into()));
-        assert!(matches!(mailbox.remove_agent("ann"), Err(Error::Busy(_))));
+        assert!(matches!(mailbox.remove_agent("ann"), Err(Error::AgentBusy(_))));
     }
 
     #[test]
     fn an_agent_with_another_directory_or_client_starts_a_new_session() {
         let tmp = tempfile::tempdir().unwrap();
-        let mut mailbox = post(tmp.path());
-        let ann = mailbox.agent("ann").unwrap().unwrap();
+        let mut mailbox = test_mailbox(tmp.path());
+        let ann = mailbox.find_agent("ann").unwrap().unwrap();
         for (changed, stays) in [
             (ann.clone(), true),
             (Agent { directory: "/srv/other".into(), ..ann.clone() }, false),
             (Agent { client: "codex".into(), ..ann.clone() }, false),
         ] {
             mailbox.add_agent(&ann).unwrap();
-            let (id, _) = mailbox.accept(&letter("ann", &format!("{changed:?}")), 1).unwrap();
-            mailbox.next("r", 2).unwrap().unwrap();
-            mailbox.answered(id, "r", &Said { reply: "done", session: Some("s1") }, 3).unwrap();
+            let (id, _) = mailbox.accept_message(&test_message("ann", &format!("{changed:?}")), 1).unwrap();
+            mailbox.take_next("r", 2).unwrap().unwrap();
+            mailbox.record_reply(id, "r", &AgentReply { text: "done", session: Some("s1") }, 3).unwrap();
             mailbox.add_agent(&changed).unwrap();
-            let now = mailbox.agent("ann").unwrap().unwrap();
-            assert_eq!((now.session.is_some(), now.spoke.is_some()), (stays, stays), "{now:?}");
+            let now = mailbox.find_agent("ann").unwrap().unwrap();
+            assert_eq!((now.session.is_some(), now.last_reply.is_some()), (stays, stays), "{now:?}");
         }
     }
 
     #[test]
     fn messages_of_a_dead_runner_are_redelivered_and_finally_fail() {
         let tmp = tempfile::tempdir().unwrap();
-        let mut mailbox = post(tmp.path());
-        let (id, _) = mailbox.accept(&letter("ann", "a"), 1).unwrap();
-        for attempt in 1..=CRASHES {
+        let mut mailbox = test_mailbox(tmp.path());
+        let (id, _) = mailbox.accept_message(&test_message("ann", "a"), 1).unwrap();
+        for attempt in 1..=MAX_CRASHES {
             let runner = format!("r{attempt}");
-            assert_eq!(mailbox.next(&runner, 2).unwrap().unwrap().attempts, attempt);
-            assert_eq!(mailbox.take_over(3).unwrap(), u64::from(attempt < CRASHES));
+            assert_eq!(mailbox.take_next(&runner, 2).unwrap().unwrap().attempts, attempt);
+            assert_eq!(mailbox.requeue_orphans(3).unwrap(), u64::from(attempt < MAX_CRASHES));
             // The runner that was presumed dead replies too late.
-            assert!(!mailbox.answered(id, &runner, &Said { reply: "late", session: None }, 4).unwrap());
+            assert!(
+                !mailbox.record_reply(id, &runner, &AgentReply { text: "late", session: None }, 4).unwrap()
+            );
         }
-        assert!(mailbox.next("r", 5).unwrap().is_none());
-        let given_up = &mailbox.messages(&Wanted { ids: &[id], limit: 9, ..Wanted::default() }).unwrap()[0];
+        assert!(mailbox.take_next("r", 5).unwrap().is_none());
+        let given_up = &mailbox
+            .list_messages(&MessageFilter { ids: &[id], limit: 9, ..MessageFilter::default() })
+            .unwrap()[0];
         assert!(given_up.state == State::Failed && given_up.error.as_ref().unwrap().contains("ten times"));
     }
 
     #[test]
     fn a_failed_delivery_is_retried_when_due() {
         let tmp = tempfile::tempdir().unwrap();
-        let mut mailbox = post(tmp.path());
-        let (id, _) = mailbox.accept(&letter("ann", "a"), 1).unwrap();
-        mailbox.next("r", 2).unwrap().unwrap();
-        mailbox.failed(id, "r", "busy", Some(50), 3).unwrap();
-        assert!(mailbox.next("r", 49).unwrap().is_none());
-        assert_eq!(mailbox.next("r", 50).unwrap().unwrap().attempts, 2);
-        mailbox.failed(id, "r", "no", None, 51).unwrap();
-        assert_eq!(mailbox.counts().unwrap().map(|(_, n)| n), [0, 0, 0, 1]);
+        let mut mailbox = test_mailbox(tmp.path());
+        let (id, _) = mailbox.accept_message(&test_message("ann", "a"), 1).unwrap();
+        mailbox.take_next("r", 2).unwrap().unwrap();
+        mailbox.record_failure(id, "r", "busy", Some(50), 3).unwrap();
+        assert!(mailbox.take_next("r", 49).unwrap().is_none());
+        assert_eq!(mailbox.take_next("r", 50).unwrap().unwrap().attempts, 2);
+        mailbox.record_failure(id, "r", "no", None, 51).unwrap();
+        assert_eq!(mailbox.count_by_state().unwrap().map(|(_, n)| n), [0, 0, 0, 1]);
         assert_eq!(mailbox.remove_agent("ann").unwrap(), 1);
     }
 }

@@ -26,16 +26,16 @@ fn main() {
         let mut altered = 0;
         for (_, text) in &texts {
             if pass == "json by line" {
-                altered += text.lines().filter(|line| masker.json(line) != **line).count();
+                altered += text.lines().filter(|line| masker.mask_json(line) != **line).count();
             } else {
-                altered += usize::from(masker.text(text) != *text);
+                altered += usize::from(masker.mask_text(text) != *text);
             }
         }
         let rate = bytes as f64 * 1e3 / (busy() - start) as f64;
         println!("{pass}: {altered} altered, {} files, {bytes} bytes, {rate:.0} MB/s", texts.len());
     }
     for (path, text) in texts.iter().filter(|_| !quiet) {
-        for found in masker.find(text) {
+        for found in masker.find_secrets(text) {
             let line = text[..found.from].rfind('\n').map_or(0, |at| at + 1);
             let from = text.floor_char_boundary(line.max(found.from.saturating_sub(60)));
             let to = text.ceil_char_boundary((found.to + 20).min(text.len()));

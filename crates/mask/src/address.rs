@@ -8,7 +8,7 @@ use std::ops::Range;
 type Secret = (Range<usize>, &'static str);
 
 /// Words that documentation uses in place of a password.
-const WORDS: &[&str] = &[
+const PLACEHOLDER_WORDS: &[&str] = &[
     "pass",
     "password",
     "passwd",
@@ -24,7 +24,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// The password in the URL whose `://` was found.
-pub(crate) fn password(text: &str, mark: Range<usize>) -> Option<Secret> {
+pub(crate) fn find_url_password(text: &str, mark: Range<usize>) -> Option<Secret> {
     let bytes = text.as_bytes();
     let scheme = mark.start.checked_sub(1).is_some_and(|at| bytes[at].is_ascii_alphanumeric());
     let inside = |byte: &u8| byte.is_ascii_graphic() && !b"/\"'<>\\`?# ".contains(byte);
@@ -35,12 +35,12 @@ pub(crate) fn password(text: &str, mark: Range<usize>) -> Option<Secret> {
     let from = mark.end + user.len() + 1;
     // Hosts reserved for documentation (RFC 2606).
     let documented = ["example.com", "example.org", "example.net"].iter().any(|name| host.contains(name));
-    let real = scheme && !host.is_empty() && !documented && user != password && given(password);
+    let real = scheme && !host.is_empty() && !documented && user != password && is_real_password(password);
     real.then_some((from..from + password.len(), "url-password"))
 }
 
 /// The password in `curl -u user:password`; in other commands `-u` has other meanings.
-pub(crate) fn user(text: &str, mark: Range<usize>) -> Option<Secret> {
+pub(crate) fn find_user_password(text: &str, mark: Range<usize>) -> Option<Secret> {
     let start = text[mark.end..]
         .find(|c: char| !matches!(c, ' ' | '=' | '"' | '\'' | '\\'))
         .map(|at| mark.end + at)?;
@@ -58,22 +58,22 @@ pub(crate) fn user(text: &str, mark: Range<usize>) -> Option<Secret> {
     let (user, password) = text[start..start + length].split_once(':')?;
     let command = &text[text.floor_char_boundary(mark.start.saturating_sub(256))..mark.start];
     let from = start + user.len() + 1;
-    let real = command.contains("curl") && user != password && given(password);
+    let real = command.contains("curl") && user != password && is_real_password(password);
     real.then_some((from..from + password.len(), "user-password"))
 }
 
 /// Neither a placeholder nor a variable.
-fn given(password: &str) -> bool {
+fn is_real_password(password: &str) -> bool {
     let code = password.contains(['$', '{', '}', '<', '*', '[', '('])
         && !password.contains(|c: char| c.is_ascii_digit());
     let variable = password.starts_with(['$', '{', '<', '%', '[', '*']);
-    let words = WORDS.contains(&password.to_ascii_lowercase().as_str());
-    password.len() >= 4 && !code && !variable && !words && !plausible::stand_in(password)
+    let words = PLACEHOLDER_WORDS.contains(&password.to_ascii_lowercase().as_str());
+    password.len() >= 4 && !code && !variable && !words && !plausible::is_placeholder(password)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::hunt::hunt;
+    use crate::scan::scan_text;
 
     #[test]
     fn only_the_password_of_an_address_is_found() {
@@ -86,7 +86,7 @@ mod tests {
             ("curl --user 'me:@' https://h", "s3c;r3t|9&x"),
         ] {
             let text = text.replacen('@', password, 1);
-            let found = hunt(&text, std::slice::from_ref(&(0..text.len())));
+            let found = scan_text(&text, std::slice::from_ref(&(0..text.len())));
             assert_eq!(found.len(), 1, "{text}");
             assert_eq!(&text[found[0].from..found[0].to], password, "{text}");
         }
@@ -107,7 +107,7 @@ mod tests {
             "https://user:$TOKEN1@host",
             "curl -u user:$PASS1 https://h",
         ] {
-            assert!(hunt(text, std::slice::from_ref(&(0..text.len()))).is_empty(), "{text}");
+            assert!(scan_text(text, std::slice::from_ref(&(0..text.len()))).is_empty(), "{text}");
         }
     }
 }

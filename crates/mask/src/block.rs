@@ -6,32 +6,32 @@
 use std::ops::Range;
 
 /// Anything shorter is an ellipsis or a sentence about keys. The shortest real key, Ed25519, has 64 characters.
-const LEAST: usize = 40;
+const MIN_KEY_LENGTH: usize = 40;
 
 /// The minimum length of a base64 line, except the last.
-const LINE: usize = 16;
+const MIN_LINE: usize = 16;
 
 /// The maximum number of bytes read as one line. The longest key in use, RSA with 16384 bits, has 12 700 characters.
-const WIDEST: usize = 16 << 10;
+const MAX_LINE: usize = 16 << 10;
 
 /// The maximum distance of the END line after unreadable text, for keys with the middle left out.
-const ELLIPSIS: usize = 4096;
+const MAX_ELLIPSIS: usize = 4096;
 
 /// The private key whose header begins at `word`.
-pub(crate) fn private(text: &str, word: Range<usize>) -> Option<(Range<usize>, &'static str)> {
-    let (start, kind) = header(text, word.start)?;
+pub(crate) fn find_private_key(text: &str, word: Range<usize>) -> Option<(Range<usize>, &'static str)> {
+    let (start, kind) = parse_header(text, word.start)?;
     let body = Body::read(text, start);
-    (body.base64.len() >= LEAST).then_some((word.start..body.end, kind))
+    (body.base64.len() >= MIN_KEY_LENGTH).then_some((word.start..body.end, kind))
 }
 
 /// The part of a key that does not depend on its wrapping, to recognise the same key. `None` for other secrets.
-pub(crate) fn essence(secret: &str) -> Option<String> {
-    let (start, _) = header(secret, 0)?;
+pub(crate) fn key_material(secret: &str) -> Option<String> {
+    let (start, _) = parse_header(secret, 0)?;
     Some(Body::read(secret, start).base64)
 }
 
 /// The end of the header at `at`, if it is that of a private key.
-fn header(text: &str, at: usize) -> Option<(usize, &'static str)> {
+fn parse_header(text: &str, at: usize) -> Option<(usize, &'static str)> {
     let rest = &text[at..];
     if let Some(lines) = rest.strip_prefix("Private-Lines:") {
         let number = lines.bytes().take(8).take_while(|byte| matches!(byte, b' ' | b'0'..=b'9')).count();
@@ -57,23 +57,23 @@ impl Body {
         let mut body = Body { end: start, base64: String::new() };
         let mut at = start;
         while at < text.len() {
-            if let Some(end) = footer(text, at) {
+            if let Some(end) = parse_footer(text, at) {
                 body.end = end;
                 return body;
             }
-            let line = &text[at..at + line(text, at)];
-            if !body.take(line, at) {
+            let line = &text[at..at + line_length(text, at)];
+            if !body.take_line(line, at) {
                 break;
             }
-            let length = line.len() + line_end(text, at + line.len());
+            let length = line.len() + line_end_length(text, at + line.len());
             // Another header, or a truncated footer.
             if length == 0 {
                 break;
             }
             at += length;
         }
-        if body.base64.len() >= LEAST
-            && let Some(end) = footer_nearby(text, body.end)
+        if body.base64.len() >= MIN_KEY_LENGTH
+            && let Some(end) = find_footer_nearby(text, body.end)
         {
             body.end = end;
         }
@@ -81,8 +81,8 @@ impl Body {
     }
 
     /// Adds a line; returns false if it does not belong to the key.
-    fn take(&mut self, line: &str, at: usize) -> bool {
-        let content = unmarked(line);
+    fn take_line(&mut self, line: &str, at: usize) -> bool {
+        let content = strip_decoration(line);
         if content.contains(": ") {
             return content.len() < 128
                 && ["Proc-Type", "DEK-Info", "Version", "Comment"]
@@ -92,7 +92,7 @@ impl Body {
         let mut pieces = content.split(' ').filter(|piece| !piece.is_empty()).peekable();
         while let Some(piece) = pieces.next() {
             let last = pieces.peek().is_none() && !self.base64.is_empty();
-            if !piece.bytes().all(of_base64) || (piece.len() < LINE && !last) {
+            if !piece.bytes().all(is_base64) || (piece.len() < MIN_LINE && !last) {
                 return false;
             }
             self.base64.extend(piece.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '/'));
@@ -102,12 +102,12 @@ impl Body {
     }
 }
 
-fn of_base64(byte: u8) -> bool {
+fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
 /// A line without the decoration of a tool or language: `   12\t`, `  12→`, `+`, `> `, `"…" +`.
-fn unmarked(line: &str) -> &str {
+fn strip_decoration(line: &str) -> &str {
     let quiet = |c: char| {
         matches!(c, ' ' | '\t' | '\r' | '"' | '\'' | '>' | ',' | ';' | '.' | '+' | '-' | '`' | '(' | ')')
     };
@@ -121,9 +121,9 @@ fn unmarked(line: &str) -> &str {
 }
 
 /// The length of the line that begins at `at`: up to a line end, an escaped line end, a footer or another header, but
-/// at most `WIDEST`. Otherwise each of a hundred thousand headers on one line would be read to the end of all.
-fn line(text: &str, at: usize) -> usize {
-    let rest = &text.as_bytes()[at..text.floor_char_boundary((at + WIDEST).min(text.len()))];
+/// at most `MAX_LINE`. Otherwise each of a hundred thousand headers on one line would be read to the end of all.
+fn line_length(text: &str, at: usize) -> usize {
+    let rest = &text.as_bytes()[at..text.floor_char_boundary((at + MAX_LINE).min(text.len()))];
     let ends = |at: &usize| rest[*at] != b'-' || rest[*at..].starts_with(b"-----");
     let end = memchr::memchr3_iter(b'\n', b'\\', b'-', rest).find(ends);
     // A longer line is continued after its last complete piece.
@@ -132,7 +132,7 @@ fn line(text: &str, at: usize) -> usize {
 }
 
 /// `\n`, and `\\r\\n` as in strings inside strings.
-fn line_end(text: &str, at: usize) -> usize {
+fn line_end_length(text: &str, at: usize) -> usize {
     let rest = &text.as_bytes()[at..];
     let slashes = rest.iter().take(16).take_while(|byte| **byte == b'\\').count();
     match rest.get(slashes) {
@@ -142,15 +142,15 @@ fn line_end(text: &str, at: usize) -> usize {
     }
 }
 
-fn footer(text: &str, at: usize) -> Option<usize> {
+fn parse_footer(text: &str, at: usize) -> Option<usize> {
     let label = text[at..].strip_prefix("-----END ")?;
     let length =
         label.bytes().take(64).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b' ').count();
     label[length..].starts_with("-----").then(|| text.len() - label.len() + length + 5)
 }
 
-fn footer_nearby(text: &str, from: usize) -> Option<usize> {
-    let near = &text[from..text.floor_char_boundary((from + ELLIPSIS).min(text.len()))];
+fn find_footer_nearby(text: &str, from: usize) -> Option<usize> {
+    let near = &text[from..text.floor_char_boundary((from + MAX_ELLIPSIS).min(text.len()))];
     let end = near.find("-----END ")?;
-    (!near[..end].contains("-----BEGIN")).then(|| footer(text, from + end)).flatten()
+    (!near[..end].contains("-----BEGIN")).then(|| parse_footer(text, from + end)).flatten()
 }

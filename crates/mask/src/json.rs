@@ -6,14 +6,14 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// A string without its quotes.
-pub(crate) struct Text {
+pub(crate) struct JsonString {
     pub(crate) at: Range<usize>,
     /// For a value of an object, the index of the preceding string that is its key.
     pub(crate) key: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wants {
+enum Expected {
     Value,
     ValueOrEnd,
     Key,
@@ -22,16 +22,16 @@ enum Wants {
 }
 
 /// All strings in the text, in order; `None` if the text is not JSON.
-pub(crate) fn strings(json: &str) -> Option<Vec<Text>> {
+pub(crate) fn find_strings(json: &str) -> Option<Vec<JsonString>> {
     let mut reader = Reader {
         json: json.as_bytes(),
         at: 0,
         inside: Vec::new(),
-        wants: Wants::Value,
+        expected: Expected::Value,
         key: None,
         texts: Vec::new(),
     };
-    while reader.step()? {}
+    while reader.read_token()? {}
     Some(reader.texts)
 }
 
@@ -40,69 +40,74 @@ struct Reader<'a> {
     at: usize,
     /// The open containers: `true` for an object, `false` for an array.
     inside: Vec<bool>,
-    wants: Wants,
+    expected: Expected,
     key: Option<usize>,
-    texts: Vec<Text>,
+    texts: Vec<JsonString>,
 }
 
 impl Reader<'_> {
     /// Reads one token; false at the end, `None` if the token is invalid here.
-    fn step(&mut self) -> Option<bool> {
-        self.blank();
+    fn read_token(&mut self) -> Option<bool> {
+        self.skip_blanks();
         let Some(&byte) = self.json.get(self.at) else {
-            return (self.wants == Wants::Next && self.inside.is_empty()).then_some(false);
+            return (self.expected == Expected::Next && self.inside.is_empty()).then_some(false);
         };
-        match (self.wants, byte) {
-            (Wants::Next, b',') if !self.inside.is_empty() => {
+        match (self.expected, byte) {
+            (Expected::Next, b',') if !self.inside.is_empty() => {
                 self.at += 1;
-                self.wants = if self.inside.last() == Some(&true) { Wants::Key } else { Wants::Value };
+                self.expected =
+                    if self.inside.last() == Some(&true) { Expected::Key } else { Expected::Value };
             }
-            (Wants::Next | Wants::KeyOrEnd, b'}') if self.inside.last() == Some(&true) => self.close(),
-            (Wants::Next | Wants::ValueOrEnd, b']') if self.inside.last() == Some(&false) => self.close(),
-            (Wants::Key | Wants::KeyOrEnd, b'"') => self.key()?,
-            (Wants::Value | Wants::ValueOrEnd, _) => self.value(byte)?,
+            (Expected::Next | Expected::KeyOrEnd, b'}') if self.inside.last() == Some(&true) => {
+                self.close_container()
+            }
+            (Expected::Next | Expected::ValueOrEnd, b']') if self.inside.last() == Some(&false) => {
+                self.close_container()
+            }
+            (Expected::Key | Expected::KeyOrEnd, b'"') => self.read_key()?,
+            (Expected::Value | Expected::ValueOrEnd, _) => self.read_value(byte)?,
             _ => return None,
         }
         Some(true)
     }
 
-    fn blank(&mut self) {
+    fn skip_blanks(&mut self) {
         let rest = &self.json[self.at..];
         self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t')).count();
     }
 
-    fn close(&mut self) {
+    fn close_container(&mut self) {
         self.at += 1;
         self.inside.pop();
         self.key = None;
-        self.wants = Wants::Next;
+        self.expected = Expected::Next;
     }
 
-    fn key(&mut self) -> Option<()> {
-        let at = self.string()?;
-        self.texts.push(Text { at, key: None });
+    fn read_key(&mut self) -> Option<()> {
+        let at = self.read_string()?;
+        self.texts.push(JsonString { at, key: None });
         self.key = Some(self.texts.len() - 1);
-        self.blank();
+        self.skip_blanks();
         (self.json.get(self.at) == Some(&b':')).then_some(())?;
         self.at += 1;
-        self.wants = Wants::Value;
+        self.expected = Expected::Value;
         Some(())
     }
 
-    fn value(&mut self, byte: u8) -> Option<()> {
+    fn read_value(&mut self, byte: u8) -> Option<()> {
         let key = self.key.take();
-        self.wants = Wants::Next;
+        self.expected = Expected::Next;
         match byte {
             b'"' => {
-                let at = self.string()?;
-                self.texts.push(Text { at, key });
+                let at = self.read_string()?;
+                self.texts.push(JsonString { at, key });
             }
             b'{' | b'[' => {
                 self.at += 1;
                 self.inside.push(byte == b'{');
-                self.wants = if byte == b'{' { Wants::KeyOrEnd } else { Wants::ValueOrEnd };
+                self.expected = if byte == b'{' { Expected::KeyOrEnd } else { Expected::ValueOrEnd };
             }
-            b'-' | b'0'..=b'9' => self.number()?,
+            b'-' | b'0'..=b'9' => self.read_number()?,
             _ => {
                 let word = [&b"true"[..], b"false", b"null"]
                     .into_iter()
@@ -113,7 +118,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    fn string(&mut self) -> Option<Range<usize>> {
+    fn read_string(&mut self) -> Option<Range<usize>> {
         let from = self.at + 1;
         let mut at = from;
         loop {
@@ -125,11 +130,11 @@ impl Reader<'_> {
                 self.at = stop + 1;
                 return Some(from..stop);
             }
-            at = stop + escape(&self.json[stop..])?;
+            at = stop + escape_length(&self.json[stop..])?;
         }
     }
 
-    fn number(&mut self) -> Option<()> {
+    fn read_number(&mut self) -> Option<()> {
         let digits = |reader: &mut Self| {
             let count = reader.json[reader.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
             reader.at += count;
@@ -156,7 +161,7 @@ impl Reader<'_> {
 }
 
 /// The length of the escape at the start of the bytes.
-fn escape(bytes: &[u8]) -> Option<usize> {
+fn escape_length(bytes: &[u8]) -> Option<usize> {
     match bytes.get(1)? {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
         b'u' => bytes.get(2..6)?.iter().all(u8::is_ascii_hexdigit).then_some(6),
@@ -165,7 +170,7 @@ fn escape(bytes: &[u8]) -> Option<usize> {
 }
 
 /// One character of an escaped string, and its length there in bytes.
-fn unit(raw: &str) -> Option<(char, usize)> {
+fn read_char(raw: &str) -> Option<(char, usize)> {
     let bytes = raw.as_bytes();
     if bytes.first()? != &b'\\' {
         return raw.chars().next().map(|c| (c, c.len_utf8()));
@@ -193,13 +198,13 @@ fn unit(raw: &str) -> Option<(char, usize)> {
 }
 
 /// The string with its escapes decoded.
-pub(crate) fn decoded(raw: &str) -> Cow<'_, str> {
+pub(crate) fn decode_string(raw: &str) -> Cow<'_, str> {
     if memchr::memchr(b'\\', raw.as_bytes()).is_none() {
         return Cow::Borrowed(raw);
     }
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;
-    while let Some((c, width)) = unit(rest) {
+    while let Some((c, width)) = read_char(rest) {
         text.push(c);
         rest = &rest[width..];
     }
@@ -208,11 +213,11 @@ pub(crate) fn decoded(raw: &str) -> Cow<'_, str> {
 
 /// Translates positions in the decoded string into positions in the escaped one. They must be sorted: the string is
 /// traversed once.
-pub(crate) fn written(raw: &str, places: impl Iterator<Item = usize>) -> Vec<usize> {
+pub(crate) fn to_escaped_positions(raw: &str, places: impl Iterator<Item = usize>) -> Vec<usize> {
     let (mut decoded_len, mut at) = (0, 0);
     let one = |place: usize| {
         while decoded_len < place
-            && let Some((c, width)) = unit(&raw[at..])
+            && let Some((c, width)) = read_char(&raw[at..])
         {
             decoded_len += c.len_utf8();
             at += width;
@@ -231,7 +236,7 @@ mod tests {
         for json in
             ["1", "-0.5e+3", "\"a\"", "[]", "{}", " [1, {\"a\": null}, true] ", r#"{"a":{"b":["\u00e9\n"]}}"#]
         {
-            assert!(strings(json).is_some(), "{json}");
+            assert!(find_strings(json).is_some(), "{json}");
         }
         for text in [
             "",
@@ -247,20 +252,20 @@ mod tests {
             "nul",
             "\"\n\"",
         ] {
-            assert!(strings(text).is_none(), "{text}");
+            assert!(find_strings(text).is_none(), "{text}");
         }
     }
 
     #[test]
     fn depth_does_not_matter() {
         let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-        assert!(strings(&deep).is_some());
+        assert!(find_strings(&deep).is_some());
     }
 
     #[test]
     fn a_value_knows_its_key() {
         let json = r#"{"a": "x", "b": ["y"], "c": {"d": "z"}}"#;
-        let texts = strings(json).unwrap();
+        let texts = find_strings(json).unwrap();
         let keys: Vec<_> = texts
             .iter()
             .filter_map(|it| Some((&json[it.at.clone()], &json[texts[it.key?].at.clone()])))
@@ -271,8 +276,8 @@ mod tests {
     #[test]
     fn decoded_positions_map_to_escaped_positions() {
         let raw = r"a\u00e9\nb\ud83d\ude00c";
-        assert_eq!(decoded(raw), "aé\nb😀c");
-        let places = written(raw, [4, 9, 10].into_iter());
+        assert_eq!(decode_string(raw), "aé\nb😀c");
+        let places = to_escaped_positions(raw, [4, 9, 10].into_iter());
         assert_eq!(&raw[places[0]..places[1]], r"b\ud83d\ude00");
         assert_eq!(&raw[places[1]..places[2]], "c");
     }

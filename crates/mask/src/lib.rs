@@ -11,19 +11,19 @@
 //! again or split over two strings, random tokens without a name or a known format.
 
 mod address;
-mod assigned;
+mod assignment;
 mod block;
-mod hunt;
 mod json;
+mod keywords;
 mod patterns;
+mod placeholder;
 mod plausible;
 mod rules;
+mod scan;
 #[doc(hidden)]
 pub mod specimen;
-mod tag;
-mod words;
 
-pub use rules::{RULES_VERSION, kinds};
+pub use rules::{RULES_VERSION, secret_kinds};
 
 use memchr::memmem;
 use std::borrow::Cow;
@@ -36,14 +36,14 @@ pub struct Masker {
 
 /// The position and kind of a secret. Never its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Found {
+pub struct SecretMatch {
     pub from: usize,
     pub to: usize,
     pub kind: &'static str,
 }
 
 /// The minimum length of a secret together with the text that reveals it.
-const LEAST: usize = 8;
+const MIN_LENGTH: usize = 8;
 
 impl Masker {
     /// Uses the key of this installation: the same secret gets the same placeholder here, and a different one
@@ -53,22 +53,22 @@ impl Masker {
     }
 
     /// Replaces each secret with its placeholder; borrows the text if there is none.
-    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub fn mask_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let places = self
-            .find(text)
+            .find_secrets(text)
             .into_iter()
-            .map(|it| (it.from..it.to, self.placeholder(&text[it.from..it.to], it.kind)));
-        replaced(text, places)
+            .map(|it| (it.from..it.to, self.placeholder_for(&text[it.from..it.to], it.kind)));
+        replace_ranges(text, places)
     }
 
     /// The same for JSON text: secrets inside strings, keys and values, are masked, and everything else is kept byte
     /// for byte. A key provides context for its value. Text that is not JSON is masked as plain text.
-    pub fn json<'a>(&self, json: &'a str) -> Cow<'a, str> {
-        let (seen, hidden) = (hunt::places(json), hides_words(json));
+    pub fn mask_json<'a>(&self, json: &'a str) -> Cow<'a, str> {
+        let (seen, hidden) = (scan::keyword_positions(json), hides_words(json));
         if seen.is_empty() && !hidden {
             return Cow::Borrowed(json);
         }
-        let Some(strings) = json::strings(json) else { return self.text(json) };
+        let Some(strings) = json::find_strings(json) else { return self.mask_text(json) };
         let worth = |at: &Range<usize>| hidden || any_within(&seen, at);
         let mut places = Vec::new();
         for string in &strings {
@@ -77,16 +77,16 @@ impl Masker {
             if key.is_none() && !worth(&string.at) {
                 continue;
             }
-            let text = json::decoded(raw);
-            let key = key.map(|at| json::decoded(&json[at]));
-            let found = self.find_under(key.as_deref(), &text);
+            let text = json::decode_string(raw);
+            let key = key.map(|at| json::decode_string(&json[at]));
+            let found = self.find_in_json_string(key.as_deref(), &text);
             let ends = found.iter().flat_map(|it| [it.from, it.to]);
-            let ends = json::written(raw, ends).into_iter().map(|at| string.at.start + at);
-            for (it, at) in found.iter().zip(pairs(ends)) {
-                places.push((at, self.placeholder(&text[it.from..it.to], it.kind)));
+            let ends = json::to_escaped_positions(raw, ends).into_iter().map(|at| string.at.start + at);
+            for (it, at) in found.iter().zip(pair_up(ends)) {
+                places.push((at, self.placeholder_for(&text[it.from..it.to], it.kind)));
             }
         }
-        replaced(json, places.into_iter())
+        replace_ranges(json, places.into_iter())
     }
 
     /// Finds secrets and their kinds, in order and without overlaps.
@@ -94,22 +94,22 @@ impl Masker {
     /// Secrets and existing placeholders split the text, and the remaining parts are searched again until nothing is
     /// found. This makes masking idempotent.
     #[allow(clippy::unused_self)] // part of the interface: custom rules will be stored in the masker
-    pub fn find(&self, text: &str) -> Vec<Found> {
-        if text.len() < LEAST {
+    pub fn find_secrets(&self, text: &str) -> Vec<SecretMatch> {
+        if text.len() < MIN_LENGTH {
             return Vec::new();
         }
         let mut found = Vec::new();
-        let whole = between(0..text.len(), tag::placeholders(text).into_iter());
-        let mut open: Vec<_> = whole.into_iter().map(Part::untouched).collect();
+        let whole = remaining_ranges(0..text.len(), placeholder::find_placeholders(text).into_iter());
+        let mut open: Vec<_> = whole.into_iter().map(Part::from_range).collect();
         while let Some(part) = open.pop() {
-            let mut here = hunt::hunt(&text[part.at.clone()], &part.places);
+            let mut here = scan::scan_text(&text[part.at.clone()], &part.places);
             for it in &mut here {
                 it.from += part.at.start;
                 it.to += part.at.start;
             }
             if !here.is_empty() {
-                let left = between(part.at.clone(), here.iter().map(|it| it.from..it.to));
-                open.extend(left.into_iter().map(|left| Part::cut_out(left, &part.at)));
+                let left = remaining_ranges(part.at.clone(), here.iter().map(|it| it.from..it.to));
+                open.extend(left.into_iter().map(|left| Part::beside_secret(left, &part.at)));
             }
             found.extend(here);
         }
@@ -118,18 +118,18 @@ impl Masker {
     }
 
     /// Secrets in a JSON string: those it would have as plain text, or else the one that its key announces.
-    fn find_under(&self, key: Option<&str>, text: &str) -> Vec<Found> {
-        let found = self.find(text);
+    fn find_in_json_string(&self, key: Option<&str>, text: &str) -> Vec<SecretMatch> {
+        let found = self.find_secrets(text);
         if !found.is_empty() {
             return found;
         }
-        let announced = key.and_then(|key| assigned::pair(key, text));
-        announced.into_iter().map(|(at, kind)| Found { from: at.start, to: at.end, kind }).collect()
+        let announced = key.and_then(|key| assignment::find_in_pair(key, text));
+        announced.into_iter().map(|(at, kind)| SecretMatch { from: at.start, to: at.end, kind }).collect()
     }
 
-    fn placeholder(&self, secret: &str, kind: &'static str) -> String {
-        let essence = block::essence(secret);
-        tag::placeholder(&self.key, kind, essence.as_deref().unwrap_or(secret).as_bytes())
+    fn placeholder_for(&self, secret: &str, kind: &'static str) -> String {
+        let essence = block::key_material(secret);
+        placeholder::format_placeholder(&self.key, kind, essence.as_deref().unwrap_or(secret).as_bytes())
     }
 }
 
@@ -145,7 +145,7 @@ fn hides_words(json: &str) -> bool {
 }
 
 /// The parts of a range that remain when some places are removed.
-fn between(part: Range<usize>, taken: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+fn remaining_ranges(part: Range<usize>, taken: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut left = Vec::new();
     let mut from = part.start;
     for place in taken {
@@ -153,7 +153,7 @@ fn between(part: Range<usize>, taken: impl Iterator<Item = Range<usize>>) -> Vec
         from = place.end;
     }
     left.push(from..part.end);
-    left.retain(|part| part.len() >= LEAST);
+    left.retain(|part| part.len() >= MIN_LENGTH);
     left
 }
 
@@ -164,13 +164,13 @@ struct Part {
 }
 
 impl Part {
-    fn untouched(at: Range<usize>) -> Part {
+    fn from_range(at: Range<usize>) -> Part {
         Part { places: std::iter::once(0..at.len()).collect(), at }
     }
 
     /// The remainder next to a secret: only near the cut can there be a secret that was not found before.
-    fn cut_out(at: Range<usize>, whole: &Range<usize>) -> Part {
-        let near = hunt::REACH.min(at.len());
+    fn beside_secret(at: Range<usize>, whole: &Range<usize>) -> Part {
+        let near = scan::MAX_REACH.min(at.len());
         let mut places = Vec::new();
         if at.start > whole.start {
             places.push(0..near);
@@ -184,11 +184,11 @@ impl Part {
 }
 
 /// Consecutive pairs as ranges.
-fn pairs(mut ends: impl Iterator<Item = usize>) -> impl Iterator<Item = Range<usize>> {
+fn pair_up(mut ends: impl Iterator<Item = usize>) -> impl Iterator<Item = Range<usize>> {
     std::iter::from_fn(move || Some(ends.next()?..ends.next()?))
 }
 
-fn replaced(text: &str, places: impl Iterator<Item = (Range<usize>, String)>) -> Cow<'_, str> {
+fn replace_ranges(text: &str, places: impl Iterator<Item = (Range<usize>, String)>) -> Cow<'_, str> {
     let (mut masked, mut from) = (String::new(), 0);
     for (place, placeholder) in places {
         masked.push_str(&text[from..place.start]);

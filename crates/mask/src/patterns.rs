@@ -3,7 +3,7 @@
 //! Does not know where in a text a pattern is tried (`hunt`).
 
 use crate::plausible;
-use crate::rules::{Look, RULES, Rule};
+use crate::rules::{Anchor, RULES, Rule};
 use regex::{Regex, RegexBuilder};
 use std::sync::{LazyLock, OnceLock};
 
@@ -12,12 +12,12 @@ static PATTERNS: LazyLock<Vec<OnceLock<Option<Regex>>>> =
     LazyLock::new(|| RULES.iter().map(|_| OnceLock::new()).collect());
 
 /// The pattern of the rule with this index.
-pub(crate) fn pattern(at: usize) -> Option<&'static Regex> {
+pub(crate) fn rule_pattern(at: usize) -> Option<&'static Regex> {
     let compile = || {
         let rule = &RULES[at];
-        let pattern = match rule.look {
-            Look::Here => format!("^(?:{})", rule.pattern),
-            Look::Named => format!("^(?:{})$", rule.pattern),
+        let pattern = match rule.anchor {
+            Anchor::AtStart => format!("^(?:{})", rule.pattern),
+            Anchor::ByName => format!("^(?:{})$", rule.pattern),
             _ => rule.pattern.to_owned(),
         };
         // A test compiles every rule, so none is silently lost here.
@@ -27,13 +27,13 @@ pub(crate) fn pattern(at: usize) -> Option<&'static Regex> {
 }
 
 /// The kind of an assigned value, if a rule matches the name and the format of the value.
-pub(crate) fn named(context: &str, value: &str) -> Option<&'static str> {
+pub(crate) fn match_named(context: &str, value: &str) -> Option<&'static str> {
     let fits = |(at, rule): (usize, &Rule)| {
-        let applies = rule.look == Look::Named && rule.words.iter().any(|word| context.contains(word));
-        applies && pattern(at).is_some_and(|pattern| pattern.is_match(value))
+        let applies = rule.anchor == Anchor::ByName && rule.words.iter().any(|word| context.contains(word));
+        applies && rule_pattern(at).is_some_and(|pattern| pattern.is_match(value))
     };
     let at = (0..RULES.len()).find(|&at| fits((at, &RULES[at])))?;
-    (!plausible::documented(value) && !plausible::stand_in(value)).then_some(RULES[at].kind)
+    (!plausible::is_documented(value) && !plausible::is_placeholder(value)).then_some(RULES[at].kind)
 }
 
 #[cfg(test)]
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn every_pattern_compiles() {
         for (at, rule) in RULES.iter().enumerate() {
-            assert!(pattern(at).is_some(), "{}", rule.kind);
+            assert!(rule_pattern(at).is_some(), "{}", rule.kind);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 /// How strongly the name announces a secret, and so how little the value has to prove.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Promise {
+pub(crate) enum Expectation {
     /// A password: chosen by people, so a few letters and digits are enough.
     Password,
     /// A secret or an API key: may be any random value, even a UUID.
@@ -18,7 +18,7 @@ pub(crate) enum Promise {
 }
 
 /// Text that people write in place of a secret. `changeme` is included: it is public knowledge.
-const STAND_INS: &[&str] = &[
+const PLACEHOLDERS: &[&str] = &[
     "your",
     "example",
     "placeholder",
@@ -109,15 +109,15 @@ const DOCUMENTED: &[&str] = &[
 ];
 
 /// Whether a match of a vendor's format is a key from documentation or a repeated letter.
-pub(crate) fn documented(secret: &str) -> bool {
-    DOCUMENTED.iter().any(|known| secret.contains(known)) || distinct(secret) < 8.min(secret.len() / 2)
+pub(crate) fn is_documented(secret: &str) -> bool {
+    DOCUMENTED.iter().any(|known| secret.contains(known)) || count_distinct(secret) < 8.min(secret.len() / 2)
 }
 
 /// Whether the value can be the secret that its name announces. `literal`: it cannot be code, because it was quoted or
 /// is in a position where only text is possible.
-pub(crate) fn secret(value: &str, promise: Promise, literal: bool) -> bool {
-    if promise == Promise::Password && literal && value.contains(' ') {
-        return several_words(value);
+pub(crate) fn is_plausible(value: &str, promise: Expectation, literal: bool) -> bool {
+    if promise == Expectation::Password && literal && value.contains(' ') {
+        return is_password_with_spaces(value);
     }
     if value.len() < 6 || value.len() > 4096 || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
         return false;
@@ -126,17 +126,19 @@ pub(crate) fn secret(value: &str, promise: Promise, literal: bool) -> bool {
         return false;
     }
     let proven = match promise {
-        Promise::Password => chosen(value, literal),
-        Promise::Secret => uuid(value) || random(value) || dense(value, literal),
-        Promise::Token => !uuid(value) && random(value),
-        Promise::Key => !uuid(value) && !hex(value) && three_alphabets(value) && random(value),
+        Expectation::Password => is_chosen_password(value, literal),
+        Expectation::Secret => is_uuid(value) || is_random(value) || is_dense(value, literal),
+        Expectation::Token => !is_uuid(value) && is_random(value),
+        Expectation::Key => {
+            !is_uuid(value) && !is_hex(value) && has_three_alphabets(value) && is_random(value)
+        }
     };
-    proven && !stand_in(value)
+    proven && !is_placeholder(value)
 }
 
-pub(crate) fn stand_in(value: &str) -> bool {
+pub(crate) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    STAND_INS.iter().any(|word| lower.contains(word))
+    PLACEHOLDERS.iter().any(|word| lower.contains(word))
 }
 
 fn starts_like_code(value: &str) -> bool {
@@ -160,12 +162,12 @@ fn reads_like_code(value: &str) -> bool {
     value.contains(['(', '[', '{', '<', '|', '`'])
         || value.contains("::")
         || value.contains("->")
-        || path_of_names(value)
-        || constant(value)
+        || is_path_of_names(value)
+        || is_constant(value)
 }
 
 /// `config.api2.key`: names joined by dots.
-fn path_of_names(value: &str) -> bool {
+fn is_path_of_names(value: &str) -> bool {
     let name = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -175,44 +177,44 @@ fn path_of_names(value: &str) -> bool {
 }
 
 /// `GL_PASS_2D`: capitals joined by underscores.
-fn constant(value: &str) -> bool {
+fn is_constant(value: &str) -> bool {
     let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     value.contains('_') && value.bytes().all(capital)
 }
 
 /// A password chosen by a person: letters with digits or punctuation, not words with a number at the end.
-fn chosen(value: &str, literal: bool) -> bool {
+fn is_chosen_password(value: &str, literal: bool) -> bool {
     let body = value.trim_end_matches(['!', '?', ':', '*', '.', ',']);
     let signs = body.bytes().filter(|byte| b"!@#$%^&*+=?~".contains(byte)).count();
     let digits = body.bytes().filter(u8::is_ascii_digit).count();
     let letters = body.bytes().filter(u8::is_ascii_alphabetic).count();
     let enough = value.len() >= if literal { 6 } else { 8 };
     // Where it might be code, a final number belongs to a variable: `password = input2`.
-    let numbered = if literal { digits > 0 } else { digits > 2 || changes(body) > 1 };
+    let numbered = if literal { digits > 0 } else { digits > 2 || count_transitions(body) > 1 };
     enough
         && letters > 0
-        && (numbered || signs > 0 || scrambled(body))
-        && distinct(value) >= 5
-        && !words(value)
+        && (numbered || signs > 0 || is_scrambled(body))
+        && count_distinct(value) >= 5
+        && !is_words(value)
 }
 
 /// `p@ss w0rd;9`: a password with spaces has punctuation or digits inside its words, in at least half of them. In
 /// messages (`Please enter 8 characters!`) they are next to the words.
-fn several_words(value: &str) -> bool {
+fn is_password_with_spaces(value: &str) -> bool {
     let odd = |word: &&str| {
         let within = word.as_bytes().windows(3).any(|three| {
             let letter = |byte: u8| byte.is_ascii_alphanumeric();
             letter(three[0]) && letter(three[2]) && b"!@#$%^&*+=?~;".contains(&three[1])
         });
-        (within || changes(word) > 1) && !(word.contains('@') && word.contains('.'))
+        (within || count_transitions(word) > 1) && !(word.contains('@') && word.contains('.'))
     };
     let (words, odd) = (value.split(' ').count(), value.split(' ').filter(odd).count());
     let plain = value.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
-    plain && value.len() <= 64 && odd * 2 >= words && !starts_like_code(value) && !stand_in(value)
+    plain && value.len() <= 64 && odd * 2 >= words && !starts_like_code(value) && !is_placeholder(value)
 }
 
 /// `my-app-password-2`, `form.password.v1`: words and numbers joined by separators.
-fn words(value: &str) -> bool {
+fn is_words(value: &str) -> bool {
     let part = |part: &str| {
         let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
         let number = part.len() - letters.len();
@@ -224,18 +226,23 @@ fn words(value: &str) -> bool {
 }
 
 /// Letters and digits alternate too often for words, or the letters do not form words.
-fn random(value: &str) -> bool {
-    let long = value.len() >= 16 && distinct(value) >= 8;
-    long && (changes(value) * 7 >= value.len() && changes(value) >= 4 || (mixed(value) && scrambled(value)))
+fn is_random(value: &str) -> bool {
+    let long = value.len() >= 16 && count_distinct(value) >= 8;
+    long && (count_transitions(value) * 7 >= value.len() && count_transitions(value) >= 4
+        || (is_mixed_case(value) && is_scrambled(value)))
 }
 
 /// Too short to be certain by chance alone, but nothing else looks like this in quotes: `hunter2hunter2`, `K9!fdQ27`.
-fn dense(value: &str, literal: bool) -> bool {
-    literal && value.len() >= 8 && distinct(value) >= 6 && changes(value) >= 3 && !words(value)
+fn is_dense(value: &str, literal: bool) -> bool {
+    literal
+        && value.len() >= 8
+        && count_distinct(value) >= 6
+        && count_transitions(value) >= 3
+        && !is_words(value)
 }
 
 /// The number of transitions between letters and digits.
-fn changes(value: &str) -> usize {
+fn count_transitions(value: &str) -> usize {
     let digit = |byte: u8| byte.is_ascii_digit();
     let pair = |pair: &[u8]| {
         pair[0].is_ascii_alphanumeric() && pair[1].is_ascii_alphanumeric() && digit(pair[0]) != digit(pair[1])
@@ -243,19 +250,19 @@ fn changes(value: &str) -> usize {
     value.as_bytes().windows(2).filter(|two| pair(two)).count()
 }
 
-fn mixed(value: &str) -> bool {
+fn is_mixed_case(value: &str) -> bool {
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
     has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
 }
 
-fn three_alphabets(value: &str) -> bool {
-    mixed(value) && value.bytes().any(|byte| byte.is_ascii_digit())
+fn has_three_alphabets(value: &str) -> bool {
+    is_mixed_case(value) && value.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Whether less than half of the value consists of runs that could be words: four or more letters, all lower case or
 /// all capitals except the first. Of 5,000 random words of letters in both cases and digits, 21 % does on average, and
 /// half or more in 2.3 % of them.
-fn scrambled(value: &str) -> bool {
+fn is_scrambled(value: &str) -> bool {
     let (mut run, mut wordy, mut before) = (0, 0, 0_u8);
     for byte in value.bytes().chain([0]) {
         let goes_on = run > 0
@@ -270,21 +277,21 @@ fn scrambled(value: &str) -> bool {
         }
         before = byte;
     }
-    value.len() >= 12 && mixed(value) && wordy * 2 < value.len()
+    value.len() >= 12 && is_mixed_case(value) && wordy * 2 < value.len()
 }
 
-fn distinct(value: &str) -> usize {
+fn count_distinct(value: &str) -> usize {
     let seen = value.bytes().fold(0_u128, |seen, byte| seen | 1 << (byte & 127));
     seen.count_ones() as usize
 }
 
-fn hex(value: &str) -> bool {
+fn is_hex(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn uuid(value: &str) -> bool {
+fn is_uuid(value: &str) -> bool {
     let parts = value.split('-').map(str::len);
-    hex(&value.replace('-', "")) && parts.eq([8, 4, 4, 4, 12])
+    is_hex(&value.replace('-', "")) && parts.eq([8, 4, 4, 4, 12])
 }
 
 #[cfg(test)]
@@ -318,8 +325,9 @@ mod tests {
             "arn:aws:iam::1:role/x9y8z7",
         ];
         for value in values {
-            for promise in [Promise::Password, Promise::Secret, Promise::Token, Promise::Key] {
-                assert!(!secret(value, promise, false), "{value} {promise:?}");
+            for promise in [Expectation::Password, Expectation::Secret, Expectation::Token, Expectation::Key]
+            {
+                assert!(!is_plausible(value, promise, false), "{value} {promise:?}");
             }
         }
     }
@@ -327,15 +335,15 @@ mod tests {
     #[test]
     fn chosen_values_are_passwords_and_not_tokens() {
         for value in ["hunter2hunter2", "S3cure!pass", "p4ssw0rdAB", "tr0ub4dor&3"] {
-            assert!(secret(value, Promise::Password, true), "{value}");
-            assert!(!secret(value, Promise::Token, true), "{value}");
+            assert!(is_plausible(value, Expectation::Password, true), "{value}");
+            assert!(!is_plausible(value, Expectation::Token, true), "{value}");
         }
     }
 
     #[test]
     fn a_uuid_is_a_secret_only_under_a_name_that_says_secret() {
         let value = "3b241101-e2bb-4255-8caf-4136c566a962";
-        assert!(secret(value, Promise::Secret, true));
-        assert!(!secret(value, Promise::Token, true));
+        assert!(is_plausible(value, Expectation::Secret, true));
+        assert!(!is_plausible(value, Expectation::Token, true));
     }
 }

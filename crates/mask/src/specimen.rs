@@ -29,9 +29,9 @@ pub enum Wrapping {
 const WRAPPINGS: [Wrapping; 4] = [Wrapping::Sentence, Wrapping::Json, Wrapping::Shell, Wrapping::Listing];
 
 /// Specimens per kind and wrapping.
-const EACH: usize = 6;
+const PER_WRAPPING: usize = 6;
 
-/// In a shape, `{x12}` is twelve letters of the alphabet `x`: see `alphabet`. In a carrier, `§` is the secret; an empty
+/// In a shape, `{x12}` is twelve letters of the alphabet `x`: see `alphabet_for`. In a carrier, `§` is the secret; an empty
 /// carrier means the secret alone.
 struct Shape(&'static str, bool, &'static str, &'static str);
 
@@ -156,19 +156,19 @@ const DECOYS: &[&str] = &[
 ];
 
 /// Decoys per pattern.
-const EACH_DECOY: usize = 60;
+const PER_DECOY: usize = 60;
 
 /// Every kind in every wrapping, several times; deterministic for a seed.
-pub fn secrets(seed: u64) -> Vec<Specimen> {
-    let mut dice = Dice(seed);
+pub fn generate_secrets(seed: u64) -> Vec<Specimen> {
+    let mut dice = Generator(seed);
     let mut all = Vec::new();
     for Shape(kind, vendor, shape, carrier) in SHAPES {
         for wrapping in WRAPPINGS {
-            for _ in 0..EACH {
-                let secret = dice.secret(shape);
+            for _ in 0..PER_WRAPPING {
+                let secret = dice.make_secret(shape);
                 let carried =
                     if carrier.is_empty() { secret.clone() } else { carrier.replace('§', &secret) };
-                let text = dice.wrapped(wrapping, &carried, carrier.is_empty());
+                let text = dice.wrap_text(wrapping, &carried, carrier.is_empty());
                 let pieces =
                     secret.lines().filter(|line| !line.starts_with("-----")).map(str::to_owned).collect();
                 all.push(Specimen { kind, vendor: *vendor, wrapping, secret: pieces, text });
@@ -179,38 +179,38 @@ pub fn secrets(seed: u64) -> Vec<Specimen> {
 }
 
 /// Texts without a secret; deterministic for a seed.
-pub fn decoys(seed: u64) -> Vec<String> {
-    let mut dice = Dice(seed);
-    DECOYS.iter().flat_map(|sort| (0..EACH_DECOY).map(|_| dice.filled(sort)).collect::<Vec<_>>()).collect()
+pub fn generate_decoys(seed: u64) -> Vec<String> {
+    let mut dice = Generator(seed);
+    DECOYS.iter().flat_map(|sort| (0..PER_DECOY).map(|_| dice.fill_shape(sort)).collect::<Vec<_>>()).collect()
 }
 
 /// Pseudo-random numbers, deterministic for a seed (`SplitMix64`).
-struct Dice(u64);
+struct Generator(u64);
 
-impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
+impl Generator {
+    fn random_below(&mut self, below: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((mixed ^ (mixed >> 31)) % below as u64) as usize
     }
 
-    fn letters(&mut self, alphabet: &[u8], count: usize) -> String {
-        (0..count).map(|_| char::from(alphabet[self.roll(alphabet.len())])).collect()
+    fn random_letters(&mut self, alphabet: &[u8], count: usize) -> String {
+        (0..count).map(|_| char::from(alphabet[self.random_below(alphabet.len())])).collect()
     }
 
     /// Fills in the `{x12}` of a shape. Other braces are kept.
-    fn filled(&mut self, shape: &str) -> String {
+    fn fill_shape(&mut self, shape: &str) -> String {
         let mut text = String::new();
         let mut rest = shape;
         while let Some((before, after)) = rest.split_once('{') {
             text.push_str(before);
             let slot = after.split_once('}').and_then(|(slot, rest)| {
-                let alphabet = alphabet(slot.chars().next()?)?;
+                let alphabet = alphabet_for(slot.chars().next()?)?;
                 Some((alphabet, slot[1..].parse().ok()?, rest))
             });
             if let Some((alphabet, count, behind)) = slot {
-                text.push_str(&self.letters(alphabet, count));
+                text.push_str(&self.random_letters(alphabet, count));
                 rest = behind;
             } else {
                 text.push('{');
@@ -220,39 +220,40 @@ impl Dice {
         text + rest
     }
 
-    fn secret(&mut self, shape: &str) -> String {
+    fn make_secret(&mut self, shape: &str) -> String {
         match shape {
             "PEM" => {
-                let label = ["RSA ", "EC ", "OPENSSH ", ""][self.roll(4)];
-                self.block(&format!("{label}PRIVATE KEY"))
+                let label = ["RSA ", "EC ", "OPENSSH ", ""][self.random_below(4)];
+                self.make_block(&format!("{label}PRIVATE KEY"))
             }
-            "PGP" => self.block("PGP PRIVATE KEY BLOCK"),
+            "PGP" => self.make_block("PGP PRIVATE KEY BLOCK"),
             "BASIC" => {
-                let login = format!("app:{}", self.letters(ALPHANUMERIC, 12));
-                base64(login.as_bytes())
+                let login = format!("app:{}", self.random_letters(ALPHANUMERIC, 12));
+                encode_base64(login.as_bytes())
             }
-            shape => self.filled(shape),
+            shape => self.fill_shape(shape),
         }
     }
 
-    fn block(&mut self, label: &str) -> String {
+    fn make_block(&mut self, label: &str) -> String {
         let mut text = format!("-----BEGIN {label}-----\n");
-        for _ in 0..4 + self.roll(12) {
-            let _ = writeln!(text, "{}", self.letters(BASE64, 64)); // writing to a string cannot fail
+        for _ in 0..4 + self.random_below(12) {
+            let _ = writeln!(text, "{}", self.random_letters(BASE64, 64)); // writing to a string cannot fail
         }
-        text + &format!("{}\n-----END {label}-----", self.letters(BASE64, 24))
+        text + &format!("{}\n-----END {label}-----", self.random_letters(BASE64, 24))
     }
 
-    fn wrapped(&mut self, wrapping: Wrapping, carried: &str, bare: bool) -> String {
-        let number = self.roll(900) + 1;
+    fn wrap_text(&mut self, wrapping: Wrapping, carried: &str, bare: bool) -> String {
+        let number = self.random_below(900) + 1;
         match wrapping {
             Wrapping::Sentence => {
                 let after = if bare { ", then try again." } else { "\nThen try again." };
                 format!("I could not sign in on machine {number}; use {carried}{after}")
             }
             Wrapping::Json => {
-                let inner = format!("{{\"stdout\":\"step {number}\\n{}\\n\",\"code\":0}}", escaped(carried));
-                format!("{{\"type\":\"tool_result\",\"content\":\"{}\"}}", escaped(&inner))
+                let inner =
+                    format!("{{\"stdout\":\"step {number}\\n{}\\n\",\"code\":0}}", escape_json(carried));
+                format!("{{\"type\":\"tool_result\",\"content\":\"{}\"}}", escape_json(&inner))
             }
             Wrapping::Shell if bare => format!("cd app{number}\nexport SETTING=\"{carried}\"\nmake"),
             Wrapping::Shell => format!("cd app{number}\n{carried}\nmake"),
@@ -271,7 +272,7 @@ impl Dice {
 const ALPHANUMERIC: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const BASE64: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-fn alphabet(name: char) -> Option<&'static [u8]> {
+fn alphabet_for(name: char) -> Option<&'static [u8]> {
     Some(match name {
         'A' => ALPHANUMERIC,
         'b' => BASE64,
@@ -287,11 +288,11 @@ fn alphabet(name: char) -> Option<&'static [u8]> {
     })
 }
 
-fn escaped(text: &str) -> String {
+fn escape_json(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t")
 }
 
-fn base64(bytes: &[u8]) -> String {
+fn encode_base64(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
         let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or_default());

@@ -1,8 +1,8 @@
 //! Properties that hold for every text: masking never fails and is idempotent, JSON stays JSON, and a secret has one
 //! placeholder wherever it occurs.
 
-use loci_mask::specimen::{Wrapping, decoys, secrets};
-use loci_mask::{Found, Masker, RULES_VERSION, kinds};
+use loci_mask::specimen::{Wrapping, generate_decoys, generate_secrets};
+use loci_mask::{Masker, RULES_VERSION, SecretMatch, secret_kinds};
 use proptest::prelude::*;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -107,13 +107,13 @@ proptest! {
     #[test]
     fn masking_text_is_idempotent(text in pieces()) {
         let masker = masker();
-        let once = masker.text(&text).into_owned();
-        prop_assert_eq!(masker.text(&once).into_owned(), once);
+        let once = masker.mask_text(&text).into_owned();
+        prop_assert_eq!(masker.mask_text(&once).into_owned(), once);
     }
 
     #[test]
     fn findings_are_ordered_and_inside_the_text(text in pieces()) {
-        let found = masker().find(&text);
+        let found = masker().find_secrets(&text);
         prop_assert!(found.windows(2).all(|two| two[0].to <= two[1].from));
         prop_assert!(found.iter().all(|it| it.from < it.to && text.get(it.from..it.to).is_some()));
     }
@@ -122,22 +122,22 @@ proptest! {
     fn placeholders_survive_masking(before in pieces(), after in pieces()) {
         let placeholder = "⟦secret:npm-token:0a1b⟧";
         let text = format!("{before}{placeholder}{after}");
-        prop_assert!(masker().text(&text).contains(placeholder));
+        prop_assert!(masker().mask_text(&text).contains(placeholder));
     }
 
     #[test]
     fn json_stays_json_and_masking_it_is_idempotent(value in json()) {
         let masker = masker();
         let text = value.to_string();
-        let once = masker.json(&text).into_owned();
+        let once = masker.mask_json(&text).into_owned();
         prop_assert!(serde_json::from_str::<serde_json::Value>(&once).is_ok(), "{} -> {}", text, once);
-        prop_assert_eq!(masker.json(&once).into_owned(), once);
+        prop_assert_eq!(masker.mask_json(&once).into_owned(), once);
     }
 
     #[test]
     fn any_text_can_be_masked_as_json(text in pieces()) {
         let masker = masker();
-        let once = masker.json(&text).into_owned();
+        let once = masker.mask_json(&text).into_owned();
         if serde_json::from_str::<serde_json::Value>(&text).is_ok() {
             prop_assert!(serde_json::from_str::<serde_json::Value>(&once).is_ok());
         }
@@ -147,8 +147,8 @@ proptest! {
     fn the_context_does_not_change_a_placeholder(before in "[a-z .,\n(]{0,80}", after in "[ \n,)][a-z .,\n]{0,80}") {
         let masker = masker();
         let secret = format!("ghp_{}", drawn(36));
-        let whole = masker.text(&format!("{before} {secret}{after}")).into_owned();
-        let alone = masker.text(&secret).into_owned();
+        let whole = masker.mask_text(&format!("{before} {secret}{after}")).into_owned();
+        let alone = masker.mask_text(&secret).into_owned();
         prop_assert_eq!(placeholders(&whole), placeholders(&alone));
     }
 }
@@ -156,19 +156,19 @@ proptest! {
 #[test]
 fn masking_specimens_and_decoys_is_idempotent() {
     let masker = masker();
-    for text in secrets(9).into_iter().map(|it| it.text).chain(decoys(9)) {
-        let once = masker.text(&text).into_owned();
-        assert_eq!(masker.text(&once), once);
-        let once = masker.json(&text).into_owned();
-        assert_eq!(masker.json(&once), once);
+    for text in generate_secrets(9).into_iter().map(|it| it.text).chain(generate_decoys(9)) {
+        let once = masker.mask_text(&text).into_owned();
+        assert_eq!(masker.mask_text(&once), once);
+        let once = masker.mask_json(&text).into_owned();
+        assert_eq!(masker.mask_json(&once), once);
     }
 }
 
 #[test]
 fn json_of_specimens_stays_json() {
     let masker = masker();
-    for it in secrets(4).into_iter().filter(|it| it.wrapping == Wrapping::Json) {
-        let masked = masker.json(&it.text);
+    for it in generate_secrets(4).into_iter().filter(|it| it.wrapping == Wrapping::Json) {
+        let masked = masker.mask_json(&it.text);
         assert!(serde_json::from_str::<serde_json::Value>(&masked).is_ok(), "{masked}");
     }
 }
@@ -198,7 +198,7 @@ fn a_secret_has_one_placeholder_in_every_wrapping() {
         ];
         let mut seen = BTreeSet::new();
         for text in &texts {
-            for masked in [masker.text(text), masker.json(text)] {
+            for masked in [masker.mask_text(text), masker.mask_json(text)] {
                 let found = placeholders(&masked).into_iter().map(str::to_owned).collect::<Vec<_>>();
                 assert_eq!(found.len(), 1, "{text} -> {masked}");
                 seen.extend(found);
@@ -216,11 +216,11 @@ fn a_second_secret_beside_the_first_is_found_too() {
         format!("{first},{second}"),
         format!("discord {first} https://u:{second}@h"),
     ] {
-        let masked = masker().text(&text).into_owned();
+        let masked = masker().mask_text(&text).into_owned();
         assert_eq!(placeholders(&masked).len(), 2, "{masked}");
     }
     let discord = |at: usize| format!("MT{}.{}.{}", drawn(22), &drawn(20)[at..at + 6], drawn(27));
-    let masked = masker().text(&format!("discord: {} and {}", discord(0), discord(5))).into_owned();
+    let masked = masker().mask_text(&format!("discord: {} and {}", discord(0), discord(5))).into_owned();
     assert_eq!(placeholders(&masked).len(), 2, "{masked}");
 }
 
@@ -231,38 +231,38 @@ fn a_key_is_context_for_its_value_and_the_rest_is_unchanged() {
         "{{ \"password\" : \"hunter2hunter2\",\n \"n\": 1.50, \"api_key\":\"{}\", \"u\": \"\\u00e9\\/\" }}",
         drawn(24)
     );
-    let masked = masker.json(&json).into_owned();
+    let masked = masker.mask_json(&json).into_owned();
     let parts: Vec<&str> = masked.split(['⟦', '⟧']).step_by(2).collect();
     assert_eq!(
         parts,
         ["{ \"password\" : \"", "\",\n \"n\": 1.50, \"api_key\":\"", "\", \"u\": \"\\u00e9\\/\" }"]
     );
     let hidden = json.replace("password", "p\\u0061ssword");
-    assert_eq!(placeholders(&masker.json(&hidden)).len(), 2);
+    assert_eq!(placeholders(&masker.mask_json(&hidden)).len(), 2);
 }
 
 #[test]
 fn a_truncated_key_is_masked_to_its_end() {
     let lines = [drawn(64), drawn(64), drawn(30)].join("\n");
-    let masked = masker().text(&format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}")).into_owned();
+    let masked = masker().mask_text(&format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}")).into_owned();
     assert!(!masked.contains(&drawn(20)), "{masked}");
     let masked =
-        masker().text(&format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}\n\nAnd so on.")).into_owned();
+        masker().mask_text(&format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}\n\nAnd so on.")).into_owned();
     assert!(masked.ends_with("⟧\n\nAnd so on."), "{masked}");
     let prose = "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END RSA PRIVATE KEY----- is what it looks like";
-    assert_eq!(masker().text(prose), prose);
+    assert_eq!(masker().mask_text(prose), prose);
 }
 
 #[test]
 fn text_without_a_secret_is_borrowed() {
     let text = "the key is under the mat, the token is a string, and the password: none";
-    assert!(matches!(masker().text(text), Cow::Borrowed(_)));
-    assert!(matches!(masker().json("{\"token\": \"a string\"}"), Cow::Borrowed(_)));
+    assert!(matches!(masker().mask_text(text), Cow::Borrowed(_)));
+    assert!(matches!(masker().mask_json("{\"token\": \"a string\"}"), Cow::Borrowed(_)));
 }
 
 #[test]
 fn the_table_is_complete_and_well_formed() {
-    let all: Vec<_> = kinds().collect();
+    let all: Vec<_> = secret_kinds().collect();
     let names: BTreeSet<_> = all.iter().map(|(kind, _)| *kind).collect();
     assert!(all.len() >= 60 && names.len() == all.len() && RULES_VERSION > 0);
     assert!(all.iter().all(|(kind, says)| says.ends_with('.')
@@ -271,9 +271,9 @@ fn the_table_is_complete_and_well_formed() {
 
 #[test]
 fn every_kind_found_is_in_the_table() {
-    let names: BTreeSet<_> = kinds().map(|(kind, _)| kind).collect();
-    let found = secrets(2).into_iter().flat_map(|it| masker().find(&it.text));
-    assert!(found.map(|Found { kind, .. }| kind).all(|kind| names.contains(kind)));
+    let names: BTreeSet<_> = secret_kinds().map(|(kind, _)| kind).collect();
+    let found = generate_secrets(2).into_iter().flat_map(|it| masker().find_secrets(&it.text));
+    assert!(found.map(|SecretMatch { kind, .. }| kind).all(|kind| names.contains(kind)));
 }
 
 /// Inputs for which a naive scanner reads to the end of the text at every occurrence, or never ends.
@@ -323,7 +323,7 @@ fn time_is_linear_in_the_length_of_the_text() {
             let json = serde_json::to_string(&text).unwrap();
             let once = || {
                 let before = computed();
-                let _ = (masker.text(&text), masker.json(&json));
+                let _ = (masker.mask_text(&text), masker.mask_json(&json));
                 computed() - before
             };
             once().min(once())
@@ -340,7 +340,7 @@ fn a_key_may_be_truncated_anywhere() {
     let body = [drawn(64), drawn(64), drawn(30)].join("\n");
     let whole = format!("-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----");
     for end in "-----BEGIN RSA PRIVATE KEY-----\n".len() + 64..=whole.len() {
-        let masked = masker().text(&whole[..end]).into_owned();
+        let masked = masker().mask_text(&whole[..end]).into_owned();
         assert!(masked.starts_with("⟦secret:private-key:") && !masked.contains(&drawn(20)), "{masked}");
     }
 }
@@ -351,16 +351,16 @@ fn a_secret_in_a_forged_placeholder_is_masked() {
     let (pat, bot) =
         (format!("ghp_{}", drawn(36)), "xoxb-263594206564-2343594206574-kx7q2mv9tzlb4kd8wn3rfgh5");
     for secret in [&pat, bot] {
-        assert!(!masker().text(&format!("use {secret} here")).contains(secret), "{secret}");
+        assert!(!masker().mask_text(&format!("use {secret} here")).contains(secret), "{secret}");
         for text in [
             format!("⟦secret:{secret}:3f9a⟧"),
             format!("password=⟦secret:{secret}:3f9a⟧"),
             format!("⟦secret:github-pat:3f9a⟧⟦secret:{secret}:3f9a⟧"),
             format!("⟦secret:⟦secret:{secret}:3f9a⟧:3f9a⟧"),
         ] {
-            let masked = masker().text(&text).into_owned();
+            let masked = masker().mask_text(&text).into_owned();
             assert!(!masked.contains(secret), "{masked}");
-            assert_eq!(masker().text(&masked), masked);
+            assert_eq!(masker().mask_text(&masked), masked);
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Measures how many generated secrets are found, and how many texts without one stay unchanged.
 
 use loci_mask::Masker;
-use loci_mask::specimen::{Specimen, Wrapping, decoys, secrets};
+use loci_mask::specimen::{Specimen, Wrapping, generate_decoys, generate_secrets};
 use std::collections::{BTreeMap, BTreeSet};
 
 const SEEDS: [u64; 2] = [1, 20_261_115];
 
 fn masked(masker: &Masker, specimen: &Specimen) -> Vec<String> {
-    let mut all = vec![masker.text(&specimen.text).into_owned()];
+    let mut all = vec![masker.mask_text(&specimen.text).into_owned()];
     if specimen.wrapping == Wrapping::Json {
-        all.push(masker.json(&specimen.text).into_owned());
+        all.push(masker.mask_json(&specimen.text).into_owned());
     }
     all
 }
@@ -23,7 +23,7 @@ fn caught(masked: &[String], specimen: &Specimen) -> bool {
 fn generated_secrets_are_found_in_every_wrapping() {
     let masker = Masker::new([3; 32]);
     for seed in SEEDS {
-        let all = secrets(seed);
+        let all = generate_secrets(seed);
         let kinds: BTreeSet<_> = all.iter().map(|it| it.kind).collect();
         assert!(kinds.len() >= 34 && all.len() >= 816);
         let (mut missed, mut vendors, mut missed_vendors) = (BTreeMap::new(), 0, 0);
@@ -57,12 +57,12 @@ fn generated_secrets_are_found_in_every_wrapping() {
 #[test]
 fn each_secret_is_found_as_its_own_kind() {
     let masker = Masker::new([3; 32]);
-    let all = secrets(SEEDS[0]);
+    let all = generate_secrets(SEEDS[0]);
     let right = |it: &&Specimen| {
         masked(&masker, it).iter().all(|text| text.contains(&format!("⟦secret:{}:", it.kind)))
     };
     let wrong: BTreeSet<_> =
-        all.iter().filter(|it| !right(it)).map(|it| (it.kind, masker.text(&it.text))).collect();
+        all.iter().filter(|it| !right(it)).map(|it| (it.kind, masker.mask_text(&it.text))).collect();
     for one in &wrong {
         println!("{one:?}");
     }
@@ -73,13 +73,15 @@ fn each_secret_is_found_as_its_own_kind() {
 fn texts_without_a_secret_are_unchanged() {
     let masker = Masker::new([3; 32]);
     for seed in SEEDS {
-        let all = decoys(seed);
+        let all = generate_decoys(seed);
         assert!(all.len() >= 1680);
-        let altered: Vec<_> =
-            all.iter().filter(|text| masker.text(text) != **text || masker.json(text) != **text).collect();
+        let altered: Vec<_> = all
+            .iter()
+            .filter(|text| masker.mask_text(text) != **text || masker.mask_json(text) != **text)
+            .collect();
         println!("seed {seed}: {} of {} altered", altered.len(), all.len());
         for text in &altered {
-            println!("altered: {text}\n      -> {}", masker.text(text));
+            println!("altered: {text}\n      -> {}", masker.mask_text(text));
         }
         assert!(altered.len() * 200 <= all.len(), "more than 0.5 % altered");
     }
@@ -89,8 +91,8 @@ fn texts_without_a_secret_are_unchanged() {
 fn nothing_is_found_in_the_source_of_this_crate() {
     let masker = Masker::new([3; 32]);
     for text in
-        [include_str!("../src/rules.rs"), include_str!("../src/specimen.rs"), include_str!("../src/hunt.rs")]
+        [include_str!("../src/rules.rs"), include_str!("../src/specimen.rs"), include_str!("../src/scan.rs")]
     {
-        assert_eq!(masker.find(text), []);
+        assert_eq!(masker.find_secrets(text), []);
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 
 /// The port to listen on, and the token that clients must send.
-pub struct Door {
+pub struct HttpOptions {
     /// 0 for any free port.
     pub port: u16,
     pub token: String,
@@ -24,21 +24,26 @@ pub struct Door {
 
 type Service = StreamableHttpService<Server, LocalSessionManager>;
 
-pub(crate) async fn serve(server: Server, door: &Door, ready: impl FnOnce(&str)) -> std::io::Result<()> {
+pub(crate) async fn serve_connections(
+    server: Server,
+    door: &HttpOptions,
+    ready: impl FnOnce(&str),
+) -> std::io::Result<()> {
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, door.port))).await?;
     let port = listener.local_addr()?.port();
     let service = StreamableHttpService::new(
         move || Ok(server.clone()),
         Arc::new(LocalSessionManager::default()),
-        settings(port),
+        server_config(port),
     );
     ready(&format!("http://127.0.0.1:{port}/mcp/{}", door.token));
     let token: Arc<str> = door.token.as_str().into();
     loop {
         let (stream, _) = listener.accept().await?;
         let (service, token) = (service.clone(), token.clone());
-        let answer =
-            hyper::service::service_fn(move |request| let_in(service.clone(), token.clone(), request));
+        let answer = hyper::service::service_fn(move |request| {
+            handle_request(service.clone(), token.clone(), request)
+        });
         tokio::spawn(async move {
             let stream = hyper_util::rt::TokioIo::new(stream);
             let _ = hyper::server::conn::http1::Builder::new().serve_connection(stream, answer).await;
@@ -47,7 +52,7 @@ pub(crate) async fn serve(server: Server, door: &Door, ready: impl FnOnce(&str))
 }
 
 /// Keeps out pages of other sites shown in a browser, under whichever name they address this machine.
-fn settings(port: u16) -> StreamableHttpServerConfig {
+fn server_config(port: u16) -> StreamableHttpServerConfig {
     let mut settings = StreamableHttpServerConfig::default();
     settings.allowed_hosts = ["127.0.0.1", "localhost"].map(|host| format!("{host}:{port}")).to_vec();
     settings.allowed_origins =
@@ -56,10 +61,14 @@ fn settings(port: u16) -> StreamableHttpServerConfig {
     settings
 }
 
-type Answer = Response<Either<BoxBody<Bytes, Infallible>, Empty<Bytes>>>;
+type HttpResponse = Response<Either<BoxBody<Bytes, Infallible>, Empty<Bytes>>>;
 
-async fn let_in(service: Service, token: Arc<str>, request: Request<Incoming>) -> Result<Answer, Infallible> {
-    if knows(&request, &token) {
+async fn handle_request(
+    service: Service,
+    token: Arc<str>,
+    request: Request<Incoming>,
+) -> Result<HttpResponse, Infallible> {
+    if has_token(&request, &token) {
         return Ok(service.handle(request).await.map(Either::Left));
     }
     let mut response = Response::new(Either::Right(Empty::new()));
@@ -68,15 +77,15 @@ async fn let_in(service: Service, token: Arc<str>, request: Request<Incoming>) -
 }
 
 /// The token is in the path, or in a header for clients that can set one.
-fn knows(request: &Request<Incoming>, token: &str) -> bool {
+fn has_token(request: &Request<Incoming>, token: &str) -> bool {
     let path = request.uri().path();
     let in_path = path.strip_prefix("/mcp/").map(|rest| rest.trim_end_matches('/'));
     let header = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bearer = header.and_then(|value| value.strip_prefix("Bearer ")).filter(|_| path == "/mcp");
-    in_path.or(bearer).is_some_and(|given| same(given.as_bytes(), token.as_bytes()))
+    in_path.or(bearer).is_some_and(|given| equals_constant_time(given.as_bytes(), token.as_bytes()))
 }
 
 /// Compares in constant time.
-fn same(a: &[u8], b: &[u8]) -> bool {
+fn equals_constant_time(a: &[u8], b: &[u8]) -> bool {
     !b.is_empty() && a.len() == b.len() && a.iter().zip(b).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }

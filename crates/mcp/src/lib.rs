@@ -6,12 +6,12 @@
 mod http;
 mod prompts;
 mod server;
+mod stdio;
 mod tools;
-mod wire;
 
-pub use http::Door;
+pub use http::HttpOptions;
 pub use prompts::{PROMPTS, Prompt};
-pub use tools::listed;
+pub use tools::list_tools;
 
 use api::{Set, ToolHandler};
 use rmcp::ServiceExt;
@@ -19,26 +19,26 @@ use rustix::process::Pid;
 use server::Server;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::Wire;
+use stdio::StdioTransport;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("could not start the server: {0}")]
     Start(#[from] std::io::Error),
     #[error("MCP handshake failed: {0}")]
-    Greeting(String),
+    Handshake(String),
 }
 
 /// Serves one agent on standard input and output until either is closed or the agent is gone.
-pub fn serve(handler: Arc<dyn ToolHandler>, sets: &[Set]) -> Result<(), Error> {
+pub fn serve_stdio(handler: Arc<dyn ToolHandler>, sets: &[Set]) -> Result<(), Error> {
     // Read before the handshake: the agent may be killed as soon as it has a response.
     let parent = rustix::process::getppid();
     let server = Server::new(handler, sets);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let ended = runtime.block_on(async {
         tokio::select! {
-            ended = converse(server) => ended,
-            () = orphaned(parent) => Ok(()),
+            ended = run_session(server) => ended,
+            () = wait_until_orphaned(parent) => Ok(()),
         }
     });
     // The client is gone: discard the results of reads in progress.
@@ -46,20 +46,20 @@ pub fn serve(handler: Arc<dyn ToolHandler>, sets: &[Set]) -> Result<(), Error> {
     ended
 }
 
-async fn converse(server: Server) -> Result<(), Error> {
-    let (wire, line) = Wire::new();
+async fn run_session(server: Server) -> Result<(), Error> {
+    let (wire, line) = StdioTransport::new();
     match server.serve(wire).await {
         Ok(running) => {
-            line.greeted();
+            line.mark_initialized();
             tokio::select! {
                 _ = running.waiting() => {}
-                () = line.hung_up() => {}
+                () = line.wait_closed() => {}
             }
             Ok(())
         }
         // Closed before the handshake: there is no one to report to.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        Err(error) => Err(Error::Greeting(error.to_string())),
+        Err(error) => Err(Error::Handshake(error.to_string())),
     }
 }
 
@@ -67,22 +67,22 @@ async fn converse(server: Server) -> Result<(), Error> {
 pub fn serve_http(
     handler: Arc<dyn ToolHandler>,
     sets: &[Set],
-    door: &Door,
+    door: &HttpOptions,
     ready: impl FnOnce(&str),
 ) -> Result<(), Error> {
     let server = Server::new(handler, sets);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    runtime.block_on(http::serve(server, door, ready))?;
+    runtime.block_on(http::serve_connections(server, door, ready))?;
     Ok(())
 }
 
 /// How often to check that the agent that started us is still running. Its death closes our input, unless another child of
 /// its holds the other end: then only this check ends us.
-const LOOK: Duration = Duration::from_millis(250);
+const PARENT_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-async fn orphaned(parent: Option<Pid>) {
+async fn wait_until_orphaned(parent: Option<Pid>) {
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(PARENT_CHECK_INTERVAL).await;
         if rustix::process::getppid() != parent {
             return;
         }

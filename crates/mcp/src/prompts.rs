@@ -9,7 +9,7 @@ pub struct Prompt {
     pub argument: Option<Argument>,
     pub text: &'static str,
     /// The text if the argument is omitted.
-    pub without: &'static str,
+    pub text_without_argument: &'static str,
 }
 
 pub struct Argument {
@@ -30,7 +30,7 @@ pub const PROMPTS: &[Prompt] = &[
         text: "Search my past conversations for: {}\nUse search_conversations, follow its guidance until it says to stop, read \
                the best one or two with gather_chats, and tell me what was said and decided, with dates and session ids. Say \
                so if nothing fits.",
-        without: "",
+        text_without_argument: "",
     },
     Prompt {
         name: "session",
@@ -38,7 +38,7 @@ pub const PROMPTS: &[Prompt] = &[
         argument: Some(Argument { name: "session", about: "The beginning of its id", required: true }),
         text: "Read the session {} with gather_chats (includeTools: false first) and sum it up: what was asked, what was done, \
                what was decided, what was left open.",
-        without: "",
+        text_without_argument: "",
     },
     Prompt {
         name: "errors",
@@ -46,7 +46,7 @@ pub const PROMPTS: &[Prompt] = &[
         argument: Some(Argument { name: "since", about: "How far back, such as 7d", required: false }),
         text: "Report what failed in this project since {}. Call query_history with view \"analyze errors\" and that `since`, then \
                query_context for the one or two most frequent signatures, and list each with its count, its likely cause and a fix.",
-        without: "Report what failed in this project. Call query_history with view \"analyze errors\", then query_context for the \
+        text_without_argument: "Report what failed in this project. Call query_history with view \"analyze errors\", then query_context for the \
                   one or two most frequent signatures, and list each with its count, its likely cause and a fix.",
     },
     Prompt {
@@ -55,7 +55,7 @@ pub const PROMPTS: &[Prompt] = &[
         argument: Some(Argument { name: "since", about: "How far back, such as 7d", required: false }),
         text: "Show a short table of what was done in this project since {}: call get_stats with that `since`, then again with \
                by \"tool\".",
-        without: "Show a short table of what was done in this project: call get_stats, then again with by \"tool\".",
+        text_without_argument: "Show a short table of what was done in this project: call get_stats, then again with by \"tool\".",
     },
     Prompt {
         name: "timeline",
@@ -63,18 +63,18 @@ pub const PROMPTS: &[Prompt] = &[
         argument: Some(Argument { name: "since", about: "How far back, such as 7d", required: false }),
         text: "List what was worked on since {} with list_sessions, newest first: date, title, project, and what came of it in a \
                few words.",
-        without: "List what was worked on lately with list_sessions, newest first: date, title, project, and what came of it in \
+        text_without_argument: "List what was worked on lately with list_sessions, newest first: date, title, project, and what came of it in \
                   a few words.",
     },
 ];
 
 impl Prompt {
     /// The prompt's text. `None` if a required argument is missing.
-    pub fn filled(&self, value: Option<&str>) -> Option<String> {
+    pub fn fill_template(&self, value: Option<&str>) -> Option<String> {
         match (value.filter(|value| !value.trim().is_empty()), &self.argument) {
             (Some(value), Some(_)) => Some(self.text.replace("{}", value)),
             (None, Some(argument)) if argument.required => None,
-            _ => Some(self.without.to_string()),
+            _ => Some(self.text_without_argument.to_string()),
         }
     }
 }

@@ -3,8 +3,8 @@
 //! Does not know how a tool is implemented.
 
 use crate::prompts::PROMPTS;
-use crate::tools::listed;
-use api::tools::in_tools;
+use crate::tools::list_tools;
+use api::tools::rewrite_for_agents;
 use api::{CallContext, Code, Envelope, Progress, Set, ToolHandler, tool_named};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
@@ -26,29 +26,33 @@ pub(crate) struct Server {
     handler: Arc<dyn ToolHandler>,
     tools: Arc<Vec<Tool>>,
     /// Limits concurrent calls; further ones wait.
-    room: Arc<Semaphore>,
+    call_slots: Arc<Semaphore>,
 }
 
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENT_CALLS: usize = 16;
 /// The methods we implement that take parameters, to tell wrong parameters from an unknown method.
-const METHODS: &[&str] =
+const METHODS_WITH_PARAMS: &[&str] =
     &["initialize", "tools/list", "tools/call", "prompts/list", "prompts/get", "completion/complete"];
 /// Interval of progress notifications.
-const TELL: Duration = Duration::from_millis(500);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Server {
     pub(crate) fn new(handler: Arc<dyn ToolHandler>, sets: &[Set]) -> Server {
-        Server { handler, tools: Arc::new(listed(sets)), room: Arc::new(Semaphore::new(AT_ONCE)) }
+        Server {
+            handler,
+            tools: Arc::new(list_tools(sets)),
+            call_slots: Arc::new(Semaphore::new(MAX_CONCURRENT_CALLS)),
+        }
     }
 
     /// Runs the call on a blocking thread: handlers block.
-    async fn answer(
+    async fn run_call(
         &self,
         tool: &'static api::Tool,
         params: Map<String, Value>,
         context: CallContext,
     ) -> Result<Envelope, api::Error> {
-        let _permit = self.room.acquire().await;
+        let _permit = self.call_slots.acquire().await;
         let handler = self.handler.clone();
         let answered = tokio::task::spawn_blocking(move || handler.call(tool, params, &context)).await;
         answered
@@ -85,23 +89,23 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = tool_named(&request.name).filter(|_| self.get_tool(&request.name).is_some());
         let tool = tool.ok_or_else(|| {
-            ErrorData::invalid_params(format!("unknown tool `{}`", printable(&request.name)), None)
+            ErrorData::invalid_params(format!("unknown tool `{}`", printable_name(&request.name)), None)
         })?;
         let progress = Arc::new(Progress::default());
         let caller = CallContext { session: session_of(&context.meta), progress: progress.clone() };
-        let call = self.answer(tool, request.arguments.unwrap_or_default(), caller);
-        let reports = tell(context.peer, context.meta.get_progress_token(), progress.clone());
+        let call = self.run_call(tool, request.arguments.unwrap_or_default(), caller);
+        let reports = send_progress(context.peer, context.meta.get_progress_token(), progress.clone());
         let result = tokio::select! {
             result = call => result,
             () = context.ct.cancelled() => {
-                progress.stop();
+                progress.cancel();
                 Err(api::Error::new(Code::Cancelled, "cancelled"))
             }
             () = reports => unreachable!("progress never ends by itself"),
         };
         Ok(CallToolResponse::Complete(match &result {
-            Ok(envelope) => given(envelope),
-            Err(error) => refused(error),
+            Ok(envelope) => tool_result(envelope),
+            Err(error) => tool_error(error),
         }))
     }
 
@@ -110,7 +114,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(ListPromptsResult::with_all_items(PROMPTS.iter().map(shown).collect()))
+        Ok(ListPromptsResult::with_all_items(PROMPTS.iter().map(describe_prompt).collect()))
     }
 
     async fn get_prompt(
@@ -119,11 +123,11 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let prompt = PROMPTS.iter().find(|prompt| prompt.name == request.name).ok_or_else(|| {
-            ErrorData::invalid_params(format!("unknown prompt `{}`", printable(&request.name)), None)
+            ErrorData::invalid_params(format!("unknown prompt `{}`", printable_name(&request.name)), None)
         })?;
         let arguments = request.arguments.unwrap_or_default();
         let argument = prompt.argument.as_ref().and_then(|argument| arguments.get(argument.name)?.as_str());
-        let text = prompt.filled(argument).ok_or_else(|| {
+        let text = prompt.fill_template(argument).ok_or_else(|| {
             let name = prompt.argument.as_ref().map_or("", |argument| argument.name);
             ErrorData::invalid_params(format!("missing argument `{name}`"), None)
         })?;
@@ -137,8 +141,8 @@ impl ServerHandler for Server {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let method = printable(&request.method);
-        Err(if METHODS.contains(&request.method.as_str()) {
+        let method = printable_name(&request.method);
+        Err(if METHODS_WITH_PARAMS.contains(&request.method.as_str()) {
             ErrorData::invalid_params(format!("invalid parameters for {method}"), None)
         } else {
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method `{method}`"), None)
@@ -153,7 +157,7 @@ impl ServerHandler for Server {
         let mut values = Vec::new();
         if request.argument.name == "session" {
             let handler = self.handler.clone();
-            let ids = tokio::task::spawn_blocking(move || handler.chat_ids(&request.argument.value)).await;
+            let ids = tokio::task::spawn_blocking(move || handler.session_ids(&request.argument.value)).await;
             values = ids.unwrap_or_default();
         }
         values.truncate(CompletionInfo::MAX_VALUES);
@@ -163,11 +167,11 @@ impl ServerHandler for Server {
 }
 
 /// Sends progress notifications if the agent asked for them. Never ends by itself.
-async fn tell(peer: Peer<RoleServer>, token: Option<ProgressToken>, progress: Arc<Progress>) {
+async fn send_progress(peer: Peer<RoleServer>, token: Option<ProgressToken>, progress: Arc<Progress>) {
     let Some(token) = token else { return std::future::pending().await };
     let mut reported = 0;
     loop {
-        tokio::time::sleep(TELL).await;
+        tokio::time::sleep(PROGRESS_INTERVAL).await;
         let (files, of) = (progress.files.load(Relaxed), progress.of.load(Relaxed));
         if files > reported {
             reported = files;
@@ -181,7 +185,7 @@ async fn tell(peer: Peer<RoleServer>, token: Option<ProgressToken>, progress: Ar
 }
 
 /// Contains the envelope twice: older clients read the text, newer ones the structured content.
-fn given(envelope: &Envelope) -> CallToolResult {
+fn tool_result(envelope: &Envelope) -> CallToolResult {
     let value = serde_json::to_value(envelope).unwrap_or_default();
     let mut result = CallToolResult::success(vec![ContentBlock::text(value.to_string())]);
     result.structured_content = Some(value);
@@ -189,13 +193,13 @@ fn given(envelope: &Envelope) -> CallToolResult {
 }
 
 /// An error that the model can read and act on.
-fn refused(error: &api::Error) -> CallToolResult {
-    let hints: Vec<String> = error.hints.iter().map(|hint| in_tools(hint)).collect();
+fn tool_error(error: &api::Error) -> CallToolResult {
+    let hints: Vec<String> = error.hints.iter().map(|hint| rewrite_for_agents(hint)).collect();
     let error = json!({"error": error.message, "code": error.code.word(), "hints": hints});
     CallToolResult::error(vec![ContentBlock::text(error.to_string())])
 }
 
-fn shown(prompt: &crate::Prompt) -> Prompt {
+fn describe_prompt(prompt: &crate::Prompt) -> Prompt {
     let argument = prompt.argument.as_ref().map(|argument| {
         vec![
             PromptArgument::new(argument.name)
@@ -215,7 +219,7 @@ fn session_of(meta: &RequestMetaObject) -> Option<String> {
     named.and_then(Value::as_str).map(str::to_string)
 }
 
-fn printable(name: &str) -> String {
+fn printable_name(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(80).collect()
 }
 

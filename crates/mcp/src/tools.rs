@@ -8,25 +8,25 @@ use serde_json::json;
 use std::sync::Arc;
 
 /// The tools of these sets, as listed to an agent.
-pub fn listed(sets: &[Set]) -> Vec<Listed> {
-    let output = Arc::new(tool_schema::output());
+pub fn list_tools(sets: &[Set]) -> Vec<Listed> {
+    let output = Arc::new(tool_schema::output_schema());
     let is_offered = |tool: &&Tool| tool.sets.iter().any(|set| sets.contains(set));
-    TOOLS.iter().filter(is_offered).map(|tool| shown(tool, output.clone())).collect()
+    TOOLS.iter().filter(is_offered).map(|tool| describe_tool(tool, output.clone())).collect()
 }
 
-fn shown(tool: &'static Tool, output: Arc<rmcp::model::JsonObject>) -> Listed {
+fn describe_tool(tool: &'static Tool, output: Arc<rmcp::model::JsonObject>) -> Listed {
     let hints = ToolAnnotations::default().read_only(tool.read_only()).open_world(false);
     let hints = if tool.read_only() { hints } else { hints.destructive(true).idempotent(true) };
-    let listed = Listed::new(tool.name, tool.about, tool_schema::input(tool))
+    let listed = Listed::new(tool.name, tool.about, tool_schema::input_schema(tool))
         .with_raw_output_schema(output)
         .with_annotations(hints);
-    if tool.name == FIRST { listed.with_meta(always_loaded()) } else { listed }
+    if tool.name == ENTRY_TOOL { listed.with_meta(always_loaded_meta()) } else { listed }
 }
 
 /// Claude Code defers tools until they are searched for; the entry tool must always be loaded.
-const FIRST: &str = "search_conversations";
+const ENTRY_TOOL: &str = "search_conversations";
 
-fn always_loaded() -> MetaObject {
+fn always_loaded_meta() -> MetaObject {
     let mut meta = MetaObject::default();
     meta.insert("anthropic/alwaysLoad".to_string(), json!(true));
     meta
@@ -36,8 +36,8 @@ fn always_loaded() -> MetaObject {
 mod tests {
     use super::*;
 
-    fn tokens(sets: &[Set]) -> (usize, usize) {
-        let whole = serde_json::to_value(listed(sets)).unwrap();
+    fn count_tokens(sets: &[Set]) -> (usize, usize) {
+        let whole = serde_json::to_value(list_tools(sets)).unwrap();
         // What the model sees: clients do not pass output schemas and annotations on.
         let mut seen = whole.clone();
         for tool in seen.as_array_mut().unwrap() {
@@ -55,7 +55,7 @@ mod tests {
         // An agent is never given all five sets at once.
         for (sets, most) in [(&all[..], 7000), (Set::USUAL, 4000), (&[Set::Chat], 4000), (&[Set::Code], 4000)]
         {
-            let (whole, seen) = tokens(sets);
+            let (whole, seen) = count_tokens(sets);
             println!("{sets:?}: {whole} tokens on the wire, {seen} of them for the model");
             assert!(seen <= most, "{sets:?} cost a model {seen} tokens");
         }

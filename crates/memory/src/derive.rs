@@ -4,36 +4,42 @@
 //! Does not know the existing memory of the session.
 
 use crate::digest::Digest;
-use crate::entry::{By, Finding, Noted, Origin};
-use crate::facts::facts;
-use crate::name::{name, of_nothing};
-use crate::summary::summary;
-use crate::tags::tags;
-use crate::unsaid::still_says;
+use crate::entry::{By, Finding, NotedFact, Origin};
+use crate::facts::extract_facts;
+use crate::forgetting::still_contains;
+use crate::name::{derive_name, fallback_name};
+use crate::summary::summarise_session;
+use crate::tags::derive_tags;
 use record::Stamp;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Derived {
+pub struct DerivedMemory {
     pub name: String,
     pub named_by: By,
     pub tags: Vec<String>,
     pub summary: String,
-    pub facts: Vec<Noted>,
+    pub facts: Vec<NotedFact>,
 }
 
-pub fn derive(digest: &Digest) -> Derived {
-    let (mut name, mut named_by) = name(digest);
-    if still_says(&name, &digest.unsaid) {
-        (name, named_by) = (of_nothing(digest), By::Derived);
+pub fn derive_memory(digest: &Digest) -> DerivedMemory {
+    let (mut name, mut named_by) = derive_name(digest);
+    if still_contains(&name, &digest.forgotten_texts) {
+        (name, named_by) = (fallback_name(digest), By::Derived);
     }
-    Derived { name, named_by, tags: tags(digest), summary: summary(digest), facts: facts(digest) }
+    DerivedMemory {
+        name,
+        named_by,
+        tags: derive_tags(digest),
+        summary: summarise_session(digest),
+        facts: extract_facts(digest),
+    }
 }
 
-impl Derived {
+impl DerivedMemory {
     /// The derived text as a [`Finding`].
-    pub fn finding(self, digest: &Digest, now: Stamp) -> Finding {
+    pub fn into_finding(self, digest: &Digest, now: Stamp) -> Finding {
         let (name, summary) = ((self.name, self.named_by), (self.summary, By::Derived));
         let (tags, facts) = (self.tags, self.facts);
-        Finding { name, summary, tags, facts, ..Finding::of(digest, By::Derived, Origin::User, now) }
+        Finding { name, summary, tags, facts, ..Finding::for_digest(digest, By::Derived, Origin::User, now) }
     }
 }

@@ -17,32 +17,32 @@ pub struct Digest {
     /// The session's titles, set by the agent or by the user who renamed the session there.
     pub titles: Vec<(String, By)>,
     /// The user's prompts, in order.
-    pub prompts: Vec<Said>,
+    pub prompts: Vec<DigestMessage>,
     /// The last messages of both sides, in order.
-    pub turns: Vec<Said>,
+    pub turns: Vec<DigestMessage>,
     /// Slash commands as typed.
-    pub slashes: Vec<String>,
+    pub slash_commands: Vec<String>,
     /// Changed files with the number of changes.
-    pub changed: BTreeMap<String, u32>,
+    pub files_changed: BTreeMap<String, u32>,
     /// Files that were only read.
-    pub looked_at: BTreeMap<String, u32>,
+    pub files_read: BTreeMap<String, u32>,
     /// Commands that succeeded.
     pub commands: Vec<String>,
     /// Commands that failed or were denied, and so had no effect.
-    pub failed: Vec<String>,
+    pub failed_commands: Vec<String>,
     /// The first lines of commit messages.
     pub commits: Vec<String>,
     pub last_reply: String,
     /// The number of prompts after the last reply.
-    pub unanswered: usize,
+    pub unanswered_prompts: usize,
     /// Forgotten sentences that were removed: no text derived from the rest may repeat them.
-    pub unsaid: Vec<String>,
+    pub forgotten_texts: Vec<String>,
     pub calls: u32,
     pub errors: u32,
 }
 
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct DigestMessage {
     pub id: String,
     pub role: Role,
     pub at: Stamp,
@@ -54,7 +54,7 @@ impl Digest {
     pub fn describe(&mut self, session: &Session) {
         (self.source, self.session_id) = (session.source.to_string(), session.session_id.to_string());
         if self.project.is_empty() {
-            self.project = session.place().to_string();
+            self.project = session.directory().to_string();
         }
         if session.started_at.is_some()
             && (!self.started_at.is_some() || session.started_at < self.started_at)
@@ -82,7 +82,7 @@ pub(crate) fn file_name(path: &str) -> &str {
 }
 
 /// Sorted by count, then by name.
-pub(crate) fn by_count(files: &BTreeMap<String, u32>) -> Vec<&str> {
+pub(crate) fn sorted_by_count(files: &BTreeMap<String, u32>) -> Vec<&str> {
     let mut all: Vec<(&String, &u32)> = files.iter().collect();
     all.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     all.into_iter().map(|(path, _)| path.as_str()).collect()
@@ -90,7 +90,7 @@ pub(crate) fn by_count(files: &BTreeMap<String, u32>) -> Vec<&str> {
 
 /// Shows files by name; files with the same name in several folders by as many path components as are needed to
 /// distinguish them.
-pub(crate) fn told_apart(paths: &[&str]) -> Vec<String> {
+pub(crate) fn distinct_file_names(paths: &[&str]) -> Vec<String> {
     let tail = |path: &str, parts: usize| {
         let from = path.trim_end_matches('/').rmatch_indices('/').nth(parts - 1);
         from.map_or(path, |(at, _)| &path[at + 1..]).to_string()
@@ -109,13 +109,13 @@ pub(crate) fn told_apart(paths: &[&str]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::told_apart;
+    use super::distinct_file_names;
 
     #[test]
     fn files_with_the_same_name_are_shown_with_their_folders() {
         let paths = ["/p/src/main.rs", "/p/tests/main.rs", "/p/a/src/lib.rs", "/p/b/src/lib.rs", "/p/x.md"];
         assert_eq!(
-            told_apart(&paths),
+            distinct_file_names(&paths),
             ["src/main.rs", "tests/main.rs", "a/src/lib.rs", "b/src/lib.rs", "x.md"]
         );
     }

@@ -3,7 +3,7 @@
 //!
 //! Does not know how entries are derived, merged or stored.
 
-use record::{Stamp, key};
+use record::{Stamp, event_key};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Declares an enum and its stored words in one place, the weakest variant first.
@@ -58,7 +58,7 @@ words! {
 
 /// A text with its author and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Worded {
+pub struct AttributedText {
     pub text: String,
     pub by: By,
     pub at: Stamp,
@@ -66,7 +66,7 @@ pub struct Worded {
 
 /// The memory of one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remembered {
+pub struct SessionMemory {
     pub source: String,
     pub session_id: String,
     pub project: String,
@@ -75,11 +75,11 @@ pub struct Remembered {
     pub ended_at: Stamp,
     /// The time of the last message that a model has seen; none if no model was called.
     pub seen_by_model: Stamp,
-    pub name: Worded,
-    pub summary: Worded,
+    pub name: AttributedText,
+    pub summary: AttributedText,
     pub tags: BTreeMap<String, By>,
     /// Tags removed by a person.
-    pub shed: BTreeSet<String>,
+    pub removed_tags: BTreeSet<String>,
     pub pinned: bool,
 }
 
@@ -109,14 +109,14 @@ pub struct Fact {
 
 /// A sentence worth keeping, with the messages that contain it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Noted {
+pub struct NotedFact {
     pub text: String,
     pub evidence: Vec<String>,
     /// Names and files it mentions.
     pub symbols: Vec<String>,
     pub state: State,
     /// When it was last stated.
-    pub said_at: Stamp,
+    pub stated_at: Stamp,
 }
 
 /// The result of one job for one session.
@@ -131,13 +131,13 @@ pub struct Finding {
     pub summary: (String, By),
     pub tags: Vec<String>,
     pub tagged_by: By,
-    pub facts: Vec<Noted>,
+    pub facts: Vec<NotedFact>,
     pub origin: Origin,
     pub at: Stamp,
 }
 
 /// A text normalised for comparison: letters and digits, lower case, single spaces.
-pub fn normal(text: &str) -> String {
+pub fn normalise_text(text: &str) -> String {
     let letters: String =
         text.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
     letters.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -145,7 +145,7 @@ pub fn normal(text: &str) -> String {
 
 /// A short ID, identical wherever the same fact is stated for the same project.
 pub fn fact_id(project: &str, text: &str) -> String {
-    let hash = key(b'm', &[project.as_bytes(), normal(text).as_bytes()]);
+    let hash = event_key(b'm', &[project.as_bytes(), normalise_text(text).as_bytes()]);
     format!("f-{:012x}", hash & 0xffff_ffff_ffff)
 }
 

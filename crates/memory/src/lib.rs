@@ -3,31 +3,34 @@
 //! Receives digests of sessions; never reads a transcript and never calls a model. It builds the prompt for a model and
 //! decides which parts of the response to accept.
 
-mod answer;
-mod ask;
 mod command;
 mod decision;
 mod derive;
 mod digest;
 mod entry;
 mod facts;
+mod forgetting;
+mod instruction;
 mod merge;
 mod name;
-mod order;
 mod pasted;
+mod phrases;
+mod prompt;
 mod prose;
+mod response;
 mod store;
 mod summary;
 mod tags;
-mod unsaid;
-mod words;
 
-pub use answer::{Answer, Claim, Why, read_answer};
-pub use ask::{Ask, ask};
 pub use command::{committed, slash};
-pub use derive::{Derived, derive};
-pub use digest::{Digest, Said};
-pub use entry::{By, Evidence, Fact, Finding, Noted, Origin, Remembered, State, Worded, fact_id, normal};
-pub use order::is_order;
-pub use store::{Applied, Called, Edit, Error, Imported, MadeFrom, Store, first};
-pub use tags::tag_of;
+pub use derive::{DerivedMemory, derive_memory};
+pub use digest::{Digest, DigestMessage};
+pub use entry::{
+    AttributedText, By, Evidence, Fact, Finding, NotedFact, Origin, SessionMemory, State, fact_id,
+    normalise_text,
+};
+pub use instruction::is_instruction;
+pub use prompt::{ModelPrompt, build_prompt};
+pub use response::{ClaimedFact, ModelResponse, Rejection, parse_response};
+pub use store::{ApplyOutcome, DerivedUpTo, Edit, Error, GivenName, ImportOutcome, Store, preview_first};
+pub use tags::normalise_tag;

@@ -4,16 +4,18 @@
 //! Does not know how memory is stored.
 
 use crate::digest::Digest;
-use crate::entry::{By, Evidence, Fact, Finding, Noted, Origin, Remembered, State, Worded, fact_id};
-use crate::order::is_order;
-use crate::tags::tag_of;
-use crate::unsaid::{carries, forgotten_in, nameless, taken_out};
+use crate::entry::{
+    AttributedText, By, Evidence, Fact, Finding, NotedFact, Origin, SessionMemory, State, fact_id,
+};
+use crate::forgetting::{forgotten_in, is_made_of_forgotten, placeholder_name, replace_forgotten};
+use crate::instruction::is_instruction;
+use crate::tags::normalise_tag;
 use record::Stamp;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Finding {
     /// An empty finding for the session of a digest.
-    pub(crate) fn of(digest: &Digest, by: By, origin: Origin, at: Stamp) -> Finding {
+    pub(crate) fn for_digest(digest: &Digest, by: By, origin: Origin, at: Stamp) -> Finding {
         Finding {
             source: digest.source.clone(),
             session_id: digest.session_id.clone(),
@@ -33,35 +35,35 @@ impl Finding {
 
 impl Finding {
     /// Removes forgotten sentences from the name and the summary.
-    pub(crate) fn without(&self, forgotten: &BTreeSet<String>) -> Finding {
+    pub(crate) fn without_forgotten(&self, forgotten: &BTreeSet<String>) -> Finding {
         let mut found = self.clone();
         for (text, mark) in [(&mut found.name.0, ""), (&mut found.summary.0, "…")] {
             let forgotten_texts = forgotten_in(text, &self.project, forgotten);
-            *text = taken_out(text, &forgotten_texts, mark);
+            *text = replace_forgotten(text, &forgotten_texts, mark);
         }
         found
     }
 }
 
-impl Remembered {
+impl SessionMemory {
     /// Removes the text of a forgotten fact, except from what a person wrote. The remaining name and summary are
     /// replaced by ones derived without that text; where they were a model's, the model is called again.
-    pub(crate) fn without(mut self, fact: &Fact) -> Remembered {
+    pub(crate) fn without_fact(mut self, fact: &Fact) -> SessionMemory {
         let forgotten_texts = [fact.text.clone()];
-        let is_replaceable = |words: &Worded| words.by < By::Renamed;
-        let summary = taken_out(&self.summary.text, &forgotten_texts, "…");
+        let is_replaceable = |words: &AttributedText| words.by < By::Renamed;
+        let summary = replace_forgotten(&self.summary.text, &forgotten_texts, "…");
         let (in_name, in_summary) =
-            (carries(&self.name.text, &forgotten_texts), summary != self.summary.text);
-        let is_by_model = |words: &Worded| words.by == By::Model;
+            (is_made_of_forgotten(&self.name.text, &forgotten_texts), summary != self.summary.text);
+        let is_by_model = |words: &AttributedText| words.by == By::Model;
         if (in_name && is_by_model(&self.name)) || (in_summary && is_by_model(&self.summary)) {
             self.seen_by_model = Stamp::NONE;
         }
         if in_name && is_replaceable(&self.name) {
-            let text = nameless(&self.source, &self.project, self.started_at);
-            self.name = Worded { text, by: By::Derived, at: self.name.at };
+            let text = placeholder_name(&self.source, &self.project, self.started_at);
+            self.name = AttributedText { text, by: By::Derived, at: self.name.at };
         }
         if in_summary && is_replaceable(&self.summary) {
-            self.summary = Worded { text: summary, by: By::Derived, at: self.summary.at };
+            self.summary = AttributedText { text: summary, by: By::Derived, at: self.summary.at };
         }
         self
     }
@@ -69,22 +71,26 @@ impl Remembered {
     /// The imported session without text that was forgotten here. A machine-written name or summary may contain
     /// forgotten sentences cut or reworded, and only their hashes are known here. It is therefore not imported, and a
     /// model is called locally.
-    pub(crate) fn without_all(&self, forgotten: &BTreeSet<String>, ours: Option<&Remembered>) -> Remembered {
+    pub(crate) fn without_forgotten(
+        &self,
+        forgotten: &BTreeSet<String>,
+        ours: Option<&SessionMemory>,
+    ) -> SessionMemory {
         if forgotten.is_empty() {
             return self.clone();
         }
-        let name = nameless(&self.source, &self.project, self.started_at);
-        let derived = |text: String| Worded { text, by: By::Derived, at: Stamp::NONE };
+        let name = placeholder_name(&self.source, &self.project, self.started_at);
+        let derived = |text: String| AttributedText { text, by: By::Derived, at: Stamp::NONE };
         let (our_name, our_summary) = ours.map_or_else(
             || (derived(name), derived(String::new())),
             |ours| (ours.name.clone(), ours.summary.clone()),
         );
-        let choose = |theirs: &Worded, ours: Worded| {
+        let choose = |theirs: &AttributedText, ours: AttributedText| {
             let forgotten_texts = forgotten_in(&theirs.text, &self.project, forgotten);
-            let text = taken_out(&theirs.text, &forgotten_texts, "…");
-            if theirs.by < By::Renamed { ours } else { Worded { text, ..theirs.clone() } }
+            let text = replace_forgotten(&theirs.text, &forgotten_texts, "…");
+            if theirs.by < By::Renamed { ours } else { AttributedText { text, ..theirs.clone() } }
         };
-        Remembered {
+        SessionMemory {
             name: choose(&self.name, our_name),
             summary: choose(&self.summary, our_summary),
             seen_by_model: Stamp::NONE,
@@ -94,19 +100,19 @@ impl Remembered {
 }
 
 /// Jobs add no tags beyond this number: a session that continues for weeks would otherwise collect them without limit.
-const MOST_TAGS: usize = 16;
+const MAX_TAGS: usize = 16;
 
 /// The memory of a session after merging a finding.
-pub(crate) fn session(known: Option<&Remembered>, found: &Finding) -> Remembered {
-    let given = |(text, by): &(String, By)| Worded { text: text.clone(), by: *by, at: found.at };
+pub(crate) fn merge_session(known: Option<&SessionMemory>, found: &Finding) -> SessionMemory {
+    let given = |(text, by): &(String, By)| AttributedText { text: text.clone(), by: *by, at: found.at };
     let (name, summary) = (given(&found.name), given(&found.summary));
     let mut merged = match known {
-        Some(known) => Remembered {
-            name: better(&known.name, name, known.ended_at > found.ended_at),
-            summary: better(&known.summary, summary, known.ended_at > found.ended_at),
+        Some(known) => SessionMemory {
+            name: choose_text(&known.name, name, known.ended_at > found.ended_at),
+            summary: choose_text(&known.summary, summary, known.ended_at > found.ended_at),
             ..known.clone()
         },
-        None => Remembered {
+        None => SessionMemory {
             source: found.source.clone(),
             session_id: found.session_id.clone(),
             project: found.project.clone(),
@@ -116,7 +122,7 @@ pub(crate) fn session(known: Option<&Remembered>, found: &Finding) -> Remembered
             name,
             summary,
             tags: BTreeMap::new(),
-            shed: BTreeSet::new(),
+            removed_tags: BTreeSet::new(),
             pinned: false,
         },
     };
@@ -132,18 +138,18 @@ pub(crate) fn session(known: Option<&Remembered>, found: &Finding) -> Remembered
     merged
 }
 
-fn better(known: &Worded, new: Worded, is_late: bool) -> Worded {
+fn choose_text(known: &AttributedText, new: AttributedText, is_late: bool) -> AttributedText {
     let keeps = known.by == By::Person || known.by > new.by || new.text.is_empty();
     let same = known.by == new.by && (is_late || known.text == new.text);
     if keeps || same { known.clone() } else { new }
 }
 
-fn add_tags(merged: &mut Remembered, found: &Finding) {
-    for tag in found.tags.iter().map(|tag| tag_of(tag)).filter(|tag| !tag.is_empty()) {
-        if merged.shed.contains(&tag) {
+fn add_tags(merged: &mut SessionMemory, found: &Finding) {
+    for tag in found.tags.iter().map(|tag| normalise_tag(tag)).filter(|tag| !tag.is_empty()) {
+        if merged.removed_tags.contains(&tag) {
             continue;
         }
-        let has_capacity = merged.tags.len() < MOST_TAGS;
+        let has_capacity = merged.tags.len() < MAX_TAGS;
         match merged.tags.get_mut(&tag) {
             Some(by) => *by = (*by).max(found.tagged_by),
             None if has_capacity => drop(merged.tags.insert(tag, found.tagged_by)),
@@ -153,7 +159,7 @@ fn add_tags(merged: &mut Remembered, found: &Finding) {
 }
 
 /// A fact after it was found in a session.
-pub(crate) fn fact(known: Option<&Fact>, found: &Finding, noted: &Noted) -> Fact {
+pub(crate) fn merge_fact(known: Option<&Fact>, found: &Finding, noted: &NotedFact) -> Fact {
     let to_evidence = |message: &String| Evidence {
         source: found.source.clone(),
         session_id: found.session_id.clone(),
@@ -175,7 +181,7 @@ pub(crate) fn fact(known: Option<&Fact>, found: &Finding, noted: &Noted) -> Fact
     let elsewhere = |one: &Evidence| (&one.source, &one.session_id) != (&found.source, &found.session_id);
     let may_be = |at: &Stamp| *at <= found.ended_at || merged.evidence.iter().any(elsewhere);
     let before = Some(merged.made_at).filter(may_be).unwrap_or(Stamp::NONE);
-    merged.made_at = noted.said_at.or(found.ended_at).max(before);
+    merged.made_at = noted.stated_at.or(found.ended_at).max(before);
     merged.evidence.extend(noted.evidence.iter().map(to_evidence));
     if !merged.edited {
         merged.symbols.extend(noted.symbols.iter().cloned());
@@ -188,39 +194,39 @@ pub(crate) fn fact(known: Option<&Fact>, found: &Finding, noted: &Noted) -> Fact
 }
 
 /// A session merged from two memories. Text that a person wrote in ours is kept.
-pub(crate) fn both(ours: Option<&Remembered>, theirs: &Remembered) -> Remembered {
+pub(crate) fn merge_imported_session(ours: Option<&SessionMemory>, theirs: &SessionMemory) -> SessionMemory {
     let Some(ours) = ours else { return theirs.clone() };
     let is_late = ours.ended_at >= theirs.ended_at;
-    let mut merged = Remembered {
-        name: better(&ours.name, theirs.name.clone(), is_late),
-        summary: better(&ours.summary, theirs.summary.clone(), is_late),
+    let mut merged = SessionMemory {
+        name: choose_text(&ours.name, theirs.name.clone(), is_late),
+        summary: choose_text(&ours.summary, theirs.summary.clone(), is_late),
         ended_at: ours.ended_at.max(theirs.ended_at),
         seen_by_model: ours.seen_by_model.max(theirs.seen_by_model),
         pinned: ours.pinned || theirs.pinned,
         ..ours.clone()
     };
-    for (tag, by) in theirs.tags.iter().filter(|(tag, _)| !ours.shed.contains(*tag)) {
+    for (tag, by) in theirs.tags.iter().filter(|(tag, _)| !ours.removed_tags.contains(*tag)) {
         let known = merged.tags.entry(tag.clone()).or_insert(*by);
         *known = (*known).max(*by);
     }
-    for tag in theirs.shed.iter().filter(|tag| merged.tags.get(*tag) != Some(&By::Person)) {
-        merged.shed.insert(tag.clone());
+    for tag in theirs.removed_tags.iter().filter(|tag| merged.tags.get(*tag) != Some(&By::Person)) {
+        merged.removed_tags.insert(tag.clone());
     }
-    merged.tags.retain(|tag, _| !merged.shed.contains(tag));
+    merged.tags.retain(|tag, _| !merged.removed_tags.contains(tag));
     merged
 }
 
 /// A fact merged from two memories. A fact that is new here and reads like an instruction awaits review here too, even
 /// if it was accepted elsewhere.
-pub(crate) fn both_facts(ours: Option<&Fact>, mut theirs: Fact) -> Fact {
+pub(crate) fn merge_imported_fact(ours: Option<&Fact>, mut theirs: Fact) -> Fact {
     let Some(ours) = ours else {
-        if is_order(&theirs.text) && theirs.state != State::Retired {
+        if is_instruction(&theirs.text) && theirs.state != State::Retired {
             theirs.state = State::Review;
         }
         return theirs;
     };
     let mut merged = if theirs.edited && !ours.edited {
-        let order = is_order(&theirs.text) && theirs.state != State::Retired;
+        let order = is_instruction(&theirs.text) && theirs.state != State::Retired;
         let state = if order { State::Review } else { theirs.state };
         Fact { text: theirs.text, state, edited: true, ..ours.clone() }
     } else {
@@ -239,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_better_name_replaces_a_worse_one_and_a_persons_stays() {
-        let worded = |text: &str, by| Worded { text: text.into(), by, at: Stamp(1) };
+        let worded = |text: &str, by| AttributedText { text: text.into(), by, at: Stamp(1) };
         for (known, new, is_late, kept) in [
             (("a", By::Derived), ("b", By::Host), false, "b"),
             (("a", By::Host), ("b", By::Derived), false, "a"),
@@ -251,7 +257,7 @@ mod tests {
             (("a", By::Person), ("b", By::Person), false, "a"),
             (("a", By::Derived), ("", By::Model), false, "a"),
         ] {
-            let merged = better(&worded(known.0, known.1), worded(new.0, new.1), is_late);
+            let merged = choose_text(&worded(known.0, known.1), worded(new.0, new.1), is_late);
             assert_eq!(merged.text, kept, "{known:?} {new:?}");
         }
     }

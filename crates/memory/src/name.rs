@@ -2,63 +2,65 @@
 //!
 //! Never empty, never an ID, never markup. Does not know which name a model would choose.
 
-use crate::digest::{Digest, by_count, file_name, told_apart};
+use crate::digest::{Digest, distinct_file_names, file_name, sorted_by_count};
 use crate::entry::By;
-use crate::prose::{is_han, plain, prose, sentences, unlisted, width};
-use crate::words::{
-    ACRONYMS, CLOSERS, EMPTY_TITLES, FILLERS, HAN_OPENERS, OPENERS, POINTING, QUESTIONS, QUIET, ROLES,
+use crate::phrases::{
+    ACRONYMS, CLOSERS, EMPTY_TITLES, FILLERS, GENERIC_REQUEST_WORDS, HAN_OPENERS, INSPECTION_COMMANDS,
+    OPENERS, QUESTIONS, ROLE_OPENERS,
 };
+use crate::prose::{display_width, is_han, prose_lines, split_sentences, strip_list_marker, strip_markup};
 
 /// Columns in a list; a Chinese character takes two.
-pub(crate) const WIDEST: usize = 60;
+pub(crate) const MAX_WIDTH: usize = 60;
 /// A shorter clause says too little to represent its sentence.
-const CLAUSE: usize = 18;
+const MIN_CLAUSE: usize = 18;
 /// In a long session the first prompts state its purpose.
-const LOOKED_AT: usize = 20;
+const MAX_PROMPTS: usize = 20;
 
-pub(crate) fn name(digest: &Digest) -> (String, By) {
-    if let Some((title, by)) = titled(digest) {
+pub(crate) fn derive_name(digest: &Digest) -> (String, By) {
+    if let Some((title, by)) = name_from_title(digest) {
         return (title, by);
     }
-    let requests = || digest.prompts.iter().take(LOOKED_AT).filter_map(|prompt| Wish::of(&prompt.text));
-    let strong = requests().find(|wish| wish.says_enough).map(|wish| wish.text);
+    let requests =
+        || digest.prompts.iter().take(MAX_PROMPTS).filter_map(|prompt| Request::from_prompt(&prompt.text));
+    let strong = requests().find(|wish| wish.is_specific).map(|wish| wish.text);
     let made = strong
-        .or_else(|| digest.commits.iter().find_map(|commit| usable(commit)))
-        .or_else(|| of_files("Edit", "编辑", &digest.changed, digest))
-        .or_else(|| requests().map(|wish| wish.text).find(|text| meant(text) > 0))
-        .or_else(|| of_slashes(&digest.slashes))
-        .or_else(|| of_files("Look at", "查看", &digest.looked_at, digest))
-        .or_else(|| of_commands(&digest.commands))
-        .or_else(|| replied(digest))
+        .or_else(|| digest.commits.iter().find_map(|commit| to_title(commit)))
+        .or_else(|| name_from_files("Edit", "编辑", &digest.files_changed, digest))
+        .or_else(|| requests().map(|wish| wish.text).find(|text| count_meaning(text) > 0))
+        .or_else(|| name_from_slash_commands(&digest.slash_commands))
+        .or_else(|| name_from_files("Look at", "查看", &digest.files_read, digest))
+        .or_else(|| name_from_commands(&digest.commands))
+        .or_else(|| name_from_reply(digest))
         // "Run it" says less than any action that was taken.
         .or_else(|| requests().next().map(|wish| wish.text));
-    (made.unwrap_or_else(|| of_nothing(digest)), By::Derived)
+    (made.unwrap_or_else(|| fallback_name(digest)), By::Derived)
 }
 
 /// "Done." is not a name.
-fn replied(digest: &Digest) -> Option<String> {
-    let prose = prose(&digest.last_reply);
-    sentences(&prose).into_iter().filter_map(usable).find(|text| says_enough(text))
+fn name_from_reply(digest: &Digest) -> Option<String> {
+    let prose = prose_lines(&digest.last_reply);
+    split_sentences(&prose).into_iter().filter_map(to_title).find(|text| is_specific_title(text))
 }
 
 // ---- the agent's title
 
-fn titled(digest: &Digest) -> Option<(String, By)> {
+fn name_from_title(digest: &Digest) -> Option<(String, By)> {
     let best = digest.titles.iter().filter(|(title, by)| *by == By::Renamed || is_good_title(title));
     let (title, by) = best.max_by_key(|(_, by)| *by)?;
-    let text = plain(title);
+    let text = strip_markup(title);
     // A person's own words are kept, only joined into one line.
     let text = if *by == By::Renamed {
         text
     } else {
-        usable(unquoted(&text)).unwrap_or_else(|| cut(unquoted(&text)))
+        to_title(strip_quotes(&text)).unwrap_or_else(|| truncate_title(strip_quotes(&text)))
     };
     (!text.is_empty()).then_some((text, *by))
 }
 
 /// The text without quotation marks around all of it: some agents put them around a title, some people around a prompt.
 /// An opening mark whose counterpart is in a later sentence is removed too.
-fn unquoted(text: &str) -> &str {
+fn strip_quotes(text: &str) -> &str {
     const PAIRS: &[(char, char)] = &[('"', '"'), ('“', '”'), ('「', '」'), ('\'', '\'')];
     let opened = PAIRS.iter().find_map(|(open, close)| Some((text.strip_prefix(*open)?, *close)));
     let Some((inner, close)) = opened else { return text };
@@ -70,10 +72,10 @@ fn unquoted(text: &str) -> &str {
 }
 
 fn is_good_title(title: &str) -> bool {
-    let lower = plain(title).to_lowercase();
+    let lower = strip_markup(title).to_lowercase();
     let bare = lower.split(" - ").next().unwrap_or("").trim();
     let empty = EMPTY_TITLES.contains(&bare) || bare.starts_with("i'm ") || bare.starts_with("i’ll ");
-    !empty && Wish::of(title).is_some() && !is_id(bare)
+    !empty && Request::from_prompt(title).is_some() && !is_id(bare)
 }
 
 /// A machine-generated word: a hash or a number.
@@ -86,55 +88,56 @@ fn is_id(word: &str) -> bool {
 // ---- requests
 
 /// A prompt's request as a title.
-pub(crate) struct Wish {
+pub(crate) struct Request {
     pub(crate) text: String,
     /// Whether it can be understood without the messages before it.
-    pub(crate) says_enough: bool,
+    pub(crate) is_specific: bool,
 }
 
-impl Wish {
-    pub(crate) fn of(prompt: &str) -> Option<Wish> {
-        let prose = prose(prompt);
+impl Request {
+    pub(crate) fn from_prompt(prompt: &str) -> Option<Request> {
+        let prose = prose_lines(prompt);
         let mut weak = None;
-        if let Some(text) = announced(&prose) {
-            return Some(Wish { text, says_enough: true });
+        if let Some(text) = announced_heading(&prose) {
+            return Some(Request { text, is_specific: true });
         }
-        for sentence in sentences(&prose) {
-            let Some(text) = usable(sentence) else { continue };
-            if says_enough(&text) {
-                return Some(Wish { text, says_enough: true });
+        for sentence in split_sentences(&prose) {
+            let Some(text) = to_title(sentence) else { continue };
+            if is_specific_title(&text) {
+                return Some(Request { text, is_specific: true });
             }
             weak = weak.or(Some(text));
         }
-        weak.map(|text| Wish { text, says_enough: false })
+        weak.map(|text| Request { text, is_specific: false })
     }
 }
 
 /// The heading after an introduction: "Implement the following plan:", then `# Move sessions to JWT`.
-fn announced(prose: &str) -> Option<String> {
+fn announced_heading(prose: &str) -> Option<String> {
     let mut lines = prose.lines().filter(|line| !line.is_empty());
     let hands_over = lines.next()?.trim_end().ends_with([':', '：']);
     let heading = lines.next().filter(|line| hands_over && line.starts_with('#'))?;
-    usable(heading).filter(|text| says_enough(text))
+    to_title(heading).filter(|text| is_specific_title(text))
 }
 
 /// A sentence as a title, if it has any content.
-fn usable(sentence: &str) -> Option<String> {
-    let sentence = plain(unlisted(sentence));
-    let sentence = unquoted(&sentence);
-    let bare = opened(unlabelled(sentence));
+fn to_title(sentence: &str) -> Option<String> {
+    let sentence = strip_markup(strip_list_marker(sentence));
+    let sentence = strip_quotes(&sentence);
+    let bare = strip_opening(strip_label(sentence));
     if is_command(sentence) || is_role(sentence) || is_role(&bare) {
         return None;
     }
-    let bare = closed(&bare);
+    let bare = strip_closing(&bare);
     if is_filler(bare) || is_id(bare) {
         return None;
     }
     // "SCENARIO:slow run it" says less without its label.
-    let bare = if meant(bare) == 0 && says_enough(sentence) { closed(sentence) } else { bare };
-    let text = cut(&spoken(&shortened(bare)));
+    let bare =
+        if count_meaning(bare) == 0 && is_specific_title(sentence) { strip_closing(sentence) } else { bare };
+    let text = truncate_title(&spell_out_label(&shorten_paths(bare)));
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
-    (letters >= 2).then(|| capital(&text))
+    (letters >= 2).then(|| capitalise_title(&text))
 }
 
 fn is_command(sentence: &str) -> bool {
@@ -145,12 +148,12 @@ fn is_command(sentence: &str) -> bool {
 /// "You are a senior engineer." occurs in every session.
 fn is_role(sentence: &str) -> bool {
     let low = sentence.to_lowercase();
-    ROLES.iter().any(|begin| low.starts_with(begin))
+    ROLE_OPENERS.iter().any(|begin| low.starts_with(begin))
 }
 
 /// Removes a label before the sentence, in capitals or one that fits any prompt: `TASK: …`, `SCENARIO:basic …`. A
 /// ticket number is kept.
-fn unlabelled(sentence: &str) -> &str {
+fn strip_label(sentence: &str) -> &str {
     let Some((first, rest)) = sentence.split_once(char::is_whitespace) else { return sentence };
     let label = first.split(':').next().unwrap_or("");
     let shouted = label.len() >= 4 && label.chars().all(|c| c.is_ascii_uppercase());
@@ -163,7 +166,7 @@ fn unlabelled(sentence: &str) -> &str {
 const LABELS: &[&str] = &["task", "goal", "bug", "todo", "note", "request", "issue", "question", "feature", "plan"];
 
 /// A label that is the whole title, spelled out: `SCENARIO:slow` becomes "Scenario: slow".
-fn spoken(text: &str) -> String {
+fn spell_out_label(text: &str) -> String {
     match text.split_once(':') {
         Some((label, word))
             if label.len() >= 4
@@ -172,19 +175,23 @@ fn spoken(text: &str) -> String {
                 && !word.contains(['/', ':']) =>
         {
             let shouted = label.chars().all(|c| c.is_ascii_uppercase());
-            if shouted { format!("{}: {word}", capital(&label.to_lowercase())) } else { text.to_string() }
+            if shouted {
+                format!("{}: {word}", capitalise_title(&label.to_lowercase()))
+            } else {
+                text.to_string()
+            }
         }
         _ => text.to_string(),
     }
 }
 
 /// The sentence without its polite beginning.
-fn opened(sentence: &str) -> String {
+fn strip_opening(sentence: &str) -> String {
     let mut rest = sentence.trim().trim_start_matches(['¿', '¡']);
     loop {
         let before = rest;
         for opener in OPENERS {
-            rest = without(rest, opener);
+            rest = strip_opener(rest, opener);
         }
         for opener in HAN_OPENERS {
             // "好友" does not begin with "好".
@@ -205,7 +212,7 @@ fn begins_clause(rest: &str) -> bool {
 }
 
 /// An opener that ends in a space begins the sentence; any other is followed by a comma or a dash.
-fn without<'t>(text: &'t str, opener: &str) -> &'t str {
+fn strip_opener<'t>(text: &'t str, opener: &str) -> &'t str {
     let Some(head) = text.get(..opener.len()).filter(|head| head.to_lowercase() == opener) else {
         return text;
     };
@@ -223,7 +230,7 @@ fn without<'t>(text: &'t str, opener: &str) -> &'t str {
 }
 
 /// The sentence without its polite ending. A question keeps its question mark.
-fn closed(sentence: &str) -> &str {
+fn strip_closing(sentence: &str) -> &str {
     let mut text = sentence.trim_end();
     loop {
         let before = text;
@@ -254,17 +261,19 @@ fn is_filler(sentence: &str) -> bool {
 }
 
 /// Two meaningful words, or three characters.
-fn says_enough(text: &str) -> bool {
-    meant(text) >= 4
+fn is_specific_title(text: &str) -> bool {
+    count_meaning(text) >= 4
 }
 
 /// How much the text says by itself: two for each meaningful word.
-fn meant(text: &str) -> usize {
+fn count_meaning(text: &str) -> usize {
     let han = text.chars().filter(|c| is_han(*c)).count();
     let words =
         text.split(|c: char| !c.is_alphanumeric() && !"_-'".contains(c)).filter(|word| !word.is_empty());
     let meant = words
-        .filter(|word| !POINTING.contains(&word.to_lowercase().as_str()) && !word.chars().any(is_han))
+        .filter(|word| {
+            !GENERIC_REQUEST_WORDS.contains(&word.to_lowercase().as_str()) && !word.chars().any(is_han)
+        })
         .count();
     let pointing = ["这个", "那个", "它", "一下", "继续", "刚才", "上面", "问题", "看看", "修复", "修改"];
     let pointed: usize =
@@ -273,7 +282,7 @@ fn meant(text: &str) -> usize {
 }
 
 /// Shortens paths to file names and addresses to host names.
-pub(crate) fn shortened(text: &str) -> String {
+pub(crate) fn shorten_paths(text: &str) -> String {
     let words: Vec<(&str, String)> = text.split(' ').map(|word| (word, short_word(word))).collect();
     // `src/main.rs and tests/main.rs` would become one file.
     let is_twice =
@@ -317,34 +326,34 @@ fn short_path(word: &str) -> String {
 
 /// Where a sentence can be cut: at punctuation between clauses, or else before a word that begins one.
 #[rustfmt::skip] // a table
-const MARKS: &[&str] = &["; ", ": ", " — ", " – ", " - ", ", ", " (", "；", "，", "：", "（", "、"];
+const CLAUSE_MARKS: &[&str] = &["; ", ": ", " — ", " – ", " - ", ", ", " (", "；", "，", "：", "（", "、"];
 #[rustfmt::skip] // a table
-const BETWEEN: &[&str] = &[
+const CLAUSE_WORDS: &[&str] = &[
     " because ", " so that ", " such that ", " which ", " while ", " since ", " before ", " after ", " when ", " where ",
     " if ", " and then ",
 ];
 
-fn cut(text: &str) -> String {
+fn truncate_title(text: &str) -> String {
     let text = text.trim();
-    if width(text) <= WIDEST {
+    if display_width(text) <= MAX_WIDTH {
         return text.to_string();
     }
-    let fits = |at: &usize| (CLAUSE..=WIDEST).contains(&width(&text[..*at]));
+    let fits = |at: &usize| (MIN_CLAUSE..=MAX_WIDTH).contains(&display_width(&text[..*at]));
     let ends = |mark: &str| text.match_indices(mark).map(|(at, _)| at).filter(fits).max();
     let last = |marks: &[&str]| marks.iter().filter_map(|mark| ends(mark)).max();
-    let at = last(MARKS).or_else(|| last(BETWEEN));
+    let at = last(CLAUSE_MARKS).or_else(|| last(CLAUSE_WORDS));
     match at {
         Some(at) => text[..at].trim_end_matches(|c: char| ",;:，；：、 ".contains(c)).to_string(),
-        None => at_word(text),
+        None => truncate_at_word(text),
     }
 }
 
 /// Truncates at a space and appends `…`.
-fn at_word(text: &str) -> String {
+fn truncate_at_word(text: &str) -> String {
     let (mut taken, mut end, mut blank) = (0, 0, 0);
     for (at, c) in text.char_indices() {
-        taken += width(c.encode_utf8(&mut [0; 4]));
-        if taken > WIDEST - 1 {
+        taken += display_width(c.encode_utf8(&mut [0; 4]));
+        if taken > MAX_WIDTH - 1 {
             break;
         }
         end = at + c.len_utf8();
@@ -352,12 +361,12 @@ fn at_word(text: &str) -> String {
             blank = at;
         }
     }
-    let end = if width(&text[..blank]) > WIDEST / 2 { blank } else { end };
+    let end = if display_width(&text[..blank]) > MAX_WIDTH / 2 { blank } else { end };
     format!("{}…", text[..end].trim_end_matches(|c: char| ",;:，；：、 ".contains(c)))
 }
 
 /// Capitalises the first word, or all of an acronym, unless it is an identifier: `parse_line`, `iOS`, `a.rs`.
-fn capital(text: &str) -> String {
+fn capitalise_title(text: &str) -> String {
     let first = text.split_whitespace().next().unwrap_or("");
     let named = first.contains(['_', '.', '/', '(', ':']) || first.chars().skip(1).any(char::is_uppercase);
     if ACRONYMS.contains(&first) {
@@ -372,14 +381,14 @@ fn capital(text: &str) -> String {
 
 // ---- sessions without requests
 
-fn of_files(
+fn name_from_files(
     verb: &str,
     han: &str,
     files: &std::collections::BTreeMap<String, u32>,
     digest: &Digest,
 ) -> Option<String> {
-    let paths = by_count(files);
-    let names = told_apart(&paths[..paths.len().min(2)]);
+    let paths = sorted_by_count(files);
+    let names = distinct_file_names(&paths[..paths.len().min(2)]);
     let in_han = digest.prompts.iter().any(|prompt| prompt.text.chars().any(is_han));
     let (verb, and, more) = if in_han { (han, " 和 ", " 等文件") } else { (verb, " and ", " and more") };
     match &names[..] {
@@ -391,27 +400,27 @@ fn of_files(
     }
 }
 
-fn of_slashes(slashes: &[String]) -> Option<String> {
+fn name_from_slash_commands(slashes: &[String]) -> Option<String> {
     let is_specific = |slash: &&String| {
         !["/clear", "/exit", "/quit", "/help", "/model", "/login", "/config"].contains(&slash.as_str())
     };
-    slashes.iter().find(is_specific).map(|slash| format!("Run {}", cut(&plain(slash))))
+    slashes.iter().find(is_specific).map(|slash| format!("Run {}", truncate_title(&strip_markup(slash))))
 }
 
 /// The first command that shows what was attempted; inspection commands do not count.
-fn of_commands(commands: &[String]) -> Option<String> {
+fn name_from_commands(commands: &[String]) -> Option<String> {
     let main_part = |command: &String| {
         let line = command.lines().next()?.split(['|', '>', ';']).next()?;
         let line = line.split(" && ").last()?.trim();
-        (!line.is_empty()).then(|| cut(&shortened(&plain(line))))
+        (!line.is_empty()).then(|| truncate_title(&shorten_paths(&strip_markup(line))))
     };
-    let is_specific = |line: &String| !QUIET.contains(&line.split(' ').next().unwrap_or(""));
+    let is_specific = |line: &String| !INSPECTION_COMMANDS.contains(&line.split(' ').next().unwrap_or(""));
     let specific = commands.iter().filter_map(main_part).find(is_specific);
     specific.or_else(|| commands.iter().find_map(main_part)).map(|line| format!("Run {line}"))
 }
 
-pub(crate) fn of_nothing(digest: &Digest) -> String {
-    let (project, day) = (digest.project_name(), digest.started_at.or(digest.ended_at).day());
+pub(crate) fn fallback_name(digest: &Digest) -> String {
+    let (project, day) = (digest.project_name(), digest.started_at.or(digest.ended_at).utc_day());
     let place = if project.is_empty() { &digest.source } else { project };
     if day.is_empty() { format!("Session in {place}") } else { format!("Session in {place} on {day}") }
 }
@@ -419,16 +428,22 @@ pub(crate) fn of_nothing(digest: &Digest) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::Said;
+    use crate::digest::DigestMessage;
     use record::{Role, Stamp};
 
-    fn said(text: &str) -> Said {
-        Said { id: "m".into(), role: Role::User, at: Stamp::NONE, text: text.into() }
+    fn sample_prompt(text: &str) -> DigestMessage {
+        DigestMessage { id: "m".into(), role: Role::User, at: Stamp::NONE, text: text.into() }
     }
 
-    fn named(prompts: &[&str]) -> String {
-        let prompts = prompts.iter().map(|text| said(text)).collect();
-        name(&Digest { prompts, project: "/srv/shop".into(), started_at: Stamp(0), ..Digest::default() }).0
+    fn name_of_prompts(prompts: &[&str]) -> String {
+        let prompts = prompts.iter().map(|text| sample_prompt(text)).collect();
+        derive_name(&Digest {
+            prompts,
+            project: "/srv/shop".into(),
+            started_at: Stamp(0),
+            ..Digest::default()
+        })
+        .0
     }
 
     #[test]
@@ -508,15 +523,15 @@ mod tests {
             (&["hello"], "Session in shop on 1970-01-01"),
             (&[], "Session in shop on 1970-01-01"),
         ] {
-            assert_eq!(named(prompts), title, "{prompts:?}");
+            assert_eq!(name_of_prompts(prompts), title, "{prompts:?}");
         }
     }
 
     /// A session of the table: its other content, then its prompts.
-    fn told(rest: &str, prompts: &str) -> Digest {
+    fn digest_of_row(rest: &str, prompts: &str) -> Digest {
         let prompts = prompts.split(" ¶ ").filter(|text| !text.is_empty());
         let mut digest = Digest {
-            prompts: prompts.map(|text| said(&text.replace("\\n", "\n"))).collect(),
+            prompts: prompts.map(|text| sample_prompt(&text.replace("\\n", "\n"))).collect(),
             project: "/srv/shop".into(),
             started_at: Stamp::parse(b"2026-03-04T09:00:00Z"),
             ..Digest::default()
@@ -524,11 +539,11 @@ mod tests {
         for (what, of) in rest.split("; ").filter_map(|part| part.split_once(": ")) {
             let files = || of.split(", ").map(|file| (file.to_string(), 1)).collect();
             match what {
-                "changed" => digest.changed = files(),
-                "looked" => digest.looked_at = files(),
+                "changed" => digest.files_changed = files(),
+                "looked" => digest.files_read = files(),
                 "commit" => digest.commits.push(of.into()),
                 "command" => digest.commands.push(of.into()),
-                "slash" => digest.slashes.push(of.into()),
+                "slash" => digest.slash_commands.push(of.into()),
                 "title" => digest.titles.push((of.into(), By::Host)),
                 "renamed" => digest.titles.push((of.into(), By::Renamed)),
                 other => panic!("{other}"),
@@ -545,8 +560,8 @@ mod tests {
         for row in table.lines().skip(1) {
             let cells: Vec<&str> = row.split('\t').collect();
             let [expected, rest, prompts] = cells[..] else { panic!("{row}") };
-            let made = name(&told(rest, prompts)).0;
-            assert!(!made.is_empty() && width(&made) <= WIDEST, "{made}");
+            let made = derive_name(&digest_of_row(rest, prompts)).0;
+            assert!(!made.is_empty() && display_width(&made) <= MAX_WIDTH, "{made}");
             if made != expected {
                 wrong.push(format!("{made}\t{rest}\t{prompts}"));
             }
@@ -563,32 +578,34 @@ mod tests {
             (vec![("975e66ab-1111-2222-3333-444455556666", By::Host)], "Add paging", By::Derived),
         ] {
             let titles = titles.into_iter().map(|(title, by)| (title.to_string(), by)).collect();
-            let digest = Digest { titles, prompts: vec![said("add paging")], ..Digest::default() };
-            assert_eq!(name(&digest), (title.to_string(), by));
+            let digest = Digest { titles, prompts: vec![sample_prompt("add paging")], ..Digest::default() };
+            assert_eq!(derive_name(&digest), (title.to_string(), by));
         }
     }
 
     #[test]
     fn a_session_without_requests_is_named_after_its_actions() {
         let files = |names: &[&str]| names.iter().map(|name| ((*name).to_string(), 1)).collect();
-        let edited = Digest { changed: files(&["/p/lexer.rs", "/p/parser.rs"]), ..Digest::default() };
-        assert_eq!(name(&edited).0, "Edit lexer.rs and parser.rs");
+        let edited = Digest { files_changed: files(&["/p/lexer.rs", "/p/parser.rs"]), ..Digest::default() };
+        assert_eq!(derive_name(&edited).0, "Edit lexer.rs and parser.rs");
         let many = Digest {
-            changed: files(&["/a.rs", "/b.rs", "/c.rs"]),
-            prompts: vec![said("继续")],
+            files_changed: files(&["/a.rs", "/b.rs", "/c.rs"]),
+            prompts: vec![sample_prompt("继续")],
             ..Digest::default()
         };
-        assert_eq!(name(&many).0, "编辑 a.rs、b.rs 等文件");
+        assert_eq!(derive_name(&many).0, "编辑 a.rs、b.rs 等文件");
         let run =
             Digest { commands: vec!["ls".into(), "cd /p && cargo test | tail".into()], ..Digest::default() };
-        assert_eq!(name(&run).0, "Run cargo test");
-        let few = Digest { prompts: vec![said("run it")], ..run };
-        assert_eq!(name(&few).0, "Run cargo test", "`run it` names nothing");
-        let twice = Digest { changed: files(&["/p/src/main.rs", "/p/tests/main.rs"]), ..Digest::default() };
-        assert_eq!(name(&twice).0, "Edit src/main.rs and tests/main.rs");
+        assert_eq!(derive_name(&run).0, "Run cargo test");
+        let few = Digest { prompts: vec![sample_prompt("run it")], ..run };
+        assert_eq!(derive_name(&few).0, "Run cargo test", "`run it` names nothing");
+        let twice =
+            Digest { files_changed: files(&["/p/src/main.rs", "/p/tests/main.rs"]), ..Digest::default() };
+        assert_eq!(derive_name(&twice).0, "Edit src/main.rs and tests/main.rs");
         let committed = Digest { commits: vec!["Fix overflow in pager".into()], ..edited };
-        assert_eq!(name(&committed).0, "Fix overflow in pager");
-        let slash = Digest { slashes: vec!["/clear".into(), "/review 12".into()], ..Digest::default() };
-        assert_eq!(name(&slash).0, "Run /review 12");
+        assert_eq!(derive_name(&committed).0, "Fix overflow in pager");
+        let slash =
+            Digest { slash_commands: vec!["/clear".into(), "/review 12".into()], ..Digest::default() };
+        assert_eq!(derive_name(&slash).0, "Run /review 12");
     }
 }

@@ -3,35 +3,37 @@
 //!
 //! Knows shapes, not styles: a single pasted sentence looks like a typed one.
 
-use crate::decision::settles;
-use crate::prose::{is_fence, sentences};
-use crate::words::{
-    BARE_KINDS, CODE_MARKS, FAMILIES, FOREIGN_KINDS, GREETINGS, HAN_OPENERS, HEADERS, ONESELF, OPENERS,
-    OWN_LABELS, PASSED_ON, RESUMED, SHOWN, SPEAKERS, SPOKEN_CODE_MARKS, TALKED_KINDS, TURNS, WROTE,
+use crate::decision::is_decision;
+use crate::phrases::{
+    AMBIGUOUS_CODE_MARKS, ATTRIBUTION_ENDINGS, BARE_KINDS, CHAT_REPLIES, CODE_MARKS, CONVERSATION_KINDS,
+    FAMILY_NAMES, FIRST_PERSON, FOREIGN_KINDS, FORWARDING_LINES, GREETINGS, HAN_OPENERS, INTRODUCING_WORDS,
+    MAIL_HEADERS, OPENERS, OWN_BEGINNINGS, OWN_LABELS, SPEAKERS,
 };
+use crate::prose::{is_fence, split_sentences};
 
 /// No one types more than this into a prompt; of a longer one only the first and the last paragraph count as the
 /// user's.
-const MOST_LINES: usize = 40;
-const MOST_LETTERS: usize = 4_000;
+const MAX_LINES: usize = 40;
+const MAX_CHARS: usize = 4_000;
 /// Two mail headers within this many lines make a mail.
-const HEAD: usize = 4;
+const MAIL_HEADER_LINES: usize = 4;
 
 /// The prompt with pasted lines emptied.
-pub(crate) fn own(text: &str) -> String {
-    let (lines, fences) = unfenced(text);
+pub(crate) fn own_lines(text: &str) -> String {
+    let (lines, fences) = blank_fenced_lines(text);
     let mut is_own: Vec<bool> = vec![true; lines.len()];
-    for part in foreign(&lines, &fences) {
+    for part in foreign_sections(&lines, &fences) {
         is_own[part].fill(false);
     }
     if is_long(&lines) {
-        is_own[first_paragraph(&lines)..last_paragraph_at(&lines)].fill(false);
+        is_own[first_paragraph_end(&lines)..last_paragraph_start(&lines)].fill(false);
     }
-    let (talk, diff) = (speakers(&lines), lines.iter().any(|line| is_diff_head(line)));
+    let (talk, diff) = (find_speakers(&lines), lines.iter().any(|line| is_diff_head(line)));
     for (at, line) in lines.iter().enumerate() {
-        let speaks = speaker(line).is_some_and(|(name, _)| talk.contains(&name));
+        let speaks = split_speaker(line).is_some_and(|(name, _)| talk.contains(&name));
         let changed = diff && line.starts_with(['+', '-']);
-        is_own[at] &= !speaks && !changed && !is_stamped(line) && !is_data(line) && !is_remark(&lines, at);
+        is_own[at] &=
+            !speaks && !changed && !is_stamped(line) && !is_data(line) && !is_code_comment(&lines, at);
     }
     let kept = lines.iter().zip(is_own).map(|(line, own)| if own { *line } else { "" });
     kept.collect::<Vec<_>>().join("\n")
@@ -39,7 +41,7 @@ pub(crate) fn own(text: &str) -> String {
 
 /// The lines, with those of fenced blocks empty, and whether each is inside a block: fenced text is neither a mail nor
 /// a chat.
-fn unfenced(text: &str) -> (Vec<&str>, Vec<bool>) {
+fn blank_fenced_lines(text: &str) -> (Vec<&str>, Vec<bool>) {
     let mut inside = false;
     let of_line = |line| {
         let fence = is_fence(line);
@@ -53,15 +55,17 @@ fn unfenced(text: &str) -> (Vec<&str>, Vec<bool>) {
 
 /// Ranges of text by other people: a mail, a commit log or a page runs to the end; text announced by a line such as
 /// "here is the output:" runs to the end of the next block and no further.
-fn foreign(lines: &[&str], fences: &[bool]) -> Vec<std::ops::Range<usize>> {
+fn foreign_sections(lines: &[&str], fences: &[bool]) -> Vec<std::ops::Range<usize>> {
     let (mut parts, mut from) = (Vec::new(), 0);
-    while let Some(at) = (from..lines.len()).find(|at| begins(&lines[*at..]) || is_brought(lines, *at)) {
-        let end = if begins(&lines[at..]) {
-            last_paragraph(lines, at, addresses)
+    while let Some(at) =
+        (from..lines.len()).find(|at| begins_foreign_section(&lines[*at..]) || is_introduced(lines, *at))
+    {
+        let end = if begins_foreign_section(&lines[at..]) {
+            foreign_section_end(lines, at, is_request)
         } else {
             let block = fences[at..].iter().position(|fenced| *fenced).map(|many| at + many);
-            let resumes = if is_talked(lines[at - 1]) { addresses } else { resumes };
-            block.unwrap_or_else(|| last_paragraph(lines, at, resumes))
+            let resumes = if is_conversation(lines[at - 1]) { is_request } else { is_own_text };
+            block.unwrap_or_else(|| foreign_section_end(lines, at, resumes))
         };
         parts.push(at..end);
         from = end.max(at + 1);
@@ -69,28 +73,28 @@ fn foreign(lines: &[&str], fences: &[bool]) -> Vec<std::ops::Range<usize>> {
     parts
 }
 
-fn begins(lines: &[&str]) -> bool {
+fn begins_foreign_section(lines: &[&str]) -> bool {
     is_mail(lines) || is_commit(lines[0].trim()) || is_foreign(lines[0])
 }
 
-fn is_brought(lines: &[&str], at: usize) -> bool {
+fn is_introduced(lines: &[&str], at: usize) -> bool {
     let next = lines[at..].iter().find(|line| !line.trim().is_empty());
-    at > 0 && introduces(lines[at - 1], next.is_some_and(|line| is_item(line)))
+    at > 0 && introduces_foreign_text(lines[at - 1], next.is_some_and(|line| is_item(line)))
 }
 
 /// Two headers; `From: MySQL`, `To: Postgres` alone count only with an address or a greeting.
 fn is_mail(lines: &[&str]) -> bool {
     let low = |line: &&str| line.trim().to_lowercase();
-    let header = |line: &String| HEADERS.iter().any(|head| line.starts_with(head));
-    let heads: Vec<String> = lines.iter().take(HEAD).map(low).filter(header).collect();
+    let header = |line: &String| MAIL_HEADERS.iter().any(|head| line.starts_with(head));
+    let heads: Vec<String> = lines.iter().take(MAIL_HEADER_LINES).map(low).filter(header).collect();
     let ways = ["from:", "to:", "von:", "an:"];
     let is_clear =
         heads.iter().any(|head| head.contains('@') || !ways.iter().any(|way| head.starts_with(way)));
-    header(&low(&lines[0])) && heads.len() > 1 && (is_clear || lines.iter().any(|line| greets(line)))
+    header(&low(&lines[0])) && heads.len() > 1 && (is_clear || lines.iter().any(|line| is_greeting(line)))
 }
 
 /// "Hi Bob,", "Best regards", "祝好".
-fn greets(line: &str) -> bool {
+fn is_greeting(line: &str) -> bool {
     let low = line.trim().trim_end_matches([',', '，', '!', '！', ':', '：', '.']).to_lowercase();
     let few = low.split_whitespace().count() <= 3;
     few && GREETINGS.iter().any(|word| {
@@ -107,14 +111,14 @@ fn is_foreign(line: &str) -> bool {
 fn is_passed_on(low: &str) -> bool {
     let bare = low.trim_matches(|c: char| "-_=*> :：".contains(c));
     let marked = low.starts_with(['-', '_', '=', '*']) || low.ends_with([':', '：']);
-    PASSED_ON.iter().any(|sign| bare == *sign || marked && bare.starts_with(sign))
+    FORWARDING_LINES.iter().any(|sign| bare == *sign || marked && bare.starts_with(sign))
 }
 
 /// "On Mon, Nov 2, 2026, Anna wrote:", not "as I wrote:".
 fn is_attributed(low: &str) -> bool {
-    WROTE.iter().filter_map(|sign| low.strip_suffix(sign)).any(|before| {
+    ATTRIBUTION_ENDINGS.iter().filter_map(|sign| low.strip_suffix(sign)).any(|before| {
         let who = before.split_whitespace().next_back().unwrap_or("");
-        !who.is_empty() && !ONESELF.contains(&who)
+        !who.is_empty() && !FIRST_PERSON.contains(&who)
     })
 }
 
@@ -124,7 +128,7 @@ fn is_commented(low: &str) -> bool {
     let dated = |rest: &str| rest.contains(" ago") || rest.contains("yesterday") || is_on_a_day(rest);
     let commented = low.split_once(" commented ").is_some_and(|(_, rest)| dated(rest));
     let opened = low.contains(" opened this issue");
-    let oneself = low.split_whitespace().next().is_some_and(|who| ONESELF.contains(&who));
+    let oneself = low.split_whitespace().next().is_some_and(|who| FIRST_PERSON.contains(&who));
     (commented || opened) && !oneself && low.split_whitespace().count() <= 9
 }
 
@@ -133,18 +137,18 @@ fn is_on_a_day(rest: &str) -> bool {
 }
 
 /// "Here are the notes:", "Log:", "会议记录如下：". A heading alone before a list is the user's own.
-fn introduces(line: &str, list: bool) -> bool {
+fn introduces_foreign_text(line: &str, list: bool) -> bool {
     let low = line.trim().to_lowercase();
-    let last = sentences(&low).last().copied().unwrap_or_default();
-    let has = |words: &[&str]| words.iter().any(|word| stands(last, word));
+    let last = split_sentences(&low).last().copied().unwrap_or_default();
+    let has = |words: &[&str]| words.iter().any(|word| contains_word(last, word));
     let short = last.split_whitespace().count() <= 3 && last.chars().count() <= 24;
     let bare = short && !list && has(BARE_KINDS);
-    last.ends_with([':', '：']) && (bare || has(FOREIGN_KINDS) && has(SHOWN))
+    last.ends_with([':', '：']) && (bare || has(FOREIGN_KINDS) && has(INTRODUCING_WORDS))
 }
 
-fn is_talked(line: &str) -> bool {
+fn is_conversation(line: &str) -> bool {
     let low = line.to_lowercase();
-    TALKED_KINDS.iter().any(|word| stands(&low, word))
+    CONVERSATION_KINDS.iter().any(|word| contains_word(&low, word))
 }
 
 /// `- …`, `* …`, `1. …`.
@@ -156,7 +160,7 @@ fn is_item(line: &str) -> bool {
 }
 
 /// Whether a word occurs in a sentence, as a whole word if its language has spaces.
-fn stands(text: &str, word: &str) -> bool {
+fn contains_word(text: &str, word: &str) -> bool {
     let apart = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric());
     text.match_indices(word).any(|(at, _)| {
         !word.is_ascii()
@@ -172,40 +176,40 @@ fn is_commit(line: &str) -> bool {
 
 /// The end of the section that begins at `from`: the last paragraph belongs to the user if `sounds_own` accepts it and
 /// other text precedes it.
-fn last_paragraph(lines: &[&str], from: usize, sounds_own: fn(&str) -> bool) -> usize {
-    let at = last_paragraph_at(lines);
+fn foreign_section_end(lines: &[&str], from: usize, sounds_own: fn(&str) -> bool) -> usize {
+    let at = last_paragraph_start(lines);
     let behind = lines.get(from..at).is_some_and(|part| part.iter().any(|line| !line.trim().is_empty()));
     if behind && lines.get(at).is_some_and(|line| sounds_own(line)) { at } else { lines.len() }
 }
 
 /// "Please …", "can you …", "请…": a request to the reader.
-fn addresses(line: &str) -> bool {
+fn is_request(line: &str) -> bool {
     let low = line.trim().to_lowercase();
     OPENERS.iter().filter(|opener| opener.ends_with(' ')).any(|opener| low.starts_with(opener))
         || HAN_OPENERS.iter().any(|opener| low.starts_with(opener))
 }
 
 /// The same, or "from now on …", "我们决定…", which no log contains.
-fn resumes(line: &str) -> bool {
+fn is_own_text(line: &str) -> bool {
     let low = line.trim().to_lowercase();
-    addresses(line) || RESUMED.iter().any(|opener| low.starts_with(opener))
+    is_request(line) || OWN_BEGINNINGS.iter().any(|opener| low.starts_with(opener))
 }
 
 // ---- a document
 
 fn is_long(lines: &[&str]) -> bool {
     let letters: usize = lines.iter().map(|line| line.chars().count()).sum();
-    lines.iter().filter(|line| !line.trim().is_empty()).count() > MOST_LINES || letters > MOST_LETTERS
+    lines.iter().filter(|line| !line.trim().is_empty()).count() > MAX_LINES || letters > MAX_CHARS
 }
 
 /// Where the first paragraph ends.
-fn first_paragraph(lines: &[&str]) -> usize {
+fn first_paragraph_end(lines: &[&str]) -> usize {
     let begin = lines.iter().position(|line| !line.trim().is_empty()).unwrap_or(0);
     lines[begin..].iter().position(|line| line.trim().is_empty()).map_or(lines.len(), |end| begin + end)
 }
 
 /// The start of the last paragraph; the end of the text if there is only one paragraph.
-fn last_paragraph_at(lines: &[&str]) -> usize {
+fn last_paragraph_start(lines: &[&str]) -> usize {
     let end = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |at| at + 1);
     lines[..end].iter().rposition(|line| line.trim().is_empty()).map_or(lines.len(), |at| at + 1)
 }
@@ -214,8 +218,8 @@ fn last_paragraph_at(lines: &[&str]) -> usize {
 
 /// Names before a colon that repeat and alternate, if they are people's: `Search: …`, `Mail: …`, `Search: …` are the
 /// user's own headings.
-fn speakers<'t>(lines: &[&'t str]) -> Vec<&'t str> {
-    let all: Vec<(&str, &str)> = lines.iter().filter_map(|line| speaker(line)).collect();
+fn find_speakers<'t>(lines: &[&'t str]) -> Vec<&'t str> {
+    let all: Vec<(&str, &str)> = lines.iter().filter_map(|line| split_speaker(line)).collect();
     let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
     let again = names.iter().any(|name| names.iter().filter(|other| *other == name).count() > 1);
     let others = names.iter().any(|name| *name != names[0]);
@@ -224,10 +228,11 @@ fn speakers<'t>(lines: &[&'t str]) -> Vec<&'t str> {
 
 /// They have people's names, ask and answer, address each other, or take three turns without a decision.
 fn are_people(all: &[(&str, &str)], names: &[&str]) -> bool {
-    let idle = all.iter().filter(|(_, text)| !settles(text)).count();
-    let named = |(who, text): &(&str, &str)| names.iter().any(|name| name != who && stands(text, name));
+    let idle = all.iter().filter(|(_, text)| !is_decision(text)).count();
+    let named =
+        |(who, text): &(&str, &str)| names.iter().any(|name| name != who && contains_word(text, name));
     let called = |name: &&str| {
-        let family = name.starts_with(FAMILIES) || name.ends_with(['总', '哥', '姐']);
+        let family = name.starts_with(FAMILY_NAMES) || name.ends_with(['总', '哥', '姐']);
         SPEAKERS.contains(&name.to_lowercase().as_str()) || family && (2..=3).contains(&name.chars().count())
     };
     idle >= 3 || names.iter().any(called) || all.iter().any(|one| named(one) || is_turn(one.1))
@@ -240,14 +245,14 @@ fn is_turn(text: &str) -> bool {
     let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
     let is_about_self =
         ["i", "i'll", "i'm", "i've"].contains(&first) && !["want", "need", "prefer"].contains(&second);
-    let is_about_self_in_han = low.starts_with(['我', '你', '那']) && !settles(text);
+    let is_about_self_in_han = low.starts_with(['我', '你', '那']) && !is_decision(text);
     low.ends_with(['?', '？', '吗', '呢'])
-        || TURNS.contains(&first)
-        || is_about_self && !settles(text)
+        || CHAT_REPLIES.contains(&first)
+        || is_about_self && !is_decision(text)
         || is_about_self_in_han
 }
 
-fn speaker(line: &str) -> Option<(&str, &str)> {
+fn split_speaker(line: &str) -> Option<(&str, &str)> {
     let (name, text) = line.trim().split_once([':', '：'])?;
     let is_name = name.chars().all(|c| c.is_alphabetic() || " .@_-".contains(c))
         && !OWN_LABELS.contains(&name.to_lowercase().as_str());
@@ -293,7 +298,7 @@ fn is_data(line: &str) -> bool {
 }
 
 /// A code comment: a line that begins like one, next to a line of code. Two list items are not code.
-fn is_remark(lines: &[&str], at: usize) -> bool {
+fn is_code_comment(lines: &[&str], at: usize) -> bool {
     let remark =
         |line: &str| ["#", "*", "--", "//", ";", "\"\"\""].iter().any(|sign| line.trim().starts_with(sign));
     let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| lines.get(at));
@@ -306,7 +311,7 @@ fn is_code(line: &str) -> bool {
     let ends = line.ends_with([';', '{', '}']) || (line.ends_with("):") || line.ends_with(") ->"));
     let marked = |marks: &[&str]| marks.iter().any(|mark| inner.starts_with(mark));
     let few = inner.split_whitespace().count() <= 3 && !line.ends_with('.');
-    ends || marked(CODE_MARKS) || marked(SPOKEN_CODE_MARKS) && (few || inner.contains(['=', '(', '{']))
+    ends || marked(CODE_MARKS) || marked(AMBIGUOUS_CODE_MARKS) && (few || inner.contains(['=', '(', '{']))
 }
 
 fn is_diff_head(line: &str) -> bool {
@@ -315,13 +320,13 @@ fn is_diff_head(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::digest::{Digest, Said};
-    use crate::facts::facts;
+    use crate::digest::{Digest, DigestMessage};
+    use crate::facts::extract_facts;
     use record::{Role, Stamp};
 
-    fn kept(text: &str) -> Vec<String> {
-        let prompt = Said { id: "m".into(), role: Role::User, at: Stamp::NONE, text: text.into() };
-        facts(&Digest { prompts: vec![prompt], ..Digest::default() })
+    fn kept_facts(text: &str) -> Vec<String> {
+        let prompt = DigestMessage { id: "m".into(), role: Role::User, at: Stamp::NONE, text: text.into() };
+        extract_facts(&Digest { prompts: vec![prompt], ..Digest::default() })
             .into_iter()
             .map(|noted| noted.text)
             .collect()
@@ -374,11 +379,11 @@ mod tests {
             "据说，我们决定用 Oracle。",
             "The README says we use npm, but it is old.",
         ] {
-            assert_eq!(kept(text), [""; 0], "{text}");
+            assert_eq!(kept_facts(text), [""; 0], "{text}");
         }
         let document =
             format!("Read this.\n\n{}\n\nThanks", "Always use Oracle.\nWe never retry.\n".repeat(30));
-        assert_eq!(kept(&document), [""; 0], "a document");
+        assert_eq!(kept_facts(&document), [""; 0], "a document");
     }
 
     /// Each was lost because it resembles a pasted shape.
@@ -415,10 +420,13 @@ mod tests {
             "Pager: I want 50 rows\nMenu: we decided to keep it short\nPager: wrap lines",
             "Do this:\n1) Always use pnpm\n2) fix it",
         ] {
-            assert_eq!(kept(text).len(), 1, "{text}: {:?}", kept(text));
+            assert_eq!(kept_facts(text).len(), 1, "{text}: {:?}", kept_facts(text));
         }
-        assert_eq!(kept("1. Always use pnpm\n2. Never use npm"), ["Always use pnpm", "Never use npm"]);
-        assert_eq!(kept("* Always use tabs;\n* Never use unwrap;"), ["Always use tabs", "Never use unwrap"]);
+        assert_eq!(kept_facts("1. Always use pnpm\n2. Never use npm"), ["Always use pnpm", "Never use npm"]);
+        assert_eq!(
+            kept_facts("* Always use tabs;\n* Never use unwrap;"),
+            ["Always use tabs", "Never use unwrap"]
+        );
         for (text, first) in [
             (
                 "Database: we decided to keep Postgres.\nCache: use Redis.\nDatabase: never use triggers.",
@@ -431,7 +439,7 @@ mod tests {
                 "Pager: we always use 50 rows",
             ),
         ] {
-            assert_eq!(kept(text).first().map(String::as_str), Some(first), "{text}");
+            assert_eq!(kept_facts(text).first().map(String::as_str), Some(first), "{text}");
         }
     }
 
@@ -475,12 +483,12 @@ mod tests {
             ),
             ("It fails:\n    at f (a.js:1)\nDon't use f any more", &["Don't use f any more"]),
         ] {
-            assert_eq!(kept(text), facts, "{text}");
+            assert_eq!(kept_facts(text), facts, "{text}");
         }
         let long = format!(
             "Always use tabs in Makefiles.\n\n{}\n\nFrom now on, write tests first.",
             "A line.\n".repeat(50)
         );
-        assert_eq!(kept(&long), ["Always use tabs in Makefiles", "From now on, write tests first"]);
+        assert_eq!(kept_facts(&long), ["Always use tabs in Makefiles", "From now on, write tests first"]);
     }
 }

@@ -3,20 +3,20 @@
 //!
 //! Does not interpret what a sentence says.
 
-use crate::words::{MACHINE_LINES, MACHINE_TAGS, PASTED};
+use crate::phrases::{MACHINE_LINES, MACHINE_TAGS, PASTED_PREFIXES};
 
 /// Everything after this marker is the content of referenced files.
-const REFERRED: &str = "--- Content from referenced files ---";
+const REFERENCED_FILES: &str = "--- Content from referenced files ---";
 
 /// The lines a person wrote, each trimmed, with an empty line between paragraphs.
-pub(crate) fn prose(text: &str) -> String {
-    each_line(text).into_iter().filter_map(|(line, is_own)| is_own.then_some(line + "\n")).collect()
+pub(crate) fn prose_lines(text: &str) -> String {
+    classify_lines(text).into_iter().filter_map(|(line, is_own)| is_own.then_some(line + "\n")).collect()
 }
 
 /// The same lines as typed, joined into one line, with `…` where other lines were dropped. Only whitespace is changed;
 /// control characters and other invisible characters are removed.
-pub(crate) fn verbatim(text: &str) -> String {
-    let lines = each_line(text);
+pub(crate) fn quote_verbatim(text: &str) -> String {
+    let lines = classify_lines(text);
     let mut words: Vec<&str> = Vec::new();
     for (line, is_own) in &lines {
         if *is_own {
@@ -29,8 +29,8 @@ pub(crate) fn verbatim(text: &str) -> String {
 }
 
 /// Each line, trimmed, and whether a person wrote it.
-fn each_line(text: &str) -> Vec<(String, bool)> {
-    let text = without_tags(text.split(REFERRED).next().unwrap_or(text));
+fn classify_lines(text: &str) -> Vec<(String, bool)> {
+    let text = without_tags(text.split(REFERENCED_FILES).next().unwrap_or(text));
     let mut fenced = false;
     let line = |line: &str| {
         let fence = is_fence(line);
@@ -77,7 +77,7 @@ fn is_pasted(line: &str) -> bool {
         return false;
     }
     // `at` and `let` also begin sentences; a line of a stack trace is indented, a line of code ends like one.
-    let begins = PASTED.iter().any(|begin| inner.starts_with(begin));
+    let begins = PASTED_PREFIXES.iter().any(|begin| inner.starts_with(begin));
     let ambiguous = ["at ", "let ", "using ", "import ", "from ", "error:", "Error:", "package "];
     let may_be_sentence = ambiguous.iter().any(|begin| inner.starts_with(begin)) && indent < 2;
     (begins && (!may_be_sentence || ends_like_code(inner)))
@@ -114,11 +114,11 @@ fn is_mostly_signs(line: &str) -> bool {
 }
 
 /// The sentences without surrounding whitespace, each with its final punctuation.
-pub(crate) fn sentences(prose: &str) -> Vec<&str> {
-    prose.lines().flat_map(of_line).filter(|sentence| !sentence.is_empty()).collect()
+pub(crate) fn split_sentences(prose: &str) -> Vec<&str> {
+    prose.lines().flat_map(sentences_of_line).filter(|sentence| !sentence.is_empty()).collect()
 }
 
-fn of_line(line: &str) -> Vec<&str> {
+fn sentences_of_line(line: &str) -> Vec<&str> {
     let (mut found, mut from) = (Vec::new(), 0);
     for (at, c) in line.char_indices() {
         let behind = at + c.len_utf8();
@@ -136,14 +136,15 @@ fn is_end(c: char, before: &str, after: &str) -> bool {
         '。' | '！' | '？' => true,
         // A dot inside a name or a number is not followed by whitespace.
         '.' | '!' | '?' => {
-            after.starts_with(char::is_whitespace) && !SHORT.iter().any(|word| ends_with_word(before, word))
+            after.starts_with(char::is_whitespace)
+                && !ABBREVIATIONS.iter().any(|word| ends_with_word(before, word))
         }
         _ => false,
     }
 }
 
 /// Abbreviations whose dot does not end a sentence.
-const SHORT: &[&str] =
+const ABBREVIATIONS: &[&str] =
     &["e.g", "i.e", "etc", "vs", "cf", "approx", "no", "Mr", "Dr", "z.B", "bzw", "1", "2", "3", "4", "5"];
 
 fn ends_with_word(text: &str, word: &str) -> bool {
@@ -156,16 +157,16 @@ pub(crate) fn is_han(c: char) -> bool {
 }
 
 /// Display width in columns; wide characters take two.
-pub(crate) fn width(text: &str) -> usize {
+pub(crate) fn display_width(text: &str) -> usize {
     let wide = |c: char| is_han(c) || matches!(c, '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff60}');
     text.chars().map(|c| if wide(c) { 2 } else { 1 }).sum()
 }
 
 /// The text on one line without markup: `**bold**`, `code`, `[text](address)`, `# heading`, `- item`, `<tag>`.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn strip_markup(text: &str) -> String {
     let text = text.trim_start_matches(|c: char| "#>*+•".contains(c) || c.is_whitespace());
     let text = text.strip_prefix("- ").unwrap_or(text);
-    let text = unlinked(text);
+    let text = replace_links(text);
     let mut out = String::new();
     let mut inside = false;
     for (at, c) in text.char_indices() {
@@ -182,7 +183,7 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// The characters that are visible when the markup is rendered: without tags and link addresses.
-pub(crate) fn shown_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
+pub(crate) fn visible_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
     let (mut inside, mut address) = (false, false);
     text.char_indices().filter(move |(at, c)| {
         match c {
@@ -199,7 +200,7 @@ pub(crate) fn shown_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
 }
 
 /// A sentence without its list marker: `1. `, `(2) `, `[ ] `.
-pub(crate) fn unlisted(sentence: &str) -> &str {
+pub(crate) fn strip_list_marker(sentence: &str) -> &str {
     let inner = sentence.trim_start().trim_start_matches("- ");
     let boxed = ["[ ] ", "[x] ", "[X] "].iter().find_map(|mark| inner.strip_prefix(mark));
     let number = inner.trim_start_matches(['(', '（']);
@@ -217,9 +218,9 @@ fn is_tag(text: &str) -> bool {
 }
 
 /// Replaces `[text](address)` with its text.
-fn unlinked(text: &str) -> String {
+fn replace_links(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
-    while let Some((open, close, end)) = link(rest) {
+    while let Some((open, close, end)) = find_link(rest) {
         out.push_str(&rest[..open]);
         out.push_str(&rest[open + 1..close]);
         rest = &rest[end..];
@@ -227,7 +228,7 @@ fn unlinked(text: &str) -> String {
     out + rest
 }
 
-fn link(text: &str) -> Option<(usize, usize, usize)> {
+fn find_link(text: &str) -> Option<(usize, usize, usize)> {
     let close = text.find("](")?;
     let open = text[..close].rfind('[')?;
     let end = close + 2 + text[close + 2..].find(')')? + 1;
@@ -252,7 +253,7 @@ mod tests {
             ("{\"a\":{\"b\":[1,2]}}\nparse that", "parse that\n"),
             ("让我们看看 `a.rs`", "让我们看看 `a.rs`\n"),
         ] {
-            assert_eq!(prose(text), left, "{text}");
+            assert_eq!(prose_lines(text), left, "{text}");
         }
     }
 
@@ -268,7 +269,7 @@ mod tests {
             ("why\n```\nlog\nlog\n```", "why …"),
             ("a\u{202e}b\u{1b}[31m", "ab[31m"),
         ] {
-            assert_eq!(verbatim(text), quoted, "{text}");
+            assert_eq!(quote_verbatim(text), quoted, "{text}");
         }
     }
 
@@ -281,7 +282,7 @@ mod tests {
             ("3.5 is out", "3.5 is out"),
             ("2026. A year", "2026. A year"),
         ] {
-            assert_eq!(unlisted(line), left);
+            assert_eq!(strip_list_marker(line), left);
         }
     }
 
@@ -293,7 +294,7 @@ mod tests {
             ("先看日志。再修复！", vec!["先看日志。", "再修复！"]),
             ("one\n\ntwo", vec!["one", "two"]),
         ] {
-            assert_eq!(sentences(text), parts, "{text}");
+            assert_eq!(split_sentences(text), parts, "{text}");
         }
     }
 
@@ -305,7 +306,7 @@ mod tests {
             ("a < b and b > c", "a < b and b > c"),
             ("x\u{202e}y\u{7}z", "xyz"),
         ] {
-            assert_eq!(plain(text), shown);
+            assert_eq!(strip_markup(text), shown);
         }
     }
 }

@@ -6,22 +6,22 @@
 mod read;
 mod write;
 
-pub use read::{Called, MadeFrom};
+pub use read::{DerivedUpTo, GivenName};
 
-use crate::entry::{Fact, Finding, Remembered, State};
+use crate::entry::{Fact, Finding, SessionMemory, State};
 use crate::merge;
-use db::kept::{self, Refused};
+use db::durable::{self, OpenError};
 use db::{Connection, OptionalExtension, derived};
 use record::Stamp;
 use std::path::{Path, PathBuf};
 
 /// Schema migrations, in order. A published one is never changed.
-const STEPS: &[&str] = &[include_str!("layout.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("layout.sql")];
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
-    Newer(Refused),
+    Newer(OpenError),
     #[error("disk full: cannot write {path}", path = .0.display())]
     Full(PathBuf),
     #[error("{path} is damaged: {error}", path = .path.display())]
@@ -31,21 +31,21 @@ pub enum Error {
 }
 
 impl Error {
-    fn of(path: &Path, error: db::Error) -> Error {
+    fn from_db(path: &Path, error: db::Error) -> Error {
         let path = path.to_path_buf();
         match () {
-            () if derived::is_full(&error) => Error::Full(path),
-            () if derived::is_damage(&error) => Error::Damaged { path, error },
+            () if derived::is_disk_full(&error) => Error::Full(path),
+            () if derived::is_corruption(&error) => Error::Damaged { path, error },
             () => Error::Failed { path, error },
         }
     }
 }
 
-impl From<Refused> for Error {
-    fn from(refused: Refused) -> Error {
+impl From<OpenError> for Error {
+    fn from(refused: OpenError) -> Error {
         match refused {
-            newer @ Refused::Newer { .. } => Error::Newer(newer),
-            Refused::Failed { path, error } => Error::of(&path, error),
+            newer @ OpenError::Newer { .. } => Error::Newer(newer),
+            OpenError::Failed { path, error } => Error::from_db(&path, error),
         }
     }
 }
@@ -57,7 +57,7 @@ pub struct Store {
 
 /// The outcome of applying a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Applied {
+pub struct ApplyOutcome {
     /// Nothing was stored for this session before.
     pub is_new: bool,
     /// Something visible changed.
@@ -77,7 +77,7 @@ pub struct Edit {
 
 /// The outcome of importing another memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportOutcome {
     pub sessions: u64,
     pub facts: u64,
     pub unchanged: u64,
@@ -88,59 +88,61 @@ pub struct Imported {
 impl Store {
     /// Opens the store for writing and creates it if needed.
     pub fn open(path: &Path) -> Result<Store, Error> {
-        let connection = kept::open(path, STEPS)?;
+        let connection = durable::open_writer(path, MIGRATIONS)?;
         Ok(Store { connection, path: path.to_path_buf() })
     }
 
     /// Opens the store for reading. Returns `None` if nothing was ever stored.
-    pub fn look(path: &Path) -> Result<Option<Store>, Error> {
+    pub fn open_read_only(path: &Path) -> Result<Option<Store>, Error> {
         if !path.exists() {
             return Ok(None);
         }
-        match kept::look(path, STEPS) {
+        match durable::open_reader(path, MIGRATIONS) {
             Some(connection) => Ok(Some(Store { connection, path: path.to_path_buf() })),
             // Opening for writing migrates an older schema, and reports the error for a newer or damaged file.
             None => Store::open(path).map(Some),
         }
     }
 
-    fn fail(&self) -> impl Fn(db::Error) -> Error + use<> {
+    fn error_mapper(&self) -> impl Fn(db::Error) -> Error + use<> {
         let path = self.path.clone();
-        move |error| Error::of(&path, error)
+        move |error| Error::from_db(&path, error)
     }
 
     /// When the last run over all sessions ended.
     pub fn last_run(&self) -> Result<Stamp, Error> {
         let sql = "select value from meta where name = 'last_run'";
         let found = self.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).optional();
-        Ok(found.map_err(self.fail())?.map_or(Stamp::NONE, Stamp))
+        Ok(found.map_err(self.error_mapper())?.map_or(Stamp::NONE, Stamp))
     }
 
     pub fn set_last_run(&self, at: Stamp) -> Result<(), Error> {
         let sql = "insert into meta values ('last_run', ?1) on conflict(name) do update set value = ?1";
-        self.connection.execute(sql, [at.0]).map(|_| ()).map_err(self.fail())
+        self.connection.execute(sql, [at.0]).map(|_| ()).map_err(self.error_mapper())
     }
 
     /// Removes deleted data from the file, its log and the backup copies next to it.
     pub fn purge(&self) -> Result<(), Error> {
-        self.connection.execute_batch("vacuum; pragma wal_checkpoint(truncate)").map_err(self.fail())?;
-        for step in 1..=STEPS.len() {
-            let _ = std::fs::remove_file(db::beside(&self.path, &format!("-{step}.before")));
+        self.connection
+            .execute_batch("vacuum; pragma wal_checkpoint(truncate)")
+            .map_err(self.error_mapper())?;
+        for step in 1..=MIGRATIONS.len() {
+            let _ = std::fs::remove_file(db::sibling_path(&self.path, &format!("-{step}.before")));
         }
         Ok(())
     }
 
     /// All sessions and facts, ordered by ID.
-    pub fn all(&self) -> Result<(Vec<Remembered>, Vec<Fact>), Error> {
+    pub fn load_all(&self) -> Result<(Vec<SessionMemory>, Vec<Fact>), Error> {
         Ok((self.sessions("")?, self.facts("")?))
     }
 }
 
 /// The outcome of applying a finding to an empty memory.
-pub fn first(found: &Finding) -> (Applied, Option<Remembered>) {
+pub fn preview_first(found: &Finding) -> (ApplyOutcome, Option<SessionMemory>) {
     let facts = found.facts.len() as u64;
     let in_review = found.facts.iter().filter(|noted| noted.state == State::Review).count() as u64;
-    (Applied { is_new: true, changed: true, facts, in_review }, Some(merge::session(None, found)))
+    (ApplyOutcome { is_new: true, changed: true, facts, in_review }, Some(merge::merge_session(None, found)))
 }
 
 #[cfg(test)]

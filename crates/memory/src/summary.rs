@@ -3,34 +3,40 @@
 //!
 //! Does not judge whether the session was successful; quotations are verbatim.
 
-use crate::digest::{Digest, by_count, file_name, told_apart};
-use crate::entry::normal;
-use crate::name::Wish;
-use crate::prose::{verbatim, width};
-use crate::words::QUIET;
+use crate::digest::{Digest, distinct_file_names, file_name, sorted_by_count};
+use crate::entry::normalise_text;
+use crate::name::Request;
+use crate::phrases::INSPECTION_COMMANDS;
+use crate::prose::{display_width, quote_verbatim};
 
 /// Maximum width of a quotation.
-const QUOTED: usize = 160;
-const NAMED: usize = 4;
+const MAX_QUOTE_WIDTH: usize = 160;
+const MAX_NAMES: usize = 4;
 
-pub(crate) fn summary(digest: &Digest) -> String {
-    let sentences = [Some(asked(digest)), went_on(digest), touched(digest), ran(digest), ended(digest)];
+pub(crate) fn summarise_session(digest: &Digest) -> String {
+    let sentences = [
+        Some(first_request_sentence(digest)),
+        last_request_sentence(digest),
+        files_sentence(digest),
+        commands_sentence(digest),
+        ending_sentence(digest),
+    ];
     sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// Indices of the first and the last request. The first is the earliest that can be understood alone, or else the
 /// earliest of any.
-fn requests(digest: &Digest) -> Option<(usize, usize)> {
-    let wish = |at: &usize| Wish::of(&digest.prompts[*at].text);
-    let all = || (0..digest.prompts.len()).filter(|at| quote(&digest.prompts[*at].text).is_some());
-    let clear = all().find(|at| wish(at).is_some_and(|wish| wish.says_enough));
+fn find_requests(digest: &Digest) -> Option<(usize, usize)> {
+    let wish = |at: &usize| Request::from_prompt(&digest.prompts[*at].text);
+    let all = || (0..digest.prompts.len()).filter(|at| quote_text(&digest.prompts[*at].text).is_some());
+    let clear = all().find(|at| wish(at).is_some_and(|wish| wish.is_specific));
     let first = clear.or_else(|| all().find(|at| wish(at).is_some())).or_else(|| all().next())?;
     let last = all().rev().find(|at| wish(at).is_some());
     Some((first, last.filter(|last| *last > first).unwrap_or(first)))
 }
 
-fn asked(digest: &Digest) -> String {
-    let (day, project) = (digest.started_at.or(digest.ended_at).day(), digest.project_name());
+fn first_request_sentence(digest: &Digest) -> String {
+    let (day, project) = (digest.started_at.or(digest.ended_at).utc_day(), digest.project_name());
     let place = if project.is_empty() { String::new() } else { format!(" in {project}") };
     let on = if day.is_empty() { String::new() } else { format!("On {day}") };
     let begin = if on.is_empty() && place.is_empty() {
@@ -39,36 +45,41 @@ fn asked(digest: &Digest) -> String {
         format!("{on}{place} the user")
     };
     let begin = begin.trim_start().to_string();
-    match requests(digest).and_then(|(first, _)| quote(&digest.prompts[first].text)) {
+    match find_requests(digest).and_then(|(first, _)| quote_text(&digest.prompts[first].text)) {
         Some(wish) => format!("{begin} asked {}: “{wish}”.", digest.source),
         None => format!("{begin} worked with {} and asked for nothing in words.", digest.source),
     }
 }
 
 /// The last of several requests, if it differs from the first.
-fn went_on(digest: &Digest) -> Option<String> {
-    let (first, last) = requests(digest)?;
-    let (begun, wish) = (quote(&digest.prompts[first].text)?, quote(&digest.prompts[last].text)?);
-    let more =
-        digest.prompts[first..last].iter().skip(1).filter(|prompt| Wish::of(&prompt.text).is_some()).count();
-    let between = if more == 0 { String::new() } else { format!(", after {}", plural(more, "more request")) };
-    (normal(&begun) != normal(&wish)).then(|| format!("The last request was{between}: “{wish}”."))
+fn last_request_sentence(digest: &Digest) -> Option<String> {
+    let (first, last) = find_requests(digest)?;
+    let (begun, wish) = (quote_text(&digest.prompts[first].text)?, quote_text(&digest.prompts[last].text)?);
+    let more = digest.prompts[first..last]
+        .iter()
+        .skip(1)
+        .filter(|prompt| Request::from_prompt(&prompt.text).is_some())
+        .count();
+    let between =
+        if more == 0 { String::new() } else { format!(", after {}", format_count(more, "more request")) };
+    (normalise_text(&begun) != normalise_text(&wish))
+        .then(|| format!("The last request was{between}: “{wish}”."))
 }
 
-fn touched(digest: &Digest) -> Option<String> {
-    let (verb, files) = if digest.changed.is_empty() {
-        ("Looked at", &digest.looked_at)
+fn files_sentence(digest: &Digest) -> Option<String> {
+    let (verb, files) = if digest.files_changed.is_empty() {
+        ("Looked at", &digest.files_read)
     } else {
-        ("Changed", &digest.changed)
+        ("Changed", &digest.files_changed)
     };
-    let names = told_apart(&by_count(files));
+    let names = distinct_file_names(&sorted_by_count(files));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    (!names.is_empty()).then(|| format!("{verb} {}.", listed(&names)))
+    (!names.is_empty()).then(|| format!("{verb} {}.", join_names(&names)))
 }
 
-fn ran(digest: &Digest) -> Option<String> {
+fn commands_sentence(digest: &Digest) -> Option<String> {
     let mut parts = Vec::new();
-    if let Some(heads) = heads(&digest.commands) {
+    if let Some(heads) = list_command_heads(&digest.commands) {
         parts.push(format!("ran {heads}"));
     }
     if let Some(commit) = digest.commits.last() {
@@ -77,11 +88,16 @@ fn ran(digest: &Digest) -> Option<String> {
         } else {
             String::new()
         };
-        parts.push(format!("committed “{}”{many}", cut(&verbatim(commit))));
+        parts.push(format!("committed “{}”{many}", truncate_quote(&quote_verbatim(commit))));
     }
     if digest.errors > 0 {
-        let of_them = heads(&digest.failed).map_or_else(String::new, |heads| format!(" ({heads})"));
-        parts.push(format!("{} of {} failed{of_them}", digest.errors, plural(digest.calls as usize, "call")));
+        let of_them = list_command_heads(&digest.failed_commands)
+            .map_or_else(String::new, |heads| format!(" ({heads})"));
+        parts.push(format!(
+            "{} of {} failed{of_them}",
+            digest.errors,
+            format_count(digest.calls as usize, "call")
+        ));
     }
     let text = parts.join("; ");
     let mut letters = text.chars();
@@ -90,22 +106,22 @@ fn ran(digest: &Digest) -> Option<String> {
 }
 
 /// The programs that were run, each once.
-fn heads(commands: &[String]) -> Option<String> {
+fn list_command_heads(commands: &[String]) -> Option<String> {
     let mut heads: Vec<String> = Vec::new();
-    for head in commands.iter().filter_map(|command| head_of(command)) {
+    for head in commands.iter().filter_map(|command| command_head(command)) {
         if !heads.contains(&head) {
             heads.push(head);
         }
     }
-    (!heads.is_empty()).then(|| listed(&heads.iter().map(String::as_str).collect::<Vec<_>>()))
+    (!heads.is_empty()).then(|| join_names(&heads.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
 /// A command's program and its subcommand: `cargo test`, `git commit`.
-fn head_of(command: &str) -> Option<String> {
+fn command_head(command: &str) -> Option<String> {
     let line = command.lines().next()?.split(" && ").last()?.split(['|', ';', '>']).next()?;
     let mut words = line.split_whitespace().filter(|word| !word.contains('='));
     let program = file_name(words.next()?).to_string();
-    if QUIET.contains(&program.as_str()) {
+    if INSPECTION_COMMANDS.contains(&program.as_str()) {
         return None;
     }
     let verb = words.next().filter(|word| {
@@ -115,12 +131,12 @@ fn head_of(command: &str) -> Option<String> {
 }
 
 /// A reply before the last request does not conclude the session.
-fn ended(digest: &Digest) -> Option<String> {
-    let day = digest.ended_at.day();
+fn ending_sentence(digest: &Digest) -> Option<String> {
+    let day = digest.ended_at.utc_day();
     let on = if day.is_empty() { String::new() } else { format!(" on {day}") };
-    let reply = quote(&digest.last_reply);
-    let behind = digest.prompts.len().saturating_sub(digest.unanswered);
-    if digest.prompts[behind..].iter().all(|prompt| Wish::of(&prompt.text).is_none()) {
+    let reply = quote_text(&digest.last_reply);
+    let behind = digest.prompts.len().saturating_sub(digest.unanswered_prompts);
+    if digest.prompts[behind..].iter().all(|prompt| Request::from_prompt(&prompt.text).is_none()) {
         return reply.map(|reply| format!("It ended{on} with: “{reply}”."));
     }
     let before = reply.map_or_else(String::new, |reply| format!("; the reply before it was “{reply}”"));
@@ -128,21 +144,21 @@ fn ended(digest: &Digest) -> Option<String> {
 }
 
 /// The text that its author wrote, verbatim.
-fn quote(text: &str) -> Option<String> {
-    let text = verbatim(text);
+fn quote_text(text: &str) -> Option<String> {
+    let text = quote_verbatim(text);
     let text = text.strip_suffix(['.', '。']).filter(|text| !text.ends_with('.')).unwrap_or(&text).trim();
-    (text.chars().filter(|c| c.is_alphabetic()).count() > 1).then(|| cut(text))
+    (text.chars().filter(|c| c.is_alphabetic()).count() > 1).then(|| truncate_quote(text))
 }
 
 /// Truncates at the end of a sentence, or else of a word, and appends `…`.
-fn cut(text: &str) -> String {
-    if width(text) <= QUOTED {
+fn truncate_quote(text: &str) -> String {
+    if display_width(text) <= MAX_QUOTE_WIDTH {
         return text.to_string();
     }
     let (mut taken, mut end) = (0, 0);
     for (at, c) in text.char_indices() {
-        taken += width(c.encode_utf8(&mut [0; 4]));
-        if taken > QUOTED - 2 {
+        taken += display_width(c.encode_utf8(&mut [0; 4]));
+        if taken > MAX_QUOTE_WIDTH - 2 {
             break;
         }
         end = at + c.len_utf8();
@@ -156,9 +172,9 @@ fn cut(text: &str) -> String {
     }
 }
 
-fn listed(names: &[&str]) -> String {
-    let first_names = names.iter().take(NAMED).copied().collect::<Vec<_>>();
-    let more = names.len().saturating_sub(NAMED);
+fn join_names(names: &[&str]) -> String {
+    let first_names = names.iter().take(MAX_NAMES).copied().collect::<Vec<_>>();
+    let more = names.len().saturating_sub(MAX_NAMES);
     match (more, &first_names[..]) {
         (0, [one]) => (*one).to_string(),
         (0, [all @ .., last]) => format!("{} and {last}", all.join(", ")),
@@ -166,18 +182,18 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-fn plural(n: usize, what: &str) -> String {
+fn format_count(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::Said;
+    use crate::digest::DigestMessage;
     use record::{Role, Stamp};
 
-    fn said(text: &str) -> Said {
-        Said { id: "m".into(), role: Role::User, at: Stamp::NONE, text: text.into() }
+    fn sample_prompt(text: &str) -> DigestMessage {
+        DigestMessage { id: "m".into(), role: Role::User, at: Stamp::NONE, text: text.into() }
     }
 
     #[test]
@@ -188,15 +204,18 @@ mod tests {
             started_at: Stamp::parse(b"2026-11-12T10:00:00Z"),
             ended_at: Stamp::parse(b"2026-11-13T10:00:00Z"),
             prompts: vec![
-                said("hi"),
-                said("Fix the pager in src/pager.rs. It skips a row."),
-                said("again without the index"),
-                said("now add a test for an empty page"),
+                sample_prompt("hi"),
+                sample_prompt("Fix the pager in src/pager.rs. It skips a row."),
+                sample_prompt("again without the index"),
+                sample_prompt("now add a test for an empty page"),
             ],
-            changed: [("/srv/shop/src/pager.rs".to_string(), 3), ("/srv/shop/tests/pager.rs".to_string(), 1)]
-                .into(),
+            files_changed: [
+                ("/srv/shop/src/pager.rs".to_string(), 3),
+                ("/srv/shop/tests/pager.rs".to_string(), 1),
+            ]
+            .into(),
             commands: vec!["cargo test -p shop".into(), "git commit -m x".into(), "ls".into()],
-            failed: vec!["curl http://x.example".into()],
+            failed_commands: vec!["curl http://x.example".into()],
             commits: vec!["Show the last row of a page".into()],
             calls: 9,
             errors: 1,
@@ -204,7 +223,7 @@ mod tests {
             ..Digest::default()
         };
         assert_eq!(
-            summary(&digest),
+            summarise_session(&digest),
             "On 2026-11-12 in shop the user asked claude-code: “Fix the pager in src/pager.rs. It skips a row”. \
              The last request was, after 1 more request: “now add a test for an empty page”. Changed src/pager.rs and \
              tests/pager.rs. Ran cargo test and git commit; committed “Show the last row of a page”; 1 of 9 calls failed (curl). \
@@ -215,8 +234,13 @@ mod tests {
     #[test]
     fn a_request_without_a_reply_is_reported_as_open() {
         let summarise = |prompts: &[&str], unanswered, reply: &str| {
-            let prompts = prompts.iter().map(|text| said(text)).collect();
-            summary(&Digest { prompts, unanswered, last_reply: reply.into(), ..Digest::default() })
+            let prompts = prompts.iter().map(|text| sample_prompt(text)).collect();
+            summarise_session(&Digest {
+                prompts,
+                unanswered_prompts: unanswered,
+                last_reply: reply.into(),
+                ..Digest::default()
+            })
         };
         for (prompts, unanswered, reply, end) in [
             (
@@ -231,27 +255,27 @@ mod tests {
         ] {
             let text = summarise(prompts, unanswered, reply);
             assert!(text.ends_with(end), "{text}");
-            let both = prompts.len() > 1 && Wish::of(prompts[1]).is_some();
+            let both = prompts.len() > 1 && Request::from_prompt(prompts[1]).is_some();
             assert_eq!(text.contains("The last request was: “now deploy the orders”."), both, "{text}");
         }
     }
 
     #[test]
     fn one_request_is_mentioned_once() {
-        let prompts = vec![said("hi"), said("migrate the invoices to gRPC")];
-        let text = summary(&Digest { prompts, last_reply: "Done.".into(), ..Digest::default() });
+        let prompts = vec![sample_prompt("hi"), sample_prompt("migrate the invoices to gRPC")];
+        let text = summarise_session(&Digest { prompts, last_reply: "Done.".into(), ..Digest::default() });
         assert_eq!(text.matches("migrate the invoices").count(), 1, "{text}");
     }
 
     #[test]
     fn failed_commands_are_not_reported_as_run() {
         let digest = Digest {
-            failed: vec!["curl -O http://x.example".into()],
+            failed_commands: vec!["curl -O http://x.example".into()],
             calls: 2,
             errors: 2,
             ..Digest::default()
         };
-        let text = summary(&digest);
+        let text = summarise_session(&digest);
         assert!(text.ends_with("2 of 2 calls failed (curl)."), "{text}");
         assert!(!text.contains("Ran"), "{text}");
     }
@@ -259,7 +283,7 @@ mod tests {
     #[test]
     fn unknown_parts_are_left_out() {
         assert_eq!(
-            summary(&Digest { source: "codex".into(), ..Digest::default() }),
+            summarise_session(&Digest { source: "codex".into(), ..Digest::default() }),
             "The user worked with codex and asked for nothing in words."
         );
     }

@@ -2,10 +2,10 @@
 //!
 //! Does not know how often a tag is used elsewhere.
 
-use crate::digest::{Digest, by_count, file_name};
-use crate::prose::prose;
+use crate::digest::{Digest, file_name, sorted_by_count};
+use crate::prose::prose_lines;
 
-pub(crate) const MOST: usize = 8;
+pub(crate) const MAX_TAGS: usize = 8;
 
 /// Languages by file extension.
 const LANGUAGES: &[(&str, &[&str])] = &[
@@ -29,15 +29,15 @@ const LANGUAGES: &[(&str, &[&str])] = &[
 ];
 
 /// A kind of work, recognised by words of a prompt, prefixes of commands and parts of paths.
-struct Work {
+struct WorkKind {
     tag: &'static str,
     words: &'static [&'static str],
     commands: &'static [&'static str],
     paths: &'static [&'static str],
 }
 
-const KINDS: &[Work] = &[
-    Work {
+const WORK_KINDS: &[WorkKind] = &[
+    WorkKind {
         tag: "bug_fix",
         words: &[
             "fix",
@@ -56,7 +56,7 @@ const KINDS: &[Work] = &[
         commands: &[],
         paths: &[],
     },
-    Work {
+    WorkKind {
         tag: "tests",
         words: &["test", "tests", "coverage", "测试"],
         commands: &[
@@ -72,31 +72,31 @@ const KINDS: &[Work] = &[
         ],
         paths: &["/tests/", "/test/", "_test.", ".test.", ".spec.", "/__tests__/"],
     },
-    Work {
+    WorkKind {
         tag: "refactor",
         words: &["refactor", "rename", "clean up", "extract", "simplify", "重构", "重命名"],
         commands: &[],
         paths: &[],
     },
-    Work {
+    WorkKind {
         tag: "docs",
         words: &["readme", "documentation", "docs", "changelog", "文档"],
         commands: &[],
         paths: &[".md", "/docs/"],
     },
-    Work {
+    WorkKind {
         tag: "build",
         words: &["ci", "build", "compile", "dependency", "dependencies", "upgrade", "构建", "编译", "依赖"],
         commands: &["make", "cmake", "npm install", "npm ci", "docker build", "cargo add", "pip install"],
         paths: &["cargo.toml", "package.json", "dockerfile", "makefile", ".github/", "pom.xml", ".csproj"],
     },
-    Work {
+    WorkKind {
         tag: "git",
         words: &["merge conflict", "rebase", "cherry-pick", "合并冲突"],
         commands: &["git rebase", "git merge", "git cherry-pick", "git bisect"],
         paths: &[],
     },
-    Work {
+    WorkKind {
         tag: "performance",
         words: &[
             "slow",
@@ -113,26 +113,26 @@ const KINDS: &[Work] = &[
         commands: &["perf ", "hyperfine", "cargo bench"],
         paths: &["/benches/"],
     },
-    Work {
+    WorkKind {
         tag: "feature",
         words: &["add", "implement", "support", "new feature", "新增", "实现", "添加", "加上"],
         commands: &[],
         paths: &[],
     },
-    Work { tag: "review", words: &["review", "code review", "评审"], commands: &["gh pr"], paths: &[] },
-    Work {
+    WorkKind { tag: "review", words: &["review", "code review", "评审"], commands: &["gh pr"], paths: &[] },
+    WorkKind {
         tag: "question",
         words: &["why", "explain", "how does", "what is", "为什么", "解释", "怎么"],
         commands: &[],
         paths: &[],
     },
-    Work {
+    WorkKind {
         tag: "data",
         words: &["database", "schema", "migration", "query", "数据库", "迁移"],
         commands: &["psql", "sqlite3", "mysql"],
         paths: &["/migrations/", ".sql"],
     },
-    Work {
+    WorkKind {
         tag: "design",
         words: &["architecture", "design", "plan", "架构", "方案", "设计"],
         commands: &[],
@@ -140,35 +140,40 @@ const KINDS: &[Work] = &[
     },
 ];
 
-pub(crate) fn tags(digest: &Digest) -> Vec<String> {
+pub(crate) fn derive_tags(digest: &Digest) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut add = |tag: String| {
-        if all.len() < MOST && !tag.is_empty() && !all.contains(&tag) {
+        if all.len() < MAX_TAGS && !tag.is_empty() && !all.contains(&tag) {
             all.push(tag);
         }
     };
-    add(tag_of(digest.project_name()));
-    languages(digest).into_iter().take(2).for_each(|language| add(language.to_string()));
-    kinds(digest).into_iter().take(3).for_each(|kind| add(kind.to_string()));
-    by_count(&digest.changed).into_iter().map(file_name).take(2).for_each(|file| add(tag_of(file)));
+    add(normalise_tag(digest.project_name()));
+    detect_languages(digest).into_iter().take(2).for_each(|language| add(language.to_string()));
+    detect_work_kinds(digest).into_iter().take(3).for_each(|kind| add(kind.to_string()));
+    sorted_by_count(&digest.files_changed)
+        .into_iter()
+        .map(file_name)
+        .take(2)
+        .for_each(|file| add(normalise_tag(file)));
     all
 }
 
 /// The normalised form of a tag: lower case, no whitespace.
-pub fn tag_of(text: &str) -> String {
+pub fn normalise_tag(text: &str) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join("-").to_lowercase();
     let kept = |c: &char| c.is_alphanumeric() || "-_.+#".contains(*c);
     joined.chars().filter(kept).take(40).collect::<String>().trim_matches(['-', '.']).to_string()
 }
 
-fn languages(digest: &Digest) -> Vec<&'static str> {
+fn detect_languages(digest: &Digest) -> Vec<&'static str> {
     let mut counted: Vec<(u32, &'static str)> = Vec::new();
     for (language, endings) in LANGUAGES {
         let is = |path: &str| {
             path.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending.to_lowercase().as_str()))
         };
-        let changed: u32 = digest.changed.iter().filter(|(path, _)| is(path)).map(|(_, n)| n * 10).sum();
-        let looked: u32 = digest.looked_at.iter().filter(|(path, _)| is(path)).map(|(_, n)| *n).sum();
+        let changed: u32 =
+            digest.files_changed.iter().filter(|(path, _)| is(path)).map(|(_, n)| n * 10).sum();
+        let looked: u32 = digest.files_read.iter().filter(|(path, _)| is(path)).map(|(_, n)| *n).sum();
         if changed + looked > 0 {
             counted.push((changed + looked, language));
         }
@@ -178,17 +183,18 @@ fn languages(digest: &Digest) -> Vec<&'static str> {
 }
 
 /// The kinds of work with the most evidence; ties in table order.
-fn kinds(digest: &Digest) -> Vec<&'static str> {
+fn detect_work_kinds(digest: &Digest) -> Vec<&'static str> {
     let prompts = digest
         .prompts
         .iter()
         .take(50)
-        .map(|prompt| prose(&prompt.text).to_lowercase())
+        .map(|prompt| prose_lines(&prompt.text).to_lowercase())
         .collect::<Vec<_>>()
         .join("\n");
-    let paths: Vec<String> = digest.changed.keys().map(|path| format!("/{}", path.to_lowercase())).collect();
-    let signs = |work: &Work| {
-        let words = work.words.iter().filter(|word| stands_in(&prompts, word)).count();
+    let paths: Vec<String> =
+        digest.files_changed.keys().map(|path| format!("/{}", path.to_lowercase())).collect();
+    let signs = |work: &WorkKind| {
+        let words = work.words.iter().filter(|word| contains_word(&prompts, word)).count();
         let run = work
             .commands
             .iter()
@@ -197,15 +203,15 @@ fn kinds(digest: &Digest) -> Vec<&'static str> {
         let touched = work.paths.iter().filter(|part| paths.iter().any(|path| path.contains(**part))).count();
         words * 2 + run + touched
     };
-    let mut counted: Vec<(usize, &Work)> =
-        KINDS.iter().map(|work| (signs(work), work)).filter(|(n, _)| *n > 0).collect();
+    let mut counted: Vec<(usize, &WorkKind)> =
+        WORK_KINDS.iter().map(|work| (signs(work), work)).filter(|(n, _)| *n > 0).collect();
     counted.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
     counted.into_iter().map(|(_, work)| work.tag).collect()
 }
 
 /// Whether the word occurs by itself; a Chinese word may occur anywhere. `SCENARIO:slow`, `--fix` and `feature/build`
 /// are names.
-fn stands_in(text: &str, word: &str) -> bool {
+fn contains_word(text: &str, word: &str) -> bool {
     let joins = |c: char| c.is_alphanumeric() || "_-:/=@".contains(c);
     let bounded = |at: usize| {
         let before = text[..at].chars().next_back().is_none_or(|c| !joins(c));
@@ -223,14 +229,19 @@ fn stands_in(text: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::Said;
+    use crate::digest::DigestMessage;
     use record::{Role, Stamp};
 
-    fn digest(prompt: &str, changed: &[&str], commands: &[&str]) -> Digest {
+    fn sample_digest(prompt: &str, changed: &[&str], commands: &[&str]) -> Digest {
         Digest {
             project: "/srv/My Shop".into(),
-            prompts: vec![Said { id: "m".into(), role: Role::User, at: Stamp::NONE, text: prompt.into() }],
-            changed: changed.iter().map(|path| ((*path).to_string(), 1)).collect(),
+            prompts: vec![DigestMessage {
+                id: "m".into(),
+                role: Role::User,
+                at: Stamp::NONE,
+                text: prompt.into(),
+            }],
+            files_changed: changed.iter().map(|path| ((*path).to_string(), 1)).collect(),
             commands: commands.iter().map(ToString::to_string).collect(),
             ..Digest::default()
         }
@@ -240,15 +251,18 @@ mod tests {
     fn a_session_is_tagged_by_its_subject() {
         for (digest, expected) in [
             (
-                digest("fix the crash in the pager", &["src/pager.rs"], &["cargo test"]),
+                sample_digest("fix the crash in the pager", &["src/pager.rs"], &["cargo test"]),
                 vec!["my-shop", "rust", "bug_fix", "tests", "pager.rs"],
             ),
-            (digest("更新文档", &["docs/a.md"], &[]), vec!["my-shop", "docs", "a.md"]),
-            (digest("attest the precision", &[], &[]), vec!["my-shop"]),
-            (digest("SCENARIO:slow run it with --fix on feature/build", &[], &[]), vec!["my-shop"]),
-            (digest("why is it slow: fix?", &[], &[]), vec!["my-shop", "bug_fix", "performance", "question"]),
+            (sample_digest("更新文档", &["docs/a.md"], &[]), vec!["my-shop", "docs", "a.md"]),
+            (sample_digest("attest the precision", &[], &[]), vec!["my-shop"]),
+            (sample_digest("SCENARIO:slow run it with --fix on feature/build", &[], &[]), vec!["my-shop"]),
+            (
+                sample_digest("why is it slow: fix?", &[], &[]),
+                vec!["my-shop", "bug_fix", "performance", "question"],
+            ),
         ] {
-            assert_eq!(tags(&digest), expected);
+            assert_eq!(derive_tags(&digest), expected);
         }
     }
 
@@ -256,11 +270,11 @@ mod tests {
     fn tags_are_few_and_each_is_one_word() {
         let files: Vec<String> = (0..40).map(|n| format!("d/File {n}.py")).collect();
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
-        let tags = tags(&digest(
+        let tags = derive_tags(&sample_digest(
             "fix test refactor docs build slow add review why database plan",
             &files,
             &["make", "git rebase"],
         ));
-        assert!(tags.len() <= MOST && tags.iter().all(|tag| !tag.contains(' ')), "{tags:?}");
+        assert!(tags.len() <= MAX_TAGS && tags.iter().all(|tag| !tag.contains(' ')), "{tags:?}");
     }
 }

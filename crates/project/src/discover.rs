@@ -4,16 +4,16 @@
 //! Does not know the contents of source files. Manifests are read, never executed: conditions that only a build could evaluate
 //! count as false.
 
-use crate::compile_items::List;
-use crate::family::{FAMILIES, MSBUILD, of_language, of_manifest};
-use crate::manifest::Wanted;
+use crate::compile_items::CompileItems;
+use crate::ecosystem::{ECOSYSTEMS, MSBUILD, ecosystem_of_language, ecosystem_of_manifest};
+use crate::manifest::DependencyTarget;
 use crate::msbuild;
-use crate::path::{folder, is_below, joined};
+use crate::path::{is_below, join_path, parent_folder};
 use crate::source::read_source;
 use ignore::WalkBuilder;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use syntax::{Symbols, decode, language_of};
+use syntax::{Symbols, decode_text, language_of};
 
 /// A project: a unit that is built together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -45,7 +45,7 @@ pub struct Layout {
     /// Every folder visited; the root is the empty string.
     pub folders: Vec<String>,
     /// Manifests and `.gitignore` files: the inputs that determine the layout.
-    pub rules: Vec<String>,
+    pub layout_files: Vec<String>,
     /// Paths that could not be read, with the reason.
     pub problems: Vec<String>,
 }
@@ -61,38 +61,38 @@ pub struct Solution {
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
     #[error("no such folder: `{0}`")]
-    NoFolder(PathBuf),
+    NoSuchFolder(PathBuf),
     #[error("cancelled")]
-    Stopped,
+    Cancelled,
 }
 
 /// Walks a tree, honouring `.gitignore`, and reads its manifests.
 pub fn discover(root: &Path) -> Result<Layout, LayoutError> {
-    discover_while(root, &|_| true)
+    discover_with_progress(root, &|_| true)
 }
 
 /// Number of files between progress reports: a folder that is not a source tree may contain millions.
-const STRETCH: u64 = 1000;
+const PROGRESS_INTERVAL: u64 = 1000;
 
 /// Like [`discover`], but reports the number of files seen to `on_progress`, and stops when that returns false.
-pub fn discover_while(root: &Path, on_progress: &dyn Fn(u64) -> bool) -> Result<Layout, LayoutError> {
+pub fn discover_with_progress(root: &Path, on_progress: &dyn Fn(u64) -> bool) -> Result<Layout, LayoutError> {
     if !root.is_dir() {
-        return Err(LayoutError::NoFolder(root.to_path_buf()));
+        return Err(LayoutError::NoSuchFolder(root.to_path_buf()));
     }
     let mut layout = Layout::default();
     let (mut manifests, mut solutions, mut shared) = (Vec::new(), Vec::new(), Vec::new());
     let mut others = Vec::new();
-    for (seen, entry) in (1..).zip(walk(root)) {
-        if seen % STRETCH == 0 && !on_progress(seen) {
-            return Err(LayoutError::Stopped);
+    for (seen, entry) in (1..).zip(walk_tree(root)) {
+        if seen % PROGRESS_INTERVAL == 0 && !on_progress(seen) {
+            return Err(LayoutError::Cancelled);
         }
         let path = match entry {
             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => entry.into_path(),
             Ok(entry) => {
                 if entry.file_type().is_some_and(|kind| kind.is_dir()) {
-                    layout.folders.push(relative(root, entry.path()));
+                    layout.folders.push(relative_path(root, entry.path()));
                 }
-                layout.problems.extend(unplain(root, &entry));
+                layout.problems.extend(special_file_problem(root, &entry));
                 continue;
             }
             Err(error) => {
@@ -100,10 +100,10 @@ pub fn discover_while(root: &Path, on_progress: &dyn Fn(u64) -> bool) -> Result<
                 continue;
             }
         };
-        let name = relative(root, &path);
+        let name = relative_path(root, &path);
         let file = path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
-        others.extend(of_manifest(file).map(|ecosystem| (name.clone(), ecosystem)));
-        layout.rules.extend(is_rule(file).then(|| name.clone()));
+        others.extend(ecosystem_of_manifest(file).map(|ecosystem| (name.clone(), ecosystem)));
+        layout.layout_files.extend(is_layout_file(file).then(|| name.clone()));
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("csproj") => manifests.push(name),
             Some("sln" | "slnx") => solutions.push(name),
@@ -114,7 +114,7 @@ pub fn discover_while(root: &Path, on_progress: &dyn Fn(u64) -> bool) -> Result<
             _ => {}
         }
     }
-    layout.rules.extend(rules_above(root));
+    layout.layout_files.extend(parent_ignore_files(root));
     manifests.sort();
     solutions.sort();
     layout.files.sort();
@@ -122,16 +122,16 @@ pub fn discover_while(root: &Path, on_progress: &dyn Fn(u64) -> bool) -> Result<
     others.sort();
     let mut owners: Vec<(String, usize, u32)> =
         manifests.iter().zip(1..).map(|(path, at)| (path.clone(), MSBUILD, at)).collect();
-    owners.extend(layout.read_others(root, &others));
-    layout.tell_apart();
+    owners.extend(layout.read_other_manifests(root, &others));
+    layout.disambiguate_names();
     layout.read_solutions(root, &solutions);
-    layout.assign(&owners);
-    layout.follow(&lists);
+    layout.assign_files(&owners);
+    layout.apply_compile_items(&lists);
     Ok(layout)
 }
 
 /// The `.gitignore` files above a root that is a subfolder of a repository.
-fn rules_above(root: &Path) -> Vec<String> {
+fn parent_ignore_files(root: &Path) -> Vec<String> {
     let up = |n: usize| "../".repeat(n);
     let Some(top) = root.ancestors().position(|folder| folder.join(".git").exists()) else {
         return Vec::new();
@@ -140,16 +140,16 @@ fn rules_above(root: &Path) -> Vec<String> {
 }
 
 /// Whether a file with this name affects the layout: a manifest, a solution or a `.gitignore`.
-pub fn is_rule(name: &str) -> bool {
+pub fn is_layout_file(name: &str) -> bool {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    of_manifest(name).is_some()
+    ecosystem_of_manifest(name).is_some()
         || matches!(ending, "csproj" | "sln" | "slnx")
         || matches!(name, "Directory.Build.props" | ".gitignore")
 }
 
 /// Walks the files below a folder that git would not ignore. Skips the user's personal ignore files, so that a tree has the same
 /// files for every user. Works outside a repository too.
-fn walk(root: &Path) -> ignore::Walk {
+fn walk_tree(root: &Path) -> ignore::Walk {
     WalkBuilder::new(root)
         .hidden(false)
         .require_git(false)
@@ -164,31 +164,33 @@ fn walk(root: &Path) -> ignore::Walk {
 
 /// Reports an entry with the name of a source file that is neither file nor folder nor link: opening a FIFO would wait for its
 /// writer.
-fn unplain(root: &Path, entry: &ignore::DirEntry) -> Option<String> {
+fn special_file_problem(root: &Path, entry: &ignore::DirEntry) -> Option<String> {
     let kind = entry.file_type().filter(|kind| !kind.is_dir() && !kind.is_symlink())?;
     let source = !kind.is_file() && language_of(entry.path()).is_some();
-    source.then(|| format!("{}: not a plain file", relative(root, entry.path())))
+    source.then(|| format!("{}: not a plain file", relative_path(root, entry.path())))
 }
 
-fn relative(root: &Path, path: &Path) -> String {
+fn relative_path(root: &Path, path: &Path) -> String {
     let parts = path.strip_prefix(root).unwrap_or(path).components();
     parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/")
 }
 
 impl Layout {
     /// Reads the C# manifests; returns the compile items of each.
-    fn read_projects(&mut self, root: &Path, manifests: &[String], shared: &[String]) -> Vec<List> {
+    fn read_projects(&mut self, root: &Path, manifests: &[String], shared: &[String]) -> Vec<CompileItems> {
         self.projects.push(Project::default());
         let (mut references, mut lists) = (Vec::new(), Vec::new());
         for path in manifests {
             let mut inherited: Vec<&String> =
-                shared.iter().filter(|props| is_below(path, folder(props))).collect();
+                shared.iter().filter(|props| is_below(path, parent_folder(props))).collect();
             // MSBuild uses the nearest one
             inherited.sort_by_key(|props| std::cmp::Reverse(props.len()));
             let texts: Vec<String> =
-                inherited.into_iter().take(1).chain([path]).map(|it| self.text(root, it)).collect();
-            let read = msbuild::read(&texts);
-            references.push(read.references.iter().map(|to| joined(folder(path), to)).collect::<Vec<_>>());
+                inherited.into_iter().take(1).chain([path]).map(|it| self.read_text(root, it)).collect();
+            let read = msbuild::parse_manifests(&texts);
+            references.push(
+                read.references.iter().map(|to| join_path(parent_folder(path), to)).collect::<Vec<_>>(),
+            );
             lists.push(read.files);
             let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".csproj");
             self.projects.push(Project {
@@ -209,33 +211,42 @@ impl Layout {
     }
 
     /// Reads the manifests of other languages; returns the manifest, the ecosystem and the index of each project.
-    fn read_others(&mut self, root: &Path, manifests: &[(String, usize)]) -> Vec<(String, usize, u32)> {
+    fn read_other_manifests(
+        &mut self,
+        root: &Path,
+        manifests: &[(String, usize)],
+    ) -> Vec<(String, usize, u32)> {
         let (mut owners, mut pending, mut shared) = (Vec::new(), Vec::new(), Vec::new());
         for (path, ecosystem) in manifests {
             let known = owners.iter().any(|(other, of, _): &(String, usize, u32)| {
-                of == ecosystem && folder(other) == folder(path)
+                of == ecosystem && parent_folder(other) == parent_folder(path)
             });
-            let text = self.text(root, path);
-            let manifest = (FAMILIES[*ecosystem].read)(&text);
-            shared.extend(manifest.shared.into_iter().map(|(name, target)| (path.clone(), name, target)));
-            if manifest.is_frame || known {
+            let text = self.read_text(root, path);
+            let manifest = (ECOSYSTEMS[*ecosystem].parse)(&text);
+            shared.extend(
+                manifest
+                    .workspace_dependencies
+                    .into_iter()
+                    .map(|(name, target)| (path.clone(), name, target)),
+            );
+            if manifest.has_no_project || known {
                 continue;
             }
             let at = self.projects.len() as u32;
             let name = manifest
                 .name
-                .unwrap_or_else(|| folder(path).rsplit('/').next().unwrap_or_default().to_owned());
+                .unwrap_or_else(|| parent_folder(path).rsplit('/').next().unwrap_or_default().to_owned());
             self.projects.push(Project { name, path: path.clone(), ..Project::default() });
             pending.extend(
                 manifest
-                    .wanted
+                    .dependencies
                     .into_iter()
                     .map(|(name, target)| (at, path.clone(), *ecosystem, name, target)),
             );
             owners.push((path.clone(), *ecosystem, at));
         }
         for (at, path, ecosystem, name, target) in pending {
-            let found = self.found(&owners, &shared, (&path, ecosystem), &name, &target);
+            let found = self.find_dependency(&owners, &shared, (&path, ecosystem), &name, &target);
             let Some(found) = found.filter(|found| *found != at) else { continue };
             let theirs = self.projects[found as usize].name.clone();
             let project = &mut self.projects[at as usize];
@@ -250,37 +261,39 @@ impl Layout {
     }
 
     /// Finds the project for a dependency; an enclosing workspace may define what its name refers to.
-    fn found(
+    fn find_dependency(
         &self,
         owners: &[(String, usize, u32)],
-        shared: &[(String, String, Wanted)],
+        shared: &[(String, String, DependencyTarget)],
         (path, ecosystem): (&str, usize),
         name: &str,
-        target: &Wanted,
+        target: &DependencyTarget,
     ) -> Option<u32> {
         let mut candidates = owners.iter().filter(|(_, of, _)| *of == ecosystem);
         match target {
-            Wanted::Folder(to) => {
-                let to = joined(folder(path), to);
-                candidates.find(|(other, ..)| folder(other) == to || *other == to).map(|(_, _, at)| *at)
+            DependencyTarget::Folder(to) => {
+                let to = join_path(parent_folder(path), to);
+                candidates
+                    .find(|(other, ..)| parent_folder(other) == to || *other == to)
+                    .map(|(_, _, at)| *at)
             }
-            Wanted::Name(to) => {
+            DependencyTarget::Name(to) => {
                 let by_name = candidates
                     .find(|(_, _, at)| self.projects[*at as usize].name == *to)
                     .map(|(_, _, at)| *at);
-                let defines = |(workspace, known, _): &&(String, String, Wanted)| {
-                    known == name && is_below(path, folder(workspace))
+                let defines = |(workspace, known, _): &&(String, String, DependencyTarget)| {
+                    known == name && is_below(path, parent_folder(workspace))
                 };
                 by_name.or_else(|| {
                     let (workspace, _, target) = shared.iter().find(defines)?;
-                    self.found(owners, &[], (workspace, ecosystem), name, target)
+                    self.find_dependency(owners, &[], (workspace, ecosystem), name, target)
                 })
             }
         }
     }
 
     /// Appends the path of the manifest to names shared by several projects, independent of discovery order.
-    fn tell_apart(&mut self) {
+    fn disambiguate_names(&mut self) {
         let mut count: BTreeMap<String, u32> = BTreeMap::new();
         for project in &self.projects {
             *count.entry(project.name.clone()).or_default() += 1;
@@ -292,16 +305,16 @@ impl Layout {
 
     fn read_solutions(&mut self, root: &Path, solutions: &[String]) {
         for path in solutions {
-            let text = self.text(root, path);
-            let listed = msbuild::solution(&text);
-            let projects = listed.iter().map(|project| joined(folder(path), project)).collect();
+            let text = self.read_text(root, path);
+            let listed = msbuild::parse_solution(&text);
+            let projects = listed.iter().map(|project| join_path(parent_folder(path), project)).collect();
             self.solutions.push(Solution { path: path.clone(), projects });
         }
     }
 
-    fn text(&mut self, root: &Path, path: &str) -> String {
+    fn read_text(&mut self, root: &Path, path: &str) -> String {
         match read_source(root, path) {
-            Ok(bytes) => decode(&bytes).into_owned(),
+            Ok(bytes) => decode_text(&bytes).into_owned(),
             Err(error) => {
                 self.problems.push(format!("{path}: {error}"));
                 String::new()
@@ -310,15 +323,17 @@ impl Layout {
     }
 
     /// Assigns each file to the nearest manifest above it that belongs to its language's ecosystem.
-    fn assign(&mut self, owners: &[(String, usize, u32)]) {
+    fn assign_files(&mut self, owners: &[(String, usize, u32)]) {
         let mut folders: BTreeMap<(usize, &str), u32> = BTreeMap::new();
         for (path, ecosystem, at) in owners {
-            folders.entry((*ecosystem, folder(path))).or_insert(*at);
+            folders.entry((*ecosystem, parent_folder(path))).or_insert(*at);
         }
         for (path, project) in &mut self.files {
             let language = language_of(path.as_ref());
-            let Some(ecosystem) = language.and_then(|language| of_language(language.name)) else { continue };
-            let mut at = folder(path);
+            let Some(ecosystem) = language.and_then(|language| ecosystem_of_language(language.name)) else {
+                continue;
+            };
+            let mut at = parent_folder(path);
             loop {
                 if let Some(found) = folders.get(&(ecosystem, at)) {
                     *project = *found;
@@ -327,7 +342,7 @@ impl Layout {
                 if at.is_empty() {
                     break;
                 }
-                at = folder(at);
+                at = parent_folder(at);
             }
         }
     }
@@ -336,15 +351,16 @@ impl Layout {
 impl Layout {
     /// Removes files that their project excludes, and assigns files without a project to the first project that includes them.
     /// `lists` has one entry per C# manifest; those projects come first.
-    fn follow(&mut self, lists: &[List]) {
+    fn apply_compile_items(&mut self, lists: &[CompileItems]) {
         let decision = |at: u32, projects: &[Project], file: &str| {
             let list = lists.get((at as usize).checked_sub(1)?)?;
-            list.takes(folder(&projects[at as usize].path), file)
+            list.includes_file(parent_folder(&projects[at as usize].path), file)
         };
         let listed: Vec<u32> =
-            (1..).zip(lists).filter(|(_, it)| !it.entries.is_empty()).map(|(at, _)| at).collect();
-        let of_csharp =
-            |file: &str| language_of(file.as_ref()).and_then(|it| of_language(it.name)) == Some(MSBUILD);
+            (1..).zip(lists).filter(|(_, it)| !it.items.is_empty()).map(|(at, _)| at).collect();
+        let of_csharp = |file: &str| {
+            language_of(file.as_ref()).and_then(|it| ecosystem_of_language(it.name)) == Some(MSBUILD)
+        };
         for (file, project) in self.files.iter_mut().filter(|(file, _)| of_csharp(file)) {
             if decision(*project, &self.projects, file) == Some(false) {
                 *project = 0;
@@ -358,13 +374,14 @@ impl Layout {
 }
 
 /// File name suffixes of generated files.
-const GENERATED: &[&str] = &[".g.cs", ".g.i.cs", ".designer.cs", ".generated.cs", "modelsnapshot.cs"];
+const GENERATED_SUFFIXES: &[&str] =
+    &[".g.cs", ".g.i.cs", ".designer.cs", ".generated.cs", "modelsnapshot.cs"];
 
 /// Whether a file is generated, by its name or a marker in its first 400 characters.
 pub fn is_generated(path: &str, text: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let head: String = text.chars().take(400).collect();
-    GENERATED.iter().any(|ending| name.ends_with(ending)) || head.contains("<auto-generated")
+    GENERATED_SUFFIXES.iter().any(|ending| name.ends_with(ending)) || head.contains("<auto-generated")
 }
 
 #[cfg(test)]
@@ -372,7 +389,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+    fn write_tree(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = root.path().join(path);
@@ -383,8 +400,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_belongs_to_the_nearest_manifest_and_git_says_what_is_left_out() {
-        let root = tree(&[
+    fn a_file_belongs_to_the_nearest_manifest_unless_git_ignores_it() {
+        let root = write_tree(&[
             (".gitignore", "obj/\n*.tmp.cs\n"),
             ("All.sln", "Project(\"{F}\") = \"Core\", \"src\\Core\\Core.csproj\", \"{1}\"\nEndProject\n"),
             ("All.slnx", "<Solution><Project Path=\"src/Core/Core.csproj\" /></Solution>"),
@@ -422,8 +439,8 @@ mod tests {
     }
 
     #[test]
-    fn each_language_has_manifests_of_its_own() {
-        let root = tree(&[
+    fn each_language_has_its_own_manifests() {
+        let root = write_tree(&[
             (
                 "Cargo.toml",
                 "[workspace]\n[workspace.dependencies]\ncore = { path = \"crates/core\", package = \"my-core\" }",
@@ -473,8 +490,8 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_takes_files_from_elsewhere_and_leaves_out_its_own() {
-        let root = tree(&[
+    fn a_manifest_can_include_other_files_and_exclude_its_own() {
+        let root = write_tree(&[
             (
                 "a/A.csproj",
                 r#"<Project Sdk="Microsoft.NET.Sdk"><ItemGroup><Compile Include="..\shared\*.cs;..\b\Of.cs"/><Compile Remove="old\**"/></ItemGroup></Project>"#,
@@ -502,20 +519,20 @@ mod tests {
     }
 
     #[test]
-    fn two_projects_of_one_name_are_told_apart_by_where_they_lie() {
-        let root = tree(&[("a/X.csproj", "<Project/>"), ("b/X.csproj", "<Project/>")]);
+    fn projects_with_the_same_name_are_distinguished_by_path() {
+        let root = write_tree(&[("a/X.csproj", "<Project/>"), ("b/X.csproj", "<Project/>")]);
         let layout = discover(root.path()).unwrap();
         let names: Vec<&str> = layout.projects[1..].iter().map(|project| project.name.as_str()).collect();
         assert_eq!(names, ["X (a/X.csproj)", "X (b/X.csproj)"]);
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_an_error() {
-        assert!(matches!(discover(Path::new("no/such/folder")), Err(LayoutError::NoFolder(_))));
+    fn a_missing_folder_is_an_error() {
+        assert!(matches!(discover(Path::new("no/such/folder")), Err(LayoutError::NoSuchFolder(_))));
     }
 
     #[test]
-    fn what_a_tool_wrote_is_known() {
+    fn generated_files_are_recognized() {
         for (path, text, generated) in [
             ("a/Form1.Designer.cs", "", true),
             ("a/x.g.cs", "", true),

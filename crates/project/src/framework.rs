@@ -3,56 +3,63 @@
 //! Does not know where the symbols are used.
 
 /// A family of frameworks: the prefix of their names, the family's symbol, and its versions, oldest first.
-struct Family {
+struct FrameworkFamily {
     prefix: &'static str,
     symbol: &'static str,
     versions: &'static [&'static str],
 }
 
-const FAMILIES: &[Family] = &[
-    Family {
+const FAMILIES: &[FrameworkFamily] = &[
+    FrameworkFamily {
         prefix: "netstandard",
         symbol: "NETSTANDARD",
         versions: &["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "2.0", "2.1"],
     },
-    Family { prefix: "netcoreapp", symbol: "NETCOREAPP", versions: CORE },
-    Family { prefix: "net", symbol: "NET", versions: &["5.0", "6.0", "7.0", "8.0", "9.0", "10.0", "11.0"] },
+    FrameworkFamily { prefix: "netcoreapp", symbol: "NETCOREAPP", versions: NETCOREAPP_VERSIONS },
+    FrameworkFamily {
+        prefix: "net",
+        symbol: "NET",
+        versions: &["5.0", "6.0", "7.0", "8.0", "9.0", "10.0", "11.0"],
+    },
 ];
 
-const CORE: &[&str] = &["1.0", "1.1", "2.0", "2.1", "2.2", "3.0", "3.1"];
+const NETCOREAPP_VERSIONS: &[&str] = &["1.0", "1.1", "2.0", "2.1", "2.2", "3.0", "3.1"];
 
 /// Versions of .NET Framework, written without dots.
-const OLD: &[&str] =
+const NETFRAMEWORK_VERSIONS: &[&str] =
     &["20", "35", "40", "45", "451", "452", "46", "461", "462", "47", "471", "472", "48", "481"];
 
 /// The symbols of a target framework, such as `net8.0-windows`.
-pub(crate) fn symbols(framework: &str) -> Vec<String> {
+pub(crate) fn framework_symbols(framework: &str) -> Vec<String> {
     let name = framework.split('-').next().unwrap_or_default();
-    if let Some(at) = name.strip_prefix("net").and_then(|version| OLD.iter().position(|it| *it == version)) {
-        return of("NET", "NETFRAMEWORK", OLD, at);
+    if let Some(at) = name
+        .strip_prefix("net")
+        .and_then(|version| NETFRAMEWORK_VERSIONS.iter().position(|it| *it == version))
+    {
+        return version_symbols("NET", "NETFRAMEWORK", NETFRAMEWORK_VERSIONS, at);
     }
     for family in FAMILIES {
         let version = name.strip_prefix(family.prefix);
         let Some(at) = version.and_then(|it| family.versions.iter().position(|known| *known == it)) else {
             continue;
         };
-        let mut found = of(family.symbol, family.symbol, family.versions, at);
+        let mut found = version_symbols(family.symbol, family.symbol, family.versions, at);
         if family.symbol == "NET" {
             found.push("NETCOREAPP".to_owned());
-            found.extend(CORE.iter().map(|version| greater("NETCOREAPP", version)));
+            found.extend(NETCOREAPP_VERSIONS.iter().map(|version| or_greater_symbol("NETCOREAPP", version)));
         }
         return found;
     }
     Vec::new()
 }
 
-fn of(prefix: &str, family: &str, versions: &[&str], at: usize) -> Vec<String> {
+fn version_symbols(prefix: &str, family: &str, versions: &[&str], at: usize) -> Vec<String> {
     let mut found = vec![family.to_owned(), format!("{prefix}{}", versions[at].replace('.', "_"))];
-    found.extend(versions[..=at].iter().map(|version| greater(prefix, version)));
+    found.extend(versions[..=at].iter().map(|version| or_greater_symbol(prefix, version)));
     found
 }
 
-fn greater(prefix: &str, version: &str) -> String {
+fn or_greater_symbol(prefix: &str, version: &str) -> String {
     format!("{prefix}{}_OR_GREATER", version.replace('.', "_"))
 }
 
@@ -61,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_framework_has_its_own_symbol_and_those_of_all_before_it() {
+    fn a_framework_defines_its_own_symbol_and_all_earlier_ones() {
         for (framework, has, lacks) in [
             (
                 "net8.0-windows",
@@ -77,7 +84,7 @@ mod tests {
             ("netcoreapp3.1", "NETCOREAPP NETCOREAPP3_1 NETCOREAPP2_2_OR_GREATER", "NET5_0_OR_GREATER"),
             ("unknown", "", "NET"),
         ] {
-            let symbols = symbols(framework);
+            let symbols = framework_symbols(framework);
             let has_it = |name: &str| symbols.iter().any(|symbol| symbol == name);
             assert!(has.split_whitespace().all(has_it), "{framework}: {symbols:?}");
             assert!(!lacks.split_whitespace().any(has_it), "{framework}: {symbols:?}");

@@ -5,7 +5,7 @@
 mod cargo;
 mod compile_items;
 mod discover;
-mod family;
+mod ecosystem;
 mod framework;
 mod go_mod;
 mod java;
@@ -17,6 +17,8 @@ mod python;
 mod source;
 mod wildcard;
 
-pub use discover::{Layout, LayoutError, Project, Solution, discover, discover_while, is_generated, is_rule};
+pub use discover::{
+    Layout, LayoutError, Project, Solution, discover, discover_with_progress, is_generated, is_layout_file,
+};
 pub use source::read_source;
-pub use wildcard::wild;
+pub use wildcard::wildcard_matches;

@@ -4,37 +4,37 @@
 
 /// The description of a project in its manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct ProjectManifest {
     /// The name by which other projects refer to it; `None` means the name of its folder.
     pub(crate) name: Option<String>,
     /// Its dependencies, with the names it uses for them.
-    pub(crate) wanted: Vec<(String, Wanted)>,
+    pub(crate) dependencies: Vec<(String, DependencyTarget)>,
     /// Dependencies that a workspace defines once for all projects below it.
-    pub(crate) shared: Vec<(String, Wanted)>,
+    pub(crate) workspace_dependencies: Vec<(String, DependencyTarget)>,
     /// Whether it does not describe a project: a workspace manifest, or one that cannot be parsed.
-    pub(crate) is_frame: bool,
+    pub(crate) has_no_project: bool,
 }
 
-impl Told {
+impl ProjectManifest {
     /// Adds a dependency on a project by its own name.
-    pub(crate) fn want(&mut self, name: &str) {
-        self.wanted.push((name.to_owned(), Wanted::Name(name.to_owned())));
+    pub(crate) fn add_dependency(&mut self, name: &str) {
+        self.dependencies.push((name.to_owned(), DependencyTarget::Name(name.to_owned())));
     }
 
     #[cfg(test)]
-    pub(crate) fn wants(&self) -> Vec<String> {
-        let describe = |(name, target): &(String, Wanted)| match target {
-            Wanted::Folder(folder) => format!("{name} in {folder}"),
-            Wanted::Name(own) if own == name => name.clone(),
-            Wanted::Name(own) => format!("{name} is {own}"),
+    pub(crate) fn describe_dependencies(&self) -> Vec<String> {
+        let describe = |(name, target): &(String, DependencyTarget)| match target {
+            DependencyTarget::Folder(folder) => format!("{name} in {folder}"),
+            DependencyTarget::Name(own) if own == name => name.clone(),
+            DependencyTarget::Name(own) => format!("{name} is {own}"),
         };
-        self.wanted.iter().map(describe).collect()
+        self.dependencies.iter().map(describe).collect()
     }
 }
 
 /// How a manifest refers to another project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum DependencyTarget {
     /// By its folder, relative to that of the manifest.
     Folder(String),
     Name(String),

@@ -2,7 +2,7 @@
 //!
 //! Does not know the file system.
 
-pub(crate) fn folder(path: &str) -> &str {
+pub(crate) fn parent_folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
@@ -11,7 +11,7 @@ pub(crate) fn is_below(path: &str, above: &str) -> bool {
 }
 
 /// Resolves a path in a manifest, such as `..\Core\Core.csproj`, against the folder of the manifest.
-pub(crate) fn joined(folder: &str, path: &str) -> String {
+pub(crate) fn join_path(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split(['/', '\\']) {
         match part {

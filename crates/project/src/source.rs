@@ -8,7 +8,7 @@ use std::io::{Error as IoError, Read};
 use std::path::Path;
 
 /// Maximum size of a source file. Larger ones are generated, and their syntax tree takes many times their size in memory.
-const LARGEST: u64 = 8 << 20;
+const MAX_SOURCE_BYTES: u64 = 8 << 20;
 
 /// Reads a source file. Rejects anything but regular files and does not follow links: opening a FIFO would block until it has a
 /// writer, and a FIFO may replace the file between a check and the open, so the type is checked on the open file.
@@ -19,12 +19,12 @@ pub fn read_source(root: &Path, path: &str) -> Result<Vec<u8>, IoError> {
     if !meta.is_file() {
         return Err(IoError::other("not a plain file"));
     }
-    let mut bytes = Vec::with_capacity(meta.len().min(LARGEST) as usize);
-    if meta.len() <= LARGEST {
-        file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    let mut bytes = Vec::with_capacity(meta.len().min(MAX_SOURCE_BYTES) as usize);
+    if meta.len() <= MAX_SOURCE_BYTES {
+        file.take(MAX_SOURCE_BYTES + 1).read_to_end(&mut bytes)?;
     }
-    if meta.len().max(bytes.len() as u64) > LARGEST {
-        let (mega, most) = (meta.len() >> 20, LARGEST >> 20);
+    if meta.len().max(bytes.len() as u64) > MAX_SOURCE_BYTES {
+        let (mega, most) = (meta.len() >> 20, MAX_SOURCE_BYTES >> 20);
         return Err(IoError::other(format!("{mega} MB; up to {most} MB are read")));
     }
     Ok(bytes)

@@ -2,7 +2,7 @@
 //! stack, exhaust memory or never end, and only a process can always be stopped.
 //!
 //! The parent (`Runner`) feeds records to the child's standard input and reads results from its output; the child
-//! (`work`) limits itself before it reads the program. The child has no environment and no open files. Does not know
+//! (`run_child`) limits itself before it reads the program. The child has no environment and no open files. Does not know
 //! what the records mean.
 
 use crate::Error;
@@ -40,7 +40,7 @@ const BAD_FILTER: i32 = 65;
 const FAILED: i32 = 66;
 const TOO_LONG: i32 = 67;
 const TOO_MUCH: i32 = 68;
-const NO_WATCH: i32 = 69;
+const NO_WATCHDOG: i32 = 69;
 
 // ---- the parent
 
@@ -58,35 +58,37 @@ pub struct Runner {
 }
 
 /// The size of a write to the pipe.
-const BATCH: usize = 64 * 1024;
+const BATCH_BYTES: usize = 64 * 1024;
 /// The number of batches queued on either side.
-const AHEAD: usize = 2;
+const MAX_QUEUED: usize = 2;
 
 impl Runner {
     /// Starts `exe` as the child and waits until it has compiled the filter, so that its errors are reported
     /// immediately. The child also compiles: a filter of nothing but brackets overflows the stack of the process that
     /// parses it.
     pub fn start(exe: &Path, filter: &str, slurp: bool) -> Result<Runner, Error> {
-        let mut child = spawn(exe).map_err(|e| Error::Child(e.to_string()))?;
+        let mut child = spawn_child(exe).map_err(|e| Error::Child(e.to_string()))?;
         let (Some(stdin), Some(output), Some(errors)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
             return Err(Error::Child("cannot open pipes".to_string()));
         };
-        let (send, results) = mpsc::sync_channel(AHEAD);
-        let (input, batches) = mpsc::sync_channel(AHEAD);
-        std::thread::spawn(move || write_all(stdin, &batches));
-        let readers =
-            vec![std::thread::spawn(move || lines(output, &send)), std::thread::spawn(move || words(errors))];
+        let (send, results) = mpsc::sync_channel(MAX_QUEUED);
+        let (input, batches) = mpsc::sync_channel(MAX_QUEUED);
+        std::thread::spawn(move || write_batches(stdin, &batches));
+        let readers = vec![
+            std::thread::spawn(move || read_lines(output, &send)),
+            std::thread::spawn(move || read_errors(errors)),
+        ];
         let array = slurp || takes_array(filter);
         let input = Some(input);
         let mut runner = Runner { child, input, results, readers, batch: Vec::new(), array, first: true };
         let head = serde_json::json!({ "filter": filter, "array": array });
         runner.batch = format!("{head}\n").into_bytes();
-        runner.pass_on(&mut |_| true);
+        runner.send_batch(&mut |_| true);
         // The child prints one word before it reads any record.
         if runner.results.recv().ok().is_none_or(|lines| lines != [READY]) {
-            runner.end()?;
+            runner.wait_for_child()?;
             return Err(Error::Child("the child exited before it was ready".to_string()));
         }
         if array {
@@ -105,7 +107,7 @@ impl Runner {
         if !self.array {
             self.batch.push(b'\n');
         }
-        self.batch.len() < BATCH || self.pass_on(each)
+        self.batch.len() < BATCH_BYTES || self.send_batch(each)
     }
 
     /// Ends the input and passes on the remaining results. If `each` returns false, the child is stopped.
@@ -113,18 +115,18 @@ impl Runner {
         if self.array {
             self.batch.extend_from_slice(b"]\n");
         }
-        self.pass_on(each);
+        self.send_batch(each);
         self.input = None;
         while let Ok(results) = self.results.recv() {
             if !results.into_iter().all(&mut *each) {
                 return Ok(()); // dropping the runner kills the child
             }
         }
-        self.end()
+        self.wait_for_child()
     }
 
     /// Sends the batch to the writing thread; takes results while that is busy.
-    fn pass_on(&mut self, each: &mut dyn FnMut(Vec<u8>) -> bool) -> bool {
+    fn send_batch(&mut self, each: &mut dyn FnMut(Vec<u8>) -> bool) -> bool {
         let mut batch = std::mem::take(&mut self.batch);
         loop {
             let Some(input) = &self.input else { return false };
@@ -142,11 +144,11 @@ impl Runner {
     }
 
     /// Waits for the child to exit and returns its outcome.
-    fn end(&mut self) -> Result<(), Error> {
+    fn wait_for_child(&mut self) -> Result<(), Error> {
         self.input = None;
         let status = self.child.wait().map_err(|e| Error::Child(e.to_string()))?;
         let message = self.readers.drain(..).map(|r| r.join().unwrap_or_default()).collect::<String>();
-        verdict(status, message.trim())
+        child_outcome(status, message.trim())
     }
 }
 
@@ -157,14 +159,14 @@ impl Drop for Runner {
     }
 }
 
-fn spawn(exe: &Path) -> std::io::Result<Child> {
+fn spawn_child(exe: &Path) -> std::io::Result<Child> {
     let mut command = Command::new(exe);
     command.arg(COMMAND).env_clear().current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
 
 /// Writes batches until the child stops reading; the child reports the reason when it exits.
-fn write_all(mut stdin: ChildStdin, batches: &mpsc::Receiver<Vec<u8>>) {
+fn write_batches(mut stdin: ChildStdin, batches: &mpsc::Receiver<Vec<u8>>) {
     while let Ok(batch) = batches.recv() {
         if stdin.write_all(&batch).is_err() {
             return;
@@ -173,8 +175,8 @@ fn write_all(mut stdin: ChildStdin, batches: &mpsc::Receiver<Vec<u8>>) {
 }
 
 /// Passes lines on in batches: as many as have arrived, up to the batch size.
-fn lines(output: impl Read, send: &mpsc::SyncSender<Vec<Vec<u8>>>) -> String {
-    let mut output = BufReader::with_capacity(BATCH, output);
+fn read_lines(output: impl Read, send: &mpsc::SyncSender<Vec<Vec<u8>>>) -> String {
+    let mut output = BufReader::with_capacity(BATCH_BYTES, output);
     let (mut batch, mut size) = (Vec::new(), 0);
     loop {
         let mut line = Vec::new();
@@ -185,7 +187,7 @@ fn lines(output: impl Read, send: &mpsc::SyncSender<Vec<Vec<u8>>>) -> String {
             size += line.len();
             batch.push(line);
         }
-        let ready = !whole || size >= BATCH || output.buffer().is_empty();
+        let ready = !whole || size >= BATCH_BYTES || output.buffer().is_empty();
         if ready && !batch.is_empty() && send.send(std::mem::take(&mut batch)).is_err() {
             return String::new();
         }
@@ -199,19 +201,19 @@ fn lines(output: impl Read, send: &mpsc::SyncSender<Vec<Vec<u8>>>) -> String {
 }
 
 /// The child's error output. A stack overflow makes the runtime verbose, so only the beginning is kept.
-fn words(errors: impl Read) -> String {
+fn read_errors(errors: impl Read) -> String {
     let mut text = Vec::new();
     let _ = errors.take(4096).read_to_end(&mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn verdict(status: ExitStatus, message: &str) -> Result<(), Error> {
+fn child_outcome(status: ExitStatus, message: &str) -> Result<(), Error> {
     match status.code() {
         Some(0) => Ok(()),
         Some(BAD_FILTER) => Err(Error::Filter(message.to_string())),
         Some(FAILED) => Err(Error::Failed(message.to_string())),
         Some(TOO_LONG) => Err(Error::Stopped(format!("more than {} s for one input", LIMITS.time.as_secs()))),
-        Some(NO_WATCH) => Err(Error::Child(message.to_string())),
+        Some(NO_WATCHDOG) => Err(Error::Child(message.to_string())),
         Some(TOO_MUCH) => Err(Error::Stopped("too many results".to_string())),
         _ => Err(Error::Stopped(format!(
             "stack or memory limit of {} MB exceeded; a filter over single records needs less",
@@ -224,16 +226,16 @@ fn verdict(status: ExitStatus, message: &str) -> Result<(), Error> {
 
 /// The child's main function: reads the program and records from `input`, writes results to `output`. Returns the exit
 /// code and the error message.
-pub fn work(input: impl Read, output: impl Write) -> (i32, String) {
+pub fn run_child(input: impl Read, output: impl Write) -> (i32, String) {
     // Start the thread first: the limits allow no further one, and without it nothing would limit the time.
-    let watch = match Watch::start() {
+    let watch = match Watchdog::start() {
         Ok(watch) => watch,
-        Err(e) => return (NO_WATCH, e.to_string()),
+        Err(e) => return (NO_WATCHDOG, e.to_string()),
     };
-    limit_self();
+    apply_limits();
     let mut input = BufReader::with_capacity(64 * 1024, input);
-    let mut output = BufWriter::with_capacity(64 * 1024, Patient { to: output, watch: &watch });
-    match serve(&mut input, &mut output, &watch) {
+    let mut output = BufWriter::with_capacity(64 * 1024, UntimedWriter { to: output, watch: &watch });
+    match process_records(&mut input, &mut output, &watch) {
         Ok(()) => (0, String::new()),
         Err((code, message)) => {
             let _ = output.flush();
@@ -242,7 +244,7 @@ pub fn work(input: impl Read, output: impl Write) -> (i32, String) {
     }
 }
 
-fn limit_self() {
+fn apply_limits() {
     // The child dies with its parent.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let limit = |resource, n| {
@@ -255,16 +257,16 @@ fn limit_self() {
     limit(Resource::Nproc, 0);
 }
 
-type Verdict<T> = Result<T, (i32, String)>;
+type ChildResult<T> = Result<T, (i32, String)>;
 
-fn serve(input: &mut impl BufRead, output: &mut impl Write, watch: &Watch) -> Verdict<()> {
+fn process_records(input: &mut impl BufRead, output: &mut impl Write, watch: &Watchdog) -> ChildResult<()> {
     let mut head = Vec::new();
     input.read_until(b'\n', &mut head).map_err(|e| (FAILED, e.to_string()))?;
     let head: serde_json::Value = serde_json::from_slice(&head).map_err(|e| (FAILED, e.to_string()))?;
     let filter = head["filter"].as_str().unwrap_or(".");
-    watch.expect(LIMITS.time);
-    let program = Program::compile(filter).map_err(|e| (BAD_FILTER, plain(&e)))?;
-    watch.rest();
+    watch.set_deadline(LIMITS.time);
+    let program = Program::compile(filter).map_err(|e| (BAD_FILTER, error_detail(&e)))?;
+    watch.clear_deadline();
     let ready = [READY, b"\n"].concat();
     output.write_all(&ready).and_then(|()| output.flush()).map_err(|e| (FAILED, e.to_string()))?;
     let mut record = Vec::new();
@@ -276,12 +278,12 @@ fn serve(input: &mut impl BufRead, output: &mut impl Write, watch: &Watch) -> Ve
             return output.flush().map_err(|e| (FAILED, e.to_string()));
         }
         number += 1;
-        watch.expect(LIMITS.time * (1 + (n / (20 << 20)) as u32));
-        run_one(&program, &record, output).map_err(|(code, message)| {
+        watch.set_deadline(LIMITS.time * (1 + (n / (20 << 20)) as u32));
+        process_record(&program, &record, output).map_err(|(code, message)| {
             let place = if head["array"] == true { String::new() } else { format!("record {number}: ") };
             (code, if code == FAILED { place + &message } else { message })
         })?;
-        watch.rest();
+        watch.clear_deadline();
         // A consumer that shows results as they arrive should not wait for a full buffer.
         if number % 64 == 1 {
             output.flush().map_err(|e| (FAILED, e.to_string()))?;
@@ -289,7 +291,7 @@ fn serve(input: &mut impl BufRead, output: &mut impl Write, watch: &Watch) -> Ve
     }
 }
 
-fn run_one(program: &Program, record: &[u8], output: &mut impl Write) -> Verdict<()> {
+fn process_record(program: &Program, record: &[u8], output: &mut impl Write) -> ChildResult<()> {
     let (mut values, mut bytes) = (0, 0);
     let mut failure = None;
     let ran = program.run(record, &mut |value| {
@@ -305,12 +307,12 @@ fn run_one(program: &Program, record: &[u8], output: &mut impl Write) -> Verdict
     });
     match (failure, ran) {
         (Some(failure), _) => Err(failure),
-        (None, ran) => ran.map_err(|e| (FAILED, plain(&e))),
+        (None, ran) => ran.map_err(|e| (FAILED, error_detail(&e))),
     }
 }
 
 /// The message without the prefix that the parent adds.
-fn plain(error: &Error) -> String {
+fn error_detail(error: &Error) -> String {
     match error {
         Error::Filter(m) | Error::Failed(m) | Error::Stopped(m) | Error::Child(m) | Error::Pattern(m) => {
             m.clone()
@@ -319,10 +321,10 @@ fn plain(error: &Error) -> String {
 }
 
 /// Ends the process if one input takes too long. Runs in its own thread, because the program cannot be interrupted.
-struct Watch(Arc<AtomicU64>);
+struct Watchdog(Arc<AtomicU64>);
 
-impl Watch {
-    fn start() -> std::io::Result<Watch> {
+impl Watchdog {
+    fn start() -> std::io::Result<Watchdog> {
         let deadline = Arc::new(AtomicU64::new(u64::MAX));
         let (watched, started) = (deadline.clone(), Instant::now());
         std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
@@ -335,10 +337,10 @@ impl Watch {
             }
         })?;
         STARTED.get_or_init(|| started);
-        Ok(Watch(deadline))
+        Ok(Watchdog(deadline))
     }
 
-    fn expect(&self, within: Duration) {
+    fn set_deadline(&self, within: Duration) {
         let now = STARTED.get().map_or(Duration::ZERO, Instant::elapsed);
         self.0.store((now + within).as_millis() as u64, Ordering::Relaxed);
         // The kernel enforces the limit too, in case the thread cannot: the process has used at most `now`.
@@ -346,12 +348,12 @@ impl Watch {
         let _ = setrlimit(Resource::Cpu, Rlimit { current: Some(seconds), maximum: None });
     }
 
-    fn rest(&self) {
+    fn clear_deadline(&self) {
         self.0.store(u64::MAX, Ordering::Relaxed);
     }
 
     /// Runs a closure without counting its time.
-    fn apart<T>(&self, work: impl FnOnce() -> T) -> T {
+    fn without_deadline<T>(&self, work: impl FnOnce() -> T) -> T {
         let (deadline, began) = (self.0.swap(u64::MAX, Ordering::Relaxed), Instant::now());
         let done = work();
         self.0.store(deadline.saturating_add(began.elapsed().as_millis() as u64), Ordering::Relaxed);
@@ -360,18 +362,18 @@ impl Watch {
 }
 
 /// Output that does not count the time spent waiting for the reader.
-struct Patient<'w, W> {
+struct UntimedWriter<'w, W> {
     to: W,
-    watch: &'w Watch,
+    watch: &'w Watchdog,
 }
 
-impl<W: Write> Write for Patient<'_, W> {
+impl<W: Write> Write for UntimedWriter<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.watch.apart(|| self.to.write(bytes))
+        self.watch.without_deadline(|| self.to.write(bytes))
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.watch.apart(|| self.to.flush())
+        self.watch.without_deadline(|| self.to.flush())
     }
 }
 

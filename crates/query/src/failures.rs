@@ -2,7 +2,7 @@
 //!
 //! Does not know how a signature is computed.
 
-use record::{Cell, Line, Stamp, signature::pattern};
+use record::{Cell, Record, Stamp, signature::error_pattern};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -20,18 +20,18 @@ struct Group {
 }
 
 /// Maximum length of the sample message.
-const SHOWN: usize = 500;
+const MAX_MESSAGE: usize = 500;
 
 impl Failures {
-    pub fn add(&mut self, signature: &str, tool: &str, message: &str, session: &Arc<str>, at: Stamp) {
+    pub fn add_failure(&mut self, signature: &str, tool: &str, message: &str, session: &Arc<str>, at: Stamp) {
         let group = self.0.entry(signature.to_string()).or_insert_with(|| Group {
             tool: tool.to_string(),
             count: 0,
             sessions: BTreeSet::new(),
             first: at,
             last: at,
-            message: message.chars().take(SHOWN).collect(),
-            pattern: pattern(message),
+            message: message.chars().take(MAX_MESSAGE).collect(),
+            pattern: error_pattern(message),
         });
         group.count += 1;
         group.sessions.insert(session.clone());
@@ -40,14 +40,14 @@ impl Failures {
     }
 
     /// Most frequent first, then by signature.
-    pub fn lines(self, least: u64) -> Vec<Line<'static>> {
+    pub fn into_records(self, least: u64) -> Vec<Record<'static>> {
         let mut groups: Vec<_> = self.0.into_iter().filter(|(_, g)| g.count >= least).collect();
         groups.sort_by(|(a, x), (b, y)| y.count.cmp(&x.count).then(a.cmp(b)));
-        groups.into_iter().map(|(signature, group)| line(signature, group)).collect()
+        groups.into_iter().map(|(signature, group)| to_record(signature, group)).collect()
     }
 }
 
-fn line(signature: String, group: Group) -> Line<'static> {
+fn to_record(signature: String, group: Group) -> Record<'static> {
     vec![
         ("signature", Cell::text(signature)),
         ("tool", Cell::text(group.tool)),

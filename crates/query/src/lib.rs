@@ -4,13 +4,13 @@
 
 pub mod child;
 pub mod failures;
+pub mod file_usage;
 pub mod idle;
 pub mod pattern;
 pub mod program;
 pub mod sequences;
 pub mod stats;
 pub mod tally;
-pub mod touched;
 
 use record::{Stamp, Status};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub enum Error {
 
 /// The parts of a tool call that the analyses here use.
 #[derive(Clone, Debug)]
-pub struct Used {
+pub struct ToolCall {
     pub session: Arc<str>,
     /// Calls of one session or of one subagent in it share a number.
     pub run: u64,

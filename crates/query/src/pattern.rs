@@ -7,14 +7,17 @@ use crate::Error;
 use regex::{Regex, RegexBuilder};
 
 /// Longer than any pattern a person types.
-const LONGEST: usize = 512;
+const MAX_PATTERN_BYTES: usize = 512;
 
 pub struct Pattern(Regex);
 
 impl Pattern {
     pub fn new(pattern: &str) -> Result<Pattern, Error> {
-        if pattern.len() > LONGEST {
-            return Err(Error::Pattern(format!("{} bytes exceed the limit of {LONGEST}", pattern.len())));
+        if pattern.len() > MAX_PATTERN_BYTES {
+            return Err(Error::Pattern(format!(
+                "{} bytes exceed the limit of {MAX_PATTERN_BYTES}",
+                pattern.len()
+            )));
         }
         let built =
             RegexBuilder::new(pattern).size_limit(1 << 20).dfa_size_limit(1 << 20).nest_limit(50).build();

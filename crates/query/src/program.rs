@@ -9,7 +9,7 @@ use jaq_core::{Compiler, Ctx, Vars, data, unwrap_valr};
 use jaq_json::Val;
 
 /// Longer than any filter a person types.
-pub const LONGEST: usize = 4096;
+pub const MAX_FILTER_BYTES: usize = 4096;
 
 /// Removed functions, with the definitions that depend on them.
 const REFUSED: &[&str] = &[
@@ -52,7 +52,7 @@ const ARRAY_STARTS: &[&str] = &[
 ];
 
 /// How Loci decides the input of a filter, for the help.
-pub const RULE: &str = "A filter gets one record at a time, as in `select(.status == \"error\")`. One that begins \
+pub const INPUT_RULE: &str = "A filter gets one record at a time, as in `select(.status == \"error\")`. One that begins \
 like a filter over an array (`.[`, `map(`, `group_by(`, `sort_by(`, `length`, `reduce .[`, …) gets all records as \
 one array. To force one record at a time, begin with `. | `.";
 
@@ -71,8 +71,11 @@ pub struct Program(jaq_core::Filter<Data>);
 
 impl Program {
     pub fn compile(code: &str) -> Result<Program, Error> {
-        if code.len() > LONGEST {
-            return Err(Error::Filter(format!("{} bytes exceed the limit of {LONGEST}", code.len())));
+        if code.len() > MAX_FILTER_BYTES {
+            return Err(Error::Filter(format!(
+                "{} bytes exceed the limit of {MAX_FILTER_BYTES}",
+                code.len()
+            )));
         }
         let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
         let defs = defs.filter(|def| !REFUSED.contains(&def.name));
@@ -108,18 +111,14 @@ fn load_message(errors: &jaq_core::load::Errors<&str, ()>) -> String {
                 out.extend(paths.iter().map(|(path, _)| format!("cannot import `{path}`")));
             }
             jaq_core::load::Error::Lex(found) => {
-                out.extend(
-                    found
-                        .iter()
-                        .map(|(expected, got)| format!("expected {} at `{}`", expected.as_str(), cut(got))),
-                );
+                out.extend(found.iter().map(|(expected, got)| {
+                    format!("expected {} at `{}`", expected.as_str(), truncate_input(got))
+                }));
             }
             jaq_core::load::Error::Parse(found) => {
-                out.extend(
-                    found
-                        .iter()
-                        .map(|(expected, got)| format!("expected {} at `{}`", expected.as_str(), cut(got))),
-                );
+                out.extend(found.iter().map(|(expected, got)| {
+                    format!("expected {} at `{}`", expected.as_str(), truncate_input(got))
+                }));
             }
         }
     }
@@ -137,7 +136,7 @@ fn compile_message(errors: &jaq_core::compile::Errors<&str, ()>) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-fn cut(text: &str) -> String {
+fn truncate_input(text: &str) -> String {
     if text.is_empty() { "the end".to_string() } else { text.chars().take(30).collect() }
 }
 
@@ -145,7 +144,7 @@ fn cut(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn give(filter: &str, input: &str) -> Result<Vec<String>, Error> {
+    fn run_filter(filter: &str, input: &str) -> Result<Vec<String>, Error> {
         let mut out = Vec::new();
         Program::compile(filter)?.run(input.as_bytes(), &mut |v| {
             out.push(v.to_string());
@@ -168,7 +167,7 @@ mod tests {
             (".[length-1:]", "[1,2,3]", vec!["[3]"]),
             ("test(\"a.c\")", "\"abc\"", vec!["true"]),
         ] {
-            assert_eq!(give(filter, input).unwrap(), expected, "{filter}");
+            assert_eq!(run_filter(filter, input).unwrap(), expected, "{filter}");
         }
     }
 
@@ -185,10 +184,10 @@ mod tests {
             ("import \"x\" as x; .", "import"),
             (&"x".repeat(5000), "4096"),
         ] {
-            let error = give(filter, "null").unwrap_err().to_string();
+            let error = run_filter(filter, "null").unwrap_err().to_string();
             assert!(error.contains(words), "{filter:.20}: {error}");
         }
-        assert!(give(".a", "[1]").unwrap_err().to_string().contains("failed"));
+        assert!(run_filter(".a", "[1]").unwrap_err().to_string().contains("failed"));
     }
 
     #[test]

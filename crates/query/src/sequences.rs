@@ -2,25 +2,25 @@
 //!
 //! A sequence never crosses a session or turn boundary. Does not know what a tool does.
 
-use crate::Used;
-use record::{Cell, Line, Stamp, Status};
+use crate::ToolCall;
+use record::{Cell, Record, Stamp, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub const LENGTHS: std::ops::RangeInclusive<usize> = 2..=5;
 /// Occurrences listed per pattern; counting continues.
-const LISTED: usize = 100;
+const MAX_LISTED: usize = 100;
 
 #[derive(Default)]
 pub struct Sequences {
     /// The latest calls of the current turn, at most as many as the longest sequence.
-    recent: Vec<Used>,
-    found: BTreeMap<Vec<Arc<str>>, Found>,
+    recent: Vec<ToolCall>,
+    found: BTreeMap<Vec<Arc<str>>, SequenceStats>,
     only: Option<Vec<String>>,
 }
 
 #[derive(Default)]
-struct Found {
+struct SequenceStats {
     count: u64,
     succeeded: u64,
     sessions: BTreeSet<Arc<str>>,
@@ -35,7 +35,7 @@ impl Sequences {
     }
 
     /// Adds a call. Calls must be added session by session, in order.
-    pub fn add(&mut self, call: Used) {
+    pub fn add_call(&mut self, call: ToolCall) {
         if let Some(last) = self.recent.last()
             && (last.run != call.run || last.turn != call.turn)
         {
@@ -54,31 +54,31 @@ impl Sequences {
             {
                 continue;
             }
-            note(&mut self.found, run);
+            count_sequence(&mut self.found, run);
         }
     }
 
     /// Patterns with at least `least` occurrences, the most frequent first, then the longer, then by name.
-    pub fn lines(self, least: u64) -> Vec<Line<'static>> {
+    pub fn into_records(self, least: u64) -> Vec<Record<'static>> {
         let mut found: Vec<_> = self.found.into_iter().filter(|(_, f)| f.count >= least).collect();
         found.sort_by(|(a, x), (b, y)| y.count.cmp(&x.count).then(b.len().cmp(&a.len())).then(a.cmp(b)));
-        found.into_iter().map(|(tools, found)| line(&tools, &found)).collect()
+        found.into_iter().map(|(tools, found)| to_record(&tools, &found)).collect()
     }
 }
 
-fn note(found: &mut BTreeMap<Vec<Arc<str>>, Found>, run: &[Used]) {
+fn count_sequence(found: &mut BTreeMap<Vec<Arc<str>>, SequenceStats>, run: &[ToolCall]) {
     let tools: Vec<Arc<str>> = run.iter().map(|c| c.tool.clone()).collect();
     let entry = found.entry(tools).or_default();
     let (first, last) = (&run[0], &run[run.len() - 1]);
     entry.count += 1;
     entry.succeeded += u64::from(run.iter().all(|c| c.status == Status::Success));
     entry.sessions.insert(first.session.clone());
-    if entry.places.len() < LISTED {
+    if entry.places.len() < MAX_LISTED {
         entry.places.push((first.session.clone(), first.turn, first.at, last.at));
     }
 }
 
-fn line(tools: &[Arc<str>], found: &Found) -> Line<'static> {
+fn to_record(tools: &[Arc<str>], found: &SequenceStats) -> Record<'static> {
     let places = found.places.iter().map(|(session, turn, from, to)| {
         Cell::Object(vec![
             ("session_id", Cell::text(session.to_string())),
@@ -95,7 +95,10 @@ fn line(tools: &[Arc<str>], found: &Found) -> Line<'static> {
         ("success_rate", Cell::Float(rate)),
         ("sessions", Cell::count(found.sessions.len())),
         ("occurrences", Cell::List(places.collect())),
-        ("occurrences_listed", if found.count > LISTED as u64 { Cell::count(LISTED) } else { Cell::Null }),
+        (
+            "occurrences_listed",
+            if found.count > MAX_LISTED as u64 { Cell::count(MAX_LISTED) } else { Cell::Null },
+        ),
     ]
 }
 
@@ -103,8 +106,8 @@ fn line(tools: &[Arc<str>], found: &Found) -> Line<'static> {
 mod tests {
     use super::*;
 
-    fn used(session: &str, turn: u32, tool: &str, status: Status) -> Used {
-        Used {
+    fn sample_call(session: &str, turn: u32, tool: &str, status: Status) -> ToolCall {
+        ToolCall {
             session: Arc::from(session),
             run: u64::from(session == "b"),
             turn,
@@ -114,11 +117,11 @@ mod tests {
         }
     }
 
-    fn value<'a>(line: &Line<'a>, i: usize) -> Cell<'a> {
+    fn cell_at<'a>(line: &Record<'a>, i: usize) -> Cell<'a> {
         line[i].1.clone()
     }
 
-    fn patterns(pattern: Option<&str>, least: u64) -> Vec<(String, i64, f64)> {
+    fn found_patterns(pattern: Option<&str>, least: u64) -> Vec<(String, i64, f64)> {
         let mut sequences = Sequences::new(pattern);
         for (session, turn, tool, status) in [
             ("a", 1, "Read", Status::Success),
@@ -128,12 +131,12 @@ mod tests {
             ("a", 2, "Edit", Status::Success),
             ("b", 2, "Bash", Status::Success),
         ] {
-            sequences.add(used(session, turn, tool, status));
+            sequences.add_call(sample_call(session, turn, tool, status));
         }
-        let found = sequences.lines(least);
+        let found = sequences.into_records(least);
         found
             .iter()
-            .map(|l| match (value(l, 0), value(l, 2), value(l, 3)) {
+            .map(|l| match (cell_at(l, 0), cell_at(l, 2), cell_at(l, 3)) {
                 (Cell::Text(p), Cell::Int(n), Cell::Float(r)) => (p.into_owned(), n, r),
                 other => panic!("{other:?}"),
             })
@@ -142,7 +145,7 @@ mod tests {
 
     #[test]
     fn sequences_are_counted_within_a_turn() {
-        let found = patterns(None, 1);
+        let found = found_patterns(None, 1);
         assert_eq!(found[0], ("Read -> Edit".to_string(), 2, 1.0));
         assert_eq!(found[1], ("Read -> Edit -> Bash".to_string(), 1, 0.0));
         assert_eq!(found.len(), 3, "{found:?}");
@@ -150,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_pattern_and_a_threshold_narrow_the_result() {
-        assert_eq!(patterns(Some("Edit→Bash"), 1), [("Edit -> Bash".to_string(), 1, 0.0)]);
-        assert_eq!(patterns(None, 2).len(), 1);
+        assert_eq!(found_patterns(Some("Edit→Bash"), 1), [("Edit -> Bash".to_string(), 1, 0.0)]);
+        assert_eq!(found_patterns(None, 2).len(), 1);
     }
 }

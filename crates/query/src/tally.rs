@@ -28,24 +28,24 @@ impl Tally {
         match record {
             Value::Object(map) if self.by.iter().any(|name| map.contains_key(*name)) => {
                 let field = |name: &&str| ((*name).to_string(), map.get(*name).cloned().unwrap_or_default());
-                self.count(self.by.iter().map(field).collect());
+                self.count_kind(self.by.iter().map(field).collect());
             }
-            Value::Object(map) => self.sum(map),
-            other => self.count(Map::from_iter([("value".to_string(), other.clone())])),
+            Value::Object(map) => self.sum_numbers(map),
+            other => self.count_kind(Map::from_iter([("value".to_string(), other.clone())])),
         }
     }
 
-    fn count(&mut self, kind: Map<String, Value>) {
+    fn count_kind(&mut self, kind: Map<String, Value>) {
         let text = kind.values().map(ToString::to_string).collect::<Vec<_>>().join("\t");
-        let (key, kind) = if text.len() <= LONGEST { (text, kind) } else { in_short(&text, kind) };
+        let (key, kind) = if text.len() <= MAX_KIND_BYTES { (text, kind) } else { shorten_kind(&text, kind) };
         self.kinds.entry(key).or_insert((kind, 0)).1 += 1;
     }
 
-    fn sum(&mut self, map: &Map<String, Value>) {
+    fn sum_numbers(&mut self, map: &Map<String, Value>) {
         self.summed += 1;
         for (name, value) in map.iter().filter(|(_, value)| value.is_number()) {
             let sum = self.sums.entry(name.clone()).or_insert(json!(0));
-            *sum = added(sum, value);
+            *sum = add_numbers(sum, value);
         }
     }
 
@@ -53,7 +53,7 @@ impl Tally {
     pub fn records(&self) -> Vec<Value> {
         let mut kinds: Vec<_> = self.kinds.iter().collect();
         kinds.sort_by(|(a, (_, n)), (b, (_, m))| m.cmp(n).then(a.cmp(b)));
-        let mut records: Vec<Value> = kinds.into_iter().map(|(_, (kind, n))| counted(kind, *n)).collect();
+        let mut records: Vec<Value> = kinds.into_iter().map(|(_, (kind, n))| with_count(kind, *n)).collect();
         if self.kinds.is_empty() || self.summed > 0 {
             let mut sums = Map::from_iter([("total_records".to_string(), json!(self.summed))]);
             sums.extend(self.sums.clone());
@@ -81,14 +81,14 @@ impl Tally {
 }
 
 /// A longer kind is stored as its beginning and a hash: counting tool output would otherwise keep all of it in memory.
-const LONGEST: usize = 256;
+const MAX_KIND_BYTES: usize = 256;
 
-fn in_short(text: &str, kind: Map<String, Value>) -> (String, Map<String, Value>) {
+fn shorten_kind(text: &str, kind: Map<String, Value>) -> (String, Map<String, Value>) {
     let mut hash = FxHasher::default();
     text.hash(&mut hash);
-    let cut = |text: &str| text.chars().take(LONGEST / 2).collect::<String>();
+    let cut = |text: &str| text.chars().take(MAX_KIND_BYTES / 2).collect::<String>();
     let shown = |value: Value| match value {
-        Value::String(text) if text.len() > LONGEST / 2 => json!(cut(&text) + "…"),
+        Value::String(text) if text.len() > MAX_KIND_BYTES / 2 => json!(cut(&text) + "…"),
         Value::Array(_) | Value::Object(_) => json!(cut(&value.to_string()) + "…"),
         other => other,
     };
@@ -96,14 +96,14 @@ fn in_short(text: &str, kind: Map<String, Value>) -> (String, Map<String, Value>
     (format!("{}{:016x}", cut(text), hash.finish()), kind)
 }
 
-fn counted(kind: &Map<String, Value>, n: u64) -> Value {
+fn with_count(kind: &Map<String, Value>, n: u64) -> Value {
     let mut record = kind.clone();
     record.insert("count".to_string(), json!(n));
     Value::Object(record)
 }
 
 /// Adds two numbers; integers stay integers.
-fn added(a: &Value, b: &Value) -> Value {
+fn add_numbers(a: &Value, b: &Value) -> Value {
     match (a.as_i64(), b.as_i64()) {
         (Some(a), Some(b)) => json!(a.saturating_add(b)),
         _ => json!(a.as_f64().unwrap_or_default() + b.as_f64().unwrap_or_default()),
@@ -114,7 +114,7 @@ fn added(a: &Value, b: &Value) -> Value {
 mod tests {
     use super::*;
 
-    fn tallied(by: &'static [&'static str], records: &[Value]) -> Vec<String> {
+    fn tally_lines(by: &'static [&'static str], records: &[Value]) -> Vec<String> {
         let mut tally = Tally::new(by);
         for record in records {
             tally.add(record);
@@ -131,7 +131,7 @@ mod tests {
             json!({"tool": "Bash"}),
         ];
         assert_eq!(
-            tallied(&["tool", "status"], &calls),
+            tally_lines(&["tool", "status"], &calls),
             [
                 r#"{"tool":"Bash","status":"error","count":2}"#,
                 r#"{"tool":"Bash","status":null,"count":1}"#,
@@ -139,16 +139,19 @@ mod tests {
             ]
         );
         assert_eq!(
-            tallied(&[], &[json!({"file": "a", "reads": 2}), json!({"file": "b", "reads": 3, "rate": 0.5})]),
+            tally_lines(
+                &[],
+                &[json!({"file": "a", "reads": 2}), json!({"file": "b", "reads": 3, "rate": 0.5})]
+            ),
             [r#"{"total_records":2,"reads":5,"rate":0.5}"#]
         );
         assert_eq!(
-            tallied(&["tool"], &[json!("x"), json!("y"), json!("x")]),
+            tally_lines(&["tool"], &[json!("x"), json!("y"), json!("x")]),
             [r#"{"value":"x","count":2}"#, r#"{"value":"y","count":1}"#]
         );
-        assert_eq!(tallied(&["tool"], &[]), [r#"{"total_records":0}"#]);
+        assert_eq!(tally_lines(&["tool"], &[]), [r#"{"total_records":0}"#]);
         let long = |end: &str| json!("x".repeat(1000) + end);
-        let counted = tallied(&["tool"], &[long("a"), long("b"), long("a")]);
+        let counted = tally_lines(&["tool"], &[long("a"), long("b"), long("a")]);
         let counts: Vec<bool> = counted.iter().map(|line| line.ends_with("x…\",\"count\":2}")).collect();
         assert_eq!(counts, [true, false], "alike at the beginning, and still two: {counted:?}");
     }

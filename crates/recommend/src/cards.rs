@@ -14,7 +14,7 @@ use std::time::SystemTime;
 /// The cards of one session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Shown {
+pub struct SessionCards {
     /// The session ID: two IDs may hash to the same file name, and a file of another session is ignored.
     session: String,
     /// The card that the next prompt may respond to.
@@ -31,11 +31,11 @@ pub struct Pending {
 }
 
 /// Files kept; a user has a handful of sessions at once.
-const FILES: usize = 64;
+const MAX_FILES: usize = 64;
 /// Dismissed suggestions kept per session.
-const DONE: usize = 32;
+const MAX_DONE: usize = 32;
 /// Read limit; a valid file is far smaller.
-const LARGEST: u64 = 64 << 10;
+const MAX_BYTES: u64 = 64 << 10;
 
 pub struct Cards {
     folder: PathBuf,
@@ -49,65 +49,65 @@ impl Cards {
     }
 
     fn path(&self, session: &str) -> PathBuf {
-        self.folder.join(format!("{:016x}.json", record::key(b'c', &[session.as_bytes()])))
+        self.folder.join(format!("{:016x}.json", record::event_key(b'c', &[session.as_bytes()])))
     }
 
-    pub fn of(&self, session: &str) -> Shown {
+    pub fn load(&self, session: &str) -> SessionCards {
         let read = || {
             let mut text = String::new();
-            File::open(self.path(session)).ok()?.take(LARGEST).read_to_string(&mut text).ok()?;
-            serde_json::from_str::<Shown>(&text).ok().filter(|shown| shown.session == session)
+            File::open(self.path(session)).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
+            serde_json::from_str::<SessionCards>(&text).ok().filter(|shown| shown.session == session)
         };
-        read().unwrap_or_else(|| Shown { session: session.to_string(), ..Shown::default() })
+        read().unwrap_or_else(|| SessionCards { session: session.to_string(), ..SessionCards::default() })
     }
 
     /// Replaces the file atomically without syncing: a power failure costs one card.
-    pub fn keep(&self, shown: &Shown) -> std::io::Result<()> {
+    pub fn save(&self, shown: &SessionCards) -> std::io::Result<()> {
         if !self.folder.is_absolute() {
             return Err(std::io::ErrorKind::NotFound.into());
         }
         (self.make_folder)(&self.folder)?;
         let path = self.path(&shown.session);
         let beside = path.with_extension(format!("{}.new", std::process::id()));
-        let written =
-            write(&beside, &serde_json::to_vec(shown)?).and_then(|()| std::fs::rename(&beside, &path));
+        let written = write_private(&beside, &serde_json::to_vec(shown)?)
+            .and_then(|()| std::fs::rename(&beside, &path));
         if written.is_err() {
             let _ = std::fs::remove_file(&beside);
         }
-        self.tidy();
+        self.remove_oldest();
         written
     }
 
     /// Removes the oldest files, including leftovers of killed hooks.
-    fn tidy(&self) {
+    fn remove_oldest(&self) {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let aged = entries.filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())));
         let mut files: Vec<(SystemTime, PathBuf)> = aged.collect();
-        if files.len() <= FILES {
+        if files.len() <= MAX_FILES {
             return;
         }
         files.sort();
-        for (_, path) in &files[..files.len() - FILES] {
+        for (_, path) in &files[..files.len() - MAX_FILES] {
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
-impl Shown {
+impl SessionCards {
     pub fn is_done(&self, chat_id: &str) -> bool {
         self.done.iter().any(|done| done == chat_id)
     }
 
     /// Takes the pending card and marks its session as done.
-    pub fn settle(&mut self) -> Option<Pending> {
+    pub fn take_pending(&mut self) -> Option<Pending> {
         let pending = self.pending.take()?;
         self.done.push(pending.chat_id.clone());
-        let over = self.done.len().saturating_sub(DONE);
+        let over = self.done.len().saturating_sub(MAX_DONE);
         self.done.drain(..over);
         Some(pending)
     }
@@ -137,17 +137,17 @@ const BRING: &[&str] = &[
 ];
 
 /// Negations; one before the phrase turns it into a refusal.
-const NOT: &[&str] = &["n't", "not ", "never", "no ", "without", "不", "别", "勿", "无需", "没"];
+const NEGATIONS: &[&str] = &["n't", "not ", "never", "no ", "without", "不", "别", "勿", "无需", "没"];
 /// Characters allowed before the phrase, for "Yes, please …".
-const NEAR: usize = 20;
+const MAX_LEAD: usize = 20;
 
-pub fn choice(prompt: &str) -> Choice {
+pub fn parse_choice(prompt: &str) -> Choice {
     let prompt = prompt.to_lowercase().replace('’', "'");
     let at = BRING.iter().filter_map(|words| prompt.find(words)).min();
-    let refuses = |before: &str| NOT.iter().any(|word| before.contains(word));
+    let refuses = |before: &str| NEGATIONS.iter().any(|word| before.contains(word));
     match at {
         // Further into the prompt, the phrase is mentioned rather than used.
-        Some(at) if prompt[..at].chars().count() <= NEAR && !refuses(&prompt[..at]) => Choice::Bring,
+        Some(at) if prompt[..at].chars().count() <= MAX_LEAD && !refuses(&prompt[..at]) => Choice::Bring,
         _ => Choice::Leave,
     }
 }
@@ -178,7 +178,7 @@ mod tests {
             ("bring the build back to green", Choice::Leave),
             ("写一段摘要", Choice::Leave),
         ] {
-            assert_eq!(super::choice(prompt), choice, "{prompt}");
+            assert_eq!(super::parse_choice(prompt), choice, "{prompt}");
         }
     }
 
@@ -187,26 +187,29 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let cards = Cards::new(home.path().join("cards"), |folder| std::fs::create_dir_all(folder));
         let pending = |chat: &str| Some(Pending { chat_id: chat.to_string(), source: "codex".to_string() });
-        for session in 0..FILES + 9 {
-            let mut shown = cards.of(&format!("s{session}"));
+        for session in 0..MAX_FILES + 9 {
+            let mut shown = cards.load(&format!("s{session}"));
             shown.pending = pending("c");
-            cards.keep(&shown).unwrap();
+            cards.save(&shown).unwrap();
         }
-        assert_eq!(std::fs::read_dir(&cards.folder).unwrap().count(), FILES);
-        let last = format!("s{}", FILES + 8);
-        assert_eq!(cards.of(&last).pending, pending("c"));
+        assert_eq!(std::fs::read_dir(&cards.folder).unwrap().count(), MAX_FILES);
+        let last = format!("s{}", MAX_FILES + 8);
+        assert_eq!(cards.load(&last).pending, pending("c"));
         // A file under this name that belongs to another session.
         std::fs::copy(cards.path(&last), cards.path("other")).unwrap();
-        assert_eq!(cards.of("other"), Shown { session: "other".to_string(), ..Shown::default() });
+        assert_eq!(
+            cards.load("other"),
+            SessionCards { session: "other".to_string(), ..SessionCards::default() }
+        );
     }
 
     #[test]
     fn settled_cards_are_remembered_up_to_a_limit() {
-        let mut shown = Shown::default();
-        for chat in 0..DONE + 3 {
+        let mut shown = SessionCards::default();
+        for chat in 0..MAX_DONE + 3 {
             shown.pending = Some(Pending { chat_id: chat.to_string(), ..Pending::default() });
-            assert!(shown.settle().is_some() && shown.settle().is_none());
+            assert!(shown.take_pending().is_some() && shown.take_pending().is_none());
         }
-        assert!(!shown.is_done("2") && shown.is_done("3") && shown.is_done(&(DONE + 2).to_string()));
+        assert!(!shown.is_done("2") && shown.is_done("3") && shown.is_done(&(MAX_DONE + 2).to_string()));
     }
 }

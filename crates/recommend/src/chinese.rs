@@ -19,33 +19,36 @@ const MONTHLY: usize = 4;
 const VAGUE: &[&str] = &["怎么", "为什么", "帮我"];
 const ALIKE: &[&str] = &["一样", "那样"];
 
-pub(crate) fn cue(lower: &str, today: (i64, i64)) -> Option<Cue> {
-    let month = dated(lower, today);
+pub(crate) fn find_cue(lower: &str, today: (i64, i64)) -> Option<Cue> {
+    let month = named_month(lower, today);
     let cue = |plain| Cue { time: month.clone(), plain };
-    let firm = |word: &str| after(lower, word).any(|rest| is_firm(rest, ZH_LAST.contains(&word)));
+    let firm = |word: &str| texts_after(lower, word).any(|rest| is_firm(rest, ZH_LAST.contains(&word)));
     if let Some((word, from, to)) = ZH_TIMES.iter().find(|(word, ..)| firm(word)) {
         let time = (*to < ANY).then(|| Time::new(word, (*from, *to)));
         return Some(Cue { time: time.or(month), plain: true });
     }
-    let in_month = || month.is_some() && after(lower, "月").any(|rest| has(reach(rest, MONTHLY), ZH_DEEDS));
+    let in_month = || {
+        month.is_some()
+            && texts_after(lower, "月").any(|rest| contains_any(clause_prefix(rest, MONTHLY), ZH_DEEDS))
+    };
     if ZH_PHRASES.iter().any(|phrase| lower.contains(phrase)) || in_month() {
         return Some(cue(true));
     }
     for word in ZH_SOFT {
-        if let Some(plain) = lower.match_indices(word).find_map(|(at, _)| soft(lower, word, at)) {
+        if let Some(plain) = lower.match_indices(word).find_map(|(at, _)| judge_soft_time(lower, word, at)) {
             return Some(cue(plain));
         }
     }
-    after(lower, "那个").any(|rest| ends_in_product(reach(rest, WIDE))).then(|| cue(false))
+    texts_after(lower, "那个").any(|rest| ends_in_product(clause_prefix(rest, WIDE))).then(|| cue(false))
 }
 
 /// The rest of the text after each occurrence of a word.
-fn after<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
+fn texts_after<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
     text.match_indices(word).map(|(at, word)| &text[at + word.len()..])
 }
 
 /// The rest of the clause, up to `many` characters.
-fn reach(rest: &str, many: usize) -> &str {
+fn clause_prefix(rest: &str, many: usize) -> &str {
     let end = rest.find(['，', ',', '。', '、', '：', ':', '\n']).unwrap_or(rest.len());
     let rest = &rest[..end];
     let mut left = many * 2;
@@ -62,7 +65,7 @@ fn reach(rest: &str, many: usize) -> &str {
     rest
 }
 
-fn has(text: &str, words: &[&str]) -> bool {
+fn contains_any(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
 }
 
@@ -74,12 +77,15 @@ fn is_mechanical(rest: &str) -> bool {
 /// Whether an explicit time refers to a session. `last`: the word alone means the last session, unless a machine action
 /// follows.
 fn is_firm(rest: &str, last: bool) -> bool {
-    let near = reach(rest, REACH);
+    let near = clause_prefix(rest, REACH);
     if is_mechanical(near) {
-        return last && (ends_in_product(near) || has(near, &["那个问题", "那次"]));
+        return last && (ends_in_product(near) || contains_any(near, &["那个问题", "那次"]));
     }
-    let near = reach(rest, REACH);
-    last || has(near, ZH_DEEDS) || has(near, ZH_PRODUCTS) || has(near, ZH_MATTERS) || has(near, ALIKE)
+    let near = clause_prefix(rest, REACH);
+    last || contains_any(near, ZH_DEEDS)
+        || contains_any(near, ZH_PRODUCTS)
+        || contains_any(near, ZH_MATTERS)
+        || contains_any(near, ALIKE)
 }
 
 fn ends_in_product(near: &str) -> bool {
@@ -87,14 +93,14 @@ fn ends_in_product(near: &str) -> bool {
 }
 
 /// An ambiguous time word refers to the past at the beginning of a clause or after a leading word. Some(true): explicitly.
-fn soft(text: &str, word: &str, at: usize) -> Option<bool> {
+fn judge_soft_time(text: &str, word: &str, at: usize) -> Option<bool> {
     let clause = text[..at]
         .rsplit(['，', ',', '。', '、', '：', ':', '\n', '？', '?'])
         .next()
         .unwrap_or("")
         .trim_end();
     let lead = ZH_LEADS.iter().find(|lead| clause.ends_with(**lead));
-    let near = reach(&text[at + word.len()..], REACH);
+    let near = clause_prefix(&text[at + word.len()..], REACH);
     let clear = |deed: &&&str| word == "当时" || !VAGUE.contains(*deed);
     // `日期之前定的` is as clear as `之前定的日期`.
     let at_once = ZH_DEEDS.iter().filter(clear).any(|deed| near.starts_with(deed));
@@ -102,7 +108,7 @@ fn soft(text: &str, word: &str, at: usize) -> Option<bool> {
         return None;
     }
     let done = ZH_DEEDS.iter().filter(clear).any(|deed| near.contains(deed));
-    if !done && !has(near, ZH_PRODUCTS) && !has(near, &["那次", "那个"]) {
+    if !done && !contains_any(near, ZH_PRODUCTS) && !contains_any(near, &["那次", "那个"]) {
         return None;
     }
     let ours =
@@ -111,7 +117,7 @@ fn soft(text: &str, word: &str, at: usize) -> Option<bool> {
 }
 
 /// A named month: `三月` or `9月`.
-fn dated(text: &str, today: (i64, i64)) -> Option<Time> {
+fn named_month(text: &str, today: (i64, i64)) -> Option<Time> {
     const NUMBERS: &[&str] = &["十二", "十一", "十", "九", "八", "七", "六", "五", "四", "三", "二", "一"];
     let before = text[..text.find('月')?].trim_end();
     if before.ends_with('个') {
@@ -127,29 +133,30 @@ fn dated(text: &str, today: (i64, i64)) -> Option<Time> {
 }
 
 /// A pair of characters that is this many times rarer than both neighbouring pairs spans a word boundary.
-const SELDOM: u64 = 4;
+const RARITY_FACTOR: u64 = 4;
 
 /// Inserts spaces between words, based on the pair frequencies of the index. A pair that spans two words is rare and
 /// meaningless, but would get the highest weight. Single characters are dropped: `改` is in every other message.
-pub fn parted(text: &str, frequency: &dyn Fn(&str) -> u64) -> String {
+pub fn split_words(text: &str, frequency: &dyn Fn(&str) -> u64) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let chars: Vec<char> = text.chars().collect();
     for run in chars.chunk_by(|a, b| is_han(*a) == is_han(*b)) {
         match run {
             [first, ..] if !is_han(*first) => out.extend(run),
             [_] => out.push(' '),
-            _ => part(run, frequency, &mut out),
+            _ => split_run(run, frequency, &mut out),
         }
     }
     out
 }
 
-fn part(run: &[char], frequency: &dyn Fn(&str) -> u64, out: &mut String) {
+fn split_run(run: &[char], frequency: &dyn Fn(&str) -> u64, out: &mut String) {
     let pairs: Vec<u64> = run.windows(2).map(|pair| frequency(&pair.iter().collect::<String>())).collect();
     let mut begun = 0;
     for (at, c) in run.iter().enumerate() {
-        let border =
-            at >= begun + 2 && run.len() - at >= 2 && pairs[at - 1] * SELDOM < pairs[at - 2].min(pairs[at]);
+        let border = at >= begun + 2
+            && run.len() - at >= 2
+            && pairs[at - 1] * RARITY_FACTOR < pairs[at - 2].min(pairs[at]);
         if border {
             out.push(' ');
             begun = at;
@@ -168,7 +175,7 @@ pub fn has_han(prompt: &str) -> bool {
 }
 
 /// The text without words that only refer back.
-pub(crate) fn subject(text: &str) -> String {
+pub(crate) fn remove_referring_words(text: &str) -> String {
     let times = ZH_TIMES.iter().map(|(word, ..)| *word);
     let all = times.chain(ZH_PHRASES.iter().copied()).chain(ZH_EMPTY.iter().copied());
     all.fold(text.to_string(), |text, word| if text.contains(word) { text.replace(word, " ") } else { text })
@@ -176,7 +183,7 @@ pub(crate) fn subject(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::parted;
+    use super::split_words;
 
     #[test]
     fn a_rare_pair_between_common_pairs_is_a_word_boundary() {
@@ -191,7 +198,7 @@ mod tests {
             ("改 React 限流器", "  React 限流器"),
             ("围棋引擎", "围棋引擎"),
         ] {
-            assert_eq!(parted(text, &known), parts, "{text}");
+            assert_eq!(split_words(text, &known), parts, "{text}");
         }
     }
 }

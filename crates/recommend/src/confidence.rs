@@ -27,17 +27,19 @@ const WEIGHTS: [f32; INPUTS] =
     [-8.906, 0.451, -3.496, -0.850, -0.280, 2.898, 0.470, 3.112, 2.820, 0.843, 5.748, 1.037, 9.260, -1.760];
 
 /// Upper bound for information content, in nats: seven nats distinguish a thousand sessions, and this is twice that.
-const PLENTY: f32 = 14.0;
+const MAX_INFORMATION: f32 = 14.0;
 
 /// Upper bound for the confidence: what a prompt refers to is never certain.
-const SUREST: f32 = 0.99;
+const MAX_CONFIDENCE: f32 = 0.99;
 
 impl Evidence {
     /// The inputs of the model. `information` is the information content of the matched words, in nats: a full match of
     /// common words has little.
     pub fn inputs(&self) -> [f32; INPUTS] {
-        let search::Evidence { covered, together, score, words, named, counted, mass, .. } = self.of;
-        let information = (covered * mass / PLENTY).min(1.0);
+        let search::Evidence {
+            covered, together, score, words, named, named_unweighted: counted, mass, ..
+        } = self.of;
+        let information = (covered * mass / MAX_INFORMATION).min(1.0);
         let flag = |is: bool| f32::from(u8::from(is));
         [
             1.0,
@@ -59,6 +61,6 @@ impl Evidence {
 
     pub fn confidence(&self) -> f32 {
         let sum: f32 = self.inputs().iter().zip(WEIGHTS).map(|(input, weight)| input * weight).sum();
-        (1.0 / (1.0 + (-sum).exp())).min(SUREST)
+        (1.0 / (1.0 + (-sum).exp())).min(MAX_CONFIDENCE)
     }
 }

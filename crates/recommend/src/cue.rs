@@ -8,20 +8,20 @@ use crate::reference::{ANY, Cue, Reference, Time};
 use crate::{chinese, english, words};
 
 /// Longer prompts, in bytes, contain pasted text, which would be mistaken for references.
-const LONGEST: usize = 2000;
+const MAX_PROMPT: usize = 2000;
 /// If the sentence has fewer content words, the subject is taken from the whole prompt.
-const THIN: usize = 2;
+const MIN_CONTENT_WORDS: usize = 2;
 
 /// None: the prompt does not refer back. `today` is month and day, needed for "in March".
-pub fn read(prompt: &str, today: (i64, i64)) -> Option<Reference> {
-    if prompt.len() > LONGEST {
+pub fn find_reference(prompt: &str, today: (i64, i64)) -> Option<Reference> {
+    if prompt.len() > MAX_PROMPT {
         return None;
     }
     let (sentence, cue) =
-        sentences(prompt).find_map(|sentence| Some((sentence, cue_of(sentence, today)?)))?;
-    let mut subject = subject(sentence);
-    if search::content_words(&subject) < THIN {
-        subject = self::subject(prompt);
+        split_sentences(prompt).find_map(|sentence| Some((sentence, cue_of(sentence, today)?)))?;
+    let mut subject = subject_of(sentence);
+    if search::content_words(&subject) < MIN_CONTENT_WORDS {
+        subject = self::subject_of(prompt);
     }
     let time = cue.time.filter(|time| time.days.1 < ANY);
     (search::content_words(&subject) > 0).then_some(Reference { subject, time, plain: cue.plain })
@@ -33,11 +33,11 @@ fn cue_of(sentence: &str, today: (i64, i64)) -> Option<Cue> {
         let (word, from, to) = words::OTHERS.iter().find(|(word, ..)| lower.contains(word))?;
         Some(Cue { time: Some(Time::new(word, (*from, *to))), plain: true })
     };
-    chinese::cue(&lower, today).or_else(|| english::cue(&lower, today)).or_else(other)
+    chinese::find_cue(&lower, today).or_else(|| english::find_cue(&lower, today)).or_else(other)
 }
 
 /// Splits into sentences; a dot inside a name does not end one.
-fn sentences(prompt: &str) -> impl Iterator<Item = &str> {
+fn split_sentences(prompt: &str) -> impl Iterator<Item = &str> {
     prompt
         .split_inclusive(['\n', '?', '!', '。', '？', '！', ';', '；'])
         .flat_map(|line| line.split(". "))
@@ -45,14 +45,14 @@ fn sentences(prompt: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The words to search for.
-fn subject(text: &str) -> String {
+fn subject_of(text: &str) -> String {
     let text = text.replace('’', "'");
-    let text = words::OTHERS.iter().fold(text, |text, (word, ..)| without(&text, word));
-    english::subject(&chinese::subject(&text))
+    let text = words::OTHERS.iter().fold(text, |text, (word, ..)| remove_word(&text, word));
+    english::subject_words(&chinese::remove_referring_words(&text))
 }
 
 /// Replaces each occurrence of a word by a space, ignoring case.
-fn without(text: &str, word: &str) -> String {
+fn remove_word(text: &str, word: &str) -> String {
     let lower = text.to_lowercase();
     // If a letter changes its length in lower case, byte offsets no longer match.
     if lower.len() != text.len() || !lower.contains(word) {
@@ -93,7 +93,7 @@ mod tests {
             ("Wie besprochen: bau den Parser ein", true),
             ("前回のキャッシュの件", true),
         ] {
-            let read = read(prompt, TODAY);
+            let read = find_reference(prompt, TODAY);
             assert_eq!(read.map(|reference| reference.plain), Some(plain), "{prompt}");
         }
     }
@@ -127,7 +127,7 @@ mod tests {
             "昨天的日志按小时统计",
             "上个月的订单导出成 csv",
         ] {
-            assert_eq!(read(prompt, TODAY), None, "{prompt}");
+            assert_eq!(find_reference(prompt, TODAY), None, "{prompt}");
         }
     }
 
@@ -144,7 +144,7 @@ mod tests {
                 "fine as we now mend useLiveSocket.ts and the banner",
             ),
         ] {
-            let read = read(prompt, TODAY).unwrap().subject;
+            let read = find_reference(prompt, TODAY).unwrap().subject;
             let words: Vec<&str> = read.split_whitespace().collect();
             assert_eq!(words.join(" ").to_lowercase(), subject.to_lowercase(), "{prompt}");
         }
@@ -164,7 +164,7 @@ mod tests {
             ("as we discussed, cap the retries of the vendor client", None),
             ("what did we decide about retries last time", None),
         ] {
-            let read = read(prompt, TODAY).unwrap().time;
+            let read = find_reference(prompt, TODAY).unwrap().time;
             assert_eq!(read, time.map(|(words, from, to)| Time::new(words, (from, to))), "{prompt}");
         }
     }

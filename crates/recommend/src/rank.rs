@@ -14,27 +14,27 @@ const TIE: f32 = 0.93;
 /// Access to the sessions behind the hits.
 pub struct Sessions<'a> {
     /// Loads a session by its number; None if it is gone.
-    pub of: &'a dyn Fn(u32) -> Option<Session>,
+    pub load: &'a dyn Fn(u32) -> Option<Session>,
     /// Whether a session belongs to the current project.
     pub is_here: &'a dyn Fn(&Session) -> bool,
 }
 
 /// The sessions that match about as well as the first: the current project first, then the latest. If a subject was
 /// discussed twice, a prompt refers to the last time.
-pub fn tied(chats: &[ChatHit], sessions: &Sessions<'_>) -> Vec<u32> {
+pub fn find_ties(chats: &[ChatHit], sessions: &Sessions<'_>) -> Vec<u32> {
     let best = chats.first().map_or(0.0, |first| first.score);
     let close = chats.iter().take_while(|hit| hit.score >= best * TIE);
-    let close = close.filter_map(|hit| Some(((sessions.of)(hit.chat)?, hit.chat)));
+    let close = close.filter_map(|hit| Some(((sessions.load)(hit.chat)?, hit.chat)));
     let mut all: Vec<(Session, u32)> = close.collect();
     all.sort_by_key(|(session, chat)| (!(sessions.is_here)(session), Reverse(session.ended_at), *chat));
     all.into_iter().map(|(_, chat)| chat).collect()
 }
 
 /// The lead of the first over the next candidate that is not tied with it, as a share of its score.
-pub fn margin(chats: &[ChatHit], tied: &[u32], here: bool, sessions: &Sessions<'_>) -> f32 {
+pub fn lead_margin(chats: &[ChatHit], tied: &[u32], here: bool, sessions: &Sessions<'_>) -> f32 {
     let Some((first, others)) = chats.split_first() else { return 0.0 };
     let rival = |hit: &ChatHit| {
-        let elsewhere = here && (sessions.of)(hit.chat).is_none_or(|session| !(sessions.is_here)(&session));
+        let elsewhere = here && (sessions.load)(hit.chat).is_none_or(|session| !(sessions.is_here)(&session));
         hit.score * if elsewhere { ELSEWHERE } else { 1.0 }
     };
     let rivals = others.iter().filter(|hit| !tied.contains(&hit.chat));

@@ -15,7 +15,7 @@ pub enum Status {
 impl Status {
     pub const ALL: [Status; 4] = [Status::Success, Status::Error, Status::Pending, Status::Unknown];
 
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Status::Success => "success",
             Status::Error => "error",
@@ -24,8 +24,8 @@ impl Status {
         }
     }
 
-    pub fn from_word(word: &str) -> Option<Status> {
-        Status::ALL.into_iter().find(|s| s.word() == word)
+    pub fn from_name(word: &str) -> Option<Status> {
+        Status::ALL.into_iter().find(|s| s.as_str() == word)
     }
 
     pub fn from_byte(b: u8) -> Status {

@@ -1,4 +1,4 @@
-//! One value of one record, and how it is written as JSON or as a TSV field. A record to print is a `Line`:
+//! One value of one record, and how it is written as JSON or as a TSV field. A record to print is a `Record`:
 //! named cells in the order of the contract.
 //!
 //! Does not know which record it belongs to.
@@ -18,11 +18,11 @@ pub enum Cell<'a> {
     Json(Cow<'a, str>),
     Time(Stamp),
     List(Vec<Cell<'a>>),
-    Object(Line<'a>),
+    Object(Record<'a>),
 }
 
 /// The named values of one record. `Null` values are omitted when it is written.
-pub type Line<'a> = Vec<(&'a str, Cell<'a>)>;
+pub type Record<'a> = Vec<(&'a str, Cell<'a>)>;
 
 impl<'a> Cell<'a> {
     pub fn text(s: impl Into<Cow<'a, str>>) -> Cell<'a> {
@@ -39,7 +39,7 @@ impl<'a> Cell<'a> {
     }
 
     /// An estimate of the printed size in bytes, where it is cheap to compute.
-    pub fn size(&self) -> usize {
+    pub fn estimated_len(&self) -> usize {
         match self {
             Cell::Text(s) | Cell::Json(s) => s.len() + s.len() / 16,
             _ => 0,
@@ -60,7 +60,7 @@ impl<'a> Cell<'a> {
             Cell::Json(s) => out.extend_from_slice(s.as_bytes()),
             Cell::Time(s) => {
                 out.push(b'"');
-                out.extend_from_slice(&s.shown());
+                out.extend_from_slice(&s.to_rfc3339());
                 out.push(b'"');
             }
             Cell::List(items) => {
@@ -83,7 +83,7 @@ impl<'a> Cell<'a> {
         match self {
             cell if cell.is_null() => {}
             Cell::Text(s) => escape_tsv(s, out),
-            Cell::Time(s) => out.extend_from_slice(&s.shown()),
+            Cell::Time(s) => out.extend_from_slice(&s.to_rfc3339()),
             other => {
                 let mut json = Vec::new();
                 other.write_json(&mut json);
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_record_omits_unknown_values() {
-        let line: Line<'_> = vec![
+        let line: Record<'_> = vec![
             ("tool", Cell::text("Ba\"sh\n")),
             ("error", Cell::Null),
             ("timestamp", Cell::Time(Stamp::NONE)),

@@ -25,41 +25,41 @@ impl Clock {
 
     /// Parses `7d`, `12h`, `30m`, `2w`, `today`, `yesterday`, a date, or an RFC 3339 time. A bare date is
     /// midnight in the machine's own time zone, as a person means it.
-    pub fn moment(self, text: &str) -> Option<Stamp> {
+    pub fn parse_time(self, text: &str) -> Option<Stamp> {
         let text = text.trim();
-        if let Some(span) = span(text) {
+        if let Some(span) = parse_duration_ms(text) {
             return Some(Stamp(self.now().0 - span));
         }
         match text {
-            "today" => return self.midnight(0),
-            "yesterday" => return self.midnight(1),
+            "today" => return self.local_midnight(0),
+            "yesterday" => return self.local_midnight(1),
             _ => {}
         }
         if let Ok(date) = text.parse::<jiff::civil::Date>()
             && !text.contains('T')
         {
-            return local(date);
+            return midnight_of_date(date);
         }
         Some(Stamp::parse(text.as_bytes())).filter(|s| s.is_some())
     }
 
     /// Parses the same formats for the end of a range: a day lasts until its last millisecond.
-    pub fn moment_until(self, text: &str) -> Option<Stamp> {
-        let start = self.moment(text)?;
+    pub fn parse_end_time(self, text: &str) -> Option<Stamp> {
+        let start = self.parse_time(text)?;
         let day = matches!(text.trim(), "today" | "yesterday")
             || text.trim().parse::<jiff::civil::Date>().is_ok() && !text.contains('T');
         if !day {
             return Some(start);
         }
-        let zoned = jiff::Timestamp::from_millisecond(start.0).ok()?.to_zoned(zone());
+        let zoned = jiff::Timestamp::from_millisecond(start.0).ok()?.to_zoned(local_time_zone());
         let next = zoned.date().tomorrow().ok()?;
-        Some(Stamp(local(next)?.0 - 1))
+        Some(Stamp(midnight_of_date(next)?.0 - 1))
     }
 
     /// Year, month, day, hour and minute in the user's time zone; a stopped clock uses UTC.
-    pub fn local(self, at: Stamp) -> Option<[i64; 5]> {
+    pub fn local_fields(self, at: Stamp) -> Option<[i64; 5]> {
         let zone = match self {
-            Clock::System => zone(),
+            Clock::System => local_time_zone(),
             Clock::At(_) => TimeZone::UTC,
         };
         let zoned = jiff::Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone);
@@ -73,44 +73,44 @@ impl Clock {
         ])
     }
 
-    fn midnight(self, days_ago: i64) -> Option<Stamp> {
+    fn local_midnight(self, days_ago: i64) -> Option<Stamp> {
         let now = jiff::Timestamp::from_millisecond(self.now().0).ok()?;
-        let today = now.to_zoned(zone()).date();
-        local(today.checked_sub(jiff::Span::new().days(days_ago)).ok()?)
+        let today = now.to_zoned(local_time_zone()).date();
+        midnight_of_date(today.checked_sub(jiff::Span::new().days(days_ago)).ok()?)
     }
 }
 
-fn local(date: jiff::civil::Date) -> Option<Stamp> {
-    let zoned = date.to_zoned(zone()).ok()?;
+fn midnight_of_date(date: jiff::civil::Date) -> Option<Stamp> {
+    let zoned = date.to_zoned(local_time_zone()).ok()?;
     Some(Stamp(zoned.timestamp().as_millisecond()))
 }
 
 /// How long the time zone is cached. Short enough that a long-running process notices when its user travels.
-const TRAVELS: Duration = Duration::from_mins(1);
+const ZONE_CACHE_TTL: Duration = Duration::from_mins(1);
 
-/// The machine's own time zone, cached for `TRAVELS`.
+/// The machine's own time zone, cached for `ZONE_CACHE_TTL`.
 #[allow(clippy::disallowed_methods)] // the only place that reads the clock
-fn zone() -> TimeZone {
+fn local_time_zone() -> TimeZone {
     static LAST: Mutex<Option<(Instant, TimeZone)>> = Mutex::new(None);
     let Ok(mut last) = LAST.lock() else { return TimeZone::system() };
     if let Some((at, zone)) = &*last
-        && at.elapsed() < TRAVELS
+        && at.elapsed() < ZONE_CACHE_TTL
     {
         return zone.clone();
     }
-    let zone = read_zone(told_zone().as_deref(), &zones()).unwrap_or_else(TimeZone::system);
+    let zone = read_zone(tz_override().as_deref(), &zoneinfo_dir()).unwrap_or_else(TimeZone::system);
     *last = Some((Instant::now(), zone.clone()));
     zone
 }
 
 /// The value of `TZ`, which overrides the machine's time zone for this process.
 #[allow(clippy::disallowed_methods)] // the only place that reads `TZ`
-pub fn told_zone() -> Option<String> {
+pub fn tz_override() -> Option<String> {
     std::env::var_os("TZ").map(|name| name.to_str().unwrap_or("?").to_string())
 }
 
 #[allow(clippy::disallowed_methods)] // the only place that reads `TZDIR`
-fn zones() -> PathBuf {
+fn zoneinfo_dir() -> PathBuf {
     let set = std::env::var_os("TZDIR").filter(|place| !place.is_empty());
     set.map_or_else(|| PathBuf::from("/usr/share/zoneinfo"), PathBuf::from)
 }
@@ -122,18 +122,18 @@ fn read_zone(named: Option<&str>, zones: &Path) -> Option<TimeZone> {
     let file = match named {
         None => PathBuf::from("/etc/localtime"),
         Some("") => return Some(TimeZone::UTC),
-        Some(name) => zones.join(Some(name.trim_start_matches(':')).filter(|name| is_plain(name))?),
+        Some(name) => zones.join(Some(name.trim_start_matches(':')).filter(|name| is_zone_name(name))?),
     };
     TimeZone::tzif("", &std::fs::read(file).ok()?).ok()
 }
 
 /// Whether this is a plain name such as `Europe/Berlin` that cannot lead out of the zone directory.
-fn is_plain(name: &str) -> bool {
+fn is_zone_name(name: &str) -> bool {
     let fine = |c: char| c.is_ascii_alphanumeric() || "_-+/".contains(c);
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(fine)
 }
 
-fn span(text: &str) -> Option<i64> {
+fn parse_duration_ms(text: &str) -> Option<i64> {
     let unit = match text.bytes().last()? {
         b's' => 1000,
         b'm' => 60_000,
@@ -153,13 +153,16 @@ mod tests {
     #[test]
     fn a_time_has_local_calendar_fields() {
         let clock = Clock::At(Stamp(0));
-        assert_eq!(clock.local(Stamp::parse(b"2026-11-15T12:34:56.000Z")), Some([2026, 11, 15, 12, 34]));
-        assert_eq!(clock.local(Stamp::NONE), None);
+        assert_eq!(
+            clock.local_fields(Stamp::parse(b"2026-11-15T12:34:56.000Z")),
+            Some([2026, 11, 15, 12, 34])
+        );
+        assert_eq!(clock.local_fields(Stamp::NONE), None);
     }
 
     #[test]
     fn a_zone_is_read_from_its_file_as_the_library_would() {
-        let zones = zones();
+        let zones = zoneinfo_dir();
         let noon = jiff::Timestamp::from_second(1_794_744_000).unwrap();
         let mut compared = 0;
         for name in ["Europe/Berlin", ":Asia/Shanghai", "America/St_Johns", "UTC", "Etc/GMT+5"] {
@@ -186,13 +189,13 @@ mod tests {
             ("2w", "2026-11-01T12:00:00.000Z"),
             ("2026-11-01T00:00:00Z", "2026-11-01T00:00:00.000Z"),
         ] {
-            assert_eq!(clock.moment(text).unwrap().to_string(), expected, "{text}");
+            assert_eq!(clock.parse_time(text).unwrap().to_string(), expected, "{text}");
         }
-        let day = clock.moment_until("2026-11-01").unwrap().0 - clock.moment("2026-11-01").unwrap().0;
+        let day = clock.parse_end_time("2026-11-01").unwrap().0 - clock.parse_time("2026-11-01").unwrap().0;
         assert!((82_799_999..=90_000_000).contains(&day), "a day, including clock changes: {day}");
-        assert_eq!(clock.moment_until("7d"), clock.moment("7d"));
+        assert_eq!(clock.parse_end_time("7d"), clock.parse_time("7d"));
         for bad in ["", "soon", "-3d", "d", "99999999999999999999d", "2026-99-01"] {
-            assert!(clock.moment(bad).is_none(), "{bad}");
+            assert!(clock.parse_time(bad).is_none(), "{bad}");
         }
     }
 }

@@ -30,11 +30,11 @@ impl ProblemKind {
         ProblemKind::Moved,
     ];
 
-    pub fn from_word(word: &str) -> Option<ProblemKind> {
-        ProblemKind::ALL.into_iter().find(|kind| kind.word() == word)
+    pub fn from_name(word: &str) -> Option<ProblemKind> {
+        ProblemKind::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             ProblemKind::Unreadable => "unreadable",
             ProblemKind::BadLine => "bad_line",
@@ -81,20 +81,20 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    pub fn unknown(&self) -> u64 {
+    pub fn unknown_count(&self) -> u64 {
         self.unknown_types.values().sum()
     }
 
-    pub fn unknown_type(&mut self, name: &str) {
+    pub fn count_unknown_type(&mut self, name: &str) {
         *self.unknown_types.entry(name.chars().take(60).collect()).or_default() += 1;
     }
 
     pub fn adds_up(&self) -> bool {
         self.lines
-            == self.understood + self.ignored + self.unknown() + self.bad + self.blank + self.unfinished
+            == self.understood + self.ignored + self.unknown_count() + self.bad + self.blank + self.unfinished
     }
 
-    pub fn add(&mut self, other: &Coverage) {
+    pub fn merge(&mut self, other: &Coverage) {
         self.files += other.files;
         self.bytes += other.bytes;
         self.lines += other.lines;

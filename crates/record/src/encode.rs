@@ -17,7 +17,7 @@ impl Encoder {
     /// The encoded line, including its newline.
     pub fn encode(&self, line: &[(&str, Cell<'_>)]) -> Vec<u8> {
         // Text makes up nearly all of a long line: reserving capacity for it avoids reallocation.
-        let texts = line.iter().map(|(_, cell)| cell.size()).sum::<usize>();
+        let texts = line.iter().map(|(_, cell)| cell.estimated_len()).sum::<usize>();
         let mut out = Vec::with_capacity(texts + 512);
         self.encode_into(line, &mut out);
         out
@@ -44,7 +44,7 @@ impl Encoder {
 }
 
 /// Converts one JSON value to a TSV row.
-pub fn tsv(json: &[u8]) -> Vec<u8> {
+pub fn json_to_tsv(json: &[u8]) -> Vec<u8> {
     let cell = |value: &serde_json::Value| match value {
         serde_json::Value::Null => Cell::Null,
         serde_json::Value::String(s) => Cell::text(s.clone()),

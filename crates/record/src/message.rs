@@ -10,7 +10,7 @@ pub enum Role {
 }
 
 impl Role {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Role::User => "user",
             Role::Assistant => "assistant",
@@ -28,7 +28,7 @@ macro_rules! kinds {
         pub enum Kind { $($(#[$doc])* $name,)* }
         impl Kind {
             pub const ALL: &'static [Kind] = &[$(Kind::$name,)*];
-            pub fn word(self) -> &'static str { match self { $(Kind::$name => $word,)* } }
+            pub fn as_str(self) -> &'static str { match self { $(Kind::$name => $word,)* } }
         }
     };
 }

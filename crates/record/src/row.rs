@@ -30,7 +30,7 @@ pub struct Row {
     /// When the result arrived, or the last block was written.
     pub until: Stamp,
     /// Where it starts: a byte offset in a line-based file, an ordinal elsewhere.
-    pub place: u64,
+    pub start: u64,
     /// Where its last line or its result starts.
     pub end: u64,
     pub file: u32,
@@ -57,8 +57,8 @@ impl Default for Row {
             key: 0,
             at: Stamp::NONE,
             until: Stamp::NONE,
-            place: 0,
-            end: Row::NOWHERE,
+            start: 0,
+            end: Row::NO_END,
             file: 0,
             end_file: 0,
             session: 0,
@@ -76,7 +76,7 @@ impl Default for Row {
 }
 
 impl Row {
-    pub const NOWHERE: u64 = u64::MAX;
+    pub const NO_END: u64 = u64::MAX;
     pub const SIZE: usize = 115;
 
     pub fn status(&self) -> Status {
@@ -87,7 +87,7 @@ impl Row {
         Kind::from_byte(self.detail)
     }
 
-    pub fn is(&self, flag: u8) -> bool {
+    pub fn has_flag(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 
@@ -99,7 +99,7 @@ impl Row {
     }
 
     pub fn encode(&self, out: &mut Vec<u8>) {
-        for n in [self.key, self.at.0 as u64, self.until.0 as u64, self.place, self.end] {
+        for n in [self.key, self.at.0 as u64, self.until.0 as u64, self.start, self.end] {
             out.extend_from_slice(&n.to_le_bytes());
         }
         let t = self.tokens;
@@ -125,13 +125,13 @@ impl Row {
 
     /// The inverse of `encode`; `bytes` is `SIZE` long.
     pub fn decode(bytes: &[u8]) -> Row {
-        let long = |i: usize| u64::from_le_bytes(array(&bytes[i * 8..]));
-        let short = |i: usize| u32::from_le_bytes(array(&bytes[40 + i * 4..]));
+        let long = |i: usize| u64::from_le_bytes(read_array(&bytes[i * 8..]));
+        let short = |i: usize| u32::from_le_bytes(read_array(&bytes[40 + i * 4..]));
         Row {
             key: long(0),
             at: Stamp(long(1) as i64),
             until: Stamp(long(2) as i64),
-            place: long(3),
+            start: long(3),
             end: long(4),
             file: short(0),
             end_file: short(1),
@@ -147,7 +147,7 @@ impl Row {
                 cache_write: short(10),
                 cache_write_1h: short(11),
             },
-            id: array(&bytes[88..]),
+            id: read_array(&bytes[88..]),
             row: [RowKind::Message, RowKind::Call, RowKind::Result][usize::from(bytes[112]).min(2)],
             detail: bytes[113],
             flags: bytes[114],
@@ -155,7 +155,7 @@ impl Row {
     }
 }
 
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+fn read_array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut out = [0; N];
     out.copy_from_slice(&bytes[..N]);
     out
@@ -171,7 +171,7 @@ mod tests {
             key: 1,
             at: Stamp(-5),
             until: Stamp(7),
-            place: 2,
+            start: 2,
             end: 3,
             file: 4,
             end_file: 5,

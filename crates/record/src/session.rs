@@ -1,6 +1,6 @@
 //! A session: one conversation with one agent, or one subagent's part in it.
 
-use crate::{Cell, Line, Stamp};
+use crate::{Cell, Record, Stamp};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ pub enum TitleOrigin {
 }
 
 impl TitleOrigin {
-    pub fn from_word(word: &str) -> Option<TitleOrigin> {
+    pub fn from_name(word: &str) -> Option<TitleOrigin> {
         let all = [TitleOrigin::Custom, TitleOrigin::Agent, TitleOrigin::FirstPrompt];
-        all.into_iter().find(|origin| origin.word() == word)
+        all.into_iter().find(|origin| origin.as_str() == word)
     }
 
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             TitleOrigin::Custom => "custom",
             TitleOrigin::Agent => "agent",
@@ -72,29 +72,29 @@ impl Session {
     }
 
     /// Whether `--session` selects it: by a prefix of its own id or of its agent's.
-    pub fn is_called(&self, prefix: &str) -> bool {
+    pub fn matches_prefix(&self, prefix: &str) -> bool {
         let agent = self.agent_id.as_deref().unwrap_or("");
         self.session_id.starts_with(prefix)
             || (!agent.is_empty() && agent.starts_with(prefix.trim_start_matches("agent-")))
     }
 
     /// Where the session took place: its project, or the directory it was started in.
-    pub fn place(&self) -> &str {
+    pub fn directory(&self) -> &str {
         if self.project.is_empty() { &self.cwd } else { &self.project }
     }
 
     /// The title; empty if the session has none.
-    pub fn name(&self) -> &str {
+    pub fn title_text(&self) -> &str {
         self.title.as_ref().map_or("", |(title, _)| title)
     }
 
     /// Whether the session took place in a directory or below it.
-    pub fn is_of(&self, directory: &Path) -> bool {
+    pub fn is_within(&self, directory: &Path) -> bool {
         let below = |path: &str| !path.is_empty() && Path::new(path).starts_with(directory);
         below(&self.project) || below(&self.cwd)
     }
 
-    pub fn line(&self) -> Line<'_> {
+    pub fn to_record(&self) -> Record<'_> {
         let text = |s: &'_ Arc<str>| Cell::text(s.to_string());
         let some = |s: &'_ Arc<str>| if s.is_empty() { Cell::Null } else { text(s) };
         let models = self.models.iter().map(text).collect();
@@ -105,7 +105,7 @@ impl Session {
             ("cwd", some(&self.cwd)),
             ("git_branch", some(&self.git_branch)),
             ("title", Cell::opt(self.title.as_ref(), |t| text(&t.0))),
-            ("title_origin", Cell::opt(self.title.as_ref(), |t| Cell::text(t.1.word()))),
+            ("title_origin", Cell::opt(self.title.as_ref(), |t| Cell::text(t.1.as_str()))),
             ("started_at", Cell::Time(self.started_at)),
             ("ended_at", Cell::Time(self.ended_at)),
             ("turns", Cell::count(self.turns)),

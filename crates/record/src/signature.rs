@@ -6,26 +6,27 @@
 
 /// How many characters of an error are hashed: the head states the error, the tail is the log of this one
 /// occurrence.
-const HEAD: usize = 400;
+const MAX_HASHED_CHARS: usize = 400;
 
-pub fn signature(tool: &str, error: &str) -> String {
-    let hash = pattern(error).bytes().fold(fnv(tool), |h, b| (h ^ u64::from(b)).wrapping_mul(FNV_PRIME));
+pub fn error_signature(tool: &str, error: &str) -> String {
+    let hash =
+        error_pattern(error).bytes().fold(fnv1a(tool), |h, b| (h ^ u64::from(b)).wrapping_mul(FNV_PRIME));
     format!("{tool}-{:08x}", (hash >> 32) as u32 ^ hash as u32)
 }
 
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
-fn fnv(text: &str) -> u64 {
+fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(FNV_PRIME))
 }
 
 /// The text of an error with the parts that change between occurrences replaced: `<path>`, `<id>`, `<n>`.
-pub fn pattern(error: &str) -> String {
+pub fn error_pattern(error: &str) -> String {
     let mut out = String::new();
     // Colours and tags are stripped from the head only, with a margin for the stripped characters: errors can
     // be megabytes.
-    let enough = error.char_indices().nth(4 * HEAD).map_or(error, |(end, _)| &error[..end]);
-    let head: String = plain(enough).chars().take(HEAD).collect();
+    let enough = error.char_indices().nth(4 * MAX_HASHED_CHARS).map_or(error, |(end, _)| &error[..end]);
+    let head: String = strip_markup(enough).chars().take(MAX_HASHED_CHARS).collect();
     for word in head.split_whitespace() {
         if !out.is_empty() {
             out.push(' ');
@@ -36,7 +37,7 @@ pub fn pattern(error: &str) -> String {
 }
 
 /// Strips terminal colours and the client's own wrapping tag.
-fn plain(error: &str) -> String {
+fn strip_markup(error: &str) -> String {
     let error = error.strip_prefix("<tool_use_error>").unwrap_or(error);
     let error = error.strip_suffix("</tool_use_error>").unwrap_or(error);
     if !error.contains('\u{1b}') {
@@ -61,14 +62,14 @@ fn push_word(word: &str, out: &mut String) {
         return;
     };
     out.push_str(&word[..at]);
-    match class(body) {
+    match placeholder_for(body) {
         Some(name) => out.push_str(name),
         None => push_digits(body, out),
     }
     out.push_str(&word[at + body.len()..]);
 }
 
-fn class(body: &str) -> Option<&'static str> {
+fn placeholder_for(body: &str) -> Option<&'static str> {
     let digits = body.bytes().filter(u8::is_ascii_digit).count();
     let hex = |b: u8| b.is_ascii_hexdigit();
     if body.len() == 36 && body.bytes().all(|b| hex(b) || b == b'-') {
@@ -122,7 +123,7 @@ mod tests {
             ("\u{1b}[31mred\u{1b}[0m error 3", "red error 4"),
             ("<tool_use_error>String not found</tool_use_error>", "String  not\nfound"),
         ] {
-            assert_eq!(signature("Bash", a), signature("Bash", b), "{a} / {b}");
+            assert_eq!(error_signature("Bash", a), error_signature("Bash", b), "{a} / {b}");
         }
     }
 
@@ -130,8 +131,8 @@ mod tests {
     fn different_failures_have_different_signatures() {
         let texts =
             ["File not found", "Permission denied", "AssertionError: expected a got b", "Exit code 3\nboom"];
-        let mut seen: Vec<String> = texts.iter().map(|t| signature("Bash", t)).collect();
-        seen.push(signature("Read", texts[0]));
+        let mut seen: Vec<String> = texts.iter().map(|t| error_signature("Bash", t)).collect();
+        seen.push(error_signature("Read", texts[0]));
         seen.sort();
         seen.dedup();
         assert_eq!(seen.len(), texts.len() + 1);
@@ -139,6 +140,9 @@ mod tests {
 
     #[test]
     fn signatures_never_change() {
-        assert_eq!(signature("Bash", "Exit code 3\nAssertionError: expected 42 got 41"), "Bash-33b41987");
+        assert_eq!(
+            error_signature("Bash", "Exit code 3\nAssertionError: expected 42 got 41"),
+            "Bash-33b41987"
+        );
     }
 }

@@ -14,7 +14,7 @@ impl Default for Stamp {
     }
 }
 
-const DAY: i64 = 86_400_000;
+const DAY_MS: i64 = 86_400_000;
 
 impl Stamp {
     pub const NONE: Stamp = Stamp(i64::MIN);
@@ -26,7 +26,7 @@ impl Stamp {
     /// Parses RFC 3339 as agents write it (`2026-11-14T22:58:34.112Z`) without the calendar library, and
     /// anything else RFC 3339 allows with it.
     pub fn parse(text: &[u8]) -> Stamp {
-        fast(text).or_else(|| slow(text)).unwrap_or(Stamp::NONE)
+        parse_common(text).or_else(|| parse_with_jiff(text)).unwrap_or(Stamp::NONE)
     }
 
     /// Converts seconds or milliseconds, distinguished by size: 1e12 ms is the year 2001, 1e12 s the year
@@ -44,27 +44,27 @@ impl Stamp {
     }
 
     /// The UTC day, `2026-11-14`.
-    pub fn day(self) -> String {
+    pub fn utc_day(self) -> String {
         self.to_string().chars().take(10).collect()
     }
 }
 
 impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.shown();
+        let shown = self.to_rfc3339();
         f.write_str(std::str::from_utf8(&shown).unwrap_or(""))
     }
 }
 
 impl Stamp {
     /// `2026-11-14T22:58:34.112Z`, or empty. Every printed record has one, so the digits are written by hand.
-    pub fn shown(self) -> Vec<u8> {
+    pub fn to_rfc3339(self) -> Vec<u8> {
         if !self.is_some() {
             return Vec::new();
         }
         let mut out = b"0000-00-00T00:00:00.000Z".to_vec();
-        let (year, month, day) = civil(self.0.div_euclid(DAY));
-        let ms = self.0.rem_euclid(DAY);
+        let (year, month, day) = civil_from_days(self.0.div_euclid(DAY_MS));
+        let ms = self.0.rem_euclid(DAY_MS);
         let parts = [
             (0, 4, year.clamp(0, 9999)),
             (5, 2, month),
@@ -85,9 +85,9 @@ impl Stamp {
 }
 
 /// Parses exactly `YYYY-MM-DDTHH:MM:SS[.mmm]Z`.
-fn fast(b: &[u8]) -> Option<Stamp> {
+fn parse_common(b: &[u8]) -> Option<Stamp> {
     let milli = match b.len() {
-        24 if b[19] == b'.' => digits(&b[20..23])?,
+        24 if b[19] == b'.' => parse_digits(&b[20..23])?,
         20 => 0,
         _ => return None,
     };
@@ -95,26 +95,27 @@ fn fast(b: &[u8]) -> Option<Stamp> {
     if !shape || b[b.len() - 1] != b'Z' {
         return None;
     }
-    let (year, month, day) = (digits(&b[..4])?, digits(&b[5..7])?, digits(&b[8..10])?);
-    let (hour, minute, second) = (digits(&b[11..13])?, digits(&b[14..16])?, digits(&b[17..19])?);
+    let (year, month, day) = (parse_digits(&b[..4])?, parse_digits(&b[5..7])?, parse_digits(&b[8..10])?);
+    let (hour, minute, second) =
+        (parse_digits(&b[11..13])?, parse_digits(&b[14..16])?, parse_digits(&b[17..19])?);
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
         return None;
     }
     let of_day = hour * 3_600_000 + minute * 60_000 + second * 1000 + milli;
-    Some(Stamp(days(year, month, day) * DAY + of_day))
+    Some(Stamp(days_from_civil(year, month, day) * DAY_MS + of_day))
 }
 
-fn slow(b: &[u8]) -> Option<Stamp> {
+fn parse_with_jiff(b: &[u8]) -> Option<Stamp> {
     let stamp: jiff::Timestamp = std::str::from_utf8(b).ok()?.parse().ok()?;
     Some(Stamp(stamp.as_millisecond()))
 }
 
-fn digits(b: &[u8]) -> Option<i64> {
+fn parse_digits(b: &[u8]) -> Option<i64> {
     b.iter().try_fold(0, |n, c| c.is_ascii_digit().then(|| n * 10 + i64::from(c - b'0')))
 }
 
 /// Days since 1970-01-01 of a Gregorian date; eras of 400 years, years from March.
-fn days(y: i64, m: i64, d: i64) -> i64 {
+fn days_from_civil(y: i64, m: i64, d: i64) -> i64 {
     let y = if m <= 2 { y - 1 } else { y };
     let era = y.div_euclid(400);
     let of_era = y.rem_euclid(400);
@@ -122,7 +123,7 @@ fn days(y: i64, m: i64, d: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-fn civil(days: i64) -> (i64, i64, i64) {
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let z = days + 719_468;
     let (era, of_era) = (z.div_euclid(146_097), z.rem_euclid(146_097));
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -162,7 +163,7 @@ mod tests {
     #[test]
     fn agrees_with_the_calendar_library() {
         for day in (-40_000..80_000).step_by(37) {
-            let ours = Stamp(day * super::DAY);
+            let ours = Stamp(day * super::DAY_MS);
             let theirs = jiff::Timestamp::from_millisecond(ours.0).unwrap();
             assert_eq!(ours.to_string()[..19], theirs.to_string()[..19]);
             assert_eq!(Stamp::parse(ours.to_string().as_bytes()), ours);

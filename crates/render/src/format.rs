@@ -1,6 +1,6 @@
 //! Numbers, times and lines as text.
 
-use api::terminal_text::{clean, short_id, width_of};
+use api::terminal_text::{char_width, short_id, strip_controls};
 
 /// The units of relative times: name, milliseconds, and the number from which the next unit is used.
 const UNITS: &[(&str, i64, i64)] = &[
@@ -12,23 +12,23 @@ const UNITS: &[(&str, i64, i64)] = &[
 ];
 
 /// None if the time is in the future.
-pub(crate) fn ago(ms: i64) -> Option<String> {
+pub(crate) fn relative_time(ms: i64) -> Option<String> {
     match ms {
         ..0 => None,
         0..60_000 => Some("just now".to_string()),
         _ => {
             let (name, unit, _) = UNITS.iter().find(|(_, unit, most)| ms / unit < *most)?;
-            Some(format!("{} ago", plural((ms / unit) as u64, name)))
+            Some(format!("{} ago", count_of((ms / unit) as u64, name)))
         }
     }
 }
 
-pub(crate) fn plural(n: u64, word: &str) -> String {
-    format!("{} {word}{}", grouped(n), if n == 1 { "" } else { "s" })
+pub(crate) fn count_of(n: u64, word: &str) -> String {
+    format!("{} {word}{}", group_digits(n), if n == 1 { "" } else { "s" })
 }
 
 /// 1234567 as 1,234,567.
-pub(crate) fn grouped(n: u64) -> String {
+pub(crate) fn group_digits(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {
@@ -41,7 +41,7 @@ pub(crate) fn grouped(n: u64) -> String {
 }
 
 /// `12.3 MB`, in units of 1024.
-pub(crate) fn size(bytes: u64) -> String {
+pub(crate) fn format_size(bytes: u64) -> String {
     let (mut n, mut unit) = (bytes as f64, "bytes");
     for next in ["KB", "MB", "GB", "TB"] {
         if n < 1024.0 {
@@ -49,28 +49,28 @@ pub(crate) fn size(bytes: u64) -> String {
         }
         (n, unit) = (n / 1024.0, next);
     }
-    if unit == "bytes" { plural(bytes, "byte") } else { format!("{n:.1} {unit}") }
+    if unit == "bytes" { count_of(bytes, "byte") } else { format!("{n:.1} {unit}") }
 }
 
 /// The short ID, or the whole ID if another one has the same prefix.
-pub(crate) fn told_apart<'a>(id: &str, mut others: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn shortest_id<'a>(id: &str, mut others: impl Iterator<Item = &'a str>) -> String {
     let head = short_id(id);
-    if others.any(|other| other != id && other.starts_with(&head)) { clean(id) } else { head }
+    if others.any(|other| other != id && other.starts_with(&head)) { strip_controls(id) } else { head }
 }
 
 /// A character, and whether it is part of a match.
 pub(crate) type Marked = (char, bool);
 
 /// Lines of at most `width` columns, broken between words if possible.
-pub(crate) fn wrapped(text: &[Marked], width: usize) -> Vec<Vec<Marked>> {
+pub(crate) fn wrap_text(text: &[Marked], width: usize) -> Vec<Vec<Marked>> {
     let (mut lines, mut line, mut taken) = (Vec::new(), Vec::<Marked>::new(), 0);
     for &(c, marked) in text {
-        let wide = width_of(c);
+        let wide = char_width(c);
         // A trailing space is invisible: it may exceed the width.
         if c != ' ' && taken + wide > width && !line.is_empty() {
             let blank = line.iter().rposition(|(c, _)| *c == ' ').filter(|at| *at > line.len() / 2);
             let rest = blank.map_or_else(Vec::new, |at| line.split_off(at + 1));
-            taken = rest.iter().map(|(c, _)| width_of(*c)).sum();
+            taken = rest.iter().map(|(c, _)| char_width(*c)).sum();
             lines.push(std::mem::replace(&mut line, rest));
         }
         taken += wide;
@@ -86,21 +86,24 @@ mod tests {
 
     #[test]
     fn sizes_and_counts_have_units() {
-        assert_eq!((size(1), size(2048), size(5 << 30)), ("1 byte".into(), "2.0 KB".into(), "5.0 GB".into()));
-        assert_eq!(plural(1_234_567, "line"), "1,234,567 lines");
+        assert_eq!(
+            (format_size(1), format_size(2048), format_size(5 << 30)),
+            ("1 byte".into(), "2.0 KB".into(), "5.0 GB".into())
+        );
+        assert_eq!(count_of(1_234_567, "line"), "1,234,567 lines");
     }
 
     #[test]
     fn lines_are_broken_between_words_and_wide_characters_fit() {
         let text = |s: &str| s.chars().map(|c| (c, false)).collect::<Vec<_>>();
         let shown = |s: &str, width| -> Vec<String> {
-            wrapped(&text(s), width).iter().map(|l| l.iter().map(|(c, _)| *c).collect()).collect()
+            wrap_text(&text(s), width).iter().map(|l| l.iter().map(|(c, _)| *c).collect()).collect()
         };
         assert_eq!(shown("one two three", 8), ["one two ", "three"]);
         assert_eq!(shown("虚拟列表滚动", 8), ["虚拟列表", "滚动"]);
         assert_eq!(shown("abcdefgh ij", 8), ["abcdefgh ", "ij"]);
         assert_eq!(shown("", 8), [""]);
-        assert_eq!(told_apart("abcdefghij", ["abcdefghxx"].into_iter()), "abcdefghij");
-        assert_eq!(told_apart("abcdefghij", ["abcdefgzxx"].into_iter()), "abcdefgh");
+        assert_eq!(shortest_id("abcdefghij", ["abcdefghxx"].into_iter()), "abcdefghij");
+        assert_eq!(shortest_id("abcdefghij", ["abcdefgzxx"].into_iter()), "abcdefgh");
     }
 }

@@ -3,11 +3,13 @@
 //! Does not truncate prompts and replies; of messages injected by the client only the first lines are shown.
 
 use crate::Render;
-use crate::format::plural;
-use crate::options::{Ink, RenderOptions};
-use crate::search::resume;
-use api::gather_chats::{Chat, ChatMessage, Gathered, OneChat, SeveralChats, Shared, Told, ToolCall};
-use api::terminal_text::{clean, cut, one_line, put};
+use crate::format::count_of;
+use crate::options::{RenderOptions, Style};
+use crate::search::render_resume;
+use api::gather_chats::{
+    Chat, ChatMessage, Gathered, NarrativeEntry, OneChat, SeveralChats, SharedMessage, ToolCall,
+};
+use api::terminal_text::{append_fmt, one_line, strip_controls, truncate_width};
 use serde_json::Value;
 
 impl Render for Gathered {
@@ -21,13 +23,13 @@ impl Render for Gathered {
 
 impl Render for OneChat {
     fn render(&self, options: &RenderOptions) -> String {
-        let mut out = head(&self.chat, "", options);
+        let mut out = render_header(&self.chat, "", options);
         let mut before = None;
         for message in &self.messages {
-            out += &said(message, before, "", options);
+            out += &render_message(message, before, "", options);
             before = Some(message);
         }
-        out + &notes(&self.notes, options)
+        out + &render_notes(&self.notes, options)
     }
 }
 
@@ -35,86 +37,96 @@ impl Render for SeveralChats {
     fn render(&self, options: &RenderOptions) -> String {
         let label = |n: usize| format!("[{}] ", n + 1);
         let mut out: String =
-            self.meta.iter().map(|meta| head(&meta.chat, &label(meta.chat_idx), options)).collect();
-        let mut before: Option<&Told> = None;
+            self.meta.iter().map(|meta| render_header(&meta.chat, &label(meta.chat_idx), options)).collect();
+        let mut before: Option<&NarrativeEntry> = None;
         for entry in &self.narrative {
             let same = before.filter(|last| last.chat_idx == entry.chat_idx).map(|last| &last.message);
-            out += &said(&entry.message, same, &label(entry.chat_idx), options);
+            out += &render_message(&entry.message, same, &label(entry.chat_idx), options);
             before = Some(entry);
         }
         if !self.common_alignment.is_empty() {
-            put(&mut out, format_args!("\n{}\n", options.paint(Ink::Bold, "In several sessions:")));
-            out.extend(self.common_alignment.iter().map(|shared| common(shared, options)));
+            append_fmt(&mut out, format_args!("\n{}\n", options.paint(Style::Bold, "In several sessions:")));
+            out.extend(self.common_alignment.iter().map(|shared| render_shared(shared, options)));
         }
-        out + &notes(&self.notes, options)
+        out + &render_notes(&self.notes, options)
     }
 }
 
-fn head(chat: &Chat, label: &str, options: &RenderOptions) -> String {
+fn render_header(chat: &Chat, label: &str, options: &RenderOptions) -> String {
     let title = one_line(&chat.title);
     let title = if title.is_empty() { "(no title)" } else { &title };
     let facts = [
-        options.when(chat.time_range.from),
+        options.format_when(chat.time_range.from),
         one_line(&chat.source),
-        chat.project.as_deref().map_or(String::new(), |path| options.path(path)),
-        plural(chat.message_count, "message"),
+        chat.project.as_deref().map_or(String::new(), |path| options.display_path(path)),
+        count_of(chat.message_count, "message"),
         one_line(&chat.id),
     ];
-    let mut out =
-        format!("{}\n  {}\n", options.paint(Ink::Bold, &format!("{label}{title}")), options.facts(&facts));
+    let mut out = format!(
+        "{}\n  {}\n",
+        options.paint(Style::Bold, &format!("{label}{title}")),
+        options.join_facts(&facts)
+    );
     if !chat.subagents.is_empty() {
         let ids: Vec<String> = chat.subagents.iter().map(|id| one_line(id)).collect();
         let line = format!("subagent sessions: {}", ids.join(", "));
-        put(&mut out, format_args!("  {}\n", options.paint(Ink::Dim, &line)));
+        append_fmt(&mut out, format_args!("  {}\n", options.paint(Style::Dim, &line)));
     }
-    out + &resume(chat.resume.as_deref(), chat.archived, options)
+    out + &render_resume(chat.resume.as_deref(), chat.archived, options)
 }
 
 /// The number of lines shown of an injected message.
-const HEAD: usize = 3;
+const INJECTED_LINES: usize = 3;
 
 /// A message below the previous one. A reply that only calls tools continues the previous reply.
-fn said(message: &ChatMessage, before: Option<&ChatMessage>, label: &str, options: &RenderOptions) -> String {
+fn render_message(
+    message: &ChatMessage,
+    before: Option<&ChatMessage>,
+    label: &str,
+    options: &RenderOptions,
+) -> String {
     let goes_on = message.content.is_empty() && before.is_some_and(|last| last.role == message.role);
-    let mut out = if goes_on { String::new() } else { speaker(message, label, options) };
+    let mut out = if goes_on { String::new() } else { render_speaker(message, label, options) };
     let lines: Vec<&str> = message.content.lines().collect();
-    let shown = if message.kind.is_some() { lines.len().min(HEAD) } else { lines.len() };
+    let shown = if message.kind.is_some() { lines.len().min(INJECTED_LINES) } else { lines.len() };
     for line in &lines[..shown] {
-        put(&mut out, format_args!("  {}\n", clean(line).trim_end()));
+        append_fmt(&mut out, format_args!("  {}\n", strip_controls(line).trim_end()));
     }
     if shown < lines.len() {
-        let more = format!("… {} (--json shows all)", plural((lines.len() - shown) as u64, "more line"));
-        put(&mut out, format_args!("  {}\n", options.paint(Ink::Dim, &more)));
+        let more = format!("… {} (--json shows all)", count_of((lines.len() - shown) as u64, "more line"));
+        append_fmt(&mut out, format_args!("  {}\n", options.paint(Style::Dim, &more)));
     }
     for call in message.tools.iter().flat_map(|tools| &tools.calls) {
-        put(&mut out, format_args!("  {}\n", called(call, options)));
+        append_fmt(&mut out, format_args!("  {}\n", render_call(call, options)));
     }
     out
 }
 
-fn speaker(message: &ChatMessage, label: &str, options: &RenderOptions) -> String {
-    let ink = if message.kind.is_none() { Ink::Role } else { Ink::Dim };
+fn render_speaker(message: &ChatMessage, label: &str, options: &RenderOptions) -> String {
+    let ink = if message.kind.is_none() { Style::Role } else { Style::Dim };
     let who = one_line(&format!("{label}{}", message.kind.as_deref().unwrap_or(&message.role)));
     format!(
         "\n{}  {}\n",
         options.paint(ink, &who),
-        options.paint(Ink::Dim, &options.date(message.created_at))
+        options.paint(Style::Dim, &options.format_date(message.created_at))
     )
 }
 
-fn called(call: &ToolCall, options: &RenderOptions) -> String {
+fn render_call(call: &ToolCall, options: &RenderOptions) -> String {
     let server = if call.server.is_empty() { String::new() } else { format!("{}: ", call.server) };
-    let line = format!("· {server}{} {}", call.tool, about(&call.args));
-    let line = cut(one_line(&line).trim_end(), options.width.saturating_sub(14).max(20));
+    let line = format!("· {server}{} {}", call.tool, summarize_args(&call.args));
+    let line = truncate_width(one_line(&line).trim_end(), options.width.saturating_sub(14).max(20));
     match call.status.as_deref() {
-        Some("pending") => options.paint(Ink::Dim, &format!("{line}  (no result)")),
-        Some(status) => format!("{}  {}", options.paint(Ink::Dim, &line), options.paint(Ink::Bad, status)),
-        None => options.paint(Ink::Dim, &line),
+        Some("pending") => options.paint(Style::Dim, &format!("{line}  (no result)")),
+        Some(status) => {
+            format!("{}  {}", options.paint(Style::Dim, &line), options.paint(Style::Bad, status))
+        }
+        None => options.paint(Style::Dim, &line),
     }
 }
 
 /// Arguments to show for a call, most informative first.
-const TELLING: &[&str] = &[
+const INFORMATIVE_ARGS: &[&str] = &[
     "command",
     "cmd",
     "file_path",
@@ -129,7 +141,7 @@ const TELLING: &[&str] = &[
     "prompt",
 ];
 
-fn about(args: &Value) -> String {
+fn summarize_args(args: &Value) -> String {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
         Value::Array(items) if items.iter().all(Value::is_string) => {
@@ -138,18 +150,19 @@ fn about(args: &Value) -> String {
         Value::Null => String::new(),
         other => other.to_string(),
     };
-    TELLING.iter().find_map(|name| args.get(name)).map_or_else(|| text(args), text)
+    INFORMATIVE_ARGS.iter().find_map(|name| args.get(name)).map_or_else(|| text(args), text)
 }
 
-fn common(shared: &Shared, options: &RenderOptions) -> String {
+fn render_shared(shared: &SharedMessage, options: &RenderOptions) -> String {
     let places: Vec<String> = shared.refs.iter().map(|at| format!("[{}]", at.chat_idx + 1)).collect();
     let width = options.width.saturating_sub(24).max(20);
-    let line = cut(&one_line(&shared.content), width);
-    format!("  {}  {line}  {}\n", shared.role, options.paint(Ink::Dim, &places.join(" ")))
+    let line = truncate_width(&one_line(&shared.content), width);
+    format!("  {}  {line}  {}\n", shared.role, options.paint(Style::Dim, &places.join(" ")))
 }
 
-fn notes(notes: &[String], options: &RenderOptions) -> String {
-    let line = |note: &String| format!("{}\n", options.paint(Ink::Dim, &format!("note: {}", one_line(note))));
+fn render_notes(notes: &[String], options: &RenderOptions) -> String {
+    let line =
+        |note: &String| format!("{}\n", options.paint(Style::Dim, &format!("note: {}", one_line(note))));
     let lines: String = notes.iter().map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }

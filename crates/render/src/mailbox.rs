@@ -1,34 +1,41 @@
 //! Text of messages between agents.
 
 use crate::Render;
-use crate::format::plural;
-use crate::options::{Ink, RenderOptions};
+use crate::format::count_of;
+use crate::options::{RenderOptions, Style};
 use api::mailbox::{AgentLine, Agents, MessageLine, Messages, Removed};
-use api::terminal_text::{clean, cut, one_line, put};
+use api::terminal_text::{append_fmt, one_line, strip_controls, truncate_width};
 
 impl Render for MessageLine {
     fn render(&self, options: &RenderOptions) -> String {
-        let mut out = head(self, options);
+        let mut out = render_header(self, options);
         for (label, text) in [("reply", &self.reply), ("error", &self.error)] {
             if let Some(text) = text {
-                put(
+                append_fmt(
                     &mut out,
-                    format_args!("{}\n{}\n", options.paint(Ink::Dim, label), clean(text).trim_end()),
+                    format_args!(
+                        "{}\n{}\n",
+                        options.paint(Style::Dim, label),
+                        strip_controls(text).trim_end()
+                    ),
                 );
             }
         }
         if let Some(next) = &self.next {
-            put(&mut out, format_args!("{}\n", options.paint(Ink::Dim, next)));
+            append_fmt(&mut out, format_args!("{}\n", options.paint(Style::Dim, next)));
         }
         out
     }
 }
 
-fn head(message: &MessageLine, options: &RenderOptions) -> String {
+fn render_header(message: &MessageLine, options: &RenderOptions) -> String {
     let number = message.id.map_or_else(|| "a message".to_string(), |id| format!("message {id}"));
-    let from =
-        if message.from.is_empty() { String::new() } else { format!(" from {}", clean(&message.from)) };
-    let to = options.paint(Ink::Bold, &clean(&message.agent));
+    let from = if message.from.is_empty() {
+        String::new()
+    } else {
+        format!(" from {}", strip_controls(&message.from))
+    };
+    let to = options.paint(Style::Bold, &strip_controls(&message.agent));
     let often =
         if message.attempts > 1 { format!(", delivered {} times", message.attempts) } else { String::new() };
     format!("{number} to {to}{from}: {}{often}\n", message.state)
@@ -41,29 +48,29 @@ impl Render for Messages {
         }
         let mut out = String::new();
         for message in &self.messages {
-            out += &head(message, options);
+            out += &render_header(message, options);
             for (label, text) in [
                 ("  > ", Some(&message.text)),
                 ("  < ", message.reply.as_ref()),
                 ("  ! ", message.error.as_ref()),
             ] {
                 let Some(text) = text.filter(|text| !text.is_empty()) else { continue };
-                put(
+                append_fmt(
                     &mut out,
                     format_args!(
                         "{}{}\n",
-                        options.paint(Ink::Dim, label),
-                        cut(&one_line(text), options.width.saturating_sub(6))
+                        options.paint(Style::Dim, label),
+                        truncate_width(&one_line(text), options.width.saturating_sub(6))
                     ),
                 );
             }
         }
         if self.spooled > 0 {
-            put(
+            append_fmt(
                 &mut out,
                 format_args!(
                     "{} waiting for the daemon: `loci daemon start`\n",
-                    plural(self.spooled, "message")
+                    count_of(self.spooled, "message")
                 ),
             );
         }
@@ -73,15 +80,18 @@ impl Render for Messages {
 
 impl Render for AgentLine {
     fn render(&self, options: &RenderOptions) -> String {
-        let session = self.session.as_ref().map(|id| format!("  {}", clean(id))).unwrap_or_default();
-        let name = options.paint(Ink::Bold, &clean(&self.name));
-        let note =
-            self.note.as_ref().map(|note| format!("{}\n", options.paint(Ink::Dim, note))).unwrap_or_default();
+        let session = self.session.as_ref().map(|id| format!("  {}", strip_controls(id))).unwrap_or_default();
+        let name = options.paint(Style::Bold, &strip_controls(&self.name));
+        let note = self
+            .note
+            .as_ref()
+            .map(|note| format!("{}\n", options.paint(Style::Dim, note)))
+            .unwrap_or_default();
         format!(
             "{name}  {}  {}{}\n{note}",
-            clean(&self.directory),
+            strip_controls(&self.directory),
             self.client,
-            options.paint(Ink::Dim, &session)
+            options.paint(Style::Dim, &session)
         )
     }
 }
@@ -97,6 +107,6 @@ impl Render for Agents {
 
 impl Render for Removed {
     fn render(&self, _: &RenderOptions) -> String {
-        format!("removed {} and {}\n", clean(&self.name), plural(self.messages, "message"))
+        format!("removed {} and {}\n", strip_controls(&self.name), count_of(self.messages, "message"))
     }
 }

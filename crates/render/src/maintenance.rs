@@ -3,46 +3,50 @@
 //! Does not know the value of any secret.
 
 use crate::Render;
-use crate::format::{plural, size};
-use crate::options::{Ink, RenderOptions};
-use crate::search::chat_id;
+use crate::format::{count_of, format_size};
+use crate::options::{RenderOptions, Style};
+use crate::search::render_session_id;
 use api::maintenance::{
-    Archived, Checkup, Finding, Forgotten, Indexed, Kept, SecretKind, SecretPlace, Secrets, Severity,
+    Archived, ArchivedTranscript, DoctorReport, Finding, Forgotten, Indexed, SecretKind, SecretPlace,
+    Secrets, Severity,
 };
-use api::terminal_text::{one_line, put, short_id};
+use api::terminal_text::{append_fmt, one_line, short_id};
 
 impl Render for Indexed {
     fn render(&self, _options: &RenderOptions) -> String {
         let mut out = format!(
             "{}: {} new, {} changed, {} gone\n",
-            plural(self.files, "transcript"),
+            count_of(self.files, "transcript"),
             self.added,
             self.changed,
             self.gone
         );
-        put(
+        append_fmt(
             &mut out,
-            format_args!("{}, {}\n", plural(self.sessions, "session"), plural(self.events, "event")),
+            format_args!("{}, {}\n", count_of(self.sessions, "session"), count_of(self.events, "event")),
         );
-        put(&mut out, format_args!("read {} in {:.1} s\n", size(self.bytes_read), self.seconds));
-        put(
+        append_fmt(
+            &mut out,
+            format_args!("read {} in {:.1} s\n", format_size(self.bytes_read), self.seconds),
+        );
+        append_fmt(
             &mut out,
             format_args!(
                 "index {}, catalogue {}, archive {}\n",
-                size(self.index_bytes),
-                size(self.catalogue_bytes),
-                size(self.archive_bytes)
+                format_size(self.index_bytes),
+                format_size(self.catalogue_bytes),
+                format_size(self.archive_bytes)
             ),
         );
         for note in &self.notes {
-            put(&mut out, format_args!("note: {}\n", one_line(note)));
+            append_fmt(&mut out, format_args!("note: {}\n", one_line(note)));
         }
         if self.problems > 0 {
-            put(
+            append_fmt(
                 &mut out,
                 format_args!(
                     "{} could not be read; `loci sources --problems` lists them\n",
-                    plural(self.problems, "place")
+                    count_of(self.problems, "place")
                 ),
             );
         }
@@ -52,57 +56,66 @@ impl Render for Indexed {
 
 impl Render for Archived {
     fn render(&self, options: &RenderOptions) -> String {
-        let budget = self.budget.map_or(String::new(), |most| format!(" of at most {}", size(most)));
+        let budget = self.budget.map_or(String::new(), |most| format!(" of at most {}", format_size(most)));
         let mut out = format!(
             "{} with {}, {}{budget}\n",
-            plural(self.files, "transcript"),
-            plural(self.entries, "record"),
-            size(self.bytes)
+            count_of(self.files, "transcript"),
+            count_of(self.entries, "record"),
+            format_size(self.bytes)
         );
         if self.oldest.is_some() && self.newest.is_some() {
-            put(
+            append_fmt(
                 &mut out,
-                format_args!("from {} to {}\n", options.date(self.oldest), options.date(self.newest)),
+                format_args!(
+                    "from {} to {}\n",
+                    options.format_date(self.oldest),
+                    options.format_date(self.newest)
+                ),
             );
         }
-        out.extend(self.kept.iter().map(|kept| line(kept, options)));
+        out.extend(self.kept.iter().map(|kept| render_archived(kept, options)));
         let rest = self.files.saturating_sub(self.kept.len() as u64);
         if rest > 0 {
-            put(&mut out, format_args!("  {} not listed (smaller)\n", plural(rest, "transcript")));
+            append_fmt(&mut out, format_args!("  {} not listed (smaller)\n", count_of(rest, "transcript")));
         }
         if !self.removed.is_empty() {
             let total = self.removed.iter().map(|kept| kept.bytes).sum();
             let (many, verb) = (
-                plural(self.removed.len() as u64, "transcript"),
+                count_of(self.removed.len() as u64, "transcript"),
                 if self.dry_run { "would be" } else { "were" },
             );
-            put(&mut out, format_args!("{many} {verb} removed, {}:\n", size(total)));
-            out.extend(self.removed.iter().map(|kept| line(kept, options)));
+            append_fmt(&mut out, format_args!("{many} {verb} removed, {}:\n", format_size(total)));
+            out.extend(self.removed.iter().map(|kept| render_archived(kept, options)));
         }
         out
     }
 }
 
-fn line(kept: &Kept, options: &RenderOptions) -> String {
-    let facts = [one_line(&kept.source), options.date(kept.newest), options.path(&kept.file)];
-    format!("  {:>10}  {:<13}  {}\n", size(kept.bytes), short_id(&kept.chat_id), options.facts(&facts))
+fn render_archived(kept: &ArchivedTranscript, options: &RenderOptions) -> String {
+    let facts = [one_line(&kept.source), options.format_date(kept.newest), options.display_path(&kept.file)];
+    format!(
+        "  {:>10}  {:<13}  {}\n",
+        format_size(kept.bytes),
+        short_id(&kept.chat_id),
+        options.join_facts(&facts)
+    )
 }
 
-impl Render for Checkup {
+impl Render for DoctorReport {
     fn render(&self, options: &RenderOptions) -> String {
-        let mut out: String = self.findings.iter().map(|finding| checked(finding, options)).collect();
+        let mut out: String = self.findings.iter().map(|finding| render_finding(finding, options)).collect();
         if let Some(file) = &self.bundle {
-            put(&mut out, format_args!("wrote {}: review it before you send it\n", one_line(file)));
+            append_fmt(&mut out, format_args!("wrote {}: review it before you send it\n", one_line(file)));
         }
         out
     }
 }
 
-fn checked(finding: &Finding, options: &RenderOptions) -> String {
+fn render_finding(finding: &Finding, options: &RenderOptions) -> String {
     let (word, ink) = match finding.severity {
-        Severity::Ok => ("ok     ", Ink::Good),
-        Severity::Warning => ("warning", Ink::Warn),
-        Severity::Problem => ("problem", Ink::Bad),
+        Severity::Ok => ("ok     ", Style::Good),
+        Severity::Warning => ("warning", Style::Warn),
+        Severity::Problem => ("problem", Style::Bad),
     };
     let line = format!(
         "{}  {}: {}\n",
@@ -111,7 +124,7 @@ fn checked(finding: &Finding, options: &RenderOptions) -> String {
         one_line(&finding.message)
     );
     match &finding.fix {
-        Some(fix) => line + &format!("         {}\n", options.paint(Ink::Bold, &one_line(fix))),
+        Some(fix) => line + &format!("         {}\n", options.paint(Style::Bold, &one_line(fix))),
         None => line,
     }
 }
@@ -119,60 +132,60 @@ fn checked(finding: &Finding, options: &RenderOptions) -> String {
 impl Render for Secrets {
     fn render(&self, options: &RenderOptions) -> String {
         if self.found.is_empty() {
-            return "no secrets were found\n".to_string() + &unsearched(self.unread);
+            return "no secrets were found\n".to_string() + &render_unsearched(self.unread);
         }
-        let mut out: String = self.found.iter().map(kind).collect();
-        out.extend(self.places.iter().map(|at| place(at, options)));
-        out + &unsearched(self.unread)
+        let mut out: String = self.found.iter().map(render_kind).collect();
+        out.extend(self.places.iter().map(|at| render_location(at, options)));
+        out + &render_unsearched(self.unread)
     }
 }
 
 /// Places that were not searched.
-fn unsearched(places: u64) -> String {
+fn render_unsearched(places: u64) -> String {
     if places == 0 {
         return String::new();
     }
-    let (many, verb) = (plural(places, "place"), if places == 1 { "was" } else { "were" });
+    let (many, verb) = (count_of(places, "place"), if places == 1 { "was" } else { "were" });
     format!("{many} could not be read and {verb} not searched; `loci sources --problems` lists them\n")
 }
 
-fn kind(kind: &SecretKind) -> String {
-    format!("{:>6} ×  {}  in {}\n", kind.count, one_line(&kind.kind), plural(kind.chats, "session"))
+fn render_kind(kind: &SecretKind) -> String {
+    format!("{:>6} ×  {}  in {}\n", kind.count, one_line(&kind.kind), count_of(kind.chats, "session"))
 }
 
-fn place(at: &SecretPlace, options: &RenderOptions) -> String {
+fn render_location(at: &SecretPlace, options: &RenderOptions) -> String {
     let facts = [
-        options.date(at.created_at),
+        options.format_date(at.created_at),
         one_line(&at.source),
-        at.project.as_deref().map_or(String::new(), |path| options.path(path)),
-        options.path(&at.file),
+        at.project.as_deref().map_or(String::new(), |path| options.display_path(path)),
+        options.display_path(&at.file),
     ];
     format!(
         "  {}  {} {}  {}\n",
         one_line(&at.kind),
         short_id(&at.chat_id),
         short_id(&at.message_id),
-        options.facts(&facts)
+        options.join_facts(&facts)
     )
 }
 
 impl Render for Forgotten {
     fn render(&self, options: &RenderOptions) -> String {
         if self.chats.is_empty() {
-            return "no matching sessions\n".to_string() + &unsearched(self.unread);
+            return "no matching sessions\n".to_string() + &render_unsearched(self.unread);
         }
-        let mut out: String = self.chats.iter().map(|chat| chat_id(chat, options)).collect();
-        put(
+        let mut out: String = self.chats.iter().map(|chat| render_session_id(chat, options)).collect();
+        append_fmt(
             &mut out,
             format_args!(
                 "{} {}: {}, {} in the archive, {}\n",
-                plural(self.chats.len() as u64, "session"),
+                count_of(self.chats.len() as u64, "session"),
                 if self.dry_run { "would be forgotten" } else { "forgotten" },
-                plural(self.events, "event"),
-                plural(self.archive_files, "file"),
-                size(self.bytes)
+                count_of(self.events, "event"),
+                count_of(self.archive_files, "file"),
+                format_size(self.bytes)
             ),
         );
-        out + &unsearched(self.unread)
+        out + &render_unsearched(self.unread)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Does not know whether there is a terminal.
 
-use crate::format::ago;
-use api::terminal_text::clean;
+use crate::format::relative_time;
+use api::terminal_text::strip_controls;
 use record::{Clock, Stamp};
 
 /// How a response is rendered.
@@ -25,7 +25,7 @@ impl RenderOptions {
 
 /// How a piece of text is emphasised.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ink {
+pub(crate) enum Style {
     Bold,
     Dim,
     Match,
@@ -36,52 +36,53 @@ pub(crate) enum Ink {
 }
 
 impl RenderOptions {
-    pub(crate) fn paint(&self, ink: Ink, text: &str) -> String {
+    pub(crate) fn paint(&self, ink: Style, text: &str) -> String {
         let code = match ink {
-            Ink::Bold => "1",
-            Ink::Dim => "2",
-            Ink::Match => "1;33",
-            Ink::Role => "36",
-            Ink::Bad => "31",
-            Ink::Good => "32",
-            Ink::Warn => "33",
+            Style::Bold => "1",
+            Style::Dim => "2",
+            Style::Match => "1;33",
+            Style::Role => "36",
+            Style::Bad => "31",
+            Style::Good => "32",
+            Style::Warn => "33",
         };
         if self.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
     }
 
     /// A path with `~` for the home directory.
-    pub(crate) fn path(&self, path: &str) -> String {
+    pub(crate) fn display_path(&self, path: &str) -> String {
         let inside = path.strip_prefix(&self.home).filter(|rest| rest.is_empty() || rest.starts_with('/'));
         match inside {
-            Some(rest) if !self.home.is_empty() => clean(&format!("~{rest}")),
-            _ => clean(path),
+            Some(rest) if !self.home.is_empty() => strip_controls(&format!("~{rest}")),
+            _ => strip_controls(path),
         }
     }
 
     /// `3 days ago, 12 Nov 09:30`.
-    pub(crate) fn when(&self, at: Option<i64>) -> String {
+    pub(crate) fn format_when(&self, at: Option<i64>) -> String {
         let Some(at) = at else { return "unknown time".to_string() };
-        match ago(self.clock.now().0 - at) {
-            Some(words) => format!("{words}, {}", self.date(Some(at))),
-            None => self.date(Some(at)),
+        match relative_time(self.clock.now().0 - at) {
+            Some(words) => format!("{words}, {}", self.format_date(Some(at))),
+            None => self.format_date(Some(at)),
         }
     }
 
     /// `12 Nov 09:30`, with the year unless it is the current one.
-    pub(crate) fn date(&self, at: Option<i64>) -> String {
-        let Some([year, month, day, hour, minute]) = at.and_then(|at| self.clock.local(Stamp(at))) else {
+    pub(crate) fn format_date(&self, at: Option<i64>) -> String {
+        let Some([year, month, day, hour, minute]) = at.and_then(|at| self.clock.local_fields(Stamp(at)))
+        else {
             return String::new();
         };
-        let this_year = self.clock.local(self.clock.now()).is_some_and(|now| now[0] == year);
+        let this_year = self.clock.local_fields(self.clock.now()).is_some_and(|now| now[0] == year);
         let month = MONTHS.get(month as usize - 1).unwrap_or(&"");
         let year = if this_year { String::new() } else { format!(" {year}") };
         format!("{day} {month}{year} {hour:02}:{minute:02}")
     }
 
     /// Non-empty facts on one line.
-    pub(crate) fn facts(&self, facts: &[String]) -> String {
+    pub(crate) fn join_facts(&self, facts: &[String]) -> String {
         let known: Vec<&str> = facts.iter().map(String::as_str).filter(|fact| !fact.is_empty()).collect();
-        self.paint(Ink::Dim, &known.join(" · "))
+        self.paint(Style::Dim, &known.join(" · "))
     }
 }
 
@@ -95,7 +96,7 @@ mod tests {
     fn times_are_relative_and_absolute() {
         let now = Stamp::parse(b"2026-11-15T12:00:00Z");
         let options = RenderOptions::plain(Clock::At(now), "/home/ada");
-        let back = |ms: i64| options.when(Some(now.0 - ms));
+        let back = |ms: i64| options.format_when(Some(now.0 - ms));
         let (hour, day) = (3_600_000, 86_400_000);
         for (ms, words) in [
             (5_000, "just now, 15 Nov 11:59"),
@@ -109,14 +110,14 @@ mod tests {
         ] {
             assert_eq!(back(ms), words);
         }
-        assert_eq!(options.when(None), "unknown time");
+        assert_eq!(options.format_when(None), "unknown time");
     }
 
     #[test]
     fn the_home_directory_is_abbreviated() {
         let options = RenderOptions::plain(Clock::At(Stamp(0)), "/home/ada");
-        assert_eq!(options.path("/home/ada/x"), "~/x");
-        assert_eq!(options.path("/home/adam"), "/home/adam");
-        assert_eq!(RenderOptions { home: String::new(), ..options }.path("/x"), "/x");
+        assert_eq!(options.display_path("/home/ada/x"), "~/x");
+        assert_eq!(options.display_path("/home/adam"), "/home/adam");
+        assert_eq!(RenderOptions { home: String::new(), ..options }.display_path("/x"), "/x");
     }
 }

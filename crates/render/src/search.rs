@@ -3,48 +3,49 @@
 //! Does not compute the confidence: shows the figure of the response as a word.
 
 use crate::Render;
-use crate::format::{plural, told_apart, wrapped};
-use crate::options::{Ink, RenderOptions};
+use crate::format::{count_of, shortest_id, wrap_text};
+use crate::options::{RenderOptions, Style};
 use api::resolve_ids::{ChatId, MessageId, Resolved};
 use api::resume::GONE;
 use api::search::{ChatFound, NextAction, Origin, SearchFound, Snippet};
 use api::sessions::{SessionLine, Sessions};
-use api::terminal_text::{may_stand, one_line, put};
+use api::terminal_text::{append_fmt, is_printable, one_line};
 use api::{guidance, operation_named};
 
 impl Render for SearchFound {
     fn render(&self, options: &RenderOptions) -> String {
         let mut out = String::new();
         for chat in &self.results {
-            let id = told_apart(&chat.chat_id, self.results.iter().map(|other| other.chat_id.as_str()));
-            out += &found(chat, &id, options);
+            let id = shortest_id(&chat.chat_id, self.results.iter().map(|other| other.chat_id.as_str()));
+            out += &render_result(chat, &id, options);
             out.push('\n');
         }
-        out += &verdict(self, options);
-        out += &expanded(self, options);
-        out += &notes(&self.notes, options);
+        out += &render_summary(self, options);
+        out += &render_added_words(self, options);
+        out += &render_notes(&self.notes, options);
         if let Some(action) = self.guidance.as_ref().and_then(|guidance| guidance.next_actions.first()) {
-            out += &next(action, options);
+            out += &render_next_step(action, options);
         }
         out
     }
 }
 
-fn notes(notes: &[String], options: &RenderOptions) -> String {
-    notes.iter().map(|note| options.paint(Ink::Dim, &format!("note: {}", one_line(note))) + "\n").collect()
+fn render_notes(notes: &[String], options: &RenderOptions) -> String {
+    notes.iter().map(|note| options.paint(Style::Dim, &format!("note: {}", one_line(note))) + "\n").collect()
 }
 
-fn verdict(response: &SearchFound, options: &RenderOptions) -> String {
-    let as_of = response.as_of.map_or(String::new(), |at| format!(" (as of {})", options.date(Some(at))));
+fn render_summary(response: &SearchFound, options: &RenderOptions) -> String {
+    let as_of =
+        response.as_of.map_or(String::new(), |at| format!(" (as of {})", options.format_date(Some(at))));
     if response.results.is_empty() {
         return format!("no results{as_of}\n");
     }
-    let many = plural(response.results.len() as u64, "session");
-    format!("{many}, confidence: {}{as_of}\n", guidance::word(response.confidence))
+    let many = count_of(response.results.len() as u64, "session");
+    format!("{many}, confidence: {}{as_of}\n", guidance::confidence_word(response.confidence))
 }
 
 /// The words that were added to the search.
-fn expanded(response: &SearchFound, options: &RenderOptions) -> String {
+fn render_added_words(response: &SearchFound, options: &RenderOptions) -> String {
     let added = response.guidance.as_ref().map(|guidance| &guidance.state.expanded_terms);
     let beside = |(word, others): (&String, &Vec<String>)| {
         let others = one_line(&others.join(", "));
@@ -54,37 +55,37 @@ fn expanded(response: &SearchFound, options: &RenderOptions) -> String {
     if all.is_empty() {
         return String::new();
     }
-    format!("{}\n", options.paint(Ink::Dim, &format!("also searched for: {}", all.join("; "))))
+    format!("{}\n", options.paint(Style::Dim, &format!("also searched for: {}", all.join("; "))))
 }
 
 /// The key of words learnt from the user's own sessions: they extend the query as a whole.
 const LEARNT: &str = "*";
 
-fn found(chat: &ChatFound, id: &str, options: &RenderOptions) -> String {
-    let mut out = header(&chat.title, options);
+fn render_result(chat: &ChatFound, id: &str, options: &RenderOptions) -> String {
+    let mut out = render_title(&chat.title, options);
     let facts = [
-        options.when(chat.time_range.to.or(chat.time_range.from)),
+        options.format_when(chat.time_range.to.or(chat.time_range.from)),
         one_line(&chat.source),
-        chat.project.as_deref().map_or(String::new(), |path| options.path(path)),
-        plural(chat.hits, "hit"),
+        chat.project.as_deref().map_or(String::new(), |path| options.display_path(path)),
+        count_of(chat.hits, "hit"),
         id.to_string(),
     ];
-    put(&mut out, format_args!("  {}\n", options.facts(&facts)));
+    append_fmt(&mut out, format_args!("  {}\n", options.join_facts(&facts)));
     for snippet in &chat.snippets {
-        out += &passage(snippet, options);
+        out += &render_passage(snippet, options);
     }
-    out + &resume(chat.resume.as_deref(), chat.archived, options)
+    out + &render_resume(chat.resume.as_deref(), chat.archived, options)
 }
 
-fn header(title: &str, options: &RenderOptions) -> String {
+fn render_title(title: &str, options: &RenderOptions) -> String {
     let title = one_line(title);
     let title = if title.is_empty() { "(no title)" } else { &title };
-    format!("{}\n", options.paint(Ink::Bold, title))
+    format!("{}\n", options.paint(Style::Bold, title))
 }
 
 /// The resume command, or why there is none.
-pub(crate) fn resume(command: Option<&str>, archived: bool, options: &RenderOptions) -> String {
-    let line = |text: &str| format!("  {}\n", options.paint(Ink::Dim, text));
+pub(crate) fn render_resume(command: Option<&str>, archived: bool, options: &RenderOptions) -> String {
+    let line = |text: &str| format!("  {}\n", options.paint(Style::Dim, text));
     match command {
         _ if archived => line(GONE),
         Some(command) => line(&format!("resume: {}", one_line(command))),
@@ -93,7 +94,7 @@ pub(crate) fn resume(command: Option<&str>, archived: bool, options: &RenderOpti
 }
 
 /// The label of a passage.
-fn role(snippet: &Snippet) -> &str {
+fn passage_label(snippet: &Snippet) -> &str {
     match snippet.source {
         Origin::Title => "title",
         Origin::Tool => "tool",
@@ -104,23 +105,23 @@ fn role(snippet: &Snippet) -> &str {
 const ROLE: usize = 9;
 const INDENT: usize = 4;
 
-fn passage(snippet: &Snippet, options: &RenderOptions) -> String {
-    let text = marked(snippet);
+fn render_passage(snippet: &Snippet, options: &RenderOptions) -> String {
+    let text = mark_matches(snippet);
     let width = options.width.saturating_sub(INDENT + ROLE + 2).max(20);
     let mut out = String::new();
-    for (n, line) in wrapped(&text, width).iter().enumerate() {
-        let who = format!("{:<ROLE$}", if n == 0 { one_line(role(snippet)) } else { String::new() });
-        let line = painted(line, options);
-        put(
+    for (n, line) in wrap_text(&text, width).iter().enumerate() {
+        let who = format!("{:<ROLE$}", if n == 0 { one_line(passage_label(snippet)) } else { String::new() });
+        let line = paint_matches(line, options);
+        append_fmt(
             &mut out,
-            format_args!("{:INDENT$}{}  {}\n", "", options.paint(Ink::Role, &who), line.trim_end()),
+            format_args!("{:INDENT$}{}  {}\n", "", options.paint(Style::Role, &who), line.trim_end()),
         );
     }
     out
 }
 
 /// The passage on one line; each character is marked if it is part of a match.
-fn marked(snippet: &Snippet) -> Vec<(char, bool)> {
+fn mark_matches(snippet: &Snippet) -> Vec<(char, bool)> {
     let mut out: Vec<(char, bool)> = Vec::new();
     for (at, c) in snippet.text.chars().enumerate() {
         let hit = snippet.highlights.iter().any(|[from, to]| (*from as usize..*to as usize).contains(&at));
@@ -128,30 +129,30 @@ fn marked(snippet: &Snippet) -> Vec<(char, bool)> {
             if out.last().is_some_and(|(last, _)| *last != ' ') {
                 out.push((' ', hit));
             }
-        } else if may_stand(c) {
+        } else if is_printable(c) {
             out.push((c, hit));
         }
     }
     out
 }
 
-fn painted(text: &[(char, bool)], options: &RenderOptions) -> String {
+fn paint_matches(text: &[(char, bool)], options: &RenderOptions) -> String {
     let same = text.chunk_by(|a, b| a.1 == b.1);
     same.map(|run| {
         let shown: String = run.iter().map(|(c, _)| *c).collect();
-        if run[0].1 { options.paint(Ink::Match, &shown) } else { shown }
+        if run[0].1 { options.paint(Style::Match, &shown) } else { shown }
     })
     .collect()
 }
 
 /// The next step as a command.
-fn next(action: &NextAction, options: &RenderOptions) -> String {
+fn render_next_step(action: &NextAction, options: &RenderOptions) -> String {
     let Some(operation) = operation_named(&action.tool) else { return String::new() };
     let mut args = action.args.clone();
     args.shift_remove("iteration"); // Of no use to a person.
-    let typed = one_line(&operation.typed(&args));
-    format!("next: {}\n", options.paint(Ink::Bold, &typed))
-        + &format!("  {}\n", options.paint(Ink::Dim, &action.why))
+    let typed = one_line(&operation.command_line(&args));
+    format!("next: {}\n", options.paint(Style::Bold, &typed))
+        + &format!("  {}\n", options.paint(Style::Dim, &action.why))
 }
 
 // ---- lists of sessions
@@ -159,31 +160,37 @@ fn next(action: &NextAction, options: &RenderOptions) -> String {
 impl Render for Sessions {
     fn render(&self, options: &RenderOptions) -> String {
         let ids = || self.sessions.iter().map(|other| other.chat_id.as_str());
-        let lines =
-            self.sessions.iter().map(|line| session(line, &told_apart(&line.chat_id, ids()), options));
+        let lines = self
+            .sessions
+            .iter()
+            .map(|line| render_session(line, &shortest_id(&line.chat_id, ids()), options));
         let listed: String = lines.collect();
         let listed = if listed.is_empty() { "no sessions\n".to_string() } else { listed };
-        listed + &notes(&self.notes, options)
+        listed + &render_notes(&self.notes, options)
     }
 }
 
-fn session(line: &SessionLine, id: &str, options: &RenderOptions) -> String {
+fn render_session(line: &SessionLine, id: &str, options: &RenderOptions) -> String {
     let failed = if line.errors > 0 { format!(", {} failed", line.errors) } else { String::new() };
     let facts = [
-        options.when(line.time_range.to.or(line.time_range.from)),
+        options.format_when(line.time_range.to.or(line.time_range.from)),
         one_line(&line.source),
-        line.project.as_deref().map_or(String::new(), |path| options.path(path)),
-        format!("{}, {}{failed}", plural(line.turns, "turn"), plural(line.tool_calls, "call")),
+        line.project.as_deref().map_or(String::new(), |path| options.display_path(path)),
+        format!("{}, {}{failed}", count_of(line.turns, "turn"), count_of(line.tool_calls, "call")),
         id.to_string(),
     ];
-    let head = header(&line.title, options);
-    format!("{head}  {}\n{}", options.facts(&facts), resume(line.resume.as_deref(), line.archived, options))
+    let head = render_title(&line.title, options);
+    format!(
+        "{head}  {}\n{}",
+        options.join_facts(&facts),
+        render_resume(line.resume.as_deref(), line.archived, options)
+    )
 }
 
 impl Render for Resolved {
     fn render(&self, options: &RenderOptions) -> String {
-        let mut out: String = self.chats.iter().map(|chat| chat_id(chat, options)).collect();
-        out.extend(self.messages.iter().map(|message| message_id(message, options)));
+        let mut out: String = self.chats.iter().map(|chat| render_session_id(chat, options)).collect();
+        out.extend(self.messages.iter().map(|message| render_message_id(message, options)));
         if out.is_empty() {
             return "no session or message has this ID prefix\n".to_string();
         }
@@ -196,25 +203,29 @@ impl Render for Resolved {
     }
 }
 
-pub(crate) fn chat_id(chat: &ChatId, options: &RenderOptions) -> String {
+pub(crate) fn render_session_id(chat: &ChatId, options: &RenderOptions) -> String {
     let facts = [
         one_line(&chat.title),
         one_line(&chat.source),
-        chat.project.as_deref().map_or(String::new(), |path| options.path(path)),
+        chat.project.as_deref().map_or(String::new(), |path| options.display_path(path)),
     ];
-    format!("session  {}  {}\n", options.paint(Ink::Bold, &one_line(&chat.chat_id)), options.facts(&facts))
+    format!(
+        "session  {}  {}\n",
+        options.paint(Style::Bold, &one_line(&chat.chat_id)),
+        options.join_facts(&facts)
+    )
 }
 
-fn message_id(message: &MessageId, options: &RenderOptions) -> String {
+fn render_message_id(message: &MessageId, options: &RenderOptions) -> String {
     let facts = [
         message.role.as_deref().map_or(String::new(), one_line),
-        options.when(message.created_at),
+        options.format_when(message.created_at),
         format!("in {}", one_line(&message.chat_id)),
     ];
     format!(
         "message  {}  {}\n",
-        options.paint(Ink::Bold, &one_line(&message.message_id)),
-        options.facts(&facts)
+        options.paint(Style::Bold, &one_line(&message.message_id)),
+        options.join_facts(&facts)
     )
 }
 
@@ -225,12 +236,12 @@ mod tests {
     use record::{Clock, Stamp};
     use std::collections::BTreeMap;
 
-    fn options(colour: bool) -> RenderOptions {
+    fn sample_options(colour: bool) -> RenderOptions {
         let clock = Clock::At(Stamp::parse(b"2026-11-15T09:30:00Z"));
         RenderOptions { clock, home: "/home/ada".to_string(), width: 60, colour }
     }
 
-    fn answer() -> SearchFound {
+    fn sample_response() -> SearchFound {
         let at = Stamp::parse(b"2026-11-12T09:30:00Z").0;
         let snippet = |role: &str, text: &str, highlights: &[[u32; 2]], source| Snippet {
             message_id: "m".into(),
@@ -265,7 +276,7 @@ mod tests {
             ..SearchConversations::default()
         };
         SearchFound { confidence: 0.8, results: vec![chat], ..SearchFound::default() }
-            .completed(&ask, BTreeMap::new())
+            .with_guidance(&ask, BTreeMap::new())
     }
 
     const PLAIN: &str = "Daemon loses its socket
@@ -283,12 +294,12 @@ next: loci show 7f3a0000-1111
 
     #[test]
     fn results_are_readable_without_colours() {
-        assert_eq!(answer().render(&options(false)), PLAIN);
+        assert_eq!(sample_response().render(&sample_options(false)), PLAIN);
     }
 
     #[test]
     fn colours_mark_matches_without_changing_the_text() {
-        let coloured = answer().render(&options(true));
+        let coloured = sample_response().render(&sample_options(true));
         assert!(coloured.contains("its \x1b[1;33msocket\x1b[0m when"), "{coloured}");
         assert!(coloured.contains("\x1b[1;33m虚拟列表\x1b[0m滚动很卡"), "{coloured}");
         let mut bare = String::new();
@@ -300,14 +311,14 @@ next: loci show 7f3a0000-1111
 
     #[test]
     fn added_words_are_listed_and_archived_sessions_have_no_resume_command() {
-        let mut answer = answer();
+        let mut answer = sample_response();
         let words = [("login", vec!["sign-in", "auth"]), ("*", vec!["cookie"])];
         let words =
             words.map(|(word, all)| (word.to_string(), all.into_iter().map(str::to_string).collect()));
         answer.guidance.as_mut().unwrap().state.expanded_terms = words.into();
         answer.results[0].archived = true;
         answer.results[0].resume = None;
-        let text = answer.render(&options(false));
+        let text = answer.render(&sample_options(false));
         assert!(text.contains("\nalso searched for: cookie; sign-in, auth (for login)\n"), "{text}");
         assert!(text.contains("\n  (transcript deleted by its agent; archived by Loci)\n"), "{text}");
         assert!(!text.contains("resume:"), "{text}");
@@ -317,8 +328,8 @@ next: loci show 7f3a0000-1111
     fn an_empty_search_says_so_and_suggests_a_next_step() {
         let ask =
             SearchConversations { intent_query: Intent(vec!["x".into()]), ..SearchConversations::default() };
-        let none = SearchFound::default().completed(&ask, BTreeMap::new());
-        let text = none.render(&options(false));
+        let none = SearchFound::default().with_guidance(&ask, BTreeMap::new());
+        let text = none.render(&sample_options(false));
         assert!(text.starts_with("no results\nnext: loci search x --fuzzy\n"), "{text}");
     }
 }

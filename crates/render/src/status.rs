@@ -1,20 +1,23 @@
 //! Text of `loci status`.
 
 use crate::Render;
-use crate::format::{plural, size};
-use crate::options::{Ink, RenderOptions};
+use crate::format::{count_of, format_size};
+use crate::options::{RenderOptions, Style};
 use api::status::Status;
-use api::terminal_text::{clean, put};
+use api::terminal_text::{append_fmt, strip_controls};
 
 impl Render for Status {
     fn render(&self, options: &RenderOptions) -> String {
         let mut out = String::new();
         let mut row = |name: &str, text: String| {
-            put(&mut out, format_args!("{} {text}\n", options.paint(Ink::Bold, &format!("{name:<9}"))));
+            append_fmt(
+                &mut out,
+                format_args!("{} {text}\n", options.paint(Style::Bold, &format!("{name:<9}"))),
+            );
         };
-        row("loci", format!("{}, in {}", self.version, clean(&self.data)));
-        row("history", history(self));
-        row("memory", memory(self));
+        row("loci", format!("{}, in {}", self.version, strip_controls(&self.data)));
+        row("history", history_row(self));
+        row("memory", memory_row(self));
         if let Some(model) = &self.model {
             let closed = if model.closed.is_empty() {
                 String::new()
@@ -25,8 +28,8 @@ impl Render for Status {
                 "model",
                 format!(
                     "{} today, {} parked{closed}",
-                    plural(model.tokens_today, "token"),
-                    plural(model.parked, "job")
+                    count_of(model.tokens_today, "token"),
+                    count_of(model.parked, "job")
                 ),
             );
         }
@@ -36,7 +39,7 @@ impl Render for Status {
                 "messages",
                 format!(
                     "{}; {} waiting, {} running, {} answered, {} failed, {} spooled for the daemon",
-                    plural(m.agents, "agent"),
+                    count_of(m.agents, "agent"),
                     m.waiting,
                     m.running,
                     m.answered,
@@ -45,29 +48,29 @@ impl Render for Status {
                 ),
             );
         }
-        row("daemon", daemon(self));
+        row("daemon", daemon_row(self));
         let total: u64 = self.sizes.values().sum();
-        row("disk", format!("{}{}", size(total), sizes(self)));
+        row("disk", format!("{}{}", format_size(total), size_details(self)));
         out
     }
 }
 
-fn history(status: &Status) -> String {
+fn history_row(status: &Status) -> String {
     let h = &status.history;
     if !h.indexed {
         return "not indexed; run `loci index`".to_string();
     }
     let trees =
-        if h.code_trees > 0 { format!("; {}", plural(h.code_trees, "source tree")) } else { String::new() };
+        if h.code_trees > 0 { format!("; {}", count_of(h.code_trees, "source tree")) } else { String::new() };
     format!(
         "{}, {}, {} messages and calls{trees}",
-        plural(h.transcripts, "transcript"),
-        plural(h.sessions, "session"),
+        count_of(h.transcripts, "transcript"),
+        count_of(h.sessions, "session"),
         h.events
     )
 }
 
-fn memory(status: &Status) -> String {
+fn memory_row(status: &Status) -> String {
     let m = &status.memory;
     if m.sessions + m.facts == 0 {
         return "empty; run `loci memory consolidate`".to_string();
@@ -77,26 +80,26 @@ fn memory(status: &Status) -> String {
     } else {
         String::new()
     };
-    format!("{}, {}{review}", plural(m.sessions, "session"), plural(m.facts, "fact"))
+    format!("{}, {}{review}", count_of(m.sessions, "session"), count_of(m.facts, "fact"))
 }
 
-fn daemon(status: &Status) -> String {
+fn daemon_row(status: &Status) -> String {
     let d = &status.daemon;
     if !d.running {
         return "not running; started on demand".to_string();
     }
-    let trouble = d.trouble.as_ref().map(|t| format!("; {}", clean(t))).unwrap_or_default();
+    let trouble = d.trouble.as_ref().map(|t| format!("; {}", strip_controls(t))).unwrap_or_default();
     let pid = d.pid.unwrap_or_default();
     format!(
         "running (pid {pid}), {} served, {} watched, {} MB{trouble}",
-        plural(d.calls, "call"),
-        plural(d.watched, "directory").replace("directorys", "directories"),
+        count_of(d.calls, "call"),
+        count_of(d.watched, "directory").replace("directorys", "directories"),
         d.rss_bytes >> 20
     )
 }
 
-fn sizes(status: &Status) -> String {
+fn size_details(status: &Status) -> String {
     let kept = status.sizes.iter().filter(|(_, bytes)| **bytes > 0);
-    let each: Vec<String> = kept.map(|(name, bytes)| format!("{name} {}", size(*bytes))).collect();
+    let each: Vec<String> = kept.map(|(name, bytes)| format!("{name} {}", format_size(*bytes))).collect();
     if each.is_empty() { String::new() } else { format!(": {}", each.join(", ")) }
 }

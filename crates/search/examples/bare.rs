@@ -36,9 +36,9 @@ fn index(
     folder: &Path,
     threads: usize,
 ) -> Result<(u64, u64), Box<dyn std::error::Error>> {
-    let (schema, fields) = schema::schema();
+    let (schema, fields) = schema::build_schema();
     let engine = Index::create(MmapDirectory::open(folder)?, schema, IndexSettings::default())?;
-    schema::register(&engine, false);
+    schema::register_tokenizer(&engine, false);
     let options = IndexWriterOptions::builder()
         .num_worker_threads(threads)
         .memory_budget_per_thread(HEAP / threads)
@@ -54,7 +54,7 @@ fn index(
         row.add_u64(fields.event, entry.event);
         row.add_i64(fields.at, entry.at);
         row.add_u64(fields.turn, docs % 1000);
-        row.add_u64(fields.size, schema::bucket(entry.text.len()));
+        row.add_u64(fields.size, schema::size_bucket(entry.text.len()));
         row.add_text(fields.parts[entry.part as usize], entry.text);
         writer.add_document(row)?;
         docs += 1;

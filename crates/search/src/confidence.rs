@@ -22,7 +22,7 @@ pub struct Evidence {
     pub named: f32,
     /// The same with equal weight for every word: two characters from two Chinese words form a pair that is rare and
     /// meaningless.
-    pub counted: f32,
+    pub named_unweighted: f32,
     /// The total rarity of the query in nats: seven distinguish a thousand chats. Not limited to 0 to 1.
     pub mass: f32,
 }

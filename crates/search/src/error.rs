@@ -33,7 +33,7 @@ impl Error {
         Error::Damaged { path: path.to_owned(), why: why.to_string() }
     }
 
-    pub(crate) fn engine(path: &Path, error: &TantivyError) -> Error {
+    pub(crate) fn from_engine(path: &Path, error: &TantivyError) -> Error {
         use tantivy::directory::error::{LockError, OpenReadError};
         let path = path.to_owned();
         let why = error.to_string();

@@ -6,12 +6,12 @@ use crate::confidence::Evidence;
 use crate::date;
 use crate::error::Error;
 use crate::index::Index;
-use crate::near;
+use crate::occurrences::{MessageInfo, Occurrence, OccurrenceScan, WordCount};
 use crate::query::{Query, Terms};
-use crate::rank::{self, Matched, Rarity, TUNING, Tuning};
+use crate::rank::{self, MatchedMessage, Rarity, TUNING, Tuning};
 use crate::related;
 use crate::schema::Part;
-use crate::sweep::{Count, Hit, Message, Sweep};
+use crate::similar;
 use crate::token::Scratch;
 use crate::verify;
 use crate::writer::Doc;
@@ -19,11 +19,11 @@ use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 /// The number of chats that are scored message by message.
-const CANDIDATES: usize = 64;
+const MAX_CANDIDATES: usize = 64;
 
 /// The results and the words that were searched.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct SearchResult {
     pub chats: Vec<ChatHit>,
     /// The number of chats with any match.
     pub total_chats: usize,
@@ -61,52 +61,57 @@ struct Candidate {
     slot: usize,
     whole: f32,
     score: f32,
-    messages: Vec<Matched>,
+    messages: Vec<MatchedMessage>,
 }
 
 impl Index {
     /// Finds chats. `extra` are messages that are not in the index yet; they are ranked with the rest.
-    pub fn find(&self, query: &Query, extra: &[Doc]) -> Result<Found, Error> {
-        find(Some(self), query, extra, &TUNING)
+    pub fn find(&self, query: &Query, extra: &[Doc]) -> Result<SearchResult, Error> {
+        find_chats(Some(self), query, extra, &TUNING)
     }
 
     /// The same with other parameters, for tuning.
     #[doc(hidden)]
-    pub fn find_tuned(&self, query: &Query, extra: &[Doc], tuning: &Tuning) -> Result<Found, Error> {
-        find(Some(self), query, extra, tuning)
+    pub fn find_tuned(&self, query: &Query, extra: &[Doc], tuning: &Tuning) -> Result<SearchResult, Error> {
+        find_chats(Some(self), query, extra, tuning)
     }
 }
 
 /// Finds chats in messages that are in no index.
-pub fn find_among(query: &Query, docs: &[Doc]) -> Result<Found, Error> {
-    find(None, query, docs, &TUNING)
+pub fn find_among(query: &Query, docs: &[Doc]) -> Result<SearchResult, Error> {
+    find_chats(None, query, docs, &TUNING)
 }
 
-fn find(index: Option<&Index>, query: &Query, extra: &[Doc], tuning: &Tuning) -> Result<Found, Error> {
+fn find_chats(
+    index: Option<&Index>,
+    query: &Query,
+    extra: &[Doc],
+    tuning: &Tuning,
+) -> Result<SearchResult, Error> {
     let plain = index.is_some_and(|index| index.stamp.plain);
-    let mut terms = Terms::reading(&query.intents, plain);
-    near::add_pairs(index, &mut terms)?;
+    let mut terms = Terms::from_phrases(&query.intents, plain);
+    similar::add_pairs(index, &mut terms)?;
     if query.fuzzy {
-        near::add_forms(index, extra, &mut terms)?;
+        similar::add_similar_forms(index, extra, &mut terms)?;
     }
-    let mut sweep = Sweep::new(index, query, extra);
-    if query.telling {
-        sweep.leave_common(&mut terms)?;
+    let mut sweep = OccurrenceScan::new(index, query, extra);
+    if query.skip_common {
+        sweep.remove_common(&mut terms)?;
     }
-    let excluded = exclude(&mut sweep, query, plain)?;
+    let excluded = exclude_chats(&mut sweep, query, plain)?;
     let mut expanded = BTreeMap::new();
     if query.expand {
-        expanded = by_vocabulary(query, &mut terms);
+        expanded = expand_by_vocabulary(query, &mut terms);
     }
-    let mut ranked = rank(&mut sweep, tuning, query, &terms)?;
-    if query.expand && learn(&mut sweep, &ranked, &mut terms, &mut expanded)? {
-        ranked = rank(&mut sweep, tuning, query, &terms)?;
+    let mut ranked = rank_chats(&mut sweep, tuning, query, &terms)?;
+    if query.expand && expand_by_cooccurrence(&mut sweep, &ranked, &mut terms, &mut expanded)? {
+        ranked = rank_chats(&mut sweep, tuning, query, &terms)?;
     }
     let (evidence, total_chats) = (ranked.evidence, ranked.total);
     let confidence = if ranked.candidates.is_empty() { 0.0 } else { evidence.confidence() };
     let chats = ranked.candidates.into_iter().take(query.limit_chats);
-    let chats = chats.map(|candidate| shown(&sweep, query, candidate)).collect();
-    Ok(Found { chats, total_chats, confidence, evidence, terms, expanded, excluded })
+    let chats = chats.map(|candidate| to_chat_hit(&sweep, query, candidate)).collect();
+    Ok(SearchResult { chats, total_chats, confidence, evidence, terms, expanded, excluded })
 }
 
 /// Chats in order, with the features of the ranking.
@@ -116,13 +121,19 @@ struct Ranked {
     evidence: Evidence,
 }
 
-fn rank(sweep: &mut Sweep, tuning: &Tuning, query: &Query, terms: &Terms) -> Result<Ranked, Error> {
-    let (counts, mut hits) = sweep.count(terms)?;
-    let all = sweep.messages();
-    let rare: Vec<Rarity> = counts.iter().map(|count| rank::rarity(count, sweep.chats.len(), all)).collect();
-    let mut candidates = by_chat(sweep, tuning, query, terms, &counts, &rare);
+fn rank_chats(
+    sweep: &mut OccurrenceScan,
+    tuning: &Tuning,
+    query: &Query,
+    terms: &Terms,
+) -> Result<Ranked, Error> {
+    let (counts, mut hits) = sweep.count_words(terms)?;
+    let all = sweep.message_count();
+    let rare: Vec<Rarity> =
+        counts.iter().map(|count| rank::word_rarity(count, sweep.chats.len(), all)).collect();
+    let mut candidates = score_by_chat(sweep, tuning, query, terms, &counts, &rare);
     let total = candidates.len();
-    candidates.truncate(CANDIDATES.max(query.limit_chats.saturating_mul(2)));
+    candidates.truncate(MAX_CANDIDATES.max(query.limit_chats.saturating_mul(2)));
     let mut wanted = vec![false; sweep.chats.len()];
     for candidate in &candidates {
         wanted[candidate.slot] = true;
@@ -130,32 +141,38 @@ fn rank(sweep: &mut Sweep, tuning: &Tuning, query: &Query, terms: &Terms) -> Res
     // If a rarer word identifies the relevant messages, a second pass over the common words would cost more than
     // everything else.
     if !counts.iter().any(|count| !count.common && count.messages > 0) {
-        sweep.common(terms, &counts, &wanted, &mut hits)?;
+        sweep.collect_common(terms, &counts, &wanted, &mut hits)?;
     }
     hits.retain(|hit| wanted[hit.slot as usize]);
     hits.sort_by_key(|hit| (hit.slot, hit.place, hit.word));
     for candidate in &mut candidates {
-        by_passage(sweep, tuning, terms, &rare, &hits, candidate)?;
+        score_by_passage(sweep, tuning, terms, &rare, &hits, candidate)?;
     }
-    by_date(tuning, query, terms, &rare, &mut candidates);
-    sort(&mut candidates);
-    by_text(sweep, tuning, terms, &rare, &mut candidates)?;
-    sort(&mut candidates);
-    let evidence = evidence(sweep, terms, &counts, &rare, &candidates, total);
+    boost_by_date(tuning, query, terms, &rare, &mut candidates);
+    sort_candidates(&mut candidates);
+    adjust_by_text(sweep, tuning, terms, &rare, &mut candidates)?;
+    sort_candidates(&mut candidates);
+    let evidence = collect_evidence(sweep, terms, &counts, &rare, &candidates, total);
     Ok(Ranked { candidates, total, evidence })
 }
 
-fn sort(candidates: &mut [Candidate]) {
+fn sort_candidates(candidates: &mut [Candidate]) {
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
 }
 
 /// Boosts chats from the time that the query names.
-fn by_date(tuning: &Tuning, query: &Query, terms: &Terms, rare: &[Rarity], candidates: &mut [Candidate]) {
-    let Some(named) = query.intents.iter().find_map(|intent| date::Named::read(intent)) else { return };
-    let all = rank::mass(terms, rare, |_| true);
+fn boost_by_date(
+    tuning: &Tuning,
+    query: &Query,
+    terms: &Terms,
+    rare: &[Rarity],
+    candidates: &mut [Candidate],
+) {
+    let Some(named) = query.intents.iter().find_map(|intent| date::NamedDate::parse(intent)) else { return };
+    let all = rank::total_rarity(terms, rare, |_| true);
     for candidate in candidates {
-        if candidate.messages.iter().any(|matched| named.holds(matched.message.at)) {
-            candidate.score += tuning.dated * all;
+        if candidate.messages.iter().any(|matched| named.contains_time(matched.message.at)) {
+            candidate.score += tuning.date_bonus * all;
         }
     }
 }
@@ -165,8 +182,8 @@ const READ_CHATS: usize = 12;
 const READ_MESSAGES: usize = 2;
 
 /// Reads the best messages of the best chats again and adjusts their scores by their text.
-fn by_text(
-    sweep: &mut Sweep,
+fn adjust_by_text(
+    sweep: &mut OccurrenceScan,
     tuning: &Tuning,
     terms: &Terms,
     rare: &[Rarity],
@@ -175,7 +192,7 @@ fn by_text(
     let by_term = terms.by_term();
     let mut scratch = Scratch::without_stems(terms.plain);
     // Stop when no bonus could reach the lead.
-    let most = tuning.together * rank::mass(terms, rare, |_| true);
+    let most = tuning.proximity_bonus * rank::total_rarity(terms, rare, |_| true);
     let mut leading = f32::MIN;
     for candidate in candidates.iter_mut().take(READ_CHATS) {
         if candidate.score + most < leading {
@@ -189,11 +206,11 @@ fn by_text(
         });
         for at in order.into_iter().take(READ_MESSAGES) {
             let matched = &mut candidate.messages[at];
-            let Some(text) = sweep.text(matched.place)? else { continue };
-            let read = verify::read(&text, terms, &by_term, rare, &mut scratch);
-            let mut bonus = tuning.together * read.together;
-            if read.asks && matched.part == Part::Person {
-                bonus -= tuning.asked * matched.score;
+            let Some(text) = sweep.message_text(matched.place)? else { continue };
+            let read = verify::check_text(&text, terms, &by_term, rare, &mut scratch);
+            let mut bonus = tuning.proximity_bonus * read.proximity;
+            if read.is_question && matched.part == Part::Person {
+                bonus -= tuning.question_penalty * matched.score;
             }
             matched.score += bonus;
             best = best.max(bonus);
@@ -205,18 +222,18 @@ fn by_text(
 }
 
 /// Computes the features of a ranking.
-fn evidence(
-    sweep: &Sweep,
+fn collect_evidence(
+    sweep: &OccurrenceScan,
     terms: &Terms,
-    counts: &[Count],
+    counts: &[WordCount],
     rare: &[Rarity],
     candidates: &[Candidate],
     total: usize,
 ) -> Evidence {
     let Some(first) = candidates.first() else { return Evidence::default() };
-    let all = rank::mass(terms, rare, |_| true).max(f32::MIN_POSITIVE);
-    let within = |matched: &Matched| {
-        rank::mass(terms, rare, |at| matched.words.iter().any(|(word, _)| usize::from(*word) == at))
+    let all = rank::total_rarity(terms, rare, |_| true).max(f32::MIN_POSITIVE);
+    let within = |matched: &MatchedMessage| {
+        rank::total_rarity(terms, rare, |at| matched.words.iter().any(|(word, _)| usize::from(*word) == at))
     };
     let second = candidates.get(1).map_or(0.0, |second| second.score);
     let typed = terms.words.iter().filter(|word| !word.related).count();
@@ -226,23 +243,23 @@ fn evidence(
     };
     Evidence {
         margin: ((first.score - second) / first.score.max(f32::MIN_POSITIVE)).clamp(0.0, 1.0),
-        covered: rank::mass(terms, rare, |at| counts[at].is_in(first.slot)) / all,
+        covered: rank::total_rarity(terms, rare, |at| counts[at].is_in(first.slot)) / all,
         together: first.messages.iter().map(within).fold(0.0, f32::max) / all,
         score: (first.score / all).clamp(0.0, 2.0),
         words: ((typed.max(1) as f32).log2() / 3.0).min(1.0),
         spread: total as f32 / sweep.chats.len().max(1) as f32,
-        named: rank::mass(terms, rare, by_name) / all,
-        counted: (0..typed).filter(|at| by_name(*at)).count() as f32 / typed.max(1) as f32,
+        named: rank::total_rarity(terms, rare, by_name) / all,
+        named_unweighted: (0..typed).filter(|at| by_name(*at)).count() as f32 / typed.max(1) as f32,
         mass: all,
     }
 }
 
 /// Adds synonyms from the vocabulary.
-fn by_vocabulary(query: &Query, terms: &mut Terms) -> BTreeMap<String, Vec<String>> {
+fn expand_by_vocabulary(query: &Query, terms: &mut Terms) -> BTreeMap<String, Vec<String>> {
     let mut expanded = BTreeMap::new();
     for (at, intent) in query.intents.iter().enumerate() {
-        for (phrase, others) in related::in_vocabulary(intent) {
-            terms.relate(at, &phrase, &others);
+        for (phrase, others) in related::find_synonyms(intent) {
+            terms.add_related(at, &phrase, &others);
             expanded.insert(phrase, others);
         }
     }
@@ -250,50 +267,52 @@ fn by_vocabulary(query: &Query, terms: &mut Terms) -> BTreeMap<String, Vec<Strin
 }
 
 /// The number of best messages that expansion learns from.
-const READ: usize = 8;
-const READ_BYTES: usize = 16 << 10;
+const LEARNED_MESSAGES: usize = 8;
+const LEARNED_BYTES: usize = 16 << 10;
 
 /// Adds words that co-occur with those of the query; `false` if there are none.
-fn learn(
-    sweep: &mut Sweep,
+fn expand_by_cooccurrence(
+    sweep: &mut OccurrenceScan,
     ranked: &Ranked,
     terms: &mut Terms,
     expanded: &mut BTreeMap<String, Vec<String>>,
 ) -> Result<bool, Error> {
-    let best = ranked.candidates.iter().take(READ / 2).flat_map(|candidate| {
-        let mut messages: Vec<&Matched> = candidate.messages.iter().collect();
+    let best = ranked.candidates.iter().take(LEARNED_MESSAGES / 2).flat_map(|candidate| {
+        let mut messages: Vec<&MatchedMessage> = candidate.messages.iter().collect();
         messages.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.place.cmp(&b.place)));
         messages.into_iter().take(2)
     });
     let mut texts = Vec::new();
     for matched in best {
         texts.extend(
-            sweep.text(matched.place)?.map(|text| text[..text.floor_char_boundary(READ_BYTES)].to_owned()),
+            sweep
+                .message_text(matched.place)?
+                .map(|text| text[..text.floor_char_boundary(LEARNED_BYTES)].to_owned()),
         );
     }
     let known: FxHashSet<String> =
         terms.words.iter().flat_map(|word| &word.forms).map(|form| form.term.clone()).collect();
-    let all = sweep.messages();
-    let learned = related::in_texts(&texts, &known, all, terms.plain, |term| sweep.frequency(term));
+    let all = sweep.message_count();
+    let learned = related::learn_related(&texts, &known, all, terms.plain, |term| sweep.frequency(term));
     if learned.is_empty() {
         return Ok(false);
     }
-    terms.relate(0, "", &learned);
-    expanded.insert(LEARNT.to_owned(), learned);
+    terms.add_related(0, "", &learned);
+    expanded.insert(LEARNED_KEY.to_owned(), learned);
     Ok(true)
 }
 
 /// The key under which words learned from the user's own conversations are listed: they belong to the query as a whole.
-const LEARNT: &str = "*";
+const LEARNED_KEY: &str = "*";
 
 /// Excludes the chats in which an excluded term occurs; returns how many.
-fn exclude(sweep: &mut Sweep, query: &Query, plain: bool) -> Result<usize, Error> {
+fn exclude_chats(sweep: &mut OccurrenceScan, query: &Query, plain: bool) -> Result<usize, Error> {
     let everywhere = vec![true; sweep.chats.len()];
     let mut shut = FxHashSet::default();
     for term in &query.exclude {
-        let terms = Terms::literally(term, plain);
-        let (counts, mut hits) = sweep.count(&terms)?;
-        sweep.common(&terms, &counts, &everywhere, &mut hits)?;
+        let terms = Terms::from_literal(term, plain);
+        let (counts, mut hits) = sweep.count_words(&terms)?;
+        sweep.collect_common(&terms, &counts, &everywhere, &mut hits)?;
         hits.sort_by_key(|hit| (hit.place, hit.word));
         hits.dedup_by_key(|hit| (hit.place, hit.word));
         let messages = hits.chunk_by(|one, other| one.place == other.place);
@@ -301,27 +320,28 @@ fn exclude(sweep: &mut Sweep, query: &Query, plain: bool) -> Result<usize, Error
         shut.extend(whole.map(|words| words[0].slot as usize));
     }
     for slot in &shut {
-        sweep.shut(*slot);
+        sweep.deny_chat(*slot);
     }
     Ok(shut.len())
 }
 
 /// Every matching chat, scored by all of its words, best first.
-fn by_chat(
-    sweep: &Sweep,
+fn score_by_chat(
+    sweep: &OccurrenceScan,
     tuning: &Tuning,
     query: &Query,
     terms: &Terms,
-    counts: &[Count],
+    counts: &[WordCount],
     rare: &[Rarity],
 ) -> Vec<Candidate> {
-    let lengths: Vec<f32> = (0..sweep.chats.len()).map(|slot| length(sweep, tuning, query, slot)).collect();
+    let lengths: Vec<f32> =
+        (0..sweep.chats.len()).map(|slot| weighted_length(sweep, tuning, query, slot)).collect();
     let average = (lengths.iter().sum::<f32>() / lengths.len().max(1) as f32).max(1.0);
     let mut found = Vec::new();
     for (slot, length) in lengths.iter().enumerate() {
         let norm = 1.0 - tuning.b + tuning.b * length / average;
         let whole = rank::chat_score(tuning, terms, counts, rare, slot, norm);
-        if whole > 0.0 && (!query.match_all || has_all(terms, counts, slot)) {
+        if whole > 0.0 && (!query.match_all || matches_all(terms, counts, slot)) {
             found.push(Candidate { slot, whole, score: whole, messages: Vec::new() });
         }
     }
@@ -330,14 +350,14 @@ fn by_chat(
 }
 
 /// The length of a chat, weighted like its words.
-fn length(sweep: &Sweep, tuning: &Tuning, query: &Query, slot: usize) -> f32 {
-    let bytes = sweep.chats.tally(slot).bytes;
-    let parts = Part::ALL.into_iter().filter(|part| query.searches(*part));
+fn weighted_length(sweep: &OccurrenceScan, tuning: &Tuning, query: &Query, slot: usize) -> f32 {
+    let bytes = sweep.chats.length_of(slot).bytes;
+    let parts = Part::ALL.into_iter().filter(|part| query.searches_part(*part));
     parts.map(|part| bytes[part as usize] as f32 * tuning.parts[part as usize]).sum()
 }
 
 /// Whether every typed unit occurs: an identifier as a whole or by all parts, Chinese by most pairs.
-fn has_all(terms: &Terms, counts: &[Count], slot: usize) -> bool {
+fn matches_all(terms: &Terms, counts: &[WordCount], slot: usize) -> bool {
     let mut units: BTreeMap<(usize, usize), (f32, f32)> = BTreeMap::new();
     for (at, word) in terms.words.iter().enumerate().filter(|(_, word)| !word.related) {
         let (found, all) = units.entry((word.intent, word.unit)).or_default();
@@ -351,32 +371,32 @@ fn has_all(terms: &Terms, counts: &[Count], slot: usize) -> bool {
     intents.into_iter().any(|intent| intent)
 }
 
-fn by_passage(
-    sweep: &mut Sweep,
+fn score_by_passage(
+    sweep: &mut OccurrenceScan,
     tuning: &Tuning,
     terms: &Terms,
     rare: &[Rarity],
-    hits: &[Hit],
+    hits: &[Occurrence],
     candidate: &mut Candidate,
 ) -> Result<(), Error> {
     let from = hits.partition_point(|hit| (hit.slot as usize) < candidate.slot);
     let own = hits[from..].iter().take_while(|hit| hit.slot as usize == candidate.slot).count();
     let mut failed = None;
-    candidate.messages = rank::join(tuning, &hits[from..from + own], |place| {
-        sweep.message(place).unwrap_or_else(|error| {
+    candidate.messages = rank::group_by_message(tuning, &hits[from..from + own], |place| {
+        sweep.message_info(place).unwrap_or_else(|error| {
             failed = Some(error);
-            Message::default()
+            MessageInfo::default()
         })
     });
     if let Some(error) = failed {
         return Err(error);
     }
-    let best = rank::passages(tuning, terms, rare, &mut candidate.messages, 200.0);
+    let best = rank::score_passages(tuning, terms, rare, &mut candidate.messages, 200.0);
     candidate.score = (1.0 - tuning.passage) * candidate.whole + tuning.passage * best;
     Ok(())
 }
 
-fn shown(sweep: &Sweep, query: &Query, candidate: Candidate) -> ChatHit {
+fn to_chat_hit(sweep: &OccurrenceScan, query: &Query, candidate: Candidate) -> ChatHit {
     let hits = candidate.messages.len();
     let mut messages = candidate.messages;
     messages.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.place.cmp(&b.place)));
@@ -386,5 +406,10 @@ fn shown(sweep: &Sweep, query: &Query, candidate: Candidate) -> ChatHit {
         at: matched.message.at,
         score: matched.score,
     });
-    ChatHit { chat: sweep.chats.id(candidate.slot), score: candidate.score, hits, events: events.collect() }
+    ChatHit {
+        chat: sweep.chats.chat_at(candidate.slot),
+        score: candidate.score,
+        hits,
+        events: events.collect(),
+    }
 }

@@ -23,14 +23,14 @@ pub(crate) fn push_folded(text: &str, into: &mut String) {
         return;
     }
     for c in text.chars() {
-        match plain(c) {
+        match fold_accent(c) {
             Some(letter) => into.push(letter.to_ascii_lowercase()),
             None => into.extend(c.to_lowercase().filter(|c| c.is_alphanumeric())),
         }
     }
 }
 
-fn plain(c: char) -> Option<char> {
+fn fold_accent(c: char) -> Option<char> {
     if c.is_ascii() {
         return Some(c);
     }

@@ -5,13 +5,13 @@
 use crate::chats::Chats;
 use crate::error::Error;
 use crate::schema::{self, Fields};
-use crate::writer::{self, Stamp};
+use crate::writer::{self, CommitStamp};
 use std::path::{Path, PathBuf};
 use tantivy::SegmentReader;
 use tantivy::directory::MmapDirectory;
 
 /// Between reading the metadata of a commit and opening it, the writer may have committed again and removed a file.
-const TRIES: usize = 5;
+const MAX_TRIES: usize = 5;
 
 /// A reader of the commit that was current when it was opened.
 pub struct Index {
@@ -20,14 +20,14 @@ pub struct Index {
     pub(crate) fields: Fields,
     pub(crate) segments: Vec<SegmentReader>,
     pub(crate) chats: Chats,
-    pub(crate) stamp: Stamp,
+    pub(crate) stamp: CommitStamp,
 }
 
 impl Index {
     /// `None` if there is no index yet. Takes no lock and writes nothing, so a read-only folder is sufficient.
     pub fn open(folder: &Path) -> Result<Option<Index>, Error> {
         let mut last = None;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             match Index::try_open(folder) {
                 Err(error @ Error::Damaged { .. }) => last = Some(error),
                 done => return done,
@@ -37,15 +37,15 @@ impl Index {
     }
 
     fn try_open(folder: &Path) -> Result<Option<Index>, Error> {
-        let failed = |error| Error::engine(folder, &error);
+        let failed = |error| Error::from_engine(folder, &error);
         if !folder.join("meta.json").exists() {
             return Ok(None);
         }
         let directory = MmapDirectory::open(folder).map_err(|error| failed(error.into()))?;
         let engine = tantivy::Index::open(directory).map_err(failed)?;
         let metas = engine.load_metas().map_err(failed)?;
-        let stamp = writer::stamp(folder, &metas)?;
-        let (wanted, fields) = schema::schema();
+        let stamp = writer::read_stamp(folder, &metas)?;
+        let (wanted, fields) = schema::build_schema();
         if engine.schema() != wanted {
             return Err(Error::Version { path: folder.to_owned() });
         }
@@ -59,7 +59,7 @@ impl Index {
     }
 
     /// The caller's sequence number of this commit.
-    pub fn sequence(&self) -> u64 {
+    pub fn last_sequence(&self) -> u64 {
         self.stamp.sequence
     }
 
@@ -84,14 +84,14 @@ impl Index {
     }
 
     /// Reads every byte and compares checksums; returns the names of damaged files.
-    pub fn check(&self) -> Result<Vec<String>, Error> {
-        let damaged = self.engine.validate_checksum().map_err(|error| self.failed(&error))?;
+    pub fn verify_checksums(&self) -> Result<Vec<String>, Error> {
+        let damaged = self.engine.validate_checksum().map_err(|error| self.engine_error(&error))?;
         let mut names: Vec<String> = damaged.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         names.sort();
         Ok(names)
     }
 
-    pub(crate) fn failed(&self, error: &tantivy::TantivyError) -> Error {
-        Error::engine(&self.folder, error)
+    pub(crate) fn engine_error(&self, error: &tantivy::TantivyError) -> Error {
+        Error::from_engine(&self.folder, error)
     }
 }

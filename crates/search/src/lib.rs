@@ -31,22 +31,22 @@ mod find;
 mod fold;
 mod index;
 mod merge;
-mod near;
+mod occurrences;
 mod query;
 mod rank;
 mod related;
 #[doc(hidden)] // for benchmarks that use the same fields and tokens
 pub mod schema;
+mod similar;
 mod snippet;
 mod stem;
-mod sweep;
 mod token;
 mod verify;
 mod writer;
 
 pub use confidence::Evidence;
 pub use error::Error;
-pub use find::{ChatHit, EventHit, Found, find_among};
+pub use find::{ChatHit, EventHit, SearchResult, find_among};
 pub use index::Index;
 pub use query::{Parts, Query, Scope, Terms, content_words};
 #[doc(hidden)]

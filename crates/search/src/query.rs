@@ -49,7 +49,7 @@ pub struct Query<'a> {
     pub exclude: Vec<String>,
     /// Skip words that occur in very many messages: they cost most and do not distinguish conversations. A query of
     /// only such words finds nothing.
-    pub telling: bool,
+    pub skip_common: bool,
     pub scope: Scope,
     pub parts: Parts,
     /// Milliseconds, both inclusive.
@@ -71,7 +71,7 @@ impl Query<'_> {
             fuzzy: false,
             expand: false,
             exclude: Vec::new(),
-            telling: false,
+            skip_common: false,
             scope: Scope::Both,
             parts: Parts::default(),
             from: None,
@@ -83,7 +83,7 @@ impl Query<'_> {
         }
     }
 
-    pub(crate) fn searches(&self, part: Part) -> bool {
+    pub(crate) fn searches_part(&self, part: Part) -> bool {
         match part {
             Part::Title => self.scope != Scope::Content,
             _ if self.scope == Scope::Title => false,
@@ -132,32 +132,32 @@ pub struct Terms {
 }
 
 /// A part of an identifier weighs less than the identifier, and a pair of characters less than a word.
-const PIECE: f32 = 0.5;
-const PAIR: f32 = 0.7;
+const PART_WEIGHT: f32 = 0.5;
+const PAIR_WEIGHT: f32 = 0.7;
 
-static STOP: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
+static STOP_WORDS: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
     let lines = include_str!("stopwords.txt").lines().filter(|line| !line.starts_with('#'));
     lines.flat_map(str::split_whitespace).collect()
 });
 
 pub(crate) fn is_stop(word: &str) -> bool {
-    STOP.contains(word)
+    STOP_WORDS.contains(word)
 }
 
 /// The weight of a related word relative to the typed one.
-const RELATED: f32 = 0.5;
+const RELATED_WEIGHT: f32 = 0.5;
 
 impl Terms {
     pub fn new<S: AsRef<str>>(intents: &[S]) -> Terms {
-        Terms::reading(intents, false)
+        Terms::from_phrases(intents, false)
     }
 
     /// `plain`: for an index without stems.
-    pub(crate) fn reading<S: AsRef<str>>(intents: &[S], plain: bool) -> Terms {
+    pub(crate) fn from_phrases<S: AsRef<str>>(intents: &[S], plain: bool) -> Terms {
         let mut terms = Terms { words: Vec::new(), intents: intents.len(), plain };
         for (at, intent) in intents.iter().enumerate() {
             let (mut words, stop): (Vec<_>, Vec<_>) =
-                read(intent.as_ref(), at, plain).into_iter().partition(|(_, stop)| !stop);
+                parse_words(intent.as_ref(), at, plain).into_iter().partition(|(_, stop)| !stop);
             if words.is_empty() {
                 words = stop; // "what is it" consists of stop words only
             }
@@ -167,13 +167,13 @@ impl Terms {
     }
 
     /// Every word of a phrase, including stop words: `out of memory` is not `memory`.
-    pub(crate) fn literally(phrase: &str, plain: bool) -> Terms {
-        let words = read(phrase, 0, plain).into_iter().map(|(word, _)| word).collect();
+    pub(crate) fn from_literal(phrase: &str, plain: bool) -> Terms {
+        let words = parse_words(phrase, 0, plain).into_iter().map(|(word, _)| word).collect();
         Terms { words, intents: 1, plain }
     }
 
     /// The terms that are looked up, in the order they were typed.
-    pub fn list(&self) -> Vec<String> {
+    pub fn typed_terms(&self) -> Vec<String> {
         let mut seen = FxHashSet::default();
         let first = self.words.iter().filter(|word| !word.related).filter_map(|word| word.forms.first());
         first.filter(|form| seen.insert(&form.term)).map(|form| form.term.clone()).collect()
@@ -185,20 +185,20 @@ impl Terms {
 
     /// Adds related words for a phrase of the query. For a single word they become further forms of it; for several
     /// words, or for a word that was not typed, they become words of their own.
-    pub(crate) fn relate(&mut self, intent: usize, phrase: &str, others: &[String]) {
-        let phrase: Vec<String> = tokens(phrase, self.plain);
+    pub(crate) fn add_related(&mut self, intent: usize, phrase: &str, others: &[String]) {
+        let phrase: Vec<String> = whole_terms(phrase, self.plain);
         let known = self.words.iter().position(|word| {
             phrase.len() == 1 && word.intent == intent && !word.related && word.forms[0].term == phrase[0]
         });
         let mut single = Vec::new();
         for other in others {
-            let terms = tokens(other, self.plain);
+            let terms = whole_terms(other, self.plain);
             match &terms[..] {
                 [] => {}
                 [term] => single.push(Form { term: term.clone(), weight: 1.0 }),
                 _ => self.words.extend(terms.iter().map(|term| {
                     let form = Form { term: term.clone(), weight: 1.0 };
-                    Word::related(vec![form], intent, RELATED / terms.len() as f32)
+                    Word::new_related(vec![form], intent, RELATED_WEIGHT / terms.len() as f32)
                 })),
             }
         }
@@ -207,9 +207,9 @@ impl Terms {
             Some(at) => {
                 let forms = &mut self.words[at].forms;
                 single.retain(|form| forms.iter().all(|known| known.term != form.term));
-                forms.extend(single.into_iter().map(|form| Form { weight: RELATED, ..form }));
+                forms.extend(single.into_iter().map(|form| Form { weight: RELATED_WEIGHT, ..form }));
             }
-            None if !single.is_empty() => self.words.push(Word::related(single, intent, RELATED)),
+            None if !single.is_empty() => self.words.push(Word::new_related(single, intent, RELATED_WEIGHT)),
             None => {}
         }
     }
@@ -227,18 +227,18 @@ impl Terms {
 }
 
 impl Word {
-    fn related(forms: Vec<Form>, intent: usize, weight: f32) -> Word {
+    fn new_related(forms: Vec<Form>, intent: usize, weight: f32) -> Word {
         Word { forms, kind: Kind::Word, weight, intent, unit: usize::MAX, related: true }
     }
 }
 
 /// The number of words in a phrase that are not stop words.
 pub fn content_words(phrase: &str) -> usize {
-    read(phrase, 0, false).iter().filter(|(_, stop)| !stop).count()
+    parse_words(phrase, 0, false).iter().filter(|(_, stop)| !stop).count()
 }
 
 /// The terms of a phrase, without the parts of identifiers.
-fn tokens(phrase: &str, plain: bool) -> Vec<String> {
+fn whole_terms(phrase: &str, plain: bool) -> Vec<String> {
     let mut scratch = Scratch::without_stems(plain);
     let mut tokens = Tokens::new(phrase, &mut scratch);
     let mut found = Vec::new();
@@ -251,7 +251,7 @@ fn tokens(phrase: &str, plain: bool) -> Vec<String> {
 }
 
 /// The words of a phrase, each once, and whether it is a stop word.
-fn read(intent: &str, at: usize, plain: bool) -> Vec<(Word, bool)> {
+fn parse_words(intent: &str, at: usize, plain: bool) -> Vec<(Word, bool)> {
     let mut found: Vec<(Word, bool)> = Vec::new();
     let mut scratch = Scratch::without_stems(plain);
     let mut tokens = Tokens::new(intent, &mut scratch);
@@ -263,14 +263,14 @@ fn read(intent: &str, at: usize, plain: bool) -> Vec<(Word, bool)> {
         end = end.max(token.place.end);
         let typed = &intent[token.place.clone()];
         let raw = typed.to_lowercase();
-        let stop = STOP.contains(raw.as_str());
-        let forms = forms(token.text, &raw, token.kind);
+        let stop = STOP_WORDS.contains(raw.as_str());
+        let forms = word_forms(token.text, &raw, token.kind);
         if found.iter().any(|(known, _)| known.forms[0] == forms[0]) {
             continue;
         }
         let weight = match token.kind {
-            Kind::Piece => PIECE,
-            Kind::Cjk if typed.chars().count() > 1 => PAIR,
+            Kind::Piece => PART_WEIGHT,
+            Kind::Cjk if typed.chars().count() > 1 => PAIR_WEIGHT,
             _ => 1.0,
         };
         found.push((Word { forms, kind: token.kind, weight, intent: at, unit, related: false }, stop));
@@ -279,7 +279,7 @@ fn read(intent: &str, at: usize, plain: bool) -> Vec<(Word, bool)> {
 }
 
 /// The stem, and the word as typed: an identifier as a whole is indexed without stemming.
-fn forms(term: &str, raw: &str, kind: Kind) -> Vec<Form> {
+fn word_forms(term: &str, raw: &str, kind: Kind) -> Vec<Form> {
     let mut forms = vec![Form { term: term.to_owned(), weight: 1.0 }];
     if kind == Kind::Word && raw != term && raw.chars().all(char::is_alphanumeric) {
         forms.push(Form { term: raw.to_owned(), weight: 1.0 });
@@ -306,7 +306,7 @@ mod tests {
             ("虚拟列表 怎么", &["虚拟", "拟列", "列表"]),
         ];
         for (text, terms) in cases {
-            assert_eq!(Terms::new(&[text]).list(), *terms, "{text}");
+            assert_eq!(Terms::new(&[text]).typed_terms(), *terms, "{text}");
         }
     }
 }

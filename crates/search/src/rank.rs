@@ -2,9 +2,9 @@
 //!
 //! Does not know where an occurrence comes from: it receives counts.
 
+use crate::occurrences::{MessageInfo, Occurrence, Place, WordCount};
 use crate::query::Terms;
 use crate::schema::{PARTS, Part};
-use crate::sweep::{Count, Hit, Message, Place};
 
 /// The parameters of the ranking, tuned on the benchmark set (`cargo xtask quality`).
 #[derive(Clone, Copy, Debug)]
@@ -22,11 +22,11 @@ pub struct Tuning {
     /// The share of the passage in the score.
     pub passage: f32,
     /// The bonus for words that are close together.
-    pub together: f32,
+    pub proximity_bonus: f32,
     /// The penalty for a user's question: the answer is wanted, not the message with the question.
-    pub asked: f32,
+    pub question_penalty: f32,
     /// The bonus for a chat from the time that the query names, as a share of the query's rarity.
-    pub dated: f32,
+    pub date_bonus: f32,
 }
 
 pub const TUNING: Tuning = Tuning {
@@ -37,20 +37,20 @@ pub const TUNING: Tuning = Tuning {
     passage_b: 0.6,
     decay: 0.5,
     passage: 0.5,
-    together: 0.3,
-    asked: 0.15,
-    dated: 0.1,
+    proximity_bonus: 0.3,
+    question_penalty: 0.15,
+    date_bonus: 0.1,
 };
 
 /// The number of messages on both sides that belong to a passage.
-const REACH: u32 = 2;
+const PASSAGE_REACH: u32 = 2;
 
 /// A message with the query words it contains.
 #[derive(Clone, Debug)]
-pub(crate) struct Matched {
+pub(crate) struct MatchedMessage {
     pub(crate) place: Place,
     pub(crate) part: Part,
-    pub(crate) message: Message,
+    pub(crate) message: MessageInfo,
     /// Word and weighted count.
     pub(crate) words: Vec<(u16, f32)>,
     pub(crate) score: f32,
@@ -63,7 +63,7 @@ pub(crate) struct Rarity {
     pub(crate) messages: f32,
 }
 
-pub(crate) fn rarity(count: &Count, chats: usize, messages: u64) -> Rarity {
+pub(crate) fn word_rarity(count: &WordCount, chats: usize, messages: u64) -> Rarity {
     let idf = |all: f32, with: f32| (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln();
     Rarity {
         chats: idf(chats as f32, count.chats as f32),
@@ -75,7 +75,7 @@ pub(crate) fn rarity(count: &Count, chats: usize, messages: u64) -> Rarity {
 pub(crate) fn chat_score(
     tuning: &Tuning,
     terms: &Terms,
-    counts: &[Count],
+    counts: &[WordCount],
     rare: &[Rarity],
     slot: usize,
     norm: f32,
@@ -90,14 +90,18 @@ pub(crate) fn chat_score(
 }
 
 /// The total rarity of the typed words that pass.
-pub(crate) fn mass(terms: &Terms, rare: &[Rarity], mut passes: impl FnMut(usize) -> bool) -> f32 {
+pub(crate) fn total_rarity(terms: &Terms, rare: &[Rarity], mut passes: impl FnMut(usize) -> bool) -> f32 {
     let typed = terms.words.iter().zip(rare).enumerate().filter(|(_, (word, _))| !word.related);
     typed.filter(|(at, _)| passes(*at)).map(|(_, (word, rare))| word.weight * rare.messages).sum()
 }
 
 /// Groups the occurrences in one chat by message, in order.
-pub(crate) fn join(tuning: &Tuning, hits: &[Hit], mut message: impl FnMut(Place) -> Message) -> Vec<Matched> {
-    let mut found: Vec<Matched> = Vec::new();
+pub(crate) fn group_by_message(
+    tuning: &Tuning,
+    hits: &[Occurrence],
+    mut message: impl FnMut(Place) -> MessageInfo,
+) -> Vec<MatchedMessage> {
+    let mut found: Vec<MatchedMessage> = Vec::new();
     for hit in hits {
         let times = hit.times * tuning.parts[hit.part as usize];
         match found.last_mut().filter(|last| last.place == hit.place) {
@@ -105,7 +109,7 @@ pub(crate) fn join(tuning: &Tuning, hits: &[Hit], mut message: impl FnMut(Place)
                 Some((_, sum)) => *sum += times,
                 None => last.words.push((hit.word, times)),
             },
-            None => found.push(Matched {
+            None => found.push(MatchedMessage {
                 place: hit.place,
                 part: hit.part,
                 message: message(hit.place),
@@ -119,11 +123,11 @@ pub(crate) fn join(tuning: &Tuning, hits: &[Hit], mut message: impl FnMut(Place)
 }
 
 /// Scores every message together with its neighbours; returns the best score.
-pub(crate) fn passages(
+pub(crate) fn score_passages(
     tuning: &Tuning,
     terms: &Terms,
     rare: &[Rarity],
-    messages: &mut [Matched],
+    messages: &mut [MatchedMessage],
     average: f32,
 ) -> f32 {
     let mut best: f32 = 0.0;
@@ -131,9 +135,11 @@ pub(crate) fn passages(
     for at in 0..messages.len() {
         strength.fill(0.0);
         let middle = messages[at].message.turn;
-        let from =
-            messages[..at].iter().rposition(|other| other.message.turn + REACH < middle).map_or(0, |p| p + 1);
-        let near = messages[from..].iter().take_while(|other| other.message.turn <= middle + REACH);
+        let from = messages[..at]
+            .iter()
+            .rposition(|other| other.message.turn + PASSAGE_REACH < middle)
+            .map_or(0, |p| p + 1);
+        let near = messages[from..].iter().take_while(|other| other.message.turn <= middle + PASSAGE_REACH);
         for other in near {
             let decay = tuning.decay.powi(other.message.turn.abs_diff(middle) as i32);
             let norm = 1.0 - tuning.passage_b + tuning.passage_b * (other.message.bytes / average).sqrt();

@@ -28,7 +28,7 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
             if word.starts_with(is_cjk) {
                 vocabulary.cjk.push((word, group));
             } else {
-                let key = stems(&word.replace('_', " "));
+                let key = index_terms(&word.replace('_', " "));
                 vocabulary.longest = vocabulary.longest.max(key.len());
                 vocabulary.latin.entry(key.join(" ")).or_default().push(group);
             }
@@ -39,7 +39,7 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
 });
 
 /// The terms of a phrase as indexed, without the parts of identifiers.
-fn stems(text: &str) -> Vec<String> {
+fn index_terms(text: &str) -> Vec<String> {
     let mut scratch = Scratch::default();
     let mut tokens = Tokens::new(text, &mut scratch);
     let mut found = Vec::new();
@@ -52,16 +52,16 @@ fn stems(text: &str) -> Vec<String> {
 }
 
 /// The vocabulary words in a phrase, with their synonyms.
-pub(crate) fn in_vocabulary(phrase: &str) -> BTreeMap<String, Vec<String>> {
+pub(crate) fn find_synonyms(phrase: &str) -> BTreeMap<String, Vec<String>> {
     let vocabulary = &*VOCABULARY;
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let words = stems(phrase);
+    let words = index_terms(phrase);
     for from in 0..words.len() {
         for to in from + 1..=words.len().min(from + vocabulary.longest) {
             let key = words[from..to].join(" ");
             for group in vocabulary.latin.get(&key).into_iter().flatten() {
-                note(&mut found, &vocabulary.groups[*group], |word| {
-                    stems(&word.replace('_', " ")).join(" ") == key
+                add_group(&mut found, &vocabulary.groups[*group], |word| {
+                    index_terms(&word.replace('_', " ")).join(" ") == key
                 });
             }
         }
@@ -71,14 +71,14 @@ pub(crate) fn in_vocabulary(phrase: &str) -> BTreeMap<String, Vec<String>> {
         // 虚拟列表 is meant, not 列表.
         let within = named.iter().any(|(longer, _)| longer.len() > word.len() && longer.contains(word));
         if !within {
-            note(&mut found, &vocabulary.groups[*group], |other| other == *word);
+            add_group(&mut found, &vocabulary.groups[*group], |other| other == *word);
         }
     }
     found
 }
 
 /// Adds a group under its word that occurs in the phrase.
-fn note(found: &mut BTreeMap<String, Vec<String>>, group: &[&str], occurs: impl Fn(&str) -> bool) {
+fn add_group(found: &mut BTreeMap<String, Vec<String>>, group: &[&str], occurs: impl Fn(&str) -> bool) {
     let Some(word) = group.iter().find(|word| occurs(word)) else { return };
     let others = found.entry(word.replace('_', " ")).or_default();
     for other in group.iter().filter(|other| !occurs(other)) {
@@ -90,11 +90,11 @@ fn note(found: &mut BTreeMap<String, Vec<String>>, group: &[&str], occurs: impl 
 }
 
 /// The maximum number of words learned from the user's texts.
-const LEARNT: usize = 4;
+const MAX_LEARNED: usize = 4;
 
 /// The words that occur in several of the best hits and rarely elsewhere, as they are written there. `frequency`
 /// returns in how many of `all` messages a term occurs.
-pub(crate) fn in_texts(
+pub(crate) fn learn_related(
     texts: &[String],
     known: &FxHashSet<String>,
     all: u64,
@@ -123,7 +123,7 @@ pub(crate) fn in_texts(
         }
     }
     scored.sort_by(|(a, x), (b, y)| b.total_cmp(a).then(x.cmp(y)));
-    scored.into_iter().take(LEARNT).map(|(_, written)| written).collect()
+    scored.into_iter().take(MAX_LEARNED).map(|(_, written)| written).collect()
 }
 
 #[cfg(test)]
@@ -132,14 +132,14 @@ mod tests {
 
     #[test]
     fn synonyms_are_found_in_the_vocabulary() {
-        let found = in_vocabulary("虚拟列表滚动很卡");
+        let found = find_synonyms("虚拟列表滚动很卡");
         assert!(found["虚拟列表"].contains(&"virtual list".to_owned()));
         assert!(found["很卡"].contains(&"stutter".to_owned()));
         assert!(!found.contains_key("列表"));
-        let found = in_vocabulary("the Virtual List is lagging");
+        let found = find_synonyms("the Virtual List is lagging");
         assert!(found["virtual list"].contains(&"虚拟滚动".to_owned()));
         assert!(found["lag"].contains(&"卡顿".to_owned()));
-        assert!(in_vocabulary("xyzzy").is_empty());
+        assert!(find_synonyms("xyzzy").is_empty());
     }
 
     #[test]
@@ -147,7 +147,8 @@ mod tests {
         let texts = ["the frobnicator uses a glorp", "glorp again, with the frobnicator", "something else"];
         let known = FxHashSet::from_iter(["frobnic".to_owned()]);
         let texts: Vec<String> = texts.map(str::to_owned).to_vec();
-        let learned = in_texts(&texts, &known, 1000, false, |term| if term == "glorp" { 2 } else { 900 });
+        let learned =
+            learn_related(&texts, &known, 1000, false, |term| if term == "glorp" { 2 } else { 900 });
         assert_eq!(learned, ["glorp"]);
     }
 }

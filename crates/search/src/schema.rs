@@ -64,13 +64,13 @@ pub struct Fields {
     pub at: Field,
     /// The message's position in its chat, which determines its neighbours.
     pub turn: Field,
-    /// Its approximate length, see `bucket`.
+    /// Its approximate length, see `size_bucket`.
     pub size: Field,
 }
 
 /// No positions: they are more than half of an index, and the text of the few best results answers the same questions.
 /// No field norms: a message has one part, so one small number serves all four.
-pub fn schema() -> (Schema, Fields) {
+pub fn build_schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let words = TextFieldIndexing::default()
         .set_tokenizer(TOKENIZER)
@@ -92,47 +92,47 @@ pub fn schema() -> (Schema, Fields) {
 }
 
 /// Lengths in steps of about a fifth: precise enough, and 6 bits in the index instead of 20.
-pub fn bucket(bytes: usize) -> u64 {
+pub fn size_bucket(bytes: usize) -> u64 {
     ((bytes.max(1) as f32).log2() * 4.0) as u64
 }
 
-pub(crate) fn bytes_of(bucket: u64) -> f32 {
+pub(crate) fn bucket_bytes(bucket: u64) -> f32 {
     (bucket as f32 / 4.0).exp2()
 }
 
-pub fn register(index: &tantivy::Index, plain: bool) {
-    let tokenizer = Words { scratch: Scratch::without_stems(plain), token: Token::default() };
+pub fn register_tokenizer(index: &tantivy::Index, plain: bool) {
+    let tokenizer = LociTokenizer { scratch: Scratch::without_stems(plain), token: Token::default() };
     index.tokenizers().register(TOKENIZER, TextAnalyzer::from(tokenizer));
 }
 
 /// Our tokeniser behind the engine's interface.
 #[derive(Clone)]
-struct Words {
+struct LociTokenizer {
     scratch: Scratch,
     token: Token,
 }
 
-struct Stream<'a> {
+struct LociTokenStream<'a> {
     tokens: Tokens<'a>,
     token: &'a mut Token,
 }
 
-impl Tokenizer for Words {
-    type TokenStream<'a> = Stream<'a>;
+impl Tokenizer for LociTokenizer {
+    type TokenStream<'a> = LociTokenStream<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> LociTokenStream<'a> {
         self.token.reset();
-        Stream { tokens: Tokens::new(text, &mut self.scratch), token: &mut self.token }
+        LociTokenStream { tokens: Tokens::new(text, &mut self.scratch), token: &mut self.token }
     }
 }
 
-impl TokenStream for Stream<'_> {
+impl TokenStream for LociTokenStream<'_> {
     fn advance(&mut self) -> bool {
         let Some(place) = self.tokens.advance().map(|token| token.place) else { return false };
         self.token.position = self.token.position.wrapping_add(1);
         (self.token.offset_from, self.token.offset_to) = (place.start, place.end);
         self.token.text.clear();
-        self.token.text.push_str(self.tokens.text());
+        self.token.text.push_str(self.tokens.current_text());
         true
     }
 

@@ -22,20 +22,20 @@ struct Match {
 /// The densest match with `window` characters on both sides; `…` marks omitted text. The beginning of the text if
 /// nothing matches.
 pub fn snippet(text: &str, terms: &Terms, window: usize) -> Snippet {
-    let matches = matches(text, terms);
-    let (from, to) = densest(&matches, (window * 3).max(24));
+    let matches = find_matches(text, terms);
+    let (from, to) = densest_run(&matches, (window * 3).max(24));
     let first = matches.get(from).map_or(0, |found| found.place.start);
     let last = matches.get(to).map_or(first, |found| found.place.end);
-    let start = back(text, first, window);
-    let end = forward(text, last, window);
-    cut(text, start..end, &matches)
+    let start = chars_before(text, first, window);
+    let end = chars_after(text, last, window);
+    extract_snippet(text, start..end, &matches)
 }
 
-fn matches(text: &str, terms: &Terms) -> Vec<Match> {
+fn find_matches(text: &str, terms: &Terms) -> Vec<Match> {
     let by_term = terms.by_term();
     let mut scratch = Scratch::without_stems(terms.plain);
     let mut found = Vec::new();
-    for stretch in stretches(text, by_term.keys().copied()) {
+    for stretch in candidate_ranges(text, by_term.keys().copied()) {
         let mut tokens = Tokens::new(&text[stretch.clone()], &mut scratch);
         while let Some(token) = tokens.advance() {
             for (word, near) in by_term.get(token.text).into_iter().flatten() {
@@ -50,15 +50,15 @@ fn matches(text: &str, terms: &Terms) -> Vec<Match> {
 }
 
 /// A shorter text is tokenised as a whole.
-const SHORT: usize = 4096;
+const SHORT_TEXT: usize = 4096;
 /// The number of bytes read around a possible match.
-const AROUND: usize = 160;
+const CONTEXT_BYTES: usize = 160;
 
 /// The parts of a long text in which a word may occur: tokenising all of it would cost more than everything else in a
 /// response. Each part ends between words. The whole text if nothing is found: a word may be written with accents.
-fn stretches<'t>(text: &str, terms: impl Iterator<Item = &'t str>) -> Vec<Range<usize>> {
+fn candidate_ranges<'t>(text: &str, terms: impl Iterator<Item = &'t str>) -> Vec<Range<usize>> {
     let whole = std::iter::once(0..text.len()).collect();
-    if text.len() < SHORT {
+    if text.len() < SHORT_TEXT {
         return whole;
     }
     let lower = text.to_ascii_lowercase();
@@ -71,8 +71,10 @@ fn stretches<'t>(text: &str, terms: impl Iterator<Item = &'t str>) -> Vec<Range<
     places.sort_unstable();
     let mut stretches: Vec<Range<usize>> = Vec::new();
     for at in places {
-        let (start, end) =
-            (between(text, at.saturating_sub(AROUND), false), between(text, at + AROUND, true));
+        let (start, end) = (
+            word_boundary(text, at.saturating_sub(CONTEXT_BYTES), false),
+            word_boundary(text, at + CONTEXT_BYTES, true),
+        );
         match stretches.last_mut().filter(|last| start <= last.end) {
             Some(last) => last.end = last.end.max(end),
             None => stretches.push(start..end),
@@ -82,7 +84,7 @@ fn stretches<'t>(text: &str, terms: impl Iterator<Item = &'t str>) -> Vec<Range<
 }
 
 /// The nearest word boundary before or after a position.
-fn between(text: &str, at: usize, behind: bool) -> usize {
+fn word_boundary(text: &str, at: usize, behind: bool) -> usize {
     let blank = |byte: &u8| byte.is_ascii_whitespace();
     let bytes = text.as_bytes();
     if behind {
@@ -93,7 +95,7 @@ fn between(text: &str, at: usize, behind: bool) -> usize {
 }
 
 /// The run of matches within `width` bytes with the most different words; the first of several.
-fn densest(matches: &[Match], width: usize) -> (usize, usize) {
+fn densest_run(matches: &[Match], width: usize) -> (usize, usize) {
     let (mut best, mut range) = (0.0, (0, 0));
     for from in 0..matches.len() {
         let (mut score, mut seen) = (0.0, Vec::new());
@@ -112,15 +114,15 @@ fn densest(matches: &[Match], width: usize) -> (usize, usize) {
     range
 }
 
-fn back(text: &str, from: usize, chars: usize) -> usize {
+fn chars_before(text: &str, from: usize, chars: usize) -> usize {
     text[..from].char_indices().rev().take(chars).last().map_or(from, |(at, _)| at)
 }
 
-fn forward(text: &str, from: usize, chars: usize) -> usize {
+fn chars_after(text: &str, from: usize, chars: usize) -> usize {
     text[from..].char_indices().nth(chars).map_or(text.len(), |(at, _)| from + at)
 }
 
-fn cut(text: &str, place: Range<usize>, matches: &[Match]) -> Snippet {
+fn extract_snippet(text: &str, place: Range<usize>, matches: &[Match]) -> Snippet {
     let mut output = String::with_capacity(place.len() + 6);
     if place.start > 0 {
         output.push('…');

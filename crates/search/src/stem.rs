@@ -7,32 +7,32 @@ use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
 /// Words repeat, and stemming costs more than a comparison: each slot caches its last word.
-const SLOTS: usize = 4096;
+const CACHE_SLOTS: usize = 4096;
 
-pub(crate) struct Stems {
+pub(crate) struct StemCache {
     stemmer: Stemmer,
     seen: Vec<(String, String)>,
 }
 
-impl Default for Stems {
-    fn default() -> Stems {
-        Stems { stemmer: Stemmer::new(Algorithm::English), seen: Vec::new() }
+impl Default for StemCache {
+    fn default() -> StemCache {
+        StemCache { stemmer: Stemmer::new(Algorithm::English), seen: Vec::new() }
     }
 }
 
-impl Clone for Stems {
+impl Clone for StemCache {
     /// The cache is not worth copying.
-    fn clone(&self) -> Stems {
-        Stems::default()
+    fn clone(&self) -> StemCache {
+        StemCache::default()
     }
 }
 
-impl Stems {
-    pub(crate) fn push(&mut self, word: &str, into: &mut String) {
+impl StemCache {
+    pub(crate) fn push_stem(&mut self, word: &str, into: &mut String) {
         if self.seen.is_empty() {
-            self.seen.resize(SLOTS, Default::default());
+            self.seen.resize(CACHE_SLOTS, Default::default());
         }
-        let slot = FxBuildHasher.hash_one(word) as usize % SLOTS;
+        let slot = FxBuildHasher.hash_one(word) as usize % CACHE_SLOTS;
         let (known, stem) = &mut self.seen[slot];
         if known != word {
             known.clear();

@@ -3,13 +3,13 @@
 //! Does not know which words matter: a stop word is a token like any other, and is handled when a query is parsed.
 
 use crate::fold::{is_cjk, push_folded};
-use crate::stem::Stems;
+use crate::stem::StemCache;
 use std::ops::Range;
 
 /// Longer runs are base64, image hashes and signatures, which no one types.
-const LONGEST: usize = 64;
+const MAX_TOKEN_BYTES: usize = 64;
 /// An identifier with more parts than this is a minified line or a key, and is indexed only as a whole.
-const MOST_PARTS: usize = 8;
+const MAX_PARTS: usize = 8;
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Scratch {
     parts: Vec<Range<usize>>,
     buffer: String,
     spare: String,
-    stems: Stems,
+    stems: StemCache,
     plain: bool,
 }
 
@@ -77,12 +77,12 @@ impl<'a> Tokens<'a> {
         loop {
             let (place, kind) = match self.scratch.pending.pop() {
                 Some(next) => next,
-                None => match self.step()? {
+                None => match self.read_next()? {
                     (Some(place), kind) => (place, kind),
                     (None, _) => continue,
                 },
             };
-            self.scratch.fill(&self.text[place.clone()], kind);
+            self.scratch.fill_buffer(&self.text[place.clone()], kind);
             if !self.scratch.buffer.is_empty() {
                 return Some((kind, place));
             }
@@ -90,12 +90,12 @@ impl<'a> Tokens<'a> {
     }
 
     /// The text of the last token.
-    pub(crate) fn text(&self) -> &str {
+    pub(crate) fn current_text(&self) -> &str {
         &self.scratch.buffer
     }
 
     /// Reads one run or one CJK character. `Some((None, _))`: no token here, continue.
-    fn step(&mut self) -> Option<(Option<Range<usize>>, Kind)> {
+    fn read_next(&mut self) -> Option<(Option<Range<usize>>, Kind)> {
         if self.cjk.is_none() {
             let rest = &self.text.as_bytes()[self.at..];
             self.at +=
@@ -117,7 +117,7 @@ impl<'a> Tokens<'a> {
             self.at += next.len_utf8();
             return Some((None, Kind::Word));
         }
-        Some((self.run(), Kind::Word))
+        Some((self.read_word(), Kind::Word))
     }
 
     /// A CJK character that occurs alone is a token; one that was part of a pair is not repeated.
@@ -129,17 +129,17 @@ impl<'a> Tokens<'a> {
 
     /// Reads a run of word characters and joints. Returns a plain word; the whole and the parts of an identifier are
     /// left pending.
-    fn run(&mut self) -> Option<Range<usize>> {
+    fn read_word(&mut self) -> Option<Range<usize>> {
         let Scratch { parts, pending, .. } = &mut *self.scratch;
         parts.clear();
         let (place, next) = read_run(self.text, self.at, parts);
         self.at = next;
         if parts.len() <= 1 {
-            return (place.len() <= LONGEST && !place.is_empty()).then_some(place);
+            return (place.len() <= MAX_TOKEN_BYTES && !place.is_empty()).then_some(place);
         }
-        let fitting = parts.drain(..).rev().filter(|part| (2..=LONGEST).contains(&part.len()));
+        let fitting = parts.drain(..).rev().filter(|part| (2..=MAX_TOKEN_BYTES).contains(&part.len()));
         pending.extend(fitting.map(|part| (part, Kind::Piece)));
-        if place.len() <= LONGEST {
+        if place.len() <= MAX_TOKEN_BYTES {
             pending.push((place, Kind::Whole));
         }
         None
@@ -148,16 +148,16 @@ impl<'a> Tokens<'a> {
 
 impl Scratch {
     /// Puts a token's text into the buffer: lower case, without joints and accents, stemmed where applicable.
-    fn fill(&mut self, text: &str, kind: Kind) {
+    fn fill_buffer(&mut self, text: &str, kind: Kind) {
         self.buffer.clear();
         match kind {
             Kind::Cjk => self.buffer.push_str(text),
             Kind::Whole => fill_whole(text, &mut self.buffer),
             Kind::Word | Kind::Piece => {
                 push_folded(text, &mut self.buffer);
-                if !self.plain && is_plain(&self.buffer) {
+                if !self.plain && is_stemmable(&self.buffer) {
                     self.spare.clear();
-                    self.stems.push(&self.buffer, &mut self.spare);
+                    self.stems.push_stem(&self.buffer, &mut self.spare);
                     std::mem::swap(&mut self.buffer, &mut self.spare);
                 }
             }
@@ -166,7 +166,7 @@ impl Scratch {
 }
 
 /// English letters only, and enough of them to have an ending: `css` and `aws` are not stemmed.
-fn is_plain(word: &str) -> bool {
+fn is_stemmable(word: &str) -> bool {
     word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
@@ -194,8 +194,8 @@ fn read_run(text: &str, from: usize, parts: &mut Vec<Range<usize>>) -> (Range<us
         return (from..end, end);
     }
     let end = run_end(text, from);
-    let (stop, next) = apostrophe(text, from, end);
-    split(text, &(from..stop), parts);
+    let (stop, next) = split_apostrophe(text, from, end);
+    split_identifier(text, &(from..stop), parts);
     (from..stop, next)
 }
 
@@ -213,7 +213,7 @@ fn plain_word(bytes: &[u8], from: usize) -> Option<usize> {
     (end > from && ended).then_some(end)
 }
 
-fn class(c: char) -> Class {
+fn char_class(c: char) -> Class {
     match c {
         'a'..='z' => Class::Lower,
         'A'..='Z' => Class::Upper,
@@ -231,10 +231,10 @@ fn run_end(text: &str, from: usize) -> usize {
     let mut end = from;
     let mut rest = text[from..].char_indices().peekable();
     while let Some((offset, c)) = rest.next() {
-        match class(c) {
+        match char_class(c) {
             Class::Other => break,
             Class::Joint => {
-                let follows = rest.peek().map_or(Class::Other, |(_, c)| class(*c));
+                let follows = rest.peek().map_or(Class::Other, |(_, c)| char_class(*c));
                 // `__init__` and `a__b` are one name, `wait...` and `a--b` are not.
                 let holds = if c == '_' { follows != Class::Other } else { follows != Class::Joint };
                 if !holds || follows == Class::Other {
@@ -249,7 +249,7 @@ fn run_end(text: &str, from: usize) -> usize {
 
 /// `Anna's` becomes Anna, `we'll` becomes we, and `don't` is dropped, because no one searches for it. Returns the end
 /// of the word and where to continue.
-fn apostrophe(text: &str, from: usize, end: usize) -> (usize, usize) {
+fn split_apostrophe(text: &str, from: usize, end: usize) -> (usize, usize) {
     let rest = &text[end..];
     let mark = rest.chars().next().filter(|c| matches!(c, '\'' | '’')).map_or(0, char::len_utf8);
     if mark == 0 || !text[from..end].bytes().all(|byte| byte.is_ascii_alphabetic()) {
@@ -268,7 +268,7 @@ fn apostrophe(text: &str, from: usize, end: usize) -> (usize, usize) {
 }
 
 /// Splits an identifier into parts; one or none if there is nothing to split.
-fn split(text: &str, place: &Range<usize>, parts: &mut Vec<Range<usize>>) {
+fn split_identifier(text: &str, place: &Range<usize>, parts: &mut Vec<Range<usize>>) {
     let word = &text[place.clone()];
     if is_uuid(word) {
         parts.extend([place.start..place.start + 8, place.end..place.end]);
@@ -276,13 +276,13 @@ fn split(text: &str, place: &Range<usize>, parts: &mut Vec<Range<usize>>) {
     }
     let mut from = place.start;
     for piece in word.split(['_', '-', '.']) {
-        cut(text, from..from + piece.len(), parts);
+        split_camel_case(text, from..from + piece.len(), parts);
         from += piece.len() + 1;
     }
 }
 
 /// Splits before a capital that begins a word, and between letters and digits.
-fn cut(text: &str, place: Range<usize>, found: &mut Vec<Range<usize>>) {
+fn split_camel_case(text: &str, place: Range<usize>, found: &mut Vec<Range<usize>>) {
     if place.is_empty() {
         return;
     }
@@ -292,7 +292,7 @@ fn cut(text: &str, place: Range<usize>, found: &mut Vec<Range<usize>>) {
     let mut last = Class::Other;
     for (offset, c) in text[place.clone()].char_indices() {
         let at = place.start + offset;
-        let now = class(c);
+        let now = char_class(c);
         let border = match (last, now) {
             (Class::Lower, Class::Upper) => true,
             (Class::Digit, Class::Upper | Class::Lower) | (Class::Upper | Class::Lower, Class::Digit) => {
@@ -319,7 +319,7 @@ fn cut(text: &str, place: Range<usize>, found: &mut Vec<Range<usize>>) {
     found.push(from..place.end);
     let many = found.len() - before;
     // Alternating letters and digits are a hash, and many short parts are base64: only the whole is useful.
-    if digits > 2 || many > MOST_PARTS || (many > 3 && place.len() * 2 < many * 5) {
+    if digits > 2 || many > MAX_PARTS || (many > 3 && place.len() * 2 < many * 5) {
         found.truncate(before);
         found.push(place);
     }
@@ -339,7 +339,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn all(text: &str) -> Vec<String> {
+    fn all_tokens(text: &str) -> Vec<String> {
         let mut scratch = Scratch::default();
         let mut tokens = Tokens::new(text, &mut scratch);
         let mut found = Vec::new();
@@ -386,14 +386,14 @@ mod tests {
             ("0f8fad5b-d9cb-469f-a165-70867728950e", &["0f8fad5bd9cb469fa16570867728950e", "0f8fad5b"]),
         ];
         for (text, tokens) in cases {
-            assert_eq!(all(text), *tokens, "{text}");
+            assert_eq!(all_tokens(text), *tokens, "{text}");
         }
     }
 
     #[test]
     fn runs_that_no_one_types_are_skipped() {
-        assert_eq!(all(&format!("a {} b", "Q".repeat(70))), ["a", "b"]);
-        assert_eq!(all(&format!("a {} b", "é".repeat(40))), ["a", "b"]);
+        assert_eq!(all_tokens(&format!("a {} b", "Q".repeat(70))), ["a", "b"]);
+        assert_eq!(all_tokens(&format!("a {} b", "é".repeat(40))), ["a", "b"]);
     }
 
     proptest! {
@@ -409,7 +409,7 @@ mod tests {
 
         #[test]
         fn a_word_yields_the_same_token_alone_and_in_a_text(word in "[a-z]{1,12}|[\u{4e00}-\u{4eff}]{2}") {
-            let (alone, within) = (all(&word), all(&format!("x, {word} y")));
+            let (alone, within) = (all_tokens(&word), all_tokens(&format!("x, {word} y")));
             prop_assert_eq!(within.get(1), alone.first());
         }
     }

@@ -2,9 +2,9 @@
 //!
 //! Does not know how messages are ranked: that is decided at search time.
 
-use crate::chats::{self, Tallies};
+use crate::chats::{self, ChatLengths};
 use crate::error::Error;
-use crate::merge::Bounded;
+use crate::merge::BoundedMergePolicy;
 use crate::schema::{self, Fields, Part, VERSION};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use tantivy::indexer::IndexWriterOptions;
 use tantivy::{IndexMeta, IndexSettings, IndexWriter, SegmentMeta, TantivyDocument, TantivyError, Term};
 
 /// The minimum heap per thread that the engine accepts.
-const LEAST_HEAP: usize = 16 << 20;
+const MIN_HEAP: usize = 16 << 20;
 
 /// A message, tool call or title to be indexed.
 #[derive(Clone, Copy, Debug)]
@@ -32,23 +32,23 @@ pub struct Doc<'a> {
 
 /// The metadata of a commit: the version that wrote it, the caller's sequence number, and the number of its chats file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Stamp {
+pub(crate) struct CommitStamp {
     pub(crate) sequence: u64,
     pub(crate) number: u64,
     pub(crate) plain: bool,
 }
 
-impl Stamp {
-    fn payload(self) -> String {
+impl CommitStamp {
+    fn to_payload(self) -> String {
         format!("{VERSION} {} {} {}", self.sequence, self.number, u8::from(self.plain))
     }
 
     /// `None` if it was written by another version.
-    pub(crate) fn parse(payload: &str) -> Option<Stamp> {
+    pub(crate) fn parse(payload: &str) -> Option<CommitStamp> {
         let mut words = payload.split(' ').map(|word| word.parse::<u64>().ok());
         let mut next = || words.next().flatten();
         (next()? == u64::from(VERSION)).then_some(())?;
-        Some(Stamp { sequence: next()?, number: next()?, plain: next()? == 1 })
+        Some(CommitStamp { sequence: next()?, number: next()?, plain: next()? == 1 })
     }
 }
 
@@ -57,27 +57,32 @@ pub struct Writer {
     folder: PathBuf,
     fields: Fields,
     engine: IndexWriter,
-    tallies: Tallies,
-    stamp: Stamp,
+    tallies: ChatLengths,
+    stamp: CommitStamp,
 }
 
 impl Writer {
     /// Opens the index in a folder, or creates one. `Error::Damaged` and `Error::Version` require a rebuild: empty the
     /// folder and index everything again.
     pub fn open(folder: &Path, threads: usize, heap_bytes: usize) -> Result<Writer, Error> {
-        Writer::begin(folder, threads, heap_bytes, false)
+        Writer::open_or_create(folder, threads, heap_bytes, false)
     }
 
     /// An index without stemming, to measure its effect.
     #[doc(hidden)]
     pub fn open_plain(folder: &Path) -> Result<Writer, Error> {
-        Writer::begin(folder, 1, LEAST_HEAP, true)
+        Writer::open_or_create(folder, 1, MIN_HEAP, true)
     }
 
-    fn begin(folder: &Path, threads: usize, heap_bytes: usize, plain: bool) -> Result<Writer, Error> {
-        let failed = |error: TantivyError| Error::engine(folder, &error);
+    fn open_or_create(
+        folder: &Path,
+        threads: usize,
+        heap_bytes: usize,
+        plain: bool,
+    ) -> Result<Writer, Error> {
+        let failed = |error: TantivyError| Error::from_engine(folder, &error);
         fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))?;
-        let (wanted, fields) = schema::schema();
+        let (wanted, fields) = schema::build_schema();
         let directory = MmapDirectory::open(folder).map_err(|error| failed(error.into()))?;
         let exists = tantivy::Index::exists(&directory).map_err(|error| failed(error.into()))?;
         let index = if exists {
@@ -87,20 +92,24 @@ impl Writer {
         };
         let index = index.map_err(failed)?;
         let metas = index.load_metas().map_err(failed)?;
-        let stamp = if exists { stamp(folder, &metas)? } else { Stamp { plain, ..Stamp::default() } };
+        let stamp = if exists {
+            read_stamp(folder, &metas)?
+        } else {
+            CommitStamp { plain, ..CommitStamp::default() }
+        };
         if index.schema() != wanted {
             return Err(Error::Version { path: folder.to_owned() });
         }
-        schema::register(&index, stamp.plain);
+        schema::register_tokenizer(&index, stamp.plain);
         let tallies =
-            if stamp.number == 0 { Tallies::default() } else { Tallies::read(folder, stamp.number)? };
-        let engine = index.writer_with_options(options(threads, heap_bytes)).map_err(failed)?;
-        engine.set_merge_policy(Box::new(Bounded));
+            if stamp.number == 0 { ChatLengths::default() } else { ChatLengths::read(folder, stamp.number)? };
+        let engine = index.writer_with_options(writer_options(threads, heap_bytes)).map_err(failed)?;
+        engine.set_merge_policy(Box::new(BoundedMergePolicy));
         Ok(Writer { folder: folder.to_owned(), fields, engine, tallies, stamp })
     }
 
     pub fn add(&mut self, doc: &Doc) -> Result<(), Error> {
-        let turn = self.tallies.add(doc.chat, doc.file, doc.part, doc.text.len());
+        let turn = self.tallies.add_message(doc.chat, doc.file, doc.part, doc.text.len());
         let fields = &self.fields;
         let mut row = TantivyDocument::new();
         row.add_text(fields.parts[doc.part as usize], doc.text);
@@ -109,8 +118,8 @@ impl Writer {
         row.add_u64(fields.event, doc.event);
         row.add_i64(fields.at, doc.at);
         row.add_u64(fields.turn, u64::from(turn));
-        row.add_u64(fields.size, schema::bucket(doc.text.len()));
-        self.engine.add_document(row).map(|_| ()).map_err(|error| self.failed(&error))
+        row.add_u64(fields.size, schema::size_bucket(doc.text.len()));
+        self.engine.add_document(row).map(|_| ()).map_err(|error| self.engine_error(&error))
     }
 
     /// Drops everything that was read from a file before this call.
@@ -132,11 +141,11 @@ impl Writer {
     /// Commits. The caller's sequence number later identifies what the index contains.
     pub fn commit(&mut self, sequence: u64) -> Result<(), Error> {
         let folder = self.folder.clone();
-        let failed = |error: TantivyError| Error::engine(&folder, &error);
+        let failed = |error: TantivyError| Error::from_engine(&folder, &error);
         let mut prepared = self.engine.prepare_commit().map_err(failed)?;
-        let stamp = Stamp { sequence, number: prepared.opstamp().max(1), ..self.stamp };
+        let stamp = CommitStamp { sequence, number: prepared.opstamp().max(1), ..self.stamp };
         self.tallies.write(&folder, stamp.number)?;
-        prepared.set_payload(&stamp.payload());
+        prepared.set_payload(&stamp.to_payload());
         prepared.commit().map_err(failed)?;
         self.stamp = stamp;
         chats::remove_others(&folder, stamp.number);
@@ -144,7 +153,7 @@ impl Writer {
     }
 
     /// The sequence number of the last commit; 0 if there is none.
-    pub fn sequence(&self) -> u64 {
+    pub fn last_sequence(&self) -> u64 {
         self.stamp.sequence
     }
 
@@ -152,8 +161,8 @@ impl Writer {
     pub fn purge(&mut self) -> Result<(), Error> {
         self.commit(self.stamp.sequence)?;
         let folder = self.folder.clone();
-        let failed = |error: TantivyError| Error::engine(&folder, &error);
-        for id in self.worn().map_err(failed)? {
+        let failed = |error: TantivyError| Error::from_engine(&folder, &error);
+        for id in self.segments_with_deletes().map_err(failed)? {
             // A segment already taken by a background merge is clean or gone.
             let merged = self.engine.merge(&[id]).wait();
             if let Err(error) = merged
@@ -167,37 +176,39 @@ impl Writer {
     }
 
     /// Segments with deleted documents. Returned by ID: holding a `SegmentMeta` keeps its files alive.
-    fn worn(&self) -> tantivy::Result<Vec<SegmentId>> {
+    fn segments_with_deletes(&self) -> tantivy::Result<Vec<SegmentId>> {
         let metas = self.engine.index().searchable_segment_metas()?;
         Ok(metas.iter().filter(|meta| meta.has_deletes()).map(SegmentMeta::id).collect())
     }
 
     /// Waits for background merges; otherwise they start again next time.
-    pub fn finish(self) -> Result<(), Error> {
+    pub fn wait_for_merges(self) -> Result<(), Error> {
         let folder = self.folder;
-        self.engine.wait_merging_threads().map_err(|error| Error::engine(&folder, &error))
+        self.engine.wait_merging_threads().map_err(|error| Error::from_engine(&folder, &error))
     }
 
-    fn failed(&self, error: &TantivyError) -> Error {
-        Error::engine(&self.folder, error)
+    fn engine_error(&self, error: &TantivyError) -> Error {
+        Error::from_engine(&self.folder, error)
     }
 }
 
 /// One merge at a time: two would need twice the memory.
-fn options(threads: usize, heap_bytes: usize) -> IndexWriterOptions {
-    let threads = threads.clamp(1, (heap_bytes / LEAST_HEAP).max(1));
+fn writer_options(threads: usize, heap_bytes: usize) -> IndexWriterOptions {
+    let threads = threads.clamp(1, (heap_bytes / MIN_HEAP).max(1));
     IndexWriterOptions::builder()
         .num_worker_threads(threads)
-        .memory_budget_per_thread((heap_bytes / threads).max(LEAST_HEAP))
+        .memory_budget_per_thread((heap_bytes / threads).max(MIN_HEAP))
         .num_merge_threads(1)
         .build()
 }
 
 /// The metadata of the last commit. An index without a commit is empty and has none.
-pub(crate) fn stamp(folder: &Path, metas: &IndexMeta) -> Result<Stamp, Error> {
+pub(crate) fn read_stamp(folder: &Path, metas: &IndexMeta) -> Result<CommitStamp, Error> {
     match &metas.payload {
-        Some(payload) => Stamp::parse(payload).ok_or_else(|| Error::Version { path: folder.to_owned() }),
-        None if metas.segments.is_empty() => Ok(Stamp::default()),
+        Some(payload) => {
+            CommitStamp::parse(payload).ok_or_else(|| Error::Version { path: folder.to_owned() })
+        }
+        None if metas.segments.is_empty() => Ok(CommitStamp::default()),
         None => Err(Error::Version { path: folder.to_owned() }),
     }
 }
@@ -207,13 +218,13 @@ mod tests {
     use super::*;
     use crate::index::Index;
 
-    fn doc(file: u32, text: &str) -> Doc<'_> {
+    fn sample_doc(file: u32, text: &str) -> Doc<'_> {
         Doc { file, chat: file, event: 1, part: Part::Person, at: 0, text }
     }
 
     /// Whether a file in the folder can still disclose the term: a dictionary that contains it, or a segment with
     /// deleted documents. The dictionary compresses its terms, so searching for the bytes would prove nothing.
-    fn holds(folder: &Path, term: &str) -> bool {
+    fn discloses_term(folder: &Path, term: &str) -> bool {
         let index = Index::open(folder).unwrap().unwrap();
         let field = index.fields.parts[Part::Person as usize];
         index.segments.iter().any(|segment| {
@@ -231,16 +242,16 @@ mod tests {
     #[test]
     fn a_reader_survives_the_replacement_of_the_folder() {
         let folder = tempfile::tempdir().unwrap();
-        let mut writer = Writer::open(folder.path(), 1, LEAST_HEAP).unwrap();
-        writer.add(&doc(1, "the cache is stale")).unwrap();
+        let mut writer = Writer::open(folder.path(), 1, MIN_HEAP).unwrap();
+        writer.add(&sample_doc(1, "the cache is stale")).unwrap();
         writer.commit(1).unwrap();
         let index = Index::open(folder.path()).unwrap().unwrap();
         drop(writer);
         let hits = |index: &Index, word: &str| index.find(&crate::Query::new(word), &[]).unwrap().chats.len();
         fs::remove_dir_all(folder.path()).unwrap();
         assert_eq!(hits(&index, "stale"), 1);
-        let mut writer = Writer::open(folder.path(), 1, LEAST_HEAP).unwrap();
-        writer.add(&doc(2, "another text")).unwrap();
+        let mut writer = Writer::open(folder.path(), 1, MIN_HEAP).unwrap();
+        writer.add(&sample_doc(2, "another text")).unwrap();
         writer.commit(2).unwrap();
         assert_eq!((hits(&index, "stale"), hits(&index, "another")), (1, 0));
         assert_eq!(hits(&Index::open(folder.path()).unwrap().unwrap(), "another"), 1);
@@ -249,19 +260,19 @@ mod tests {
     #[test]
     fn purging_removes_dropped_text_from_the_disk() {
         let folder = tempfile::tempdir().unwrap();
-        let mut writer = Writer::open(folder.path(), 1, LEAST_HEAP).unwrap();
+        let mut writer = Writer::open(folder.path(), 1, MIN_HEAP).unwrap();
         for text in ["the cache", "is stale"] {
-            writer.add(&doc(1, text)).unwrap();
+            writer.add(&sample_doc(1, text)).unwrap();
         }
-        writer.add(&doc(2, "the word is hunter2zebra, keep it")).unwrap();
+        writer.add(&sample_doc(2, "the word is hunter2zebra, keep it")).unwrap();
         writer.commit(1).unwrap();
-        writer.add(&doc(2, "hunter2zebra alone in its segment")).unwrap();
+        writer.add(&sample_doc(2, "hunter2zebra alone in its segment")).unwrap();
         writer.commit(2).unwrap();
-        assert!(holds(folder.path(), "hunter2zebra"));
+        assert!(discloses_term(folder.path(), "hunter2zebra"));
         writer.drop_file(2);
         writer.purge().unwrap();
-        assert!(!holds(folder.path(), "hunter2zebra"));
-        assert_eq!((writer.sequence(), segments_on_disk(folder.path())), (2, 1));
+        assert!(!discloses_term(folder.path(), "hunter2zebra"));
+        assert_eq!((writer.last_sequence(), segments_on_disk(folder.path())), (2, 1));
         for entry in fs::read_dir(folder.path()).unwrap() {
             let bytes = fs::read(entry.unwrap().path()).unwrap();
             assert!(!bytes.windows(6).any(|window| window == b"hunter" || window == b"retnuh"));

@@ -38,11 +38,11 @@ fn a_commit_is_found_with_its_number() {
     writer.commit(41).unwrap();
     writer.add(&doc(1, 8, 2, "not committed, the cache")).unwrap();
     let index = open(folder.path());
-    assert_eq!((index.sequence(), chats(&index, "cache")), (41, vec![7]));
+    assert_eq!((index.last_sequence(), chats(&index, "cache")), (41, vec![7]));
     drop(writer);
     let writer = Writer::open(folder.path(), 1, HEAP).unwrap();
-    assert_eq!(writer.sequence(), 41);
-    assert_eq!(index.check().unwrap(), Vec::<String>::new());
+    assert_eq!(writer.last_sequence(), 41);
+    assert_eq!(index.verify_checksums().unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -55,8 +55,8 @@ fn telling_queries_skip_words_of_very_many_messages() {
     written(folder.path(), &docs);
     let index = open(folder.path());
     let found = |query: &str, telling: bool| {
-        let found = index.find(&Query { telling, ..Query::new(query) }, &[]).unwrap();
-        (found.total_chats, found.terms.list().len())
+        let found = index.find(&Query { skip_common: telling, ..Query::new(query) }, &[]).unwrap();
+        (found.total_chats, found.terms.typed_terms().len())
     };
     assert_eq!(found("build libfoo", false), (10, 2));
     assert_eq!(found("build libfoo", true), (1, 1), "found by the other word only");
@@ -142,7 +142,10 @@ fn damage_and_other_versions_are_distinguished() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[3] ^= 0x55;
     fs::write(&path, bytes).unwrap();
-    assert_eq!(open(folder.path()).check().unwrap(), [path.file_name().unwrap().to_string_lossy()]);
+    assert_eq!(
+        open(folder.path()).verify_checksums().unwrap(),
+        [path.file_name().unwrap().to_string_lossy()]
+    );
 }
 
 fn file_of(folder: &Path, name: &str) -> std::path::PathBuf {

@@ -1,7 +1,7 @@
 //! Every field of a query affects the result.
 #![allow(clippy::unwrap_used)] // helpers of tests are not known to be tests
 
-use loci_search::{Doc, Found, Index, Part, Parts, Query, Scope, Writer};
+use loci_search::{Doc, Index, Part, Parts, Query, Scope, SearchResult, Writer};
 use tempfile::TempDir;
 
 fn doc(chat: u32, event: u64, part: Part, text: &'static str) -> Doc<'static> {
@@ -36,11 +36,11 @@ fn index() -> (TempDir, Index) {
     (folder, index)
 }
 
-fn chats(found: &Found) -> Vec<u32> {
+fn chats(found: &SearchResult) -> Vec<u32> {
     found.chats.iter().map(|hit| hit.chat).collect()
 }
 
-fn sorted(found: &Found) -> Vec<u32> {
+fn sorted(found: &SearchResult) -> Vec<u32> {
     let mut chats = chats(found);
     chats.sort_unstable();
     chats

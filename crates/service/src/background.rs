@@ -28,10 +28,12 @@ impl Service {
     pub fn history_folders(&self) -> Vec<PathBuf> {
         let mut folders = BTreeSet::new();
         for source in SOURCES {
-            folders.extend(sources::roots(*source, &self.places).into_iter().filter(|root| root.is_dir()));
+            folders.extend(
+                sources::source_roots(*source, &self.places).into_iter().filter(|root| root.is_dir()),
+            );
         }
-        let reader = catalogue_cache::open(&self.history());
-        for transcript in transcripts::find(&self.history(), reader.as_ref(), &[]).transcripts {
+        let reader = catalogue_cache::open_catalogue(&self.history());
+        for transcript in transcripts::find_transcripts(&self.history(), reader.as_ref(), &[]).transcripts {
             folders.extend(transcript.path.parent().map(Path::to_path_buf));
         }
         let own = self.home();
@@ -42,7 +44,7 @@ impl Service {
     /// The recently used source trees, each with its folders.
     pub fn code_folders(&self) -> Vec<(PathBuf, Vec<PathBuf>)> {
         let Some(home) = self.home() else { return Vec::new() };
-        let mut kept: Vec<(i64, PathBuf)> = files(&home.code()).filter_map(asked_at).collect();
+        let mut kept: Vec<(i64, PathBuf)> = index_files(&home.code()).filter_map(last_used).collect();
         kept.sort_by(|a, b| b.cmp(a));
         let oldest = self.clock.now().0 / 1000 - LATELY;
         let fresh = kept.into_iter().filter(|(at, _)| *at >= oldest);
@@ -50,7 +52,7 @@ impl Service {
     }
 
     /// Updates catalogue and text index after a change in the transcripts.
-    pub fn history_moved(&self) -> Result<Value, Error> {
+    pub fn update_history(&self) -> Result<Value, Error> {
         let caught = ingest::catch_up(&self.history(), false)?;
         let moved = caught.added + caught.changed + caught.gone;
         Ok(if moved == 0 { json!({}) } else { json!({"transcripts": moved, "bytes": caught.bytes}) })
@@ -58,24 +60,24 @@ impl Service {
 
     /// A session's summary in memory, and the time it covers up to.
     pub(crate) fn remembered_summary(&self, session: &str) -> Option<(String, Stamp)> {
-        let known = self.remembered(session)?;
+        let known = self.session_memory(session)?;
         Some((known.summary.text, known.ended_at))
     }
 
     /// Updates the index of a source tree after a change.
-    pub fn code_moved(&self, root: &Path) -> Result<Value, Error> {
+    pub fn update_code(&self, root: &Path) -> Result<Value, Error> {
         let tree = Tree::open(self, root)?;
         Ok(json!({"files": tree.done.parsed, "types": tree.done.changes.len()}))
     }
 }
 
-fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+fn index_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.filter(|path| path.extension().is_some_and(|ending| ending == "db"))
 }
 
 /// When a tree's index file was last written: every request that found a change writes it.
-fn asked_at(path: PathBuf) -> Option<(i64, PathBuf)> {
+fn last_used(path: PathBuf) -> Option<(i64, PathBuf)> {
     let times = ["", "-wal"].map(|ending| {
         let mut name = path.clone().into_os_string();
         name.push(ending);
@@ -86,6 +88,6 @@ fn asked_at(path: PathBuf) -> Option<(i64, PathBuf)> {
 
 fn folders_of(path: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
     let root = Store::tree_of(path).ok()??;
-    let folders = Store::existing(path, &root).ok()??.folders().ok()?;
+    let folders = Store::open_existing(path, &root).ok()??.watched_folders().ok()?;
     (root.is_dir() && folders.len() <= FOLDERS).then_some((root, folders))
 }

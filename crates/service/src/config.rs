@@ -4,7 +4,7 @@
 
 use api::{Code, Error};
 use serde::Deserialize;
-use sources::Places;
+use sources::Environment;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -63,13 +63,13 @@ pub(crate) struct Config {
     pub(crate) inline_threshold_bytes: Option<u64>,
     pub(crate) memory: Memory,
     pub(crate) daemon: Daemon,
-    pub(crate) model: Asked,
+    pub(crate) model: ModelSettings,
 }
 
 /// The configured model and its limits. Without a provider there is none.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Asked {
+pub(crate) struct ModelSettings {
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) base_url: Option<String>,
@@ -97,8 +97,8 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    pub fn read(places: &Places) -> Result<Daemon, Error> {
-        read(places).map(|config| config.daemon)
+    pub fn read(places: &Environment) -> Result<Daemon, Error> {
+        read_config(places).map(|config| config.daemon)
     }
 
     pub fn idle_exit(self) -> Duration {
@@ -109,7 +109,7 @@ impl Daemon {
         self.reply_minutes.unwrap_or(30).clamp(1, 24 * 60)
     }
 
-    pub fn poll(self) -> Duration {
+    pub fn poll_interval(self) -> Duration {
         Duration::from_secs(self.poll_seconds.unwrap_or(30).max(1))
     }
 }
@@ -128,12 +128,12 @@ impl Default for Memory {
     }
 }
 
-pub(crate) fn path(places: &Places) -> PathBuf {
-    places.xdg("XDG_CONFIG_HOME", ".config").join("loci/config.toml")
+pub(crate) fn config_path(places: &Environment) -> PathBuf {
+    places.xdg_dir("XDG_CONFIG_HOME", ".config").join("loci/config.toml")
 }
 
-pub(crate) fn read(places: &Places) -> Result<Config, Error> {
-    let path = path(places);
+pub(crate) fn read_config(places: &Environment) -> Result<Config, Error> {
+    let path = config_path(places);
     let wrong = |error: &dyn std::fmt::Display| {
         let known = SETTINGS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         Error::new(Code::InvalidArgument, format!("{}: {error}", path.display()))

@@ -15,9 +15,9 @@ pub struct DaemonPaths {
 
 impl DaemonPaths {
     /// None without a home directory.
-    pub fn of(places: &sources::Places) -> Option<DaemonPaths> {
-        let home = Home::of(places)?;
-        let state = places.xdg("XDG_STATE_HOME", ".local/state");
+    pub fn of(places: &sources::Environment) -> Option<DaemonPaths> {
+        let home = Home::from_places(places)?;
+        let state = places.xdg_dir("XDG_STATE_HOME", ".local/state");
         let runtime = places.vars.get("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
         state.is_absolute().then(|| DaemonPaths { runtime, state: state.join("loci"), data: home.data })
     }

@@ -2,7 +2,7 @@
 //!
 //! Does not know what the values are used for.
 
-use sources::{Places, SOURCES};
+use sources::{Environment, SOURCES};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -45,13 +45,13 @@ pub const VARIABLES: &[(&str, &str)] = &[
 ];
 
 /// The complete table: names and descriptions.
-pub fn all() -> Vec<(&'static str, &'static str)> {
-    let theirs = SOURCES.iter().flat_map(|s| s.variables());
+pub fn all_variables() -> Vec<(&'static str, &'static str)> {
+    let theirs = SOURCES.iter().flat_map(|s| s.env_variables());
     VARIABLES.iter().chain(setup::VARIABLES).chain(theirs).copied().collect()
 }
 
 /// Variables that an agent session sets for its subprocesses; another session must not inherit them.
-const OF_A_SESSION: &[&str] = &[
+const SESSION_VARIABLES: &[&str] = &[
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_SESSION_ID",
@@ -66,47 +66,48 @@ const OF_A_SESSION: &[&str] = &[
 
 /// The environment for a program that Loci runs on the user's behalf: everything except session variables.
 #[allow(clippy::disallowed_methods)] // the one place
-pub(crate) fn inherited() -> BTreeMap<OsString, OsString> {
-    let is_session_variable = |name: &OsString| OF_A_SESSION.iter().any(|known| name == known);
+pub(crate) fn inherited_env() -> BTreeMap<OsString, OsString> {
+    let is_session_variable = |name: &OsString| SESSION_VARIABLES.iter().any(|known| name == known);
     std::env::vars_os().filter(|(name, _)| !is_session_variable(name)).collect()
 }
 
 /// All programs of this name in `PATH`, in order.
-pub(crate) fn programs(places: &Places, name: &str) -> Vec<PathBuf> {
+pub(crate) fn find_programs(places: &Environment, name: &str) -> Vec<PathBuf> {
     let folders = places.vars.get("PATH").into_iter().flat_map(std::env::split_paths);
     folders.map(|folder| folder.join(name)).filter(|path| setup::is_program(path)).collect()
 }
 
 /// Reads the variables in the table and no others.
 #[allow(clippy::disallowed_methods)] // the one place
-pub fn places() -> Places {
-    let set = all().into_iter().filter_map(|(name, _)| Some((name, std::env::var_os(name)?)));
-    of(set.collect())
+pub fn read_places() -> Environment {
+    let set = all_variables().into_iter().filter_map(|(name, _)| Some((name, std::env::var_os(name)?)));
+    places_from(set.collect())
 }
 
-fn of(vars: BTreeMap<&'static str, OsString>) -> Places {
+fn places_from(vars: BTreeMap<&'static str, OsString>) -> Environment {
     let home = vars.get("HOME").map(PathBuf::from).unwrap_or_default();
-    Places { home, vars }
+    Environment { home, vars }
 }
 
 /// The places of another process of the same user, from the variables it sends; unknown names are ignored.
-pub fn told(vars: &BTreeMap<String, String>) -> Places {
-    let known = all().into_iter().filter_map(|(name, _)| Some((name, OsString::from(vars.get(name)?))));
-    of(known.collect())
+pub fn places_of_client(vars: &BTreeMap<String, String>) -> Environment {
+    let known =
+        all_variables().into_iter().filter_map(|(name, _)| Some((name, OsString::from(vars.get(name)?))));
+    places_from(known.collect())
 }
 
-pub fn text(places: &Places, name: &str) -> Option<String> {
+pub fn text_var(places: &Environment, name: &str) -> Option<String> {
     places.vars.get(name).map(|v| v.to_string_lossy().into_owned()).filter(|v| !v.is_empty())
 }
 
 /// Reads the variable named in the configuration that contains a model's API key.
 #[allow(clippy::disallowed_methods)] // the one place
-pub(crate) fn key(name: &str) -> Option<String> {
+pub(crate) fn key_var(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
 /// The environment for a command that is used as a model.
 #[allow(clippy::disallowed_methods)] // the one place
-pub(crate) fn passed(names: &[&str]) -> BTreeMap<OsString, OsString> {
+pub(crate) fn pick_vars(names: &[&str]) -> BTreeMap<OsString, OsString> {
     names.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?))).collect()
 }

@@ -12,18 +12,18 @@ impl Service {
     /// A service for the history that the environment selects.
     #[doc(hidden)]
     pub fn for_stages() -> Service {
-        Service::new(env::places(), Clock::System, PathBuf::new(), PathBuf::new(), 1)
+        Service::new(env::read_places(), Clock::System, PathBuf::new(), PathBuf::new(), 1)
     }
 
     /// See [`history::History::stage`].
     #[doc(hidden)]
     pub fn stage(&self, stage: &str, archive: &Path) -> Result<[u64; 4], Error> {
-        self.history().stage(stage, archive)
+        self.history().run_stage(stage, archive)
     }
 
     /// See [`history::History::texts`].
     #[doc(hidden)]
     pub fn texts(&self, each: &mut dyn FnMut(Text<'_>)) -> Result<(), Error> {
-        self.history().texts(each)
+        self.history().each_indexed_text(each)
     }
 }

@@ -4,42 +4,42 @@
 
 use crate::Service;
 use api::{Code, Error};
-use history::error::homeless;
+use history::error::no_home;
 use history::home::{self, Home};
 use llm::Ledger;
 
 /// Opens the ledger for writing, creating it if needed.
 pub(crate) fn open(service: &Service) -> Result<Ledger, Error> {
-    let home = service.home().ok_or_else(homeless)?;
-    home::make(&home.data).map_err(|error| home::unwritable(&home.data, &error))?;
-    Ledger::open(&home.ledger()).map_err(|error| told(&error))
+    let home = service.home().ok_or_else(no_home)?;
+    home::create_private_dir(&home.data).map_err(|error| home::unwritable(&home.data, &error))?;
+    Ledger::open(&home.ledger()).map_err(|error| ledger_error(&error))
 }
 
 /// Opens the ledger for reading. None: no model was ever called.
-pub(crate) fn look(service: &Service) -> Option<Ledger> {
-    Ledger::look(&service.home()?.ledger())
+pub(crate) fn open_existing(service: &Service) -> Option<Ledger> {
+    Ledger::open_existing(&service.home()?.ledger())
 }
 
-pub(crate) fn told(error: &llm::Error) -> Error {
+pub(crate) fn ledger_error(error: &llm::Error) -> Error {
     Error::new(Code::ReadError, error.to_string())
         .hint("the ledger of model calls is ledger.db below XDG_DATA_HOME, which must be writable for further calls")
 }
 
 /// Removes sessions from the ledger; their costs stay.
-pub(crate) fn forget(home: &Home, doomed: &dyn Fn(&str, &str) -> bool) -> Result<(), Error> {
+pub(crate) fn forget_sessions(home: &Home, doomed: &dyn Fn(&str, &str) -> bool) -> Result<(), Error> {
     if !home.ledger().exists() {
         return Ok(());
     }
-    let mut ledger = Ledger::open(&home.ledger()).map_err(|error| told(&error))?;
+    let mut ledger = Ledger::open(&home.ledger()).map_err(|error| ledger_error(&error))?;
     let is_doomed = |about: &str| {
         let (source, session_id) = session_of(about);
         doomed(source, session_id)
     };
-    ledger.forget(&is_doomed).map(|_| ()).map_err(|error| told(&error))
+    ledger.forget_subjects(&is_doomed).map(|_| ()).map_err(|error| ledger_error(&error))
 }
 
 /// The name of a session in the ledger.
-pub(crate) fn about(source: &str, session_id: &str) -> String {
+pub(crate) fn session_key(source: &str, session_id: &str) -> String {
     format!("{source} {session_id}")
 }
 

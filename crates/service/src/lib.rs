@@ -24,30 +24,30 @@ mod saved_results;
 mod session_names;
 mod suggestion;
 
-pub use code::distance as letters_apart;
+pub use code::edit_distance as letters_apart;
 pub use daemon_paths::DaemonPaths;
-pub use delivery::Runs;
-pub use history::home::token;
-pub use history::outcome::{Ending, Outcome};
+pub use delivery::Deliveries;
+pub use history::home::random_token;
+pub use history::outcome::{Outcome, OutcomeSummary};
 pub use hook::EVENTS as HOOK_EVENTS;
-pub use llm::WITHIN;
+pub use llm::NESTED_CALL_VAR;
 pub use printer::Format;
-pub use query::child::{COMMAND as JQ_COMMAND, LIMITS as JQ_LIMITS, work as jq_work};
-pub use query::program::RULE as JQ_RULE;
-pub use subprocess::{COMMAND as GUARD_COMMAND, guard as run_guard};
+pub use query::child::{COMMAND as JQ_COMMAND, LIMITS as JQ_LIMITS, run_child as jq_work};
+pub use query::program::INPUT_RULE as JQ_RULE;
+pub use subprocess::{COMMAND as GUARD_COMMAND, run_supervisor as run_guard};
 
 use api::{Code, Error, Progress, View, ViewRequest};
 use history::History;
 use history::home::Home;
 use history::masker::LazyMasker;
 use record::Clock;
-pub use sources::Places;
+pub use sources::Environment;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 /// Everything a request depends on besides its parameters.
 pub struct Service {
-    pub places: Places,
+    pub places: Environment,
     pub clock: Clock,
     pub cwd: PathBuf,
     /// The path of this executable, for the jq subprocess and the supervisor.
@@ -57,9 +57,9 @@ pub struct Service {
     pub masked: bool,
     /// Set in the daemon, which accepts mailbox messages directly; other processes only spool them. Calling it wakes the
     /// delivery loop.
-    pub stays: Option<Arc<dyn Fn() + Send + Sync>>,
+    pub wake_delivery: Option<Arc<dyn Fn() + Send + Sync>>,
     /// This process outlives its responses: long operations run in the background and the client polls for their progress.
-    pub lasts: bool,
+    pub is_long_running: bool,
     /// Returns the daemon's status; set if the process can reach a daemon.
     pub daemon: Option<Arc<dyn Fn() -> serde_json::Value + Send + Sync>>,
     /// Progress and cancellation of a long read.
@@ -68,13 +68,13 @@ pub struct Service {
 }
 
 /// Operations that need the daemon: calling one starts it.
-pub const STARTS: &[&str] = &["dispatch"];
+pub const DAEMON_OPERATIONS: &[&str] = &["dispatch"];
 
 /// Receives one output line, including its newline. Returns false to stop (closed pipe).
 pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 
 impl Service {
-    pub fn new(places: Places, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
+    pub fn new(places: Environment, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
         let (progress, masker) = (Arc::new(Progress::default()), OnceLock::new());
         Service {
             places,
@@ -83,8 +83,8 @@ impl Service {
             exe,
             threads,
             masked: true,
-            stays: None,
-            lasts: false,
+            wake_delivery: None,
+            is_long_running: false,
             daemon: None,
             progress,
             masker,
@@ -107,25 +107,25 @@ impl Service {
 
     /// None without a home directory.
     pub(crate) fn home(&self) -> Option<Home> {
-        Home::of(&self.places)
+        Home::from_places(&self.places)
     }
 
     /// Runs a view and passes its records to `take`.
-    pub fn answer(
+    pub fn run_view(
         &self,
         view: &View,
         request: &ViewRequest,
         format: Format,
         take: Take<'_>,
     ) -> Result<Outcome, Error> {
-        operations::answer(self, view, request, format, take)
+        operations::run_view(self, view, request, format, take)
     }
 }
 
 /// Removes sessions from memory and from the ledger.
 fn forget_elsewhere(home: &Home, doomed: &dyn Fn(&str, &str) -> bool) -> Result<(), Error> {
-    memory_store::forget(home, doomed)?;
-    ledger::forget(home, doomed)
+    memory_store::forget_sessions(home, doomed)?;
+    ledger::forget_sessions(home, doomed)
 }
 
 pub(crate) fn query_error(error: &query::Error) -> Error {

@@ -4,7 +4,7 @@
 
 use crate::Service;
 use api::{Code, Error};
-use history::error::homeless;
+use history::error::no_home;
 use history::home::{self, Home};
 use memory::Store;
 use std::collections::BTreeSet;
@@ -12,20 +12,20 @@ use std::path::Path;
 
 /// Opens memory for writing, creating it if needed.
 pub(crate) fn open(service: &Service) -> Result<Store, Error> {
-    let home = service.home().ok_or_else(homeless)?;
-    home::make(&home.data).map_err(|error| home::unwritable(&home.data, &error))?;
-    Store::open(&home.memory()).map_err(|error| told(&error))
+    let home = service.home().ok_or_else(no_home)?;
+    home::create_private_dir(&home.data).map_err(|error| home::unwritable(&home.data, &error))?;
+    Store::open(&home.memory()).map_err(|error| store_error(&error))
 }
 
 /// Opens memory for reading. None: memory has never been written.
-pub(crate) fn look(service: &Service) -> Result<Option<Store>, Error> {
+pub(crate) fn open_existing(service: &Service) -> Result<Option<Store>, Error> {
     let Some(home) = service.home() else { return Ok(None) };
-    Store::look(&home.memory()).map_err(|error| told(&error))
+    Store::open_read_only(&home.memory()).map_err(|error| store_error(&error))
 }
 
-pub(crate) fn told(error: &memory::Error) -> Error {
+pub(crate) fn store_error(error: &memory::Error) -> Error {
     match error {
-        memory::Error::Full(path) => home::full(path),
+        memory::Error::Full(path) => home::disk_full(path),
         memory::Error::Newer(_) => {
             Error::new(Code::ReadError, error.to_string()).hint("it was written by a newer version: update Loci")
         }
@@ -34,7 +34,7 @@ pub(crate) fn told(error: &memory::Error) -> Error {
             path.display()
         )),
         // If there is no space even for its log, SQLite only reports that writing failed.
-        memory::Error::Failed { path, .. } if is_full(path) => home::full(path),
+        memory::Error::Failed { path, .. } if is_full(path) => home::disk_full(path),
         memory::Error::Failed { .. } => Error::new(Code::ReadError, error.to_string())
             .hint("memory is stored below XDG_DATA_HOME, which must be writable to change it"),
     }
@@ -47,21 +47,21 @@ fn is_full(path: &Path) -> bool {
 }
 
 /// Sessions whose model response is already in memory and covers the whole session.
-pub(crate) fn heard(service: &Service) -> Result<BTreeSet<(String, String)>, Error> {
-    let Some(store) = look(service)? else { return Ok(BTreeSet::new()) };
-    let known = store.made_from().map_err(|error| told(&error))?;
+pub(crate) fn covered_by_model(service: &Service) -> Result<BTreeSet<(String, String)>, Error> {
+    let Some(store) = open_existing(service)? else { return Ok(BTreeSet::new()) };
+    let known = store.derived_up_to().map_err(|error| store_error(&error))?;
     let covered = known.into_iter().filter(|(_, (ended, seen))| seen.is_some() && seen >= ended);
     Ok(covered.map(|(name, _)| name).collect())
 }
 
 /// Removes sessions from memory, with the facts that have no other evidence, so that no byte of them is left.
-pub(crate) fn forget(home: &Home, doomed: &dyn Fn(&str, &str) -> bool) -> Result<(), Error> {
+pub(crate) fn forget_sessions(home: &Home, doomed: &dyn Fn(&str, &str) -> bool) -> Result<(), Error> {
     if !home.memory().exists() {
         return Ok(());
     }
-    let mut store = Store::open(&home.memory()).map_err(|error| told(&error))?;
-    if store.forget_all(doomed).map_err(|error| told(&error))? > 0 {
-        store.purge().map_err(|error| told(&error))?;
+    let mut store = Store::open(&home.memory()).map_err(|error| store_error(&error))?;
+    if store.forget_all(doomed).map_err(|error| store_error(&error))? > 0 {
+        store.purge().map_err(|error| store_error(&error))?;
     }
     Ok(())
 }

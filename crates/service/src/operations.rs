@@ -31,9 +31,9 @@ use crate::printer::{Format, Printer};
 use crate::{Outcome, Service, Take, query_error};
 use api::{Code, Error, View, ViewRequest};
 use query::pattern::Pattern;
-use record::Line;
+use record::Record;
 
-pub(crate) fn answer(
+pub(crate) fn run_view(
     service: &Service,
     view: &View,
     request: &ViewRequest,
@@ -41,44 +41,46 @@ pub(crate) fn answer(
     take: Take<'_>,
 ) -> Result<Outcome, Error> {
     let mut printer = Printer::new(service, view, request, format, take)?;
-    let question = Question { service, view, request };
+    let question = ViewQuery { service, view, request };
     let mut outcome = match (view.group, view.name) {
-        ("query", "tools") => records::tools(&question, &mut printer),
-        ("query", "errors") => records::errors(&question, &mut printer),
-        ("query", "messages") => records::messages(&question, &mut printer, records::Who::All),
-        ("query", "user-messages") => records::messages(&question, &mut printer, records::Who::People),
-        ("query", "assistant-messages") => records::messages(&question, &mut printer, records::Who::Agents),
-        ("query", "sessions") => records::sessions(&question, &mut printer),
-        ("query", "turns") => turns::turns(&question, &mut printer),
-        ("query", "context") => turns::context(&question, &mut printer),
+        ("query", "tools") => records::list_calls(&question, &mut printer),
+        ("query", "errors") => records::list_errors(&question, &mut printer),
+        ("query", "messages") => records::list_messages(&question, &mut printer, records::Author::All),
+        ("query", "user-messages") => records::list_messages(&question, &mut printer, records::Author::Users),
+        ("query", "assistant-messages") => {
+            records::list_messages(&question, &mut printer, records::Author::Agents)
+        }
+        ("query", "sessions") => records::list_sessions(&question, &mut printer),
+        ("query", "turns") => turns::list_turns(&question, &mut printer),
+        ("query", "context") => turns::failure_context(&question, &mut printer),
         ("query", "file-access") => analyze::file_access(&question, &mut printer),
-        ("query", "files") => analyze::files(&question, &mut printer),
-        ("analyze", "sequences") => analyze::sequences(&question, &mut printer),
-        ("analyze", "errors") => analyze::errors(&question, &mut printer),
+        ("query", "files") => analyze::list_files(&question, &mut printer),
+        ("analyze", "sequences") => analyze::tool_sequences(&question, &mut printer),
+        ("analyze", "errors") => analyze::count_errors(&question, &mut printer),
         ("analyze", "file-churn") => analyze::file_churn(&question, &mut printer),
-        ("analyze", "idle") => analyze::idle(&question, &mut printer),
-        ("", "stats") => stats::stats(&question, &mut printer),
-        ("", "usage") => usage::usage(&question, &mut printer),
-        ("", "sources") => coverage::sources(&question, &mut printer),
+        ("analyze", "idle") => analyze::idle_gaps(&question, &mut printer),
+        ("", "stats") => stats::count_stats(&question, &mut printer),
+        ("", "usage") => usage::sum_usage(&question, &mut printer),
+        ("", "sources") => coverage::list_sources(&question, &mut printer),
         _ => Err(Error::new(Code::InternalError, format!("{} is listed but not implemented", view.title()))),
     }?;
     outcome.printed = printer.finish()?;
     Ok(outcome)
 }
 
-pub(crate) struct Question<'a> {
+pub(crate) struct ViewQuery<'a> {
     pub(crate) service: &'a Service,
     view: &'a View,
     pub(crate) request: &'a ViewRequest,
 }
 
-impl Question<'_> {
-    pub(crate) fn pattern(&self) -> Result<Option<Pattern>, Error> {
+impl ViewQuery<'_> {
+    pub(crate) fn compile_pattern(&self) -> Result<Option<Pattern>, Error> {
         self.request.pattern.as_deref().map(Pattern::new).transpose().map_err(|e| query_error(&e))
     }
 
     /// The fields to fill: the requested ones, or all fields of the view.
-    pub(crate) fn fields(&self) -> Vec<&str> {
+    pub(crate) fn selected_fields(&self) -> Vec<&str> {
         if self.request.fields.is_empty() {
             return self.view.fields.to_vec();
         }
@@ -86,10 +88,10 @@ impl Question<'_> {
     }
 
     /// Prints records collected in memory, in order or reversed.
-    pub(crate) fn print(&self, mut lines: Vec<Line<'static>>, printer: &mut Printer<'_>) {
+    pub(crate) fn print_records(&self, mut lines: Vec<Record<'static>>, printer: &mut Printer<'_>) {
         if self.request.reverse {
             lines.reverse();
         }
-        lines.iter().all(|line| printer.record(line));
+        lines.iter().all(|line| printer.print_record(line));
     }
 }

@@ -3,14 +3,14 @@
 //!
 //! Does not know where records come from.
 
-use crate::saved_results::RefFile;
+use crate::saved_results::ResultWriter;
 use crate::{Service, Take, query_error};
 use api::{Code, Error, View, ViewRequest};
 use history::home;
 use query::child::Runner;
 use query::tally::Tally;
-use record::Line;
-use record::encode::{Encoder, tsv};
+use record::Record;
+use record::encode::{Encoder, json_to_tsv};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
@@ -18,7 +18,7 @@ pub enum Format {
     Tsv,
 }
 
-fn encoder(view: &View, request: &ViewRequest, format: Format) -> Encoder {
+fn build_encoder(view: &View, request: &ViewRequest, format: Format) -> Encoder {
     let columns = || {
         if request.fields.is_empty() {
             view.fields.iter().map(ToString::to_string).collect()
@@ -27,7 +27,7 @@ fn encoder(view: &View, request: &ViewRequest, format: Format) -> Encoder {
         }
     };
     // Filters and counts read JSON, regardless of the output format.
-    let tsv = (format == Format::Tsv && !request.control().alters()).then(columns);
+    let tsv = (format == Format::Tsv && !request.output_controls().alters_records()).then(columns);
     Encoder { fields: request.fields.clone(), tsv }
 }
 
@@ -45,14 +45,14 @@ pub(crate) struct Printer<'a> {
     open: bool,
     /// Buffer reused for each line.
     scratch: Vec<u8>,
-    counted: Option<Counted>,
+    counted: Option<CountedOutput>,
 }
 
 /// Collects counts that are printed instead of the records, or before them.
-struct Counted {
+struct CountedOutput {
     tally: Tally,
     /// The records, spooled to a file while they are counted: they may not fit in memory.
-    records: Option<RefFile>,
+    records: Option<ResultWriter>,
     failed: Option<std::io::Error>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Printer<'a> {
     ) -> Result<Printer<'a>, Error> {
         let jq = request.jq_filter.as_ref().map(|filter| Runner::start(&service.exe, filter, request.slurp));
         let mut printer = Printer {
-            encoder: encoder(view, request, format),
+            encoder: build_encoder(view, request, format),
             take,
             jq: jq.transpose().map_err(|e| query_error(&e))?,
             tsv: format == Format::Tsv,
@@ -76,7 +76,7 @@ impl<'a> Printer<'a> {
             printed: 0,
             open: true,
             scratch: Vec::new(),
-            counted: counted(service, view, request, format)?,
+            counted: start_counting(service, view, request, format)?,
         };
         if printer.left == 0 {
             printer.open = false;
@@ -86,25 +86,25 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints one record. False: stop.
-    pub(crate) fn record(&mut self, line: &Line<'_>) -> bool {
+    pub(crate) fn print_record(&mut self, line: &Record<'_>) -> bool {
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
         self.encoder.encode_into(line, &mut bytes);
-        let open = self.encoded(&bytes);
+        let open = self.print_encoded(&bytes);
         self.scratch = bytes;
         open
     }
 
     /// Prints one record that is already encoded.
-    pub(crate) fn encoded(&mut self, bytes: &[u8]) -> bool {
-        let Some(mut runner) = self.jq.take() else { return self.line(bytes) };
+    pub(crate) fn print_encoded(&mut self, bytes: &[u8]) -> bool {
+        let Some(mut runner) = self.jq.take() else { return self.print_line(bytes) };
         let record = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        let wanted = runner.feed(record, &mut |result| self.result(&result));
+        let wanted = runner.feed(record, &mut |result| self.print_result(&result));
         self.jq = Some(runner);
         wanted && self.open
     }
 
-    fn line(&mut self, bytes: &[u8]) -> bool {
+    fn print_line(&mut self, bytes: &[u8]) -> bool {
         if !self.open {
             return false;
         }
@@ -115,13 +115,13 @@ impl<'a> Printer<'a> {
         self.print_header();
         self.printed += 1;
         self.left -= 1;
-        self.open = self.give(bytes) && self.left > 0;
+        self.open = self.emit_line(bytes) && self.left > 0;
         self.open
     }
 
-    fn give(&mut self, bytes: &[u8]) -> bool {
+    fn emit_line(&mut self, bytes: &[u8]) -> bool {
         match &mut self.counted {
-            Some(counted) => counted.add(bytes),
+            Some(counted) => counted.add_line(bytes),
             None => (self.take)(bytes),
         }
     }
@@ -133,20 +133,20 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints one result of the filter. In TSV, an array is a row and anything else a single field.
-    fn result(&mut self, json: &[u8]) -> bool {
+    fn print_result(&mut self, json: &[u8]) -> bool {
         let mut bytes = json.to_vec();
         if self.tsv && self.counted.is_none() {
-            bytes = tsv(json);
+            bytes = json_to_tsv(json);
         }
         bytes.push(b'\n');
-        self.line(&bytes)
+        self.print_line(&bytes)
     }
 
     pub(crate) fn finish(mut self) -> Result<u64, Error> {
         if let Some(runner) = self.jq.take() {
             // A runner that is dropped kills its subprocess.
             if self.open {
-                runner.finish(&mut |result| self.result(&result)).map_err(|e| query_error(&e))?;
+                runner.finish(&mut |result| self.print_result(&result)).map_err(|e| query_error(&e))?;
             }
         }
         self.print_header();
@@ -156,14 +156,14 @@ impl<'a> Printer<'a> {
         Ok(self.printed)
     }
 
-    fn print_counts(&mut self, counted: Counted) -> Result<(), Error> {
+    fn print_counts(&mut self, counted: CountedOutput) -> Result<(), Error> {
         let kinds = counted.tally.records();
         if let (true, Some(serde_json::Value::Object(first))) = (self.tsv, kinds.first()) {
             (self.take)(format!("{}\n", first.keys().cloned().collect::<Vec<_>>().join("\t")).as_bytes());
         }
         for kind in kinds {
             let line = kind.to_string().into_bytes();
-            let line = if self.tsv { tsv(&line) } else { line };
+            let line = if self.tsv { json_to_tsv(&line) } else { line };
             (self.take)(&[&line[..], b"\n"].concat());
         }
         let Some(records) = counted.records else { return Ok(()) };
@@ -177,12 +177,12 @@ impl<'a> Printer<'a> {
     }
 }
 
-fn counted(
+fn start_counting(
     service: &Service,
     view: &View,
     request: &ViewRequest,
     format: Format,
-) -> Result<Option<Counted>, Error> {
+) -> Result<Option<CountedOutput>, Error> {
     if !request.stats_only && !request.stats_first {
         return Ok(None);
     }
@@ -193,7 +193,7 @@ fn counted(
         )
         .hint("use `-o jsonl`, or `--stats-only` for the counts alone"));
     }
-    let records = request.stats_first.then(|| service.refs().create("", "stats_first"));
+    let records = request.stats_first.then(|| service.saved_results().create_file("", "stats_first"));
     let records = records.transpose().map_err(|error| {
         Error::new(
             Code::ReadError,
@@ -201,15 +201,15 @@ fn counted(
         )
         .hint("`--stats-only` needs no file")
     })?;
-    Ok(Some(Counted { tally: Tally::new(view.stats), records, failed: None }))
+    Ok(Some(CountedOutput { tally: Tally::new(view.stats), records, failed: None }))
 }
 
-impl Counted {
-    fn add(&mut self, line: &[u8]) -> bool {
+impl CountedOutput {
+    fn add_line(&mut self, line: &[u8]) -> bool {
         if let Ok(record) = serde_json::from_slice(line) {
             self.tally.add(&record);
         }
-        if let Some(Err(error)) = self.records.as_mut().map(|records| records.line(line)) {
+        if let Some(Err(error)) = self.records.as_mut().map(|records| records.write_line(line)) {
             self.failed.get_or_insert(error);
         }
         self.failed.is_none()

@@ -9,7 +9,7 @@ use crate::printer::Format;
 use crate::{Outcome, Service, query_error};
 use api::control::INLINE;
 use api::envelope::{Envelope, NOTE, Recalled};
-use api::tools::Asks;
+use api::tools::ToolTarget;
 use api::{AnyResponse, Code, Control, Error, Operation, Request, Tool, View, ViewRequest};
 use collect::Collector;
 use history::guard;
@@ -19,33 +19,38 @@ use serde_json::{Map, Value, json};
 
 impl Service {
     /// Runs a tool call.
-    pub fn tool(&self, tool: &Tool, mut params: Map<String, Value>) -> Result<Envelope, Error> {
+    pub fn call_tool(&self, tool: &Tool, mut params: Map<String, Value>) -> Result<Envelope, Error> {
         let envelope = match (tool.asks, tool.view(), tool.operation()) {
-            (Asks::AnyView, ..) => {
+            (ToolTarget::AnyView, ..) => {
                 let view = named_view(&mut params)?;
-                self.told(view, params, tool.name)
+                self.wrap_view(view, params, tool.name)
             }
-            (Asks::OwnSession(..), Some(view), _) => {
+            (ToolTarget::OwnSession(..), Some(view), _) => {
                 refuse_unknown(tool, &params)?;
-                params.insert("session".to_string(), json!(self.asking()?));
-                self.told(view, params, tool.name)
+                params.insert("session".to_string(), json!(self.require_own_session()?));
+                self.wrap_view(view, params, tool.name)
             }
-            (_, Some(view), _) => self.told(view, params, tool.name),
-            (_, _, Some(operation)) => self.operation(operation, params),
+            (_, Some(view), _) => self.wrap_view(view, params, tool.name),
+            (_, _, Some(operation)) => self.call_operation(operation, params),
             _ => Err(Error::new(Code::InternalError, format!("tool {} has no operation", tool.name))),
         }?;
-        if self.progress.stopped() {
+        if self.progress.is_cancelled() {
             return Err(Error::new(Code::Cancelled, "cancelled"));
         }
         Ok(envelope)
     }
 
-    fn told(&self, view: &'static View, params: Map<String, Value>, query: &str) -> Result<Envelope, Error> {
-        self.view(view, ViewRequest::new(view, params)?, query).map(|(envelope, _)| envelope)
+    fn wrap_view(
+        &self,
+        view: &'static View,
+        params: Map<String, Value>,
+        query: &str,
+    ) -> Result<Envelope, Error> {
+        self.run_view_enveloped(view, ViewRequest::new(view, params)?, query).map(|(envelope, _)| envelope)
     }
 
     /// The ID of the requesting session, if its agent provides it.
-    fn asking(&self) -> Result<String, Error> {
+    fn require_own_session(&self) -> Result<String, Error> {
         self.own_session().ok_or_else(|| {
             Error::new(
                 Code::SessionNotFound,
@@ -56,96 +61,100 @@ impl Service {
     }
 
     pub(crate) fn own_session(&self) -> Option<String> {
-        crate::env::text(&self.places, "CLAUDE_CODE_SESSION_ID")
+        crate::env::text_var(&self.places, "CLAUDE_CODE_SESSION_ID")
     }
 
     /// Runs a view and wraps its records in an envelope.
-    pub fn view(
+    pub fn run_view_enveloped(
         &self,
         view: &'static View,
         mut request: ViewRequest,
         query: &str,
     ) -> Result<(Envelope, Outcome), Error> {
-        let control = request.control();
+        let control = request.output_controls();
         // Counting is done by the collector: the summary of a file needs the counts anyway.
         (request.stats_only, request.stats_first) = (false, false);
-        let mut collector = self.collector(&control, query, view.stats, request.session.as_deref())?;
+        let mut collector = self.new_collector(&control, query, view.stats, request.session.as_deref())?;
         let progress = &self.progress;
-        let mut take = |line: &[u8]| collector.line(line) && !progress.stopped();
-        let outcome = self.answer(view, &request, Format::Jsonl, &mut take)?;
+        let mut take = |line: &[u8]| collector.push_line(line) && !progress.is_cancelled();
+        let outcome = self.run_view(view, &request, Format::Jsonl, &mut take)?;
         let mut envelope = collector.finish(&control);
         if let Some(at) = &mut envelope.next_offset {
             *at += request.offset.unwrap_or(0);
         }
-        envelope.notes.extend(notes(&outcome, &request));
-        Ok((self.framed(envelope), outcome))
+        envelope.notes.extend(outcome_notes(&outcome, &request));
+        Ok((self.with_recalled_note(envelope), outcome))
     }
 
-    fn operation(
+    fn call_operation(
         &self,
         operation: &'static Operation,
         mut params: Map<String, Value>,
     ) -> Result<Envelope, Error> {
-        let control = self.control(operation, &mut params)?;
+        let control = self.take_controls(operation, &mut params)?;
         let answer = if operation.name == api::saved_results::READ.name {
-            let limit = self.limits(&control)?;
-            AnyResponse::ReadRef(self.refs().read(&Request::read(params)?, limit)?)
+            let limit = self.inline_threshold(&control)?;
+            AnyResponse::ReadRef(self.saved_results().read_lines(&Request::read(params)?, limit)?)
         } else {
             api::call(self, operation, params)?
         };
-        self.enclosed(operation, &answer, &control)
+        self.wrap_response(operation, &answer, &control)
     }
 
     /// Extracts the output controls; an error if the operation does not accept one of them.
-    pub fn control(&self, operation: &Operation, params: &mut Map<String, Value>) -> Result<Control, Error> {
+    pub fn take_controls(
+        &self,
+        operation: &Operation,
+        params: &mut Map<String, Value>,
+    ) -> Result<Control, Error> {
         let foreign = api::control::CONTROL
             .iter()
-            .find(|param| params.contains_key(param.name) && !operation.takes_control(param.name));
+            .find(|param| params.contains_key(param.name) && !operation.accepts_control(param.name));
         if let Some(param) = foreign {
             let message = format!("{} does not accept `{}`", operation.name, param.name);
             return Err(Error::new(Code::InvalidArgument, message).hint(operation.example));
         }
-        Control::take(params)
+        Control::take_from_params(params)
     }
 
     /// Wraps an operation's response in an envelope.
-    pub fn enclosed(
+    pub fn wrap_response(
         &self,
         operation: &'static Operation,
         answer: &AnyResponse,
         control: &Control,
     ) -> Result<Envelope, Error> {
         let mut whole = answer.to_agent();
-        guard::value(&mut whole);
-        if control.alters() {
+        guard::defuse_value(&mut whole);
+        if control.alters_records() {
             let rows = take_rows(operation, &mut whole);
-            return Ok(self.framed(self.rows(operation, &rows, control)?));
+            return Ok(self.with_recalled_note(self.wrap_rows(operation, &rows, control)?));
         }
-        let limit = self.limits(control)?;
+        let limit = self.inline_threshold(control)?;
         // A page of a saved result is not saved again.
         let stays = operation.rows.is_empty() || operation.name == api::saved_results::READ.name;
         if stays || whole.to_string().len() as u64 <= limit {
-            return Ok(self.framed(Envelope { data: Some(whole), ..Envelope::default() }));
+            return Ok(self.with_recalled_note(Envelope { data: Some(whole), ..Envelope::default() }));
         }
         let rows = take_rows(operation, &mut whole);
-        let mut collector = Collector::new(self.refs(), 0, operation.name, operation.stats, None);
-        collector.head(&whole);
+        let mut collector = Collector::new(self.saved_results(), 0, operation.name, operation.stats, None);
+        collector.push_head(&whole);
         for row in &rows {
-            collector.line(format!("{row}\n").as_bytes());
+            collector.push_line(format!("{row}\n").as_bytes());
         }
         let mut envelope = collector.finish(control);
         if envelope.degraded_reason.is_some() {
             envelope.notes.clear();
-            envelope.data = Some(page(operation, whole, rows, limit, &mut envelope.notes));
+            envelope.data = Some(fit_page(operation, whole, rows, limit, &mut envelope.notes));
             envelope.next_offset = None;
         } else if let Some(file_ref) = &mut envelope.file_ref {
-            collect::tell_best(operation, &whole, &rows, file_ref);
+            collect::summarize_best(operation, &whole, &rows, file_ref);
         }
-        Ok(self.framed(envelope))
+        Ok(self.with_recalled_note(envelope))
     }
 
     /// Prints an operation's records after filtering or counting, for a terminal.
-    pub fn shaped(
+    pub fn print_shaped(
         &self,
         operation: &Operation,
         answer: &AnyResponse,
@@ -154,7 +163,7 @@ impl Service {
     ) -> Result<(), Error> {
         let rows = take_rows(operation, &mut serde_json::to_value(answer).unwrap_or_default());
         let (mut tally, mut lines) = (Tally::new(operation.stats), Vec::new());
-        self.filtered(&rows, control, &mut |line| {
+        self.filter_rows(&rows, control, &mut |line| {
             tally.add(&serde_json::from_slice(line).unwrap_or_default());
             lines.push(line.to_vec());
             true
@@ -169,14 +178,14 @@ impl Service {
     }
 
     /// Wraps filtered or counted records in an envelope.
-    fn rows(&self, operation: &Operation, rows: &[Value], control: &Control) -> Result<Envelope, Error> {
-        let mut collector = self.collector(control, operation.name, operation.stats, None)?;
-        self.filtered(rows, control, &mut |line| collector.line(line))?;
+    fn wrap_rows(&self, operation: &Operation, rows: &[Value], control: &Control) -> Result<Envelope, Error> {
+        let mut collector = self.new_collector(control, operation.name, operation.stats, None)?;
+        self.filter_rows(rows, control, &mut |line| collector.push_line(line))?;
         Ok(collector.finish(control))
     }
 
     /// Applies the jq filter, if any, and passes each result to `take` as a line.
-    pub(crate) fn filtered(
+    pub(crate) fn filter_rows(
         &self,
         rows: &[Value],
         control: &Control,
@@ -199,26 +208,27 @@ impl Service {
         runner.finish(&mut each).map_err(|e| query_error(&e))
     }
 
-    fn collector(
+    fn new_collector(
         &self,
         control: &Control,
         query: &str,
         stats: &'static [&'static str],
         session: Option<&str>,
     ) -> Result<Collector, Error> {
-        let limit = self.limits(control)?;
-        let collector = Collector::new(self.refs(), limit, query, stats, session.map(str::to_string));
-        Ok(collector.counting(control.stats_only))
+        let limit = self.inline_threshold(control)?;
+        let collector =
+            Collector::new(self.saved_results(), limit, query, stats, session.map(str::to_string));
+        Ok(collector.count_only(control.stats_only))
     }
 
     /// The inline threshold: from the parameter, then the environment, then the configuration.
-    pub(crate) fn limits(&self, control: &Control) -> Result<u64, Error> {
+    pub(crate) fn inline_threshold(&self, control: &Control) -> Result<u64, Error> {
         if let Some(bytes) = control.inline_threshold_bytes {
             return Ok(bytes);
         }
-        let set = match crate::env::text(&self.places, "LOCI_INLINE_THRESHOLD") {
+        let set = match crate::env::text_var(&self.places, "LOCI_INLINE_THRESHOLD") {
             Some(text) => Some(("LOCI_INLINE_THRESHOLD", text.trim().parse().ok())),
-            None => crate::config::read(&self.places)?
+            None => crate::config::read_config(&self.places)?
                 .inline_threshold_bytes
                 .map(|bytes| ("inline_threshold_bytes in config.toml", Some(bytes))),
         };
@@ -232,7 +242,7 @@ impl Service {
         }
     }
 
-    fn framed(&self, mut envelope: Envelope) -> Envelope {
+    fn with_recalled_note(&self, mut envelope: Envelope) -> Envelope {
         let as_of = self.clock.now().to_string();
         envelope.recalled = Some(Recalled { note: NOTE.to_string(), as_of });
         envelope
@@ -249,7 +259,7 @@ fn take_rows(operation: &Operation, answer: &mut Value) -> Vec<Value> {
 }
 
 /// Puts back as many records as fit inline.
-fn page(
+fn fit_page(
     operation: &Operation,
     mut head: Value,
     rows: Vec<Value>,
@@ -294,10 +304,10 @@ fn refuse_unknown(tool: &Tool, params: &Map<String, Value>) -> Result<(), Error>
 }
 
 /// Notes for the agent about losses and empty results.
-fn notes(outcome: &Outcome, request: &ViewRequest) -> Vec<String> {
+fn outcome_notes(outcome: &Outcome, request: &ViewRequest) -> Vec<String> {
     let mut notes = Vec::new();
-    if outcome.lost() > 0 {
-        notes.push(format!("{} places in the history could not be read", outcome.lost()));
+    if outcome.count_lost() > 0 {
+        notes.push(format!("{} places in the history could not be read", outcome.count_lost()));
     }
     if outcome.printed == 0 && request.limit != Some(0) {
         notes.push(match (&outcome.project, outcome.files + outcome.sessions) {

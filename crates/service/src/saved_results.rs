@@ -9,7 +9,7 @@ use api::{Code, Error};
 use history::home;
 use record::{Clock, Stamp};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
-use sources::Places;
+use sources::Environment;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
@@ -17,19 +17,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Total size of all files; the oldest are removed first. A single result may be larger.
-const ROOM: u64 = 256 << 20;
+const MAX_TOTAL_BYTES: u64 = 256 << 20;
 /// How long they are kept.
 pub(crate) const KEPT_DAYS: u64 = 7;
 const DAY: i64 = 86_400_000;
-const ENDING: &str = ".jsonl";
+const EXTENSION: &str = ".jsonl";
 
-pub(crate) struct Refs {
+pub(crate) struct SavedResults {
     dir: PathBuf,
     clock: Clock,
 }
 
 /// A file that is being written; deleted on drop unless finished.
-pub(crate) struct RefFile {
+pub(crate) struct ResultWriter {
     file: std::io::BufWriter<File>,
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
@@ -38,45 +38,45 @@ pub(crate) struct RefFile {
 }
 
 impl Service {
-    pub(crate) fn refs(&self) -> Refs {
-        Refs::new(&self.places, self.clock)
+    pub(crate) fn saved_results(&self) -> SavedResults {
+        SavedResults::new(&self.places, self.clock)
     }
 }
 
-impl Refs {
-    pub(crate) fn new(places: &Places, clock: Clock) -> Refs {
-        Refs { dir: places.xdg("XDG_STATE_HOME", ".local/state").join("loci/refs"), clock }
+impl SavedResults {
+    pub(crate) fn new(places: &Environment, clock: Clock) -> SavedResults {
+        SavedResults { dir: places.xdg_dir("XDG_STATE_HOME", ".local/state").join("loci/refs"), clock }
     }
 
     /// Creates a file, named after session, time and query.
-    pub(crate) fn create(&self, session: &str, query: &str) -> std::io::Result<RefFile> {
-        let dir = self.folder()?;
-        let name = self.name(session, query)?;
+    pub(crate) fn create_file(&self, session: &str, query: &str) -> std::io::Result<ResultWriter> {
+        let dir = self.open_folder()?;
+        let name = self.new_name(session, query)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(openat(&dir, &name, flags, Mode::RUSR | Mode::WUSR)?);
         let (path, file) = (self.dir.join(&name), std::io::BufWriter::with_capacity(64 * 1024, file));
-        Ok(RefFile { file, path, bytes: 0, lines: 0, whole: false })
+        Ok(ResultWriter { file, path, bytes: 0, lines: 0, whole: false })
     }
 
-    fn name(&self, session: &str, query: &str) -> std::io::Result<String> {
-        let random = home::token()?;
+    fn new_name(&self, session: &str, query: &str) -> std::io::Result<String> {
+        let random = home::random_token()?;
         let plain = |text: &str, most| -> String {
             let safe = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
             text.chars().filter(safe).take(most).collect()
         };
         let session = if session.is_empty() { "all".to_string() } else { plain(session, 8) };
         let at = plain(&self.clock.now().to_string(), 15);
-        Ok(format!("{session}-{at}-{}-{random}{ENDING}", plain(query, 32)))
+        Ok(format!("{session}-{at}-{}-{random}{EXTENSION}", plain(query, 32)))
     }
 
     /// Opens the folder, creating it if needed. A folder of another user is refused: its owner could read and plant files.
-    fn folder(&self) -> std::io::Result<OwnedFd> {
+    fn open_folder(&self) -> std::io::Result<OwnedFd> {
         let refused = |why: &str| std::io::Error::new(std::io::ErrorKind::PermissionDenied, why.to_string());
         if !self.dir.is_absolute() {
             return Err(refused("HOME is not set"));
         }
         if std::fs::symlink_metadata(&self.dir).is_err() {
-            home::make(&self.dir)?;
+            home::create_private_dir(&self.dir)?;
         }
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
         let dir = openat(CWD, &self.dir, flags, Mode::empty())?;
@@ -93,8 +93,8 @@ impl Refs {
     // ---- reading
 
     /// Reads lines of a file, up to `limit` bytes.
-    pub(crate) fn read(&self, request: &ReadRef, limit: u64) -> Result<RefRead, Error> {
-        let mut file = BufReader::new(self.open(&request.name)?);
+    pub(crate) fn read_lines(&self, request: &ReadRef, limit: u64) -> Result<RefRead, Error> {
+        let mut file = BufReader::new(self.open_result(&request.name)?);
         let fail = |e: std::io::Error| Error::new(Code::ReadError, format!("{}: {e}", request.name));
         let mut read = RefRead::default();
         let (most, mut size, mut line) = (request.limit.unwrap_or(u64::MAX), 2, Vec::new());
@@ -118,8 +118,10 @@ impl Refs {
                 full = true;
                 if read.lines.is_empty() {
                     let rest = file.stream_position().map_err(fail)?;
-                    read.part =
-                        Some(part(&mut file, at, line.len() as u64, request.from_byte, limit).map_err(fail)?);
+                    read.part = Some(
+                        read_part(&mut file, at, line.len() as u64, request.from_byte, limit)
+                            .map_err(fail)?,
+                    );
                     file.seek(SeekFrom::Start(rest)).map_err(fail)?;
                 }
             }
@@ -132,18 +134,18 @@ impl Refs {
     }
 
     /// Opens a saved result by its file name; paths outside the folder are refused.
-    fn open(&self, named: &str) -> Result<File, Error> {
+    fn open_result(&self, named: &str) -> Result<File, Error> {
         let gone = || {
-            Error::new(Code::NotFound, format!("no saved result `{}`", shortened(named)))
+            Error::new(Code::NotFound, format!("no saved result `{}`", shorten_name(named)))
                 .hint(format!("saved results are kept for {KEPT_DAYS} days; run the request again"))
         };
         let path = Path::new(named);
         let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(gone)?;
         let ours = path.parent().is_none_or(|dir| dir.as_os_str().is_empty() || dir == self.dir);
-        if !ours || !is_ours(name) {
+        if !ours || !is_result_name(name) {
             return Err(gone());
         }
-        let dir = self.folder().map_err(|_| gone())?;
+        let dir = self.open_folder().map_err(|_| gone())?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&dir, name, flags, Mode::empty()).map_err(|_| gone())?);
         if file.metadata().is_ok_and(|meta| meta.is_file()) { Ok(file) } else { Err(gone()) }
@@ -151,9 +153,9 @@ impl Refs {
 
     // ---- removing
 
-    pub(crate) fn clean(&self, request: &Cleanup) -> Result<CleanedUp, Error> {
+    pub(crate) fn remove_old(&self, request: &Cleanup) -> Result<CleanedUp, Error> {
         let mut done = CleanedUp { dry_run: request.dry_run, ..CleanedUp::default() };
-        let Some((dir, files)) = self.files()? else { return Ok(done) };
+        let Some((dir, files)) = self.list_files()? else { return Ok(done) };
         let oldest = self.clock.now().0.saturating_sub((request.max_age_days as i64).saturating_mul(DAY));
         for file in files {
             let old = file.at < oldest || request.max_age_days == 0;
@@ -167,45 +169,45 @@ impl Refs {
     }
 
     /// Removes the oldest files beyond the total size; the newest is kept regardless of its size.
-    pub(crate) fn make_room(&self) {
-        let Ok(Some((dir, mut files))) = self.files() else { return };
+    pub(crate) fn enforce_size_limit(&self) {
+        let Ok(Some((dir, mut files))) = self.list_files() else { return };
         files.sort_by_key(|file| std::cmp::Reverse(file.at));
         let mut taken = 0;
         for (n, file) in files.iter().enumerate() {
             taken += file.bytes;
-            if n > 0 && taken > ROOM {
+            if n > 0 && taken > MAX_TOTAL_BYTES {
                 let _ = unlinkat(&dir, &file.name, AtFlags::empty());
             }
         }
     }
 
-    fn files(&self) -> Result<Option<(OwnedFd, Vec<Found>)>, Error> {
+    fn list_files(&self) -> Result<Option<(OwnedFd, Vec<SavedFile>)>, Error> {
         if std::fs::symlink_metadata(&self.dir).is_err() {
             return Ok(None);
         }
         let fail = |e: std::io::Error| Error::new(Code::ReadError, format!("{}: {e}", self.dir.display()));
-        let dir = self.folder().map_err(fail)?;
+        let dir = self.open_folder().map_err(fail)?;
         let mut files = Vec::new();
         for entry in std::fs::read_dir(&self.dir).map_err(fail)?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             // The metadata is of the entry itself: symlinks are skipped.
-            if let Some(meta) = entry.metadata().ok().filter(|meta| meta.is_file() && is_ours(&name)) {
+            if let Some(meta) = entry.metadata().ok().filter(|meta| meta.is_file() && is_result_name(&name)) {
                 let at = Stamp(meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000).0;
-                files.push(Found { name, bytes: meta.len(), at });
+                files.push(SavedFile { name, bytes: meta.len(), at });
             }
         }
         Ok(Some((dir, files)))
     }
 }
 
-struct Found {
+struct SavedFile {
     name: String,
     bytes: u64,
     at: i64,
 }
 
-impl RefFile {
-    pub(crate) fn line(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+impl ResultWriter {
+    pub(crate) fn write_line(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.file.write_all(bytes)?;
         (self.bytes, self.lines) = (self.bytes + bytes.len() as u64, self.lines + 1);
         Ok(())
@@ -229,7 +231,7 @@ impl RefFile {
     }
 }
 
-impl Drop for RefFile {
+impl Drop for ResultWriter {
     /// Deletes an incomplete file.
     fn drop(&mut self) {
         if !self.whole {
@@ -239,8 +241,8 @@ impl Drop for RefFile {
 }
 
 /// Whether a name has the form `session-time-query-random.jsonl`, without path characters.
-fn is_ours(name: &str) -> bool {
-    let Some(stem) = name.strip_suffix(ENDING) else { return false };
+fn is_result_name(name: &str) -> bool {
+    let Some(stem) = name.strip_suffix(EXTENSION) else { return false };
     let safe = stem.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     let random = stem.rsplit('-').next().unwrap_or_default();
     safe && stem.split('-').count() >= 4
@@ -248,12 +250,18 @@ fn is_ours(name: &str) -> bool {
         && random.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-fn shortened(text: &str) -> String {
+fn shorten_name(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(120).collect()
 }
 
 /// Reads part of one line, cut at a character boundary.
-fn part(file: &mut (impl Read + Seek), at: u64, line: u64, from: u64, limit: u64) -> std::io::Result<Part> {
+fn read_part(
+    file: &mut (impl Read + Seek),
+    at: u64,
+    line: u64,
+    from: u64,
+    limit: u64,
+) -> std::io::Result<Part> {
     let end = line.saturating_sub(1);
     let from = from.min(end);
     file.seek(SeekFrom::Start(at + from))?;

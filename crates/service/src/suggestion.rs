@@ -6,10 +6,10 @@
 mod summary;
 
 use crate::Service;
-use crate::session_names::{Named, Names};
+use crate::session_names::{NamedSession, SessionNames};
 use api::recommend::{Abstained, Card, Recommend};
-use api::search::ms;
-use catalogue::{Chat, Reader};
+use api::search::stamp_to_ms;
+use catalogue::{ListedSession, Reader};
 use history::snapshot::open_both;
 use history::tombstones::Tombstones;
 use history::{event_ids, scope, transcripts};
@@ -18,7 +18,7 @@ use recommend::rank::{self, Sessions};
 use recommend::reference::Reference;
 use recommend::{chinese, cue};
 use record::{RowKind, Session, Stamp};
-use search::{Found, Index, Query};
+use search::{Index, Query, SearchResult};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -27,12 +27,12 @@ const RIVALS: usize = 6;
 const DAY: f64 = 86_400_000.0;
 
 /// The prompt to find a suggestion for, and its context.
-pub(crate) struct Asker<'a> {
+pub(crate) struct PromptContext<'a> {
     pub(crate) prompt: &'a str,
     pub(crate) session: Option<&'a str>,
     /// Include the requesting session in the search: if it matches best, the prompt refers to its visible context and no
     /// card is shown. Off for requests by an agent, because its own prompt is already recorded.
-    pub(crate) own_counts: bool,
+    pub(crate) include_own: bool,
     /// The working directory; sessions of its project are preferred.
     pub(crate) cwd: &'a Path,
     /// Only sessions of this project.
@@ -40,20 +40,20 @@ pub(crate) struct Asker<'a> {
 }
 
 /// What is searched: the index, and the session names in memory that match the subject.
-struct Ground {
+struct SearchContext {
     reader: Reader,
     index: Index,
     subject: String,
-    named: Vec<Named>,
+    named: Vec<NamedSession>,
 }
 
 /// The best candidate, and the evidence for it.
-pub(crate) struct Pick {
-    pub(crate) chat: Chat,
+pub(crate) struct Candidate {
+    pub(crate) chat: ListedSession,
     pub(crate) evidence: Evidence,
     pub(crate) confidence: f64,
     reference: Reference,
-    found: Found,
+    found: SearchResult,
     here: bool,
     reader: Reader,
 }
@@ -61,29 +61,29 @@ pub(crate) struct Pick {
 impl Service {
     /// The inputs of the confidence model for a prompt, the candidate's session ID and its confidence; used to fit the model.
     #[doc(hidden)]
-    pub fn weighed(&self, request: &Recommend) -> Option<(Vec<f32>, String, f64)> {
-        let pick = self.picked(&self.asker(request)).ok()?;
+    pub fn confidence_inputs(&self, request: &Recommend) -> Option<(Vec<f32>, String, f64)> {
+        let pick = self.best_candidate(&self.prompt_context(request)).ok()?;
         let inputs = pick.evidence.inputs().to_vec();
         Some((inputs, pick.chat.session.session_id.to_string(), pick.confidence))
     }
 
-    pub(crate) fn asker<'a>(&'a self, request: &'a Recommend) -> Asker<'a> {
-        Asker {
+    pub(crate) fn prompt_context<'a>(&'a self, request: &'a Recommend) -> PromptContext<'a> {
+        PromptContext {
             prompt: &request.prompt,
             session: request.session.as_deref(),
-            own_counts: false,
+            include_own: false,
             cwd: &self.cwd,
-            only: request.project.as_ref().map(|named| scope::real(&self.cwd.join(named))),
+            only: request.project.as_ref().map(|named| scope::canonical_path(&self.cwd.join(named))),
         }
     }
 
     /// The session to suggest for a prompt, or the reason for abstaining and the confidence if there was a candidate.
-    pub(crate) fn recommended(
+    pub(crate) fn find_suggestion(
         &self,
-        context: &Asker<'_>,
+        context: &PromptContext<'_>,
         threshold: f64,
-    ) -> Result<Pick, (Abstained, Option<f64>)> {
-        let pick = self.picked(context).map_err(|why| (why, None))?;
+    ) -> Result<Candidate, (Abstained, Option<f64>)> {
+        let pick = self.best_candidate(context).map_err(|why| (why, None))?;
         if pick.confidence < threshold {
             return Err((Abstained::Unsure, Some(pick.confidence)));
         }
@@ -91,22 +91,22 @@ impl Service {
     }
 
     /// The best candidate, regardless of its confidence.
-    pub(crate) fn picked(&self, context: &Asker<'_>) -> Result<Pick, Abstained> {
-        let today = self.clock.local(self.clock.now()).map_or((1, 1), |now| (now[1], now[2]));
-        let reference = cue::read(context.prompt, today).ok_or(Abstained::NoReference)?;
+    pub(crate) fn best_candidate(&self, context: &PromptContext<'_>) -> Result<Candidate, Abstained> {
+        let today = self.clock.local_fields(self.clock.now()).map_or((1, 1), |now| (now[1], now[2]));
+        let reference = cue::find_reference(context.prompt, today).ok_or(Abstained::NoReference)?;
         let (Ok((Some(reader), Some(index))), Some(home)) = (open_both(&self.history()), self.home()) else {
             return Err(Abstained::NothingKept);
         };
-        let subject = chinese::parted(&reference.subject, &|pair| index.frequency(pair));
-        let named = Names::of(self).called(&[&subject], Some(&reader));
-        let ground = Ground { reader, index, subject, named };
-        let project = Some(context.cwd).filter(|cwd| cwd.is_absolute()).map(scope::enclosing);
-        let is_here = |session: &Session| project.as_ref().is_some_and(|project| session.is_of(project));
+        let subject = chinese::split_words(&reference.subject, &|pair| index.frequency(pair));
+        let named = SessionNames::load(self).find_named(&[&subject], Some(&reader));
+        let ground = SearchContext { reader, index, subject, named };
+        let project = Some(context.cwd).filter(|cwd| cwd.is_absolute()).map(scope::enclosing_project);
+        let is_here = |session: &Session| project.as_ref().is_some_and(|project| session.is_within(project));
         let mut found = self.look_up(&ground, &reference, context, &[])?;
         let reader = &ground.reader;
-        let of = |chat: u32| main(reader, chat).map(|chat| chat.session);
-        let sessions = Sessions { of: &of, is_here: &is_here };
-        let tied = rank::tied(&found.chats, &sessions);
+        let of = |chat: u32| load_session(reader, chat).map(|chat| chat.session);
+        let sessions = Sessions { load: &of, is_here: &is_here };
+        let tied = rank::find_ties(&found.chats, &sessions);
         // A second search doubles the cost: only if a tied session other than the first is preferred.
         if let Some((meant, others)) = tied.split_first().filter(|(meant, _)| **meant != found.chats[0].chat)
         {
@@ -114,38 +114,38 @@ impl Service {
             found.chats.sort_by_key(|hit| hit.chat != *meant);
         }
         let first = found.chats.first().ok_or(Abstained::NothingFound)?;
-        let own = context.session.is_some_and(|id| own_chats(reader, id).contains(&first.chat));
+        let own = context.session.is_some_and(|id| session_numbers(reader, id).contains(&first.chat));
         if own {
             return Err(Abstained::OwnSession);
         }
-        let chat = main(reader, first.chat).ok_or(Abstained::NothingFound)?;
-        if Tombstones::read(Some(&home)).holds(chat.session.source, &chat.session.session_id) {
+        let chat = load_session(reader, first.chat).ok_or(Abstained::NothingFound)?;
+        if Tombstones::read(Some(&home)).contains(chat.session.source, &chat.session.session_id) {
             return Err(Abstained::NothingFound);
         }
         let here = is_here(&chat.session);
-        let margin = rank::margin(&found.chats, &tied, here, &sessions);
+        let margin = rank::lead_margin(&found.chats, &tied, here, &sessions);
         let dated = reference.time.is_some();
         let (plain, again) = (reference.plain, tied.len() > 1);
         let evidence = Evidence { of: found.evidence, margin, here, dated, again, plain };
         let confidence = f64::from(evidence.confidence());
         let reader = ground.reader;
-        Ok(Pick { chat, evidence, confidence, reference, found, here, reader })
+        Ok(Candidate { chat, evidence, confidence, reference, found, here, reader })
     }
 
     fn look_up(
         &self,
-        ground: &Ground,
+        ground: &SearchContext,
         reference: &Reference,
-        context: &Asker<'_>,
+        context: &PromptContext<'_>,
         but: &[u32],
-    ) -> Result<Found, Abstained> {
-        let Ground { reader, index, subject, named } = ground;
+    ) -> Result<SearchResult, Abstained> {
+        let SearchContext { reader, index, subject, named } = ground;
         let own = context
             .session
-            .filter(|_| !context.own_counts)
-            .map(|id| own_chats(reader, id))
+            .filter(|_| !context.include_own)
+            .map(|id| session_numbers(reader, id))
             .unwrap_or_default();
-        let only = context.only.as_deref().map(|project| chats_of(reader, project));
+        let only = context.only.as_deref().map(|project| project_sessions(reader, project));
         let may = |chat: u32| {
             !own.contains(&chat)
                 && !but.contains(&chat)
@@ -157,48 +157,49 @@ impl Service {
             to: reference.time.as_ref().map(|time| ago(time.days.0)),
             allowed: Some(&may),
             limit_chats: RIVALS,
-            telling: true,
+            skip_common: true,
             ..Query::new(subject)
         };
-        let named: Vec<_> = named.iter().map(Named::doc).collect();
+        let named: Vec<_> = named.iter().map(NamedSession::to_doc).collect();
         index.find(&query, &named).map_err(|_| Abstained::NothingKept)
     }
 
     /// The name in memory, or else the title.
-    fn named(&self, session: &Session) -> String {
-        let kept = self.remembered(&session.session_id).map(|known| known.name.text);
+    fn display_name(&self, session: &Session) -> String {
+        let kept = self.session_memory(&session.session_id).map(|known| known.name.text);
         let kept = kept.filter(|name| !name.trim().is_empty());
-        api::terminal_text::one_line(&kept.unwrap_or_else(|| session.name().to_string()))
+        api::terminal_text::one_line(&kept.unwrap_or_else(|| session.title_text().to_string()))
     }
 
     /// The beginning of the summary that the second choice would bring in.
-    pub(crate) fn preview(&self, pick: &Pick) -> String {
-        self.told_of(&pick.reader, &pick.chat).preview()
+    pub(crate) fn preview_summary(&self, pick: &Candidate) -> String {
+        self.summarize_session(&pick.reader, &pick.chat).preview()
     }
 
-    pub(crate) fn card(&self, pick: &Pick, english: bool) -> Card {
+    pub(crate) fn build_card(&self, pick: &Candidate, english: bool) -> Card {
         let session = &pick.chat.session;
-        let project = session.place();
+        let project = session.directory();
         Card {
             chat_id: session.session_id.to_string(),
-            name: self.named(session),
-            date: ms(session.ended_at),
+            name: self.display_name(session),
+            date: stamp_to_ms(session.ended_at),
             source: session.source.to_string(),
             project: (!project.is_empty()).then(|| project.to_string()),
-            why: self.why(pick, english),
+            why: self.match_reasons(pick, english),
             confidence: pick.confidence,
-            resume: api::resume(session.source, project, &session.session_id).filter(|_| !pick.chat.gone),
+            resume: api::resume_command(session.source, project, &session.session_id)
+                .filter(|_| !pick.chat.gone),
             preview: String::new(),
         }
     }
 
     /// The matched words as they occur in the session, then time and project.
-    fn why(&self, pick: &Pick, english: bool) -> Vec<String> {
+    fn match_reasons(&self, pick: &Candidate, english: bool) -> Vec<String> {
         let mut words = BTreeSet::new();
         let best = pick.found.chats.first().into_iter().flat_map(|hit| &hit.events);
         let texts = best.filter_map(|event| self.text_of(&pick.reader, event.event));
         let session = &pick.chat.session;
-        let names = [session.name().to_string(), Names::of(self).whole(session)];
+        let names = [session.title_text().to_string(), SessionNames::load(self).name_and_tags(session)];
         for text in texts.chain(names) {
             let cut = search::snippet(&text, &pick.found.terms, WIDTH);
             words.extend(cut.highlights.iter().map(|place| cut.text[place.clone()].to_lowercase()));
@@ -213,15 +214,15 @@ impl Service {
     }
 
     fn text_of(&self, reader: &Reader, event: u64) -> Option<String> {
-        if let Some(number) = event_ids::titled(event) {
-            return reader.title(number).ok()?;
+        if let Some(number) = event_ids::title_session(event) {
+            return reader.session_title(number).ok()?;
         }
-        let (_, row) = reader.events(&[event]).ok()?.pop()?;
-        let stored = reader.file(catalogue::event_place(event).0).ok()??;
+        let (_, row) = reader.events_by_id(&[event]).ok()?.pop()?;
+        let stored = reader.file_by_id(catalogue::split_event_id(event).0).ok()??;
         let transcript = transcripts::as_readable(&self.history(), &stored)?;
         // Tool output may be megabytes long and says least about the subject.
         (row.row == RowKind::Message)
-            .then(|| self.history().said(&transcript, &row))
+            .then(|| self.history().read_text(&transcript, &row))
             .flatten()
             .map(|(_, text)| text)
     }
@@ -231,26 +232,35 @@ impl Service {
 const WORDS: usize = 8;
 const WIDTH: usize = 400;
 
-pub(crate) fn own_chats(reader: &Reader, id: &str) -> Vec<u32> {
+pub(crate) fn session_numbers(reader: &Reader, id: &str) -> Vec<u32> {
     if id.is_empty() {
         return Vec::new();
     }
-    reader.chats_called(id, 8).map(|all| all.into_iter().map(|c| c.chat).collect()).unwrap_or_default()
+    reader
+        .sessions_with_prefix(id, 8)
+        .map(|all| all.into_iter().map(|c| c.chat).collect())
+        .unwrap_or_default()
 }
 
-fn chats_of(reader: &Reader, project: &Path) -> BTreeSet<u32> {
+fn project_sessions(reader: &Reader, project: &Path) -> BTreeSet<u32> {
     let project = project.to_string_lossy();
-    let listed =
-        catalogue::Listed { project: Some(&project), limit: u64::MAX, ..catalogue::Listed::default() };
-    reader.newest(&listed).map(|chats| chats.iter().map(|chat| chat.id).collect()).unwrap_or_default()
+    let listed = catalogue::SessionFilter {
+        project: Some(&project),
+        limit: u64::MAX,
+        ..catalogue::SessionFilter::default()
+    };
+    reader
+        .newest_sessions(&listed)
+        .map(|chats| chats.iter().map(|chat| chat.id).collect())
+        .unwrap_or_default()
 }
 
-pub(crate) fn main(reader: &Reader, chat: u32) -> Option<Chat> {
-    reader.chat(chat).ok()?.into_iter().next()
+pub(crate) fn load_session(reader: &Reader, chat: u32) -> Option<ListedSession> {
+    reader.sessions_of_chat(chat).ok()?.into_iter().next()
 }
 
 /// The local date.
-pub(crate) fn day(service: &Service, at: Option<i64>) -> String {
-    at.and_then(|at| service.clock.local(Stamp(at)))
+pub(crate) fn local_date(service: &Service, at: Option<i64>) -> String {
+    at.and_then(|at| service.clock.local_fields(Stamp(at)))
         .map_or_else(String::new, |[year, month, day, ..]| format!("{year}-{month:02}-{day:02}"))
 }

@@ -4,7 +4,7 @@
 
 use api::Handle;
 use api::code::{CodeContext, GetOutline, GetPromptWindow};
-use loci_service::{Places, Service};
+use loci_service::{Environment, Service};
 use record::{Clock, Stamp};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ const NOON: i64 = 1_794_744_000_000;
 
 /// What answers at a time of the test's own choosing.
 fn at(root: &Path, minutes: i64) -> Service {
-    let places = Places { home: root.join("home"), vars: BTreeMap::new() };
+    let places = Environment { home: root.join("home"), vars: BTreeMap::new() };
     let clock = Clock::At(Stamp(NOON + minutes * MINUTE));
     Service::new(places, clock, root.to_path_buf(), "loci".into(), 1)
 }

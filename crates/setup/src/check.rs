@@ -3,7 +3,7 @@
 //!
 //! Does not start the agent.
 
-use crate::agents::{Agent, Piece};
+use crate::agents::{Agent, Artifact};
 use crate::{Machine, disk, is_program};
 use api::setup::Check;
 use std::io::{BufRead, BufReader, Write};
@@ -13,12 +13,12 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Longer than a start takes on a busy machine; only a program that hangs reaches it.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(crate) fn checks(machine: &Machine, agent: &Agent) -> Vec<Check> {
-    let pieces = (agent.pieces)(machine);
-    let installed = pieces.iter().filter(|piece| piece.stands()).count();
-    let loci = machine.loci();
+pub(crate) fn run_checks(machine: &Machine, agent: &Agent) -> Vec<Check> {
+    let pieces = (agent.artifacts)(machine);
+    let installed = pieces.iter().filter(|piece| piece.is_installed()).count();
+    let loci = machine.loci_program();
     let path = Path::new(loci.path());
     let mut checks = vec![
         Check {
@@ -28,42 +28,46 @@ pub(crate) fn checks(machine: &Machine, agent: &Agent) -> Vec<Check> {
         Check { what: format!("{} can be run", path.display()), holds: is_program(path) },
     ];
     if checks[1].holds {
-        checks.push(answers(path));
+        checks.push(check_response(path));
     }
     checks
 }
 
-impl Piece {
-    fn stands(&self) -> bool {
+impl Artifact {
+    fn is_installed(&self) -> bool {
         match self {
-            Piece::Whole { path, text } => disk::read(path).is_ok_and(|there| there.as_ref() == Some(text)),
-            Piece::Entries { path, form, entries } => {
-                let text = disk::read(path).ok().flatten().unwrap_or_default();
-                form.tree(&text)
-                    .is_ok_and(|tree| entries.iter().all(|e| e.spot.find(&tree) == Some(&e.value)))
+            Artifact::OwnFile { path, text } => {
+                disk::read_text(path).is_ok_and(|there| there.as_ref() == Some(text))
+            }
+            Artifact::Entries { path, form, entries } => {
+                let text = disk::read_text(path).ok().flatten().unwrap_or_default();
+                form.parse_tree(&text)
+                    .is_ok_and(|tree| entries.iter().all(|e| e.location.find(&tree) == Some(&e.value)))
             }
         }
     }
 }
 
 /// The first request of an MCP client.
-const HELLO: &str = concat!(
+const INITIALIZE_REQUEST: &str = concat!(
     r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"#,
     r#""clientInfo":{"name":"loci-setup","version":"1"}}}"#,
     "\n"
 );
 
-fn answers(program: &Path) -> Check {
-    if said(program, "mcp", HELLO).is_some_and(|line| line.contains("\"serverInfo\"")) {
+fn check_response(program: &Path) -> Check {
+    if first_output_line(program, "mcp", INITIALIZE_REQUEST)
+        .is_some_and(|line| line.contains("\"serverInfo\""))
+    {
         return Check { what: "`loci mcp` answers".to_string(), holds: true };
     }
-    let version = said(program, "--version", "").unwrap_or_default();
+    let version = first_output_line(program, "--version", "").unwrap_or_default();
     let name = if version.is_empty() { "nothing" } else { version.trim() };
     Check { what: format!("it says that it is {name}"), holds: version.starts_with("loci ") }
 }
 
 /// The first line that a program prints. `None` if it prints none or hangs.
-fn said(program: &Path, argument: &str, stdin: &str) -> Option<String> {
+fn first_output_line(program: &Path, argument: &str, stdin: &str) -> Option<String> {
     let (input, output) = (Stdio::piped(), Stdio::piped());
     let started =
         Command::new(program).arg(argument).stdin(input).stdout(output).stderr(Stdio::null()).spawn();
@@ -78,15 +82,15 @@ fn said(program: &Path, argument: &str, stdin: &str) -> Option<String> {
         let _ = sender.send(read.ok().map(|_| line));
     });
     let _ = input.write_all(stdin.as_bytes());
-    let line = receiver.recv_timeout(PATIENCE).ok().flatten();
+    let line = receiver.recv_timeout(TIMEOUT).ok().flatten();
     drop(input);
-    end(&mut child);
+    wait_or_kill(&mut child);
     line
 }
 
 /// Waits for the child to exit, and kills it after a timeout.
-fn end(child: &mut Child) {
-    let until = Instant::now() + PATIENCE;
+fn wait_or_kill(child: &mut Child) {
+    let until = Instant::now() + TIMEOUT;
     while Instant::now() < until {
         match child.try_wait() {
             Ok(None) => std::thread::sleep(Duration::from_millis(10)),
@@ -119,7 +123,7 @@ mod tests {
             assert!(
                 Command::new("sh").args(["-c", write]).arg(&path).arg(script).status().unwrap().success()
             );
-            assert_eq!(answers(&path), Check { what: what.to_string(), holds }, "{script}");
+            assert_eq!(check_response(&path), Check { what: what.to_string(), holds }, "{script}");
         }
     }
 }

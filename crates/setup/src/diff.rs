@@ -5,33 +5,33 @@
 use std::fmt::Write;
 
 /// Context lines on each side of a change.
-const AROUND: usize = 3;
+const CONTEXT_LINES: usize = 3;
 /// Limit for comparing line by line; a longer middle part is shown as replaced.
-const MOST: usize = 1_000;
+const MAX_COMPARED_LINES: usize = 1_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
-    Same,
-    Less,
-    More,
+    Keep,
+    Remove,
+    Add,
 }
 
-pub(crate) fn unified(before: &str, after: &str) -> String {
-    let (old, new) = (lines(before), lines(after));
-    let steps = steps(&old, &new);
+pub(crate) fn unified_diff(before: &str, after: &str) -> String {
+    let (old, new) = (split_lines(before), split_lines(after));
+    let steps = diff_steps(&old, &new);
     let mut out = String::new();
     let mut at = 0;
-    while let Some(first) = steps[at..].iter().position(|step| *step != Step::Same).map(|n| at + n) {
-        let start = first.saturating_sub(AROUND).max(at);
+    while let Some(first) = steps[at..].iter().position(|step| *step != Step::Keep).map(|n| at + n) {
+        let start = first.saturating_sub(CONTEXT_LINES).max(at);
         let end = hunk_end(&steps, first);
-        hunk(&old, &new, &steps, start, end, &mut out);
+        write_hunk(&old, &new, &steps, start, end, &mut out);
         at = end;
     }
     out
 }
 
 /// Splits into lines. A last line without a line ending differs from the same line with one.
-fn lines(text: &str) -> Vec<&str> {
+fn split_lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
@@ -39,29 +39,29 @@ fn lines(text: &str) -> Vec<&str> {
 fn hunk_end(steps: &[Step], first: usize) -> usize {
     let mut last = first;
     for (at, step) in steps.iter().enumerate().skip(first) {
-        if *step != Step::Same {
+        if *step != Step::Keep {
             last = at;
-        } else if at > last + 2 * AROUND {
+        } else if at > last + 2 * CONTEXT_LINES {
             break;
         }
     }
-    (last + AROUND + 1).min(steps.len())
+    (last + CONTEXT_LINES + 1).min(steps.len())
 }
 
-fn hunk(old: &[&str], new: &[&str], steps: &[Step], start: usize, end: usize, out: &mut String) {
+fn write_hunk(old: &[&str], new: &[&str], steps: &[Step], start: usize, end: usize, out: &mut String) {
     let count = |range: &[Step], but: Step| range.iter().filter(|step| **step != but).count();
-    let (mut o, mut n) = (count(&steps[..start], Step::More), count(&steps[..start], Step::Less));
-    let (olds, news) = (count(&steps[start..end], Step::More), count(&steps[start..end], Step::Less));
+    let (mut o, mut n) = (count(&steps[..start], Step::Add), count(&steps[..start], Step::Remove));
+    let (olds, news) = (count(&steps[start..end], Step::Add), count(&steps[start..end], Step::Remove));
     let from = |at: usize, count: usize| if count == 0 { at } else { at + 1 };
     let _ = writeln!(out, "@@ -{},{olds} +{},{news} @@", from(o, olds), from(n, news));
     for step in &steps[start..end] {
         let (sign, line) = match step {
-            Step::Same => (' ', old[o]),
-            Step::Less => ('-', old[o]),
-            Step::More => ('+', new[n]),
+            Step::Keep => (' ', old[o]),
+            Step::Remove => ('-', old[o]),
+            Step::Add => ('+', new[n]),
         };
-        o += usize::from(*step != Step::More);
-        n += usize::from(*step != Step::Less);
+        o += usize::from(*step != Step::Add);
+        n += usize::from(*step != Step::Remove);
         let _ = writeln!(out, "{sign}{}", line.trim_end_matches(['\r', '\n']));
         if !line.ends_with('\n') {
             out.push_str("\\ no line end\n");
@@ -69,20 +69,20 @@ fn hunk(old: &[&str], new: &[&str], steps: &[Step], start: usize, end: usize, ou
     }
 }
 
-fn steps(old: &[&str], new: &[&str]) -> Vec<Step> {
+fn diff_steps(old: &[&str], new: &[&str]) -> Vec<Step> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[head..], &new[head..]);
     let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
-    let mut steps = vec![Step::Same; head];
-    steps.extend(middle(&old[..old.len() - tail], &new[..new.len() - tail]));
-    steps.extend(vec![Step::Same; tail]);
+    let mut steps = vec![Step::Keep; head];
+    steps.extend(diff_middle(&old[..old.len() - tail], &new[..new.len() - tail]));
+    steps.extend(vec![Step::Keep; tail]);
     steps
 }
 
 /// Longest common subsequence by dynamic programming.
-fn middle(old: &[&str], new: &[&str]) -> Vec<Step> {
-    if old.len() > MOST || new.len() > MOST {
-        return [vec![Step::Less; old.len()], vec![Step::More; new.len()]].concat();
+fn diff_middle(old: &[&str], new: &[&str]) -> Vec<Step> {
+    if old.len() > MAX_COMPARED_LINES || new.len() > MAX_COMPARED_LINES {
+        return [vec![Step::Remove; old.len()], vec![Step::Add; new.len()]].concat();
     }
     let mut common = vec![vec![0_u16; new.len() + 1]; old.len() + 1];
     for (o, n) in (0..old.len()).rev().flat_map(|o| (0..new.len()).rev().map(move |n| (o, n))) {
@@ -92,14 +92,14 @@ fn middle(old: &[&str], new: &[&str]) -> Vec<Step> {
     let (mut o, mut n, mut steps) = (0, 0, Vec::new());
     while o < old.len() || n < new.len() {
         let step = if o < old.len() && n < new.len() && old[o] == new[n] {
-            Step::Same
+            Step::Keep
         } else if n == new.len() || (o < old.len() && common[o + 1][n] >= common[o][n + 1]) {
-            Step::Less
+            Step::Remove
         } else {
-            Step::More
+            Step::Add
         };
-        o += usize::from(step != Step::More);
-        n += usize::from(step != Step::Less);
+        o += usize::from(step != Step::Add);
+        n += usize::from(step != Step::Remove);
         steps.push(step);
     }
     steps
@@ -107,7 +107,7 @@ fn middle(old: &[&str], new: &[&str]) -> Vec<Step> {
 
 #[cfg(test)]
 mod tests {
-    use super::unified;
+    use super::unified_diff;
 
     #[test]
     fn changes_are_shown_with_context() {
@@ -119,13 +119,13 @@ mod tests {
             ("1\n2\n3\n4\n5\n", "1\n2\n3\n4\nx\n5\n", "@@ -2,4 +2,5 @@\n 2\n 3\n 4\n+x\n 5\n"),
             ("a\r\nb\r\n", "a\r\nc\r\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n"),
         ] {
-            assert_eq!(unified(before, after), shown, "{before:?} {after:?}");
+            assert_eq!(unified_diff(before, after), shown, "{before:?} {after:?}");
         }
         let long: Vec<String> = (0..30).map(|n| n.to_string()).collect();
         let (mut twice, before) = (long.clone(), long.join("\n"));
         twice.insert(2, "x".to_string());
         twice.insert(25, "y".to_string());
-        let shown = unified(&before, &twice.join("\n"));
+        let shown = unified_diff(&before, &twice.join("\n"));
         assert_eq!(shown.matches("@@ -").count(), 2, "{shown}");
         assert!(!shown.contains("\n 12\n"), "{shown}");
     }

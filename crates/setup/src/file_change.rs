@@ -3,7 +3,7 @@
 //! Does not know why the file changes.
 
 use crate::{diff, disk};
-use api::setup::{Change, Does, SetupProblem};
+use api::setup::{Change, ChangeKind, SetupProblem};
 use std::path::{Path, PathBuf};
 
 /// A file's text before and after; `None` if the file does not exist.
@@ -21,11 +21,11 @@ impl FileChange {
         Change {
             path: self.path.to_string_lossy().into_owned(),
             does: match (&self.before, &self.after) {
-                (None, _) => Does::Create,
-                (_, None) => Does::Remove,
-                _ => Does::Edit,
+                (None, _) => ChangeKind::Create,
+                (_, None) => ChangeKind::Remove,
+                _ => ChangeKind::Edit,
             },
-            diff: self.shows_diff.then(|| diff::unified(&text(&self.before), &text(&self.after))),
+            diff: self.shows_diff.then(|| diff::unified_diff(&text(&self.before), &text(&self.after))),
             bytes: text(&self.after).len() as u64,
             made: false,
         }
@@ -33,13 +33,13 @@ impl FileChange {
 
     /// Applies the change, unless the file was modified since it was read.
     pub(crate) fn apply(&self, folders: &[PathBuf]) -> std::io::Result<()> {
-        if disk::read(&self.path)? != self.before {
+        if disk::read_text(&self.path)? != self.before {
             return Err(std::io::Error::other("the file changed in the meantime; run the command again"));
         }
-        let Some(after) = &self.after else { return disk::remove(&self.path) };
+        let Some(after) = &self.after else { return disk::remove_if_exists(&self.path) };
         let above = folders.iter().filter(|folder| self.path.starts_with(folder));
-        above.into_iter().try_for_each(|folder| disk::make_folder(folder, 0o755))?;
-        disk::write(&self.path, after, 0o644)
+        above.into_iter().try_for_each(|folder| disk::create_folder(folder, 0o755))?;
+        disk::write_atomically(&self.path, after, 0o644)
     }
 }
 

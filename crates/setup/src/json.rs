@@ -4,11 +4,11 @@
 //! Does not know whose settings they are, and never rewrites a member that is not ours.
 
 use crate::edit::{EditError, Insertion, is_blank, line_ending};
-use crate::entry::{Entry, Spot};
+use crate::entry::{Entry, Location};
 use serde_json::{Map, Value};
 
 /// Deeper than any real settings, and far from exhausting the stack.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 struct Object {
     /// Offsets of its `{` and `}`.
@@ -36,19 +36,19 @@ enum Node {
 
 // ---- parsing
 
-pub(crate) fn tree(text: &str) -> Result<Value, EditError> {
-    value(&parse(text)?)
+pub(crate) fn parse_tree(text: &str) -> Result<Value, EditError> {
+    to_value(&parse_document(text)?)
 }
 
-fn value(node: &Node) -> Result<Value, EditError> {
+fn to_value(node: &Node) -> Result<Value, EditError> {
     Ok(match node {
         Node::Scalar(value) => value.clone(),
-        Node::Array(list) => Value::Array(list.iter().map(value).collect::<Result<_, _>>()?),
+        Node::Array(list) => Value::Array(list.iter().map(to_value).collect::<Result<_, _>>()?),
         Node::Object(object) => {
             let mut map = Map::new();
             for member in &object.members {
                 // Agents differ in which of two duplicate keys they use, so such a file is not edited.
-                if map.insert(member.key.clone(), value(&member.value)?).is_some() {
+                if map.insert(member.key.clone(), to_value(&member.value)?).is_some() {
                     return Err(EditError::Syntax(format!("duplicate key `{}`", member.key)));
                 }
             }
@@ -57,48 +57,48 @@ fn value(node: &Node) -> Result<Value, EditError> {
     })
 }
 
-fn parse(text: &str) -> Result<Node, EditError> {
-    let mut reader = Reader { text, at: text.len() - text.trim_start_matches('\u{feff}').len() };
-    reader.space()?;
-    let node = reader.node(0)?;
-    reader.space()?;
-    if reader.at == text.len() { Ok(node) } else { Err(reader.odd()) }
+fn parse_document(text: &str) -> Result<Node, EditError> {
+    let mut reader = Parser { text, at: text.len() - text.trim_start_matches('\u{feff}').len() };
+    reader.skip_space()?;
+    let node = reader.parse_node(0)?;
+    reader.skip_space()?;
+    if reader.at == text.len() { Ok(node) } else { Err(reader.syntax_error()) }
 }
 
-struct Reader<'t> {
+struct Parser<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl Reader<'_> {
-    fn next(&self) -> Option<u8> {
+impl Parser<'_> {
+    fn peek_byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn odd(&self) -> EditError {
+    fn syntax_error(&self) -> EditError {
         let line = self.text[..self.at.min(self.text.len())].matches('\n').count() + 1;
         EditError::Syntax(format!("line {line}"))
     }
 
-    fn take(&mut self, byte: u8) -> bool {
-        let is = self.next() == Some(byte);
+    fn take_byte(&mut self, byte: u8) -> bool {
+        let is = self.peek_byte() == Some(byte);
         self.at += usize::from(is);
         is
     }
 
     /// Skips white space and comments; returns the end of the last comment, if any.
-    fn space(&mut self) -> Result<Option<usize>, EditError> {
+    fn skip_space(&mut self) -> Result<Option<usize>, EditError> {
         let mut comment_end = None;
         loop {
             let rest = &self.text[self.at..];
-            if matches!(self.next(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            if matches!(self.peek_byte(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
                 self.at += 1;
             } else if rest.starts_with("//") {
                 let line = rest.find('\n').unwrap_or(rest.len());
                 self.at += rest[..line].trim_end_matches('\r').len();
                 comment_end = Some(self.at);
             } else if rest.starts_with("/*") {
-                self.at += rest.find("*/").ok_or_else(|| self.odd())? + 2;
+                self.at += rest.find("*/").ok_or_else(|| self.syntax_error())? + 2;
                 comment_end = Some(self.at);
             } else {
                 return Ok(comment_end);
@@ -106,71 +106,71 @@ impl Reader<'_> {
         }
     }
 
-    fn node(&mut self, depth: usize) -> Result<Node, EditError> {
-        match self.next() {
-            _ if depth > DEEPEST => Err(self.odd()),
-            Some(b'{') => self.object(depth).map(Node::Object),
-            Some(b'[') => self.array(depth).map(Node::Array),
-            _ => self.scalar().map(Node::Scalar),
+    fn parse_node(&mut self, depth: usize) -> Result<Node, EditError> {
+        match self.peek_byte() {
+            _ if depth > MAX_DEPTH => Err(self.syntax_error()),
+            Some(b'{') => self.parse_object(depth).map(Node::Object),
+            Some(b'[') => self.parse_array(depth).map(Node::Array),
+            _ => self.parse_scalar().map(Node::Scalar),
         }
     }
 
-    fn scalar(&mut self) -> Result<Value, EditError> {
+    fn parse_scalar(&mut self) -> Result<Value, EditError> {
         let rest = &self.text[self.at..];
         let length = if rest.starts_with('"') { string_length(rest) } else { word_length(rest) };
-        let value = serde_json::from_str(&rest[..length]).map_err(|_| self.odd())?;
+        let value = serde_json::from_str(&rest[..length]).map_err(|_| self.syntax_error())?;
         self.at += length;
         Ok(value)
     }
 
-    fn array(&mut self, depth: usize) -> Result<Vec<Node>, EditError> {
+    fn parse_array(&mut self, depth: usize) -> Result<Vec<Node>, EditError> {
         self.at += 1;
         let mut list = Vec::new();
         loop {
-            self.space()?;
-            if self.take(b']') {
+            self.skip_space()?;
+            if self.take_byte(b']') {
                 return Ok(list);
             }
-            list.push(self.node(depth + 1)?);
-            self.space()?;
-            if !self.take(b',') && self.next() != Some(b']') {
-                return Err(self.odd());
+            list.push(self.parse_node(depth + 1)?);
+            self.skip_space()?;
+            if !self.take_byte(b',') && self.peek_byte() != Some(b']') {
+                return Err(self.syntax_error());
             }
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Object, EditError> {
+    fn parse_object(&mut self, depth: usize) -> Result<Object, EditError> {
         let open = self.at;
         self.at += 1;
         let mut object = Object { open, close: open, members: Vec::new(), tail: self.at };
         loop {
-            object.tail = self.space()?.unwrap_or(object.tail);
+            object.tail = self.skip_space()?.unwrap_or(object.tail);
             object.close = self.at;
-            if self.take(b'}') {
+            if self.take_byte(b'}') {
                 return Ok(object);
             }
-            let mut member = self.member(depth)?;
-            object.tail = self.space()?.unwrap_or(member.end);
-            if self.next() == Some(b',') {
+            let mut member = self.parse_member(depth)?;
+            object.tail = self.skip_space()?.unwrap_or(member.end);
+            if self.peek_byte() == Some(b',') {
                 member.comma = Some(self.at);
                 self.at += 1;
                 object.tail = self.at;
-            } else if self.next() != Some(b'}') {
-                return Err(self.odd());
+            } else if self.peek_byte() != Some(b'}') {
+                return Err(self.syntax_error());
             }
             object.members.push(member);
         }
     }
 
-    fn member(&mut self, depth: usize) -> Result<Member, EditError> {
+    fn parse_member(&mut self, depth: usize) -> Result<Member, EditError> {
         let start = self.at;
-        let Value::String(key) = self.scalar()? else { return Err(self.odd()) };
-        self.space()?;
-        if !self.take(b':') {
-            return Err(self.odd());
+        let Value::String(key) = self.parse_scalar()? else { return Err(self.syntax_error()) };
+        self.skip_space()?;
+        if !self.take_byte(b':') {
+            return Err(self.syntax_error());
         }
-        self.space()?;
-        let value = self.node(depth + 1)?;
+        self.skip_space()?;
+        let value = self.parse_node(depth + 1)?;
         Ok(Member { key, start, end: self.at, comma: None, value })
     }
 }
@@ -195,47 +195,53 @@ fn word_length(text: &str) -> usize {
 
 // ---- inserting
 
-pub(crate) fn put_in(text: &str, entry: &Entry) -> Result<Vec<Insertion>, EditError> {
-    let (keys, eol) = (&entry.spot.keys, line_ending(text));
+pub(crate) fn insert_entry(text: &str, entry: &Entry) -> Result<Vec<Insertion>, EditError> {
+    let (keys, eol) = (&entry.location.keys, line_ending(text));
     if is_blank(text) {
-        let whole = nested(keys, entry.value.clone());
-        return Ok(vec![Insertion { at: text.len(), text: pretty(&whole, "", "  ", eol) + eol }]);
+        let whole = nest_value(keys, entry.value.clone());
+        return Ok(vec![Insertion { at: text.len(), text: format_value(&whole, "", "  ", eol) + eol }]);
     }
-    let root = parse(text)?;
+    let root = parse_document(text)?;
     let mut node = &root;
     for (depth, key) in keys.iter().enumerate() {
-        let Node::Object(object) = node else { return Err(misshaped(keys, depth)) };
+        let Node::Object(object) = node else { return Err(shape_error(keys, depth)) };
         match object.members.iter().find(|member| member.key == *key) {
             Some(member) => node = &member.value,
             None => {
-                return Ok(added(text, &root, object, key, &nested(&keys[depth + 1..], entry.value.clone())));
+                return Ok(insert_member(
+                    text,
+                    &root,
+                    object,
+                    key,
+                    &nest_value(&keys[depth + 1..], entry.value.clone()),
+                ));
             }
         }
     }
-    Err(misshaped(keys, keys.len()))
+    Err(shape_error(keys, keys.len()))
 }
 
-fn misshaped(keys: &[String], depth: usize) -> EditError {
+fn shape_error(keys: &[String], depth: usize) -> EditError {
     EditError::Shape(if depth == 0 { "the document".to_string() } else { keys[..depth].join(".") })
 }
 
-fn nested(keys: &[String], value: Value) -> Value {
+fn nest_value(keys: &[String], value: Value) -> Value {
     keys.iter().rev().fold(value, |inner, key| Value::Object(Map::from_iter([(key.clone(), inner)])))
 }
 
 /// Adds a member after the others, in the style of the file.
-fn added(text: &str, root: &Node, object: &Object, key: &str, value: &Value) -> Vec<Insertion> {
+fn insert_member(text: &str, root: &Node, object: &Object, key: &str, value: &Value) -> Vec<Insertion> {
     let inside = &text[object.open + 1..object.close];
     let fresh = object.members.is_empty() && !inside.contains('\n');
-    let lines = inside.contains('\n') || (fresh && (text.contains('\n') || is_bare(root)));
+    let lines = inside.contains('\n') || (fresh && (text.contains('\n') || is_empty_root(root)));
     let name = Value::String(key.to_string());
     let mut member = if lines {
-        let (eol, unit) = (line_ending(text), unit(text, root));
-        let outer = indent(text, object.open);
-        let inner = object.members.first().and_then(|first| alone(text, first.start));
+        let (eol, unit) = (line_ending(text), indent_unit(text, root));
+        let outer = line_indent(text, object.open);
+        let inner = object.members.first().and_then(|first| own_line_indent(text, first.start));
         let inner = inner.map_or_else(|| format!("{outer}{unit}"), str::to_string);
         let end = if fresh { format!("{eol}{outer}") } else { String::new() };
-        format!("{eol}{inner}{name}: {}{end}", pretty(value, &inner, &unit, eol))
+        format!("{eol}{inner}{name}: {}{end}", format_value(value, &inner, &unit, eol))
     } else {
         let gap = if object.members.is_empty() { "" } else { " " };
         format!("{gap}{name}: {value}")
@@ -253,32 +259,32 @@ fn added(text: &str, root: &Node, object: &Object, key: &str, value: &Value) -> 
     vec![Insertion { at: last.end, text: ",".to_string() }, Insertion { at: object.tail + 1, text: member }]
 }
 
-fn is_bare(root: &Node) -> bool {
+fn is_empty_root(root: &Node) -> bool {
     matches!(root, Node::Object(object) if object.members.is_empty())
 }
 
 /// The indentation of the line.
-fn indent(text: &str, at: usize) -> &str {
+fn line_indent(text: &str, at: usize) -> &str {
     let line = &text[text[..at].rfind('\n').map_or(0, |end| end + 1)..];
     let line = line.trim_start_matches('\u{feff}');
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
 /// The indentation of a token that is the first on its line.
-fn alone(text: &str, at: usize) -> Option<&str> {
+fn own_line_indent(text: &str, at: usize) -> Option<&str> {
     let start = text[..at].rfind('\n')? + 1;
     let before = &text[start..at];
     before.trim_matches([' ', '\t']).is_empty().then_some(before)
 }
 
 /// The indentation unit of this file.
-fn unit(text: &str, root: &Node) -> String {
+fn indent_unit(text: &str, root: &Node) -> String {
     let Node::Object(object) = root else { return "  ".to_string() };
-    let first = object.members.first().and_then(|first| alone(text, first.start));
+    let first = object.members.first().and_then(|first| own_line_indent(text, first.start));
     first.filter(|spaces| !spaces.is_empty()).unwrap_or("  ").to_string()
 }
 
-fn pretty(value: &Value, indent: &str, unit: &str, eol: &str) -> String {
+fn format_value(value: &Value, indent: &str, unit: &str, eol: &str) -> String {
     let inner = format!("{indent}{unit}");
     let lines = |items: Vec<String>, open: char, close: char| {
         let items = items.join(&format!(",{eol}{inner}"));
@@ -287,12 +293,12 @@ fn pretty(value: &Value, indent: &str, unit: &str, eol: &str) -> String {
     match value {
         Value::Object(map) if !map.is_empty() => {
             let member = |(key, value): (&String, &Value)| {
-                format!("{}: {}", Value::String(key.clone()), pretty(value, &inner, unit, eol))
+                format!("{}: {}", Value::String(key.clone()), format_value(value, &inner, unit, eol))
             };
             lines(map.iter().map(member).collect(), '{', '}')
         }
         Value::Array(list) if list.iter().any(|item| item.is_object() || item.is_array()) => {
-            lines(list.iter().map(|item| pretty(item, &inner, unit, eol)).collect(), '[', ']')
+            lines(list.iter().map(|item| format_value(item, &inner, unit, eol)).collect(), '[', ']')
         }
         // Scalars on one line, as `["mcp"]`.
         Value::Array(list) => {
@@ -304,37 +310,37 @@ fn pretty(value: &Value, indent: &str, unit: &str, eol: &str) -> String {
 
 // ---- removing
 
-pub(crate) fn take_out(text: &str, spot: &Spot, made: &[Vec<String>]) -> Result<String, EditError> {
+pub(crate) fn remove_entry(text: &str, spot: &Location, made: &[Vec<String>]) -> Result<String, EditError> {
     let mut now = text.to_string();
     let mut keys = &spot.keys[..];
     loop {
-        now = without(&now, keys)?;
+        now = remove_key(&now, keys)?;
         keys = &keys[..keys.len() - 1];
-        let emptied = Spot { keys: keys.to_vec(), mark: None };
-        let hollow = emptied.find(&tree(&now)?).is_some_and(crate::entry::is_empty);
+        let emptied = Location { keys: keys.to_vec(), mark: None };
+        let hollow = emptied.find(&parse_tree(&now)?).is_some_and(crate::entry::is_empty_container);
         if keys.is_empty() || !hollow || !made.iter().any(|made| made == keys) {
             return Ok(now);
         }
     }
 }
 
-fn without(text: &str, keys: &[String]) -> Result<String, EditError> {
-    let root = parse(text)?;
+fn remove_key(text: &str, keys: &[String]) -> Result<String, EditError> {
+    let root = parse_document(text)?;
     let mut node = &root;
     for (depth, key) in keys.iter().enumerate() {
-        let Node::Object(object) = node else { return Err(misshaped(keys, depth)) };
+        let Node::Object(object) = node else { return Err(shape_error(keys, depth)) };
         let Some(at) = object.members.iter().position(|member| member.key == *key) else {
             return Ok(text.to_string());
         };
         if depth + 1 == keys.len() {
-            return Ok(cut_out(text, object, at));
+            return Ok(remove_member(text, object, at));
         }
         node = &object.members[at].value;
     }
-    Err(misshaped(keys, keys.len()))
+    Err(shape_error(keys, keys.len()))
 }
 
-fn cut_out(text: &str, object: &Object, at: usize) -> String {
+fn remove_member(text: &str, object: &Object, at: usize) -> String {
     let member = &object.members[at];
     let start = text[..member.start].trim_end().len();
     let mut now = text.to_string();

@@ -11,7 +11,7 @@ mod edit;
 mod entry;
 mod file_change;
 mod json;
-mod pack;
+mod packaged;
 mod plan;
 mod receipt;
 mod removal;
@@ -21,9 +21,9 @@ mod undo;
 
 use agents::{AGENTS, Agent};
 use api::setup::{AgentSetup, SetupDone, SetupProblem, SetupRequest};
-use pack::Program;
+use packaged::Program;
 use plan::Plan;
-use receipt::{Receipt, Wiring};
+use receipt::{Installation, Receipt};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -49,7 +49,7 @@ pub const VARIABLES: &[(&str, &str)] =
     &[("PATH", "where `loci setup` looks for the agents' programs and its own")];
 
 /// Agents start MCP servers and hooks with few variables. These locate Loci's own files and must be passed on.
-const PASSED_ON: &[&str] = &["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"];
+const PASSED_VARS: &[&str] = &["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"];
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -61,29 +61,29 @@ pub enum Error {
 
 impl Machine {
     /// The first folder that a variable names, if it is absolute: it must not depend on the working directory.
-    fn folder(&self, variable: &str) -> Option<PathBuf> {
+    fn folder_from_var(&self, variable: &str) -> Option<PathBuf> {
         let text = self.vars.get(variable)?.to_string_lossy().into_owned();
         let first = text.split([':', ',']).find(|part| !part.is_empty()).map(PathBuf::from);
         first.filter(|path| path.is_absolute())
     }
 
     /// Finds a program on `PATH`.
-    fn program(&self, name: &str) -> Option<PathBuf> {
+    fn find_program(&self, name: &str) -> Option<PathBuf> {
         let folders = self.vars.get("PATH")?;
         std::env::split_paths(folders).map(|folder| folder.join(name)).find(|path| is_program(path))
     }
 
     /// Our program by the path that survives updates: the one on `PATH` leads to the new version, the target of a symbolic
     /// link often does not.
-    fn loci(&self) -> Program {
+    fn loci_program(&self) -> Program {
         let real = std::fs::canonicalize(&self.exe).ok();
-        let typed = self.exe.file_name().and_then(|name| self.program(&name.to_string_lossy()));
+        let typed = self.exe.file_name().and_then(|name| self.find_program(&name.to_string_lossy()));
         let same = |path: &PathBuf| real.is_some() && std::fs::canonicalize(path).ok() == real;
-        Program::at(&typed.filter(same).unwrap_or_else(|| self.exe.clone()))
+        Program::new(&typed.filter(same).unwrap_or_else(|| self.exe.clone()))
     }
 
-    fn env(&self) -> Value {
-        let set = PASSED_ON.iter().filter_map(|name| Some((*name, self.vars.get(name)?.to_str()?)));
+    fn passed_env(&self) -> Value {
+        let set = PASSED_VARS.iter().filter_map(|name| Some((*name, self.vars.get(name)?.to_str()?)));
         set.filter(|(_, path)| Path::new(path).is_absolute())
             .map(|(name, path)| (name.to_string(), path))
             .collect()
@@ -96,29 +96,34 @@ pub fn is_program(path: &Path) -> bool {
 }
 
 /// Implements the operation.
-pub fn setup(machine: &Machine, ask: &SetupRequest) -> Result<SetupDone, Error> {
+pub fn run_setup(machine: &Machine, ask: &SetupRequest) -> Result<SetupDone, Error> {
     let mut done = SetupDone { remove: ask.remove, dry_run: ask.dry_run, ..SetupDone::default() };
     if ask.dry_run || (ask.remove && !Receipt::path(&machine.data).exists()) {
-        let receipt = machine.receipt()?;
-        done.agents =
-            chosen(machine, ask, &receipt).map(|agent| dry(machine, ask, agent, &receipt)).collect();
+        let receipt = machine.read_receipt()?;
+        done.agents = select_agents(machine, ask, &receipt)
+            .map(|agent| preview_agent(machine, ask, agent, &receipt))
+            .collect();
         return Ok(done);
     }
-    let (_lock, folders) = lock(machine)?;
-    let mut receipt = machine.receipt()?;
+    let (_lock, folders) = acquire_lock(machine)?;
+    let mut receipt = machine.read_receipt()?;
     receipt.folders.splice(0..0, folders);
-    receipt.agents.values().flat_map(|wiring| &wiring.files).for_each(|record| disk::sweep(&record.path));
-    for agent in chosen(machine, ask, &receipt) {
-        done.agents.push(one(machine, ask, agent, &mut receipt)?);
+    receipt
+        .agents
+        .values()
+        .flat_map(|wiring| &wiring.files)
+        .for_each(|record| disk::remove_temporary(&record.path));
+    for agent in select_agents(machine, ask, &receipt) {
+        done.agents.push(apply_agent(machine, ask, agent, &mut receipt)?);
     }
     if receipt.agents.is_empty() {
-        disk::remove_empty(&receipt.folders);
+        disk::remove_empty_folders(&receipt.folders);
     }
     Ok(done)
 }
 
 /// The requested agents. By default the detected ones; for a removal those that were set up.
-fn chosen<'a>(
+fn select_agents<'a>(
     machine: &'a Machine,
     ask: &'a SetupRequest,
     receipt: &Receipt,
@@ -127,20 +132,20 @@ fn chosen<'a>(
     AGENTS.iter().filter(move |agent| match (ask.agents.is_empty(), ask.remove) {
         (false, _) => ask.agents.iter().any(|name| name == agent.name),
         (true, true) => installed.iter().any(|name| name == agent.name),
-        (true, false) => agent.found(machine).is_some(),
+        (true, false) => agent.detect(machine).is_some(),
     })
 }
 
-fn told(machine: &Machine, agent: &Agent) -> AgentSetup {
+fn new_report(machine: &Machine, agent: &Agent) -> AgentSetup {
     AgentSetup {
         agent: agent.name.to_string(),
         title: agent.title.to_string(),
-        found: agent.found(machine).map(|path| path.to_string_lossy().into_owned()),
+        found: agent.detect(machine).map(|path| path.to_string_lossy().into_owned()),
         ..AgentSetup::default()
     }
 }
 
-fn plan(
+fn plan_agent(
     machine: &Machine,
     ask: &SetupRequest,
     agent: &Agent,
@@ -149,15 +154,15 @@ fn plan(
     match (ask.remove, receipt.agents.get(agent.name)) {
         (true, None) => Ok(Plan::default()),
         (true, Some(wiring)) => Ok(removal::plan_removal(machine, agent, wiring)),
-        (false, _) => plan::plan(machine, agent, receipt),
+        (false, _) => plan::plan_install(machine, agent, receipt),
     }
 }
 
-fn dry(machine: &Machine, ask: &SetupRequest, agent: &Agent, receipt: &Receipt) -> AgentSetup {
-    let mut report = told(machine, agent);
-    match plan(machine, ask, agent, receipt) {
+fn preview_agent(machine: &Machine, ask: &SetupRequest, agent: &Agent, receipt: &Receipt) -> AgentSetup {
+    let mut report = new_report(machine, agent);
+    match plan_agent(machine, ask, agent, receipt) {
         Ok(plan) => {
-            report.changes = plan.changes();
+            report.changes = plan.list_changes();
             report.problems = plan.problems;
         }
         Err(problem) => report.problems.push(problem),
@@ -166,45 +171,45 @@ fn dry(machine: &Machine, ask: &SetupRequest, agent: &Agent, receipt: &Receipt) 
 }
 
 /// Applies the plan for one agent. A problem with one agent does not stop the others.
-fn one(
+fn apply_agent(
     machine: &Machine,
     ask: &SetupRequest,
     agent: &Agent,
     receipt: &mut Receipt,
 ) -> Result<AgentSetup, Error> {
-    let mut report = told(machine, agent);
-    match plan(machine, ask, agent, receipt) {
+    let mut report = new_report(machine, agent);
+    match plan_agent(machine, ask, agent, receipt) {
         Err(problem) => report.problems.push(problem),
         Ok(plan) => {
-            report.changes = plan.changes();
+            report.changes = plan.list_changes();
             report.problems.clone_from(&plan.problems);
             if ask.remove {
-                take_out(machine, agent, &plan, receipt, &mut report)?;
+                uninstall_agent(machine, agent, &plan, receipt, &mut report)?;
             } else {
-                put_in(machine, agent, plan, receipt, &mut report)?;
+                install_agent(machine, agent, plan, receipt, &mut report)?;
             }
         }
     }
     Ok(report)
 }
 
-fn take_out(
+fn uninstall_agent(
     machine: &Machine,
     agent: &Agent,
     plan: &Plan,
     receipt: &mut Receipt,
     report: &mut AgentSetup,
 ) -> Result<(), Error> {
-    plan.make(report);
+    plan.apply_changes(report);
     if !report.problems.is_empty() {
         return Ok(());
     }
-    disk::remove_empty(&plan.folders);
+    disk::remove_empty_folders(&plan.folders);
     receipt.agents.remove(agent.name);
-    machine.keep(receipt)
+    machine.write_receipt(receipt)
 }
 
-fn put_in(
+fn install_agent(
     machine: &Machine,
     agent: &Agent,
     plan: Plan,
@@ -213,39 +218,39 @@ fn put_in(
 ) -> Result<(), Error> {
     let before = receipt.clone();
     // First record what may be written, so that an interruption can be undone; afterwards what was written.
-    receipt.agents.insert(agent.name.to_string(), plan.while_at_it(before.agents.get(agent.name)));
-    if !plan.moves.is_empty() {
-        machine.keep(receipt)?;
+    receipt.agents.insert(agent.name.to_string(), plan.transition_record(before.agents.get(agent.name)));
+    if !plan.changes.is_empty() {
+        machine.write_receipt(receipt)?;
     }
-    plan.make(report);
+    plan.apply_changes(report);
     if !report.problems.is_empty() {
         return Ok(());
     }
-    let wiring = Wiring { files: plan.records, folders: plan.folders };
+    let wiring = Installation { files: plan.records, folders: plan.folders };
     receipt.agents.insert(agent.name.to_string(), wiring);
     if *receipt != before {
-        machine.keep(receipt)?;
+        machine.write_receipt(receipt)?;
     }
-    report.checks = check::checks(machine, agent);
-    report.next = Some(agent.next.to_string());
+    report.checks = check::run_checks(machine, agent);
+    report.next = Some(agent.next_step.to_string());
     Ok(())
 }
 
 impl Machine {
-    fn receipt(&self) -> Result<Receipt, Error> {
+    fn read_receipt(&self) -> Result<Receipt, Error> {
         Receipt::read(&self.data).map_err(|error| Error::Io { path: Receipt::path(&self.data), error })
     }
 
-    fn keep(&self, receipt: &Receipt) -> Result<(), Error> {
+    fn write_receipt(&self, receipt: &Receipt) -> Result<(), Error> {
         receipt.write(&self.data).map_err(|error| Error::Io { path: Receipt::path(&self.data), error })
     }
 }
 
 /// How long a second setup waits for the first.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Keeps a second setup out.
-struct Held {
+struct SetupLock {
     _home: Option<File>,
     _data: File,
 }
@@ -256,29 +261,33 @@ struct Held {
 /// The home folder is locked first, because it is never removed. Locking only the data folder would be too late: a process
 /// that finds it missing while another removes its parents would create it again, keep those parents from being removed,
 /// and record them with neither (an empty `.local` in one of 25 trials of six at once).
-fn lock(machine: &Machine) -> Result<(Held, Vec<PathBuf>), Error> {
-    let until = Instant::now() + PATIENCE;
-    let home = machine.home.is_dir().then(|| hold(&machine.home, until, || Ok(()))).transpose()?;
+fn acquire_lock(machine: &Machine) -> Result<(SetupLock, Vec<PathBuf>), Error> {
+    let until = Instant::now() + LOCK_TIMEOUT;
+    let home = machine.home.is_dir().then(|| lock_folder(&machine.home, until, || Ok(()))).transpose()?;
     let mut made: Vec<PathBuf> = Vec::new();
-    let data = hold(&machine.data, until, || {
-        let missing = disk::missing_above(&machine.data.join("x"));
+    let data = lock_folder(&machine.data, until, || {
+        let missing = disk::missing_parents(&machine.data.join("x"));
         missing.iter().try_for_each(|folder| {
             if !made.contains(folder) {
                 made.push(folder.clone());
             }
-            disk::make_folder(folder, 0o700)
+            disk::create_folder(folder, 0o700)
         })
     })?;
-    Ok((Held { _home: home, _data: data }, made))
+    Ok((SetupLock { _home: home, _data: data }, made))
 }
 
 /// Locks a folder once it exists and no other process holds it.
-fn hold(path: &Path, until: Instant, mut prepare: impl FnMut() -> io::Result<()>) -> Result<File, Error> {
+fn lock_folder(
+    path: &Path,
+    until: Instant,
+    mut prepare: impl FnMut() -> io::Result<()>,
+) -> Result<File, Error> {
     let fail = |error| Error::Io { path: path.to_path_buf(), error };
     loop {
         match prepare().and_then(|()| File::open(path)) {
             Ok(folder) => match folder.try_lock() {
-                Ok(()) if is_there(&folder, path) => return Ok(folder),
+                Ok(()) if is_same_folder(&folder, path) => return Ok(folder),
                 Err(TryLockError::Error(error)) => return Err(fail(error)),
                 _ => {}
             },
@@ -293,7 +302,7 @@ fn hold(path: &Path, until: Instant, mut prepare: impl FnMut() -> io::Result<()>
     }
 }
 
-fn is_there(folder: &File, path: &Path) -> bool {
+fn is_same_folder(folder: &File, path: &Path) -> bool {
     let (held, found) = (folder.metadata(), std::fs::metadata(path));
     held.is_ok_and(|held| found.is_ok_and(|found| (held.dev(), held.ino()) == (found.dev(), found.ino())))
 }

@@ -3,8 +3,8 @@
 //! Contains only our own data: of a user's files their paths, and the text that was inserted.
 
 use crate::disk;
-use crate::entry::Spot;
-use crate::text::{Form, Stitches};
+use crate::entry::Location;
+use crate::text::{EditRecord, SettingsFormat};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{Error, Result};
@@ -15,43 +15,43 @@ const VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Receipt {
     version: u32,
-    pub(crate) agents: BTreeMap<String, Wiring>,
+    pub(crate) agents: BTreeMap<String, Installation>,
     /// Folders created for Loci's own files, outermost first.
     pub(crate) folders: Vec<PathBuf>,
 }
 
 /// What one agent was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Wiring {
-    pub(crate) files: Vec<Record>,
+pub(crate) struct Installation {
+    pub(crate) files: Vec<FileRecord>,
     pub(crate) folders: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct FileRecord {
     pub(crate) path: PathBuf,
-    pub(crate) what: What,
+    pub(crate) what: FileContent,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum What {
+pub(crate) enum FileContent {
     /// A file of ours: the fingerprints it may have. Several while it is being replaced.
     Whole(Vec<String>),
     /// Entries in a user's file.
-    Entries(Sewn),
+    Entries(InsertedEntries),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Sewn {
-    pub(crate) form: Form,
+pub(crate) struct InsertedEntries {
+    pub(crate) form: SettingsFormat,
     /// The file did not exist before.
     pub(crate) created: bool,
-    pub(crate) spots: Vec<Spot>,
+    pub(crate) spots: Vec<Location>,
     /// Parent keys that had to be created.
     pub(crate) made: Vec<Vec<String>>,
     /// The edits that inserted them. Several while they are being replaced.
-    pub(crate) stitches: Vec<Stitches>,
+    pub(crate) stitches: Vec<EditRecord>,
 }
 
 impl Default for Receipt {
@@ -66,7 +66,7 @@ impl Receipt {
     }
 
     pub(crate) fn read(data: &Path) -> Result<Receipt> {
-        let Some(text) = disk::read(&Receipt::path(data))? else { return Ok(Receipt::default()) };
+        let Some(text) = disk::read_text(&Receipt::path(data))? else { return Ok(Receipt::default()) };
         let receipt: Receipt = serde_json::from_str(&text).map_err(Error::other)?;
         if receipt.version > VERSION {
             return Err(Error::other("written by a newer version of Loci"));
@@ -77,19 +77,19 @@ impl Receipt {
     /// Writes the receipt with mode 0600, or removes it if it is empty.
     pub(crate) fn write(&self, data: &Path) -> Result<()> {
         if self.agents.is_empty() {
-            return disk::remove(&Receipt::path(data));
+            return disk::remove_if_exists(&Receipt::path(data));
         }
         let text = serde_json::to_string_pretty(self).map_err(Error::other)? + "\n";
-        disk::write(&Receipt::path(data), &text, 0o600)
+        disk::write_atomically(&Receipt::path(data), &text, 0o600)
     }
 
-    pub(crate) fn record(&self, agent: &str, path: &Path) -> Option<&Record> {
+    pub(crate) fn find_record(&self, agent: &str, path: &Path) -> Option<&FileRecord> {
         self.agents.get(agent)?.files.iter().find(|record| record.path == path)
     }
 }
 
 /// Fingerprint of a file of ours: FNV-1a and the length.
-pub(crate) fn print(text: &str) -> String {
+pub(crate) fn fingerprint(text: &str) -> String {
     let hash = text
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));

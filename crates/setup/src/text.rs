@@ -5,7 +5,7 @@
 //! is refused.
 
 use crate::edit::{EditError, Insertion, is_blank};
-use crate::entry::{Entry, Spot, is_empty};
+use crate::entry::{Entry, Location, is_empty_container};
 use crate::{json, toml};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,68 +13,72 @@ use serde_json::{Map, Value};
 /// The format of a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Form {
+pub(crate) enum SettingsFormat {
     Json,
     Toml,
 }
 
 /// What was inserted into a text, entry by entry. Each offset refers to the text at that time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stitches {
+pub(crate) struct EditRecord {
     pub(crate) steps: Vec<Vec<Insertion>>,
     /// The length of the whole text afterwards.
     pub(crate) length: usize,
 }
 
-impl Form {
-    pub(crate) fn tree(self, text: &str) -> Result<Value, EditError> {
+impl SettingsFormat {
+    pub(crate) fn parse_tree(self, text: &str) -> Result<Value, EditError> {
         match self {
             _ if is_blank(text) => Ok(Value::Object(Map::new())),
-            Form::Json => json::tree(text),
-            Form::Toml => toml::tree(text),
+            SettingsFormat::Json => json::parse_tree(text),
+            SettingsFormat::Toml => toml::parse_tree(text),
         }
     }
 
     /// The text with the entries, and the record to revert it.
-    pub(crate) fn put_in(self, text: &str, entries: &[Entry]) -> Result<(String, Stitches), EditError> {
+    pub(crate) fn insert_entries(
+        self,
+        text: &str,
+        entries: &[Entry],
+    ) -> Result<(String, EditRecord), EditError> {
         let mut now = text.to_string();
         let mut steps = Vec::new();
         for entry in entries {
-            let wanted = entry.put_in(self.tree(&now)?);
+            let wanted = entry.insert_into(self.parse_tree(&now)?);
             let insertions = match self {
-                Form::Json => json::put_in(&now, entry)?,
-                Form::Toml => toml::put_in(&now, entry),
+                SettingsFormat::Json => json::insert_entry(&now, entry)?,
+                SettingsFormat::Toml => toml::insert_entry(&now, entry),
             };
-            now = sewn(&now, &insertions);
-            if self.tree(&now)? != wanted {
+            now = apply_insertions(&now, &insertions);
+            if self.parse_tree(&now)? != wanted {
                 return Err(EditError::Unsafe);
             }
             steps.push(insertions);
         }
         let length = now.len();
-        Ok((now, Stitches { steps, length }))
+        Ok((now, EditRecord { steps, length }))
     }
 
     /// The text without the entries. Parents that were created for them are removed too if they are empty now.
-    pub(crate) fn take_out(
+    pub(crate) fn remove_entries(
         self,
         text: &str,
-        spots: &[Spot],
+        spots: &[Location],
         made: &[Vec<String>],
     ) -> Result<String, EditError> {
         let mut now = text.to_string();
         for spot in spots {
-            let tree = self.tree(&now)?;
+            let tree = self.parse_tree(&now)?;
             if spot.find(&tree).is_none() {
                 continue;
             }
             let without = match self {
-                Form::Json => json::take_out(&now, spot, made)?,
-                Form::Toml => toml::take_out(&now, spot),
+                SettingsFormat::Json => json::remove_entry(&now, spot, made)?,
+                SettingsFormat::Toml => toml::remove_entry(&now, spot),
             };
             // Ignore empty parent tables: TOML need not declare them.
-            let now_tree = self.tree(&without)?;
-            if spot.find(&now_tree).is_some() || spot.taken_out(now_tree) != spot.taken_out(tree) {
+            let now_tree = self.parse_tree(&without)?;
+            if spot.find(&now_tree).is_some() || spot.remove_from(now_tree) != spot.remove_from(tree) {
                 return Err(EditError::Unsafe);
             }
             now = without;
@@ -83,23 +87,23 @@ impl Form {
     }
 
     /// Whether the text has neither values nor comments.
-    pub(crate) fn says_nothing(self, text: &str) -> bool {
+    pub(crate) fn is_empty_document(self, text: &str) -> bool {
         let bare = match self {
-            Form::Json => !text.contains('/'),
-            Form::Toml => !text.contains('#'),
+            SettingsFormat::Json => !text.contains('/'),
+            SettingsFormat::Toml => !text.contains('#'),
         };
-        bare && self.tree(text).is_ok_and(|tree| is_empty(&tree))
+        bare && self.parse_tree(text).is_ok_and(|tree| is_empty_container(&tree))
     }
 
     /// The text that a user would have to add by hand.
-    pub(crate) fn by_hand(self, entries: &[Entry]) -> String {
-        self.put_in("", entries).map(|(text, _)| text).unwrap_or_default()
+    pub(crate) fn manual_text(self, entries: &[Entry]) -> String {
+        self.insert_entries("", entries).map(|(text, _)| text).unwrap_or_default()
     }
 }
 
-impl Stitches {
+impl EditRecord {
     /// The former text, if all insertions are still in place and the length is unchanged.
-    pub(crate) fn undone(&self, text: &str) -> Option<String> {
+    pub(crate) fn revert(&self, text: &str) -> Option<String> {
         if text.len() != self.length {
             return None;
         }
@@ -116,7 +120,7 @@ impl Stitches {
 }
 
 /// Applies the insertions of one step, each at its offset in the text as it grows.
-fn sewn(text: &str, insertions: &[Insertion]) -> String {
+fn apply_insertions(text: &str, insertions: &[Insertion]) -> String {
     let mut now = text.to_string();
     for insertion in insertions {
         now.insert_str(insertion.at, &insertion.text);

@@ -3,17 +3,17 @@
 //! Does not rewrite any other line of the file, not even to tidy it.
 
 use crate::edit::{EditError, Insertion, is_blank, line_ending};
-use crate::entry::{Entry, Spot};
+use crate::entry::{Entry, Location};
 use serde_json::Value;
 
-pub(crate) fn tree(text: &str) -> Result<Value, EditError> {
+pub(crate) fn parse_tree(text: &str) -> Result<Value, EditError> {
     ::toml::from_str(text.trim_start_matches('\u{feff}'))
         .map_err(|e| EditError::Syntax(e.message().to_string()))
 }
 
 // ---- inserting
 
-pub(crate) fn put_in(text: &str, entry: &Entry) -> Vec<Insertion> {
+pub(crate) fn insert_entry(text: &str, entry: &Entry) -> Vec<Insertion> {
     let eol = line_ending(text);
     let mut block = String::new();
     if !text.is_empty() && !text.ends_with('\n') {
@@ -22,26 +22,27 @@ pub(crate) fn put_in(text: &str, entry: &Entry) -> Vec<Insertion> {
     if !is_blank(text) {
         block.push_str(eol);
     }
-    let path = entry.spot.keys.iter().map(|key| written_key(key)).collect::<Vec<_>>().join(".");
-    let (open, close) = if entry.spot.mark.is_some() { ("[[", "]]") } else { ("[", "]") };
+    let path = entry.location.keys.iter().map(|key| format_key(key)).collect::<Vec<_>>().join(".");
+    let (open, close) = if entry.location.mark.is_some() { ("[[", "]]") } else { ("[", "]") };
     block.extend([open, &path, close, eol]);
     for (key, value) in entry.value.as_object().into_iter().flatten() {
-        block.extend([&written_key(key), " = ", &written(value), eol]);
+        block.extend([&format_key(key), " = ", &format_value(value), eol]);
     }
     vec![Insertion { at: text.len(), text: block }]
 }
 
-fn written_key(key: &str) -> String {
+fn format_key(key: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if !key.is_empty() && key.chars().all(bare) { key.to_string() } else { quoted(key) }
+    if !key.is_empty() && key.chars().all(bare) { key.to_string() } else { quote_string(key) }
 }
 
-fn written(value: &Value) -> String {
+fn format_value(value: &Value) -> String {
     match value {
-        Value::String(text) => quoted(text),
-        Value::Array(list) => format!("[{}]", list.iter().map(written).collect::<Vec<_>>().join(", ")),
+        Value::String(text) => quote_string(text),
+        Value::Array(list) => format!("[{}]", list.iter().map(format_value).collect::<Vec<_>>().join(", ")),
         Value::Object(map) => {
-            let members = map.iter().map(|(key, value)| format!("{} = {}", written_key(key), written(value)));
+            let members =
+                map.iter().map(|(key, value)| format!("{} = {}", format_key(key), format_value(value)));
             format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),
@@ -49,7 +50,7 @@ fn written(value: &Value) -> String {
 }
 
 /// A basic string has the escapes of JSON. DEL is the one character that JSON allows unescaped and TOML does not.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn quote_string(text: &str) -> String {
     Value::String(text.to_string()).to_string().replace('\u{7f}', "\\u007F")
 }
 
@@ -64,8 +65,8 @@ struct Block {
     list: bool,
 }
 
-pub(crate) fn take_out(text: &str, spot: &Spot) -> String {
-    let blocks = blocks(text);
+pub(crate) fn remove_entry(text: &str, spot: &Location) -> String {
+    let blocks = parse_blocks(text);
     let mut removed: Vec<&Block> = Vec::new();
     let mut at = 0;
     while let Some(block) = blocks.get(at) {
@@ -86,26 +87,29 @@ pub(crate) fn take_out(text: &str, spot: &Spot) -> String {
         at += count;
     }
     let mut now = text.to_string();
-    removed.iter().rev().for_each(|block| now.replace_range(gap_before(text, block.start)..block.end, ""));
+    removed
+        .iter()
+        .rev()
+        .for_each(|block| now.replace_range(start_with_gap(text, block.start)..block.end, ""));
     now
 }
 
 /// An empty line before a block is removed with it.
-fn gap_before(text: &str, start: usize) -> usize {
+fn start_with_gap(text: &str, start: usize) -> usize {
     let before = &text[..start];
     let Some(line) = before.strip_suffix('\n') else { return start };
     let line = line.strip_suffix('\r').unwrap_or(line);
     if line.is_empty() || line.ends_with('\n') { line.len() } else { start }
 }
 
-fn blocks(text: &str) -> Vec<Block> {
+fn parse_blocks(text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut at = 0;
     while at < text.len() {
         let end = at + line_length(&text[at..]);
         let line = text[at..end].trim_start_matches('\u{feff}').trim();
         if line.starts_with('[') {
-            let (keys, list) = header(line);
+            let (keys, list) = parse_header(line);
             blocks.push(Block { start: at, end, keys, list });
         } else if !line.is_empty() && !line.starts_with('#') {
             blocks.iter_mut().next_back().into_iter().for_each(|block| block.end = end);
@@ -116,8 +120,8 @@ fn blocks(text: &str) -> Vec<Block> {
 }
 
 /// The keys of a header. A header line is a valid document, so the parser extracts them.
-fn header(line: &str) -> (Vec<String>, bool) {
-    let (mut keys, mut at) = (Vec::new(), tree(line).unwrap_or_default());
+fn parse_header(line: &str) -> (Vec<String>, bool) {
+    let (mut keys, mut at) = (Vec::new(), parse_tree(line).unwrap_or_default());
     loop {
         match at {
             Value::Object(map) => match map.into_iter().next() {

@@ -3,12 +3,12 @@
 //! Reads only the tables `chat` and `message`: the others contain keys. Token counts are not recorded. The
 //! schema is known through other readers of it, not through a database of the app itself.
 
-mod tell;
+mod parse;
 
 use crate::conversation::{self, Conversation};
-use crate::walk::Found;
-use crate::{Age, Error, Places, Source, Survey, Transcript};
-use db::{Connection, columns, open_foreign, picked, text};
+use crate::walk::TranscriptList;
+use crate::{Environment, Error, FileStamp, Source, Survey, Transcript};
+use db::{Connection, column_text, open_foreign, select_list, table_columns};
 use record::{Call, Message, Row, Session};
 use std::path::{Path, PathBuf};
 
@@ -19,8 +19,8 @@ const CHATS: &str = "select id from chat";
 const CHAT: &str = "select {} from chat where id = ?1";
 const MESSAGES: &str = "select {} from message where chatId = ?1";
 
-const OF_CHAT: [&str; 6] = ["id", "title", "model", "createdAt", "lastReplyAt", "agentOptions"];
-const OF_MESSAGE: [&str; 7] = ["id", "role", "content", "model", "files", "meta", "createdAt"];
+const CHAT_COLUMNS: [&str; 6] = ["id", "title", "model", "createdAt", "lastReplyAt", "agentOptions"];
+const MESSAGE_COLUMNS: [&str; 7] = ["id", "role", "content", "model", "files", "meta", "createdAt"];
 
 /// Where the app stores its database on the systems it runs on.
 const FOLDERS: [&str; 2] = ["Library/Application Support/app.chatwise", ".local/share/app.chatwise"];
@@ -30,57 +30,57 @@ impl Source for ChatWise {
         "chatwise"
     }
 
-    fn variables(&self) -> &'static [(&'static str, &'static str)] {
+    fn env_variables(&self) -> &'static [(&'static str, &'static str)] {
         &[("CHATWISE_DB_PATH", "ChatWise's database file, instead of app.db in the app's data folder")]
     }
 
-    fn roots(&self, places: &Places) -> Vec<PathBuf> {
+    fn default_roots(&self, places: &Environment) -> Vec<PathBuf> {
         if let Some(file) = places.vars.get("CHATWISE_DB_PATH").filter(|v| !v.is_empty()) {
             return vec![PathBuf::from(file)];
         }
         let mut roots: Vec<_> = FOLDERS.iter().map(|folder| places.home.join(folder)).collect();
-        roots.insert(1, places.xdg("XDG_CONFIG_HOME", ".config").join("app.chatwise"));
+        roots.insert(1, places.xdg_dir("XDG_CONFIG_HOME", ".config").join("app.chatwise"));
         roots
     }
 
-    fn list(&self, root: &Path, found: &mut Found) {
+    fn list_transcripts(&self, root: &Path, found: &mut TranscriptList) {
         let path = if root.is_dir() { root.join("app.db") } else { root.to_path_buf() };
         if !path.is_file() {
             return;
         }
-        if let Err(error) = list(&path, found) {
-            found.problem(&path, &error);
+        if let Err(error) = list_chats(&path, found) {
+            found.add_problem(&path, &error);
         }
     }
 
     fn survey(&self, transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
-        conversation::survey(&load(transcript)?, survey);
+        conversation::survey_conversation(&load_chat(transcript)?, survey);
         Ok(())
     }
 
-    fn call(&self, transcript: &Transcript, _result: &Transcript, row: &Row) -> Result<Call, Error> {
-        conversation::call(transcript, row, load)
+    fn fetch_call(&self, transcript: &Transcript, _result: &Transcript, row: &Row) -> Result<Call, Error> {
+        conversation::fetch_call(transcript, row, load_chat)
     }
 
-    fn message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error> {
-        conversation::message(transcript, row, load)
+    fn fetch_message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error> {
+        conversation::fetch_message(transcript, row, load_chat)
     }
 }
 
 /// One transcript per chat. The exact share of the file is expensive to compute, so each gets an equal one.
-fn list(path: &Path, found: &mut Found) -> Result<(), db::Error> {
+fn list_chats(path: &Path, found: &mut TranscriptList) -> Result<(), db::Error> {
     let connection = open_foreign(path)?;
     let mut statement = connection.prepare(CHATS)?;
-    let ids = statement.query_map([], |row| Ok(text(row, 0)))?.collect::<Result<Vec<_>, _>>()?;
+    let ids = statement.query_map([], |row| Ok(column_text(row, 0)))?.collect::<Result<Vec<_>, _>>()?;
     let size = path.metadata().map_or(0, |meta| meta.len()) / ids.len().max(1) as u64;
-    let age = Age::of_database(path);
+    let age = FileStamp::from_database(path);
     for id in ids.into_iter().flatten() {
         found.transcripts.push(Transcript {
             source: found.source,
             path: path.to_path_buf(),
             part: Some(id.clone()),
             size,
-            age,
+            file_stamp: age,
             hint: id,
             group: path.to_path_buf(),
         });
@@ -91,31 +91,32 @@ fn list(path: &Path, found: &mut Found) -> Result<(), db::Error> {
 /// A row as text, in the order of the requested columns.
 type Cells = Vec<Option<String>>;
 
-fn load(transcript: &Transcript) -> Result<Conversation, Error> {
+fn load_chat(transcript: &Transcript) -> Result<Conversation, Error> {
     let path = &transcript.path;
     let fail = |error| Error::Database { path: path.clone(), error };
     let id = transcript.part.as_deref().unwrap_or(&transcript.hint);
     let connection = open_foreign(path).map_err(fail)?;
     // One snapshot of both tables: the app may be writing.
     let snapshot = connection.unchecked_transaction().map_err(fail)?;
-    let chat = ask(&snapshot, "chat", CHAT, &OF_CHAT, id).map_err(fail)?;
+    let chat = query_cells(&snapshot, "chat", CHAT, &CHAT_COLUMNS, id).map_err(fail)?;
     let chat = chat.first().ok_or(Error::Moved { path: path.clone(), what: "chat", place: 0 })?;
-    let messages = ask(&snapshot, "message", MESSAGES, &OF_MESSAGE, id).map_err(fail)?;
+    let messages = query_cells(&snapshot, "message", MESSAGES, &MESSAGE_COLUMNS, id).map_err(fail)?;
     let mut conversation = Conversation::new(Session::new("chatwise", id));
-    tell::tell(chat, &messages, &mut conversation);
+    parse::parse_chat(chat, &messages, &mut conversation);
     Ok(conversation)
 }
 
-fn ask(
+fn query_cells(
     snapshot: &Connection,
     table: &str,
     query: &str,
     wanted: &[&str],
     id: &str,
 ) -> Result<Vec<Cells>, db::Error> {
-    let query = query.replace("{}", &picked(&columns(snapshot, table)?, wanted));
+    let query = query.replace("{}", &select_list(&table_columns(snapshot, table)?, wanted));
     let mut statement = snapshot.prepare(&query)?;
-    let rows = statement.query_map([id], |row| Ok((0..wanted.len()).map(|n| text(row, n)).collect()))?;
+    let rows =
+        statement.query_map([id], |row| Ok((0..wanted.len()).map(|n| column_text(row, n)).collect()))?;
     rows.collect()
 }
 

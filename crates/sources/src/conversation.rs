@@ -5,7 +5,7 @@
 
 pub mod value;
 
-use crate::survey::Said;
+use crate::survey::MessageEntry;
 use crate::{Error, Survey, Transcript};
 use record::{Call, Coverage, Kind, Message, ProblemKind, Role, Row, Session, Stamp, Tokens};
 use std::cell::RefCell;
@@ -21,11 +21,11 @@ pub struct Conversation {
     pub coverage: Coverage,
     pub problems: Vec<(ProblemKind, String)>,
     /// When the session was created, if the store records it: anything older was copied into it.
-    pub made_at: Stamp,
+    pub created_at: Stamp,
 }
 
 pub enum Part {
-    Said {
+    Message {
         role: Role,
         kind: Kind,
         message: Message,
@@ -33,7 +33,7 @@ pub enum Part {
         /// An ID that survives when the agent copies the message under a new one.
         same_as: Option<String>,
     },
-    Called {
+    Call {
         call: Call,
         at: Stamp,
         until: Stamp,
@@ -43,10 +43,10 @@ pub enum Part {
 }
 
 impl Part {
-    fn identity(&self) -> &[u8] {
+    fn stable_id(&self) -> &[u8] {
         let (id, same_as) = match self {
-            Part::Said { message, same_as, .. } => (&message.id, same_as),
-            Part::Called { call, same_as, .. } => (&call.id, same_as),
+            Part::Message { message, same_as, .. } => (&message.id, same_as),
+            Part::Call { call, same_as, .. } => (&call.id, same_as),
         };
         same_as.as_ref().unwrap_or(id).as_bytes()
     }
@@ -59,34 +59,34 @@ impl Conversation {
             parts: Vec::new(),
             coverage: Coverage::default(),
             problems: Vec::new(),
-            made_at: Stamp::NONE,
+            created_at: Stamp::NONE,
         }
     }
 
-    pub fn understood(&mut self) {
+    pub fn count_understood(&mut self) {
         self.coverage.lines += 1;
         self.coverage.understood += 1;
     }
 
-    pub fn ignored(&mut self) {
+    pub fn count_ignored(&mut self) {
         self.coverage.lines += 1;
         self.coverage.ignored += 1;
     }
 
-    pub fn unknown(&mut self, name: &str) {
+    pub fn count_unknown(&mut self, name: &str) {
         self.coverage.lines += 1;
-        self.coverage.unknown_type(if name.is_empty() { "(no type)" } else { name });
+        self.coverage.count_unknown_type(if name.is_empty() { "(no type)" } else { name });
     }
 
     /// Records an entry that cannot be used. One that could not even be opened is a problem, but not a line.
-    pub fn trouble(&mut self, kind: ProblemKind, note: String) {
+    pub fn add_problem(&mut self, kind: ProblemKind, note: String) {
         let line = matches!(kind, ProblemKind::BadLine | ProblemKind::LineTooLong | ProblemKind::Unfinished);
         self.coverage.lines += u64::from(line);
         self.problems.push((kind, note));
     }
 
     /// Counts the keys of an entry that are not known.
-    pub fn fields(&mut self, kind: &str, entry: &serde_json::Value, known: &[&str]) {
+    pub fn count_unknown_fields(&mut self, kind: &str, entry: &serde_json::Value, known: &[&str]) {
         let keys = entry.as_object().into_iter().flat_map(serde_json::Map::keys);
         for key in keys.filter(|key| !known.contains(&key.as_str())) {
             *self.coverage.unknown_fields.entry(format!("{kind}.{key}")).or_default() += 1;
@@ -95,33 +95,33 @@ impl Conversation {
 }
 
 /// Adds a conversation to a survey.
-pub fn survey(conversation: &Conversation, survey: &mut Survey<'_>) {
+pub fn survey_conversation(conversation: &Conversation, survey: &mut Survey<'_>) {
     let session = survey.add_session(conversation.session.clone());
-    survey.version(conversation.session.version.as_bytes());
-    survey.coverage().add(&conversation.coverage);
+    survey.set_version(conversation.session.version.as_bytes());
+    survey.coverage_mut().merge(&conversation.coverage);
     for (kind, note) in &conversation.problems {
-        survey.problem(*kind, 0, note);
+        survey.report_problem(*kind, 0, note);
     }
-    survey.moment(session, conversation.session.started_at);
+    survey.record_time(session, conversation.session.started_at);
     for (ordinal, part) in conversation.parts.iter().enumerate() {
-        tell(conversation, part, session, ordinal as u64, survey);
+        survey_part(conversation, part, session, ordinal as u64, survey);
     }
-    if conversation.made_at.is_some() {
+    if conversation.created_at.is_some() {
         // Copied history is older than the session that contains it.
-        survey.session(session).started_at = conversation.made_at;
+        survey.session_mut(session).started_at = conversation.created_at;
     }
 }
 
-fn tell(conversation: &Conversation, part: &Part, session: u32, place: u64, survey: &mut Survey<'_>) {
-    let id = part.identity();
+fn survey_part(conversation: &Conversation, part: &Part, session: u32, place: u64, survey: &mut Survey<'_>) {
+    let id = part.stable_id();
     let flags = |at: Stamp| {
-        let copied = at.is_some() && at < conversation.made_at;
-        crate::survey::flags(copied, conversation.session.parent_session_id.is_some())
+        let copied = at.is_some() && at < conversation.created_at;
+        crate::survey::row_flags(copied, conversation.session.parent_session_id.is_some())
     };
     match part {
-        Part::Said { role, kind, message, tokens, .. } => {
+        Part::Message { role, kind, message, tokens, .. } => {
             let at = message.at.unwrap_or_default();
-            survey.said(Said {
+            survey.add_message(MessageEntry {
                 session,
                 role: *role,
                 kind: *kind,
@@ -133,83 +133,87 @@ fn tell(conversation: &Conversation, part: &Part, session: u32, place: u64, surv
                 tokens: *tokens,
                 flags: flags(at),
             });
-            survey.entry(message.id.as_bytes(), message.parent_id.as_deref().unwrap_or("").as_bytes(), b"");
+            survey.add_entry(
+                message.id.as_bytes(),
+                message.parent_id.as_deref().unwrap_or("").as_bytes(),
+                b"",
+            );
         }
-        Part::Called { call, at, until, .. } => {
-            survey.call(session, id, call.tool.as_bytes(), *at, place, flags(*at));
+        Part::Call { call, at, until, .. } => {
+            survey.add_call(session, id, call.tool.as_bytes(), *at, place, flags(*at));
             if call.output.is_some() || call.error.is_some() {
-                survey.result(id, call.status, *until, place);
+                survey.add_result(id, call.status, *until, place);
             }
         }
     }
 }
 
-type Load = fn(&Transcript) -> Result<Conversation, Error>;
+type Loader = fn(&Transcript) -> Result<Conversation, Error>;
 
-struct Kept {
+struct CachedConversation {
     path: PathBuf,
     part: Option<String>,
-    age: Age,
+    stamp: CacheStamp,
     conversation: Rc<Conversation>,
 }
 
 thread_local! {
     /// Records are fetched in order, so the same few conversations are needed again and again.
-    static LOADED: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
+    static LOADED: RefCell<Vec<CachedConversation>> = const { RefCell::new(Vec::new()) };
 }
 
-const KEPT: usize = 4;
+const CACHE_SIZE: usize = 4;
 
 /// Length and modification time, of the file and of a database's log.
-type Age = [Option<(u64, SystemTime)>; 2];
+type CacheStamp = [Option<(u64, SystemTime)>; 2];
 
-fn age(path: &Path) -> Age {
+fn cache_stamp(path: &Path) -> CacheStamp {
     let of = |path: &Path| {
         let meta = std::fs::metadata(path).ok()?;
         Some((meta.len(), meta.modified().ok()?))
     };
-    [of(path), of(&db::beside(path, "-wal"))]
+    [of(path), of(&db::sibling_path(path, "-wal"))]
 }
 
 /// The conversation as it is now: a cached one is used only while its file has not changed.
-fn loaded(transcript: &Transcript, load: Load) -> Result<Rc<Conversation>, Error> {
-    let age = age(&transcript.path);
+fn load_cached(transcript: &Transcript, load: Loader) -> Result<Rc<Conversation>, Error> {
+    let age = cache_stamp(&transcript.path);
     LOADED.with_borrow_mut(|cache| {
-        let same = |k: &Kept| k.path == transcript.path && k.part == transcript.part;
-        if let Some(found) = cache.iter().find(|k| same(k) && k.age == age) {
+        let same = |k: &CachedConversation| k.path == transcript.path && k.part == transcript.part;
+        if let Some(found) = cache.iter().find(|k| same(k) && k.stamp == age) {
             return Ok(found.conversation.clone());
         }
         cache.retain(|k| !same(k));
         let conversation = Rc::new(load(transcript)?);
-        if cache.len() == KEPT {
+        if cache.len() == CACHE_SIZE {
             cache.remove(0);
         }
         let (path, part) = (transcript.path.clone(), transcript.part.clone());
-        cache.push(Kept { path, part, age, conversation: conversation.clone() });
+        cache.push(CachedConversation { path, part, stamp: age, conversation: conversation.clone() });
         Ok(conversation)
     })
 }
 
 /// The part that a row was made from, if it has not changed.
-fn find<'c>(conversation: &'c Conversation, row: &Row) -> Option<&'c Part> {
-    let part = conversation.parts.get(row.place as usize)?;
-    (Row::id_head(part.identity()) == row.id).then_some(part)
+fn find_part<'c>(conversation: &'c Conversation, row: &Row) -> Option<&'c Part> {
+    let part = conversation.parts.get(row.start as usize)?;
+    (Row::id_head(part.stable_id()) == row.id).then_some(part)
 }
 
-pub fn call(transcript: &Transcript, row: &Row, load: Load) -> Result<Call, Error> {
-    match find(&*loaded(transcript, load)?, row) {
-        Some(Part::Called { call, .. }) => Ok(call.clone()),
-        _ => Err(moved(transcript, "tool call", row)),
+pub fn fetch_call(transcript: &Transcript, row: &Row, load: Loader) -> Result<Call, Error> {
+    match find_part(&*load_cached(transcript, load)?, row) {
+        Some(Part::Call { call, .. }) => Ok(call.clone()),
+        _ => Err(moved_error(transcript, "tool call", row)),
     }
 }
 
-pub fn message(transcript: &Transcript, row: &Row, load: Load) -> Result<Message, Error> {
-    match find(&*loaded(transcript, load)?, row) {
-        Some(Part::Said { message, .. }) => Ok(message.clone()),
-        _ => Err(moved(transcript, "message", row)),
+pub fn fetch_message(transcript: &Transcript, row: &Row, load: Loader) -> Result<Message, Error> {
+    match find_part(&*load_cached(transcript, load)?, row) {
+        Some(Part::Message { message, .. }) => Ok(message.clone()),
+        _ => Err(moved_error(transcript, "message", row)),
     }
 }
 
-fn moved(transcript: &Transcript, what: &'static str, row: &Row) -> Error {
-    Error::Moved { path: transcript.path.clone(), what, place: row.place }
+fn moved_error(transcript: &Transcript, what: &'static str, row: &Row) -> Error {
+    Error::Moved { path: transcript.path.clone(), what, place: row.start }
 }

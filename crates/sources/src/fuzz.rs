@@ -1,7 +1,7 @@
 //! The entry point for fuzzing: reads any bytes as a transcript of an agent and checks the invariants of the
 //! result.
 
-use crate::{Error, Facts, Names, SOURCES, Survey, Transcript, Want};
+use crate::{Error, Names, SOURCES, Survey, SurveyOptions, SurveyOutcome, Transcript};
 use record::{Row, RowKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,14 +23,14 @@ pub fn survey(agent: &str, name: &str, bytes: &[u8]) {
         path,
         part: None,
         size,
-        age: crate::Age::default(),
+        file_stamp: crate::FileStamp::default(),
         hint: "x".to_string(),
         group: dir,
     };
     for want in [(true, true, true), (true, true, false), (false, true, false), (true, false, false)] {
         let (messages, calls, fields) = want;
-        let (facts, rows) = survey_rows(&transcript, Want { messages, calls, fields });
-        for (version, coverage) in &facts.coverage {
+        let (outcome, rows) = survey_rows(&transcript, SurveyOptions { messages, calls, fields });
+        for (version, coverage) in &outcome.coverage {
             assert!(coverage.adds_up(), "{version}: {coverage:?}");
         }
         rows.iter().for_each(|row| read_again(&transcript, row));
@@ -38,22 +38,22 @@ pub fn survey(agent: &str, name: &str, bytes: &[u8]) {
     let _ = std::fs::remove_file(&transcript.path);
 }
 
-fn survey_rows(transcript: &Transcript, want: Want) -> (Facts, Vec<Row>) {
+fn survey_rows(transcript: &Transcript, options: SurveyOptions) -> (SurveyOutcome, Vec<Row>) {
     let (names, mut rows) = (Names::default(), Vec::new());
     let mut emit = |new: &mut Vec<Row>| rows.append(new);
-    let mut survey = Survey::new(0, &transcript.path, &names, want, &mut emit);
+    let mut survey = Survey::new(0, &transcript.path, &names, options, &mut emit);
     let read = SOURCES[transcript.source].survey(transcript, &mut survey);
-    let facts = survey.finish();
+    let outcome = survey.finish();
     assert!(read.is_ok(), "{read:?}");
-    (facts, rows)
+    (outcome, rows)
 }
 
 fn read_again(transcript: &Transcript, row: &Row) {
     let source = SOURCES[transcript.source];
     match row.row {
-        RowKind::Message => drop(found_or_moved(source.message(transcript, row))),
+        RowKind::Message => drop(found_or_moved(source.fetch_message(transcript, row))),
         RowKind::Call => {
-            let Some(call) = found_or_moved(source.call(transcript, transcript, row)) else { return };
+            let Some(call) = found_or_moved(source.fetch_call(transcript, transcript, row)) else { return };
             for json in [Some(&call.input), call.output.as_ref()].into_iter().flatten() {
                 let parsed = serde_json::from_str::<&serde_json::value::RawValue>(json);
                 assert!(parsed.is_ok(), "not JSON: {json}");

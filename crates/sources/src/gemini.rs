@@ -7,12 +7,12 @@
 mod attachment;
 mod call;
 mod log;
-mod tell;
+mod parse;
 
 use crate::conversation::{self, Conversation, value};
-use crate::lines::{LONGEST, Lines, Next};
-use crate::walk::{Found, files};
-use crate::{Error, Places, Source, Survey, Transcript, place};
+use crate::lines::{Lines, MAX_LINE, NextPiece};
+use crate::walk::{TranscriptList, walk_files};
+use crate::{Environment, Error, Source, Survey, Transcript, line_reader};
 use log::Log;
 use record::{Call, Message, ProblemKind, Row, Session, TitleOrigin};
 use serde_json::Value;
@@ -28,39 +28,43 @@ impl Source for Gemini {
         "gemini-cli"
     }
 
-    fn variables(&self) -> &'static [(&'static str, &'static str)] {
+    fn env_variables(&self) -> &'static [(&'static str, &'static str)] {
         &[("GEMINI_CLI_HOME", "the directory that holds Gemini CLI's .gemini, instead of the home directory")]
     }
 
-    fn roots(&self, places: &Places) -> Vec<PathBuf> {
-        places.roots("GEMINI_CLI_HOME", "").into_iter().map(|home| home.join(".gemini/tmp")).collect()
+    fn default_roots(&self, places: &Environment) -> Vec<PathBuf> {
+        places
+            .roots_from_var("GEMINI_CLI_HOME", "")
+            .into_iter()
+            .map(|home| home.join(".gemini/tmp"))
+            .collect()
     }
 
-    fn list(&self, root: &Path, found: &mut Found) {
-        files(root, found, &mut |path, meta, found| {
-            if let Some((group, hint)) = named(root, path) {
-                found.add(path.to_path_buf(), meta, &hint, &group);
+    fn list_transcripts(&self, root: &Path, found: &mut TranscriptList) {
+        walk_files(root, found, &mut |path, meta, found| {
+            if let Some((group, hint)) = identify_transcript(root, path) {
+                found.add_file(path.to_path_buf(), meta, &hint, &group);
             }
         });
     }
 
     fn survey(&self, transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
-        conversation::survey(&load(transcript)?, survey);
+        conversation::survey_conversation(&load_session(transcript)?, survey);
         Ok(())
     }
 
-    fn call(&self, transcript: &Transcript, _result: &Transcript, row: &Row) -> Result<Call, Error> {
-        conversation::call(transcript, row, load)
+    fn fetch_call(&self, transcript: &Transcript, _result: &Transcript, row: &Row) -> Result<Call, Error> {
+        conversation::fetch_call(transcript, row, load_session)
     }
 
-    fn message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error> {
-        conversation::message(transcript, row, load)
+    fn fetch_message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error> {
+        conversation::fetch_message(transcript, row, load_session)
     }
 }
 
 /// A transcript's project folder and the part of its session ID in the file name: `session-<time>-<the first
 /// 8>.json[l]` in `<project>/chats`, or a subagent's complete ID one folder further down.
-fn named(root: &Path, path: &Path) -> Option<(PathBuf, String)> {
+fn identify_transcript(root: &Path, path: &Path) -> Option<(PathBuf, String)> {
     let extension = path.extension()?.to_str()?;
     let stem = path.file_stem()?.to_string_lossy();
     let inside: Vec<_> = path.strip_prefix(root).ok()?.iter().collect();
@@ -76,38 +80,38 @@ fn named(root: &Path, path: &Path) -> Option<(PathBuf, String)> {
 }
 
 /// The parent session, if the transcript is a subagent's.
-fn parent(path: &Path) -> Option<String> {
+fn parent_session(path: &Path) -> Option<String> {
     let folder = path.parent()?.file_name()?.to_string_lossy();
     (folder != "chats").then(|| folder.into_owned())
 }
 
-fn load(transcript: &Transcript) -> Result<Conversation, Error> {
+fn load_session(transcript: &Transcript) -> Result<Conversation, Error> {
     let mut conversation = Conversation::new(Session::new("gemini-cli", &transcript.hint));
     let mut log = Log::default();
-    let file = place::open(&transcript.path)?;
+    let file = line_reader::open_regular(&transcript.path)?;
     let read = if transcript.path.extension().is_some_and(|e| e == "jsonl") {
         read_log(file, &mut log, &mut conversation)
     } else {
-        read_whole(file, &mut log, &mut conversation)
+        read_json_file(file, &mut log, &mut conversation)
     };
     read.map_err(|error| Error::Io { path: transcript.path.clone(), error })?;
-    describe(transcript, &log, &mut conversation.session);
-    tell::tell(&log, &mut conversation);
+    describe_session(transcript, &log, &mut conversation.session);
+    parse::parse_log(&log, &mut conversation);
     Ok(conversation)
 }
 
-fn read_whole(file: File, log: &mut Log, conversation: &mut Conversation) -> std::io::Result<()> {
+fn read_json_file(file: File, log: &mut Log, conversation: &mut Conversation) -> std::io::Result<()> {
     let mut bytes = Vec::new();
-    file.take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
+    file.take(MAX_LINE as u64 + 1).read_to_end(&mut bytes)?;
     conversation.coverage.bytes += bytes.len() as u64;
-    if bytes.len() > LONGEST {
-        conversation.trouble(ProblemKind::LineTooLong, format!("more than {LONGEST} bytes"));
+    if bytes.len() > MAX_LINE {
+        conversation.add_problem(ProblemKind::LineTooLong, format!("more than {MAX_LINE} bytes"));
         return Ok(());
     }
-    match value::parse(&bytes, &mut conversation.coverage) {
-        Ok(whole @ Value::Object(_)) => log.whole(whole, conversation),
-        Ok(_) => conversation.trouble(ProblemKind::BadLine, "not an object".to_string()),
-        Err(error) => conversation.trouble(ProblemKind::BadLine, error.to_string()),
+    match value::parse_entry(&bytes, &mut conversation.coverage) {
+        Ok(whole @ Value::Object(_)) => log.add_session(whole, conversation),
+        Ok(_) => conversation.add_problem(ProblemKind::BadLine, "not an object".to_string()),
+        Err(error) => conversation.add_problem(ProblemKind::BadLine, error.to_string()),
     }
     Ok(())
 }
@@ -115,13 +119,13 @@ fn read_whole(file: File, log: &mut Log, conversation: &mut Conversation) -> std
 fn read_log(file: File, log: &mut Log, conversation: &mut Conversation) -> std::io::Result<()> {
     let mut lines = Lines::new(file);
     loop {
-        match lines.read_on()? {
-            Next::End => return Ok(()),
-            Next::TooLong(at, length) => {
+        match lines.next_piece()? {
+            NextPiece::End => return Ok(()),
+            NextPiece::TooLong(at, length) => {
                 conversation.coverage.bytes += length;
-                conversation.trouble(ProblemKind::LineTooLong, format!("{length} bytes at {at}"));
+                conversation.add_problem(ProblemKind::LineTooLong, format!("{length} bytes at {at}"));
             }
-            Next::Piece(piece) => {
+            NextPiece::Piece(piece) => {
                 conversation.coverage.bytes += piece.bytes.len() as u64;
                 let mut at = piece.offset;
                 for line in piece.bytes.split_inclusive(|b| *b == b'\n') {
@@ -140,41 +144,41 @@ fn read_line(line: &[u8], at: u64, open: bool, log: &mut Log, conversation: &mut
         conversation.coverage.blank += 1;
         return;
     }
-    match value::parse(line, &mut conversation.coverage) {
-        Ok(entry) => log.line(entry, conversation),
+    match value::parse_entry(line, &mut conversation.coverage) {
+        Ok(entry) => log.add_line(entry, conversation),
         Err(error) => {
             let kind = if open { ProblemKind::Unfinished } else { ProblemKind::BadLine };
-            conversation.trouble(kind, format!("{} bytes at {at}: {error}", line.len()));
+            conversation.add_problem(kind, format!("{} bytes at {at}: {error}", line.len()));
         }
     }
 }
 
-fn describe(transcript: &Transcript, log: &Log, session: &mut Session) {
+fn describe_session(transcript: &Transcript, log: &Log, session: &mut Session) {
     let header = &log.header;
-    if let Some(id) = value::some_text(header, "sessionId") {
+    if let Some(id) = value::optional_text(header, "sessionId") {
         session.session_id = Arc::from(id);
     }
-    if let Some(parent) = parent(&transcript.path) {
+    if let Some(parent) = parent_session(&transcript.path) {
         session.parent_session_id = Some(Arc::from(parent));
         session.agent_id = Some(session.session_id.clone());
     }
-    session.started_at = value::stamp(&header["startTime"]);
-    let summary = value::some_text(header, "summary");
+    session.started_at = value::as_stamp(&header["startTime"]);
+    let summary = value::optional_text(header, "summary");
     session.title = summary.map(|summary| (Arc::from(summary), TitleOrigin::Agent));
     let project =
-        project(&transcript.group).or_else(|| header["directories"][0].as_str().map(str::to_string));
+        project_path(&transcript.group).or_else(|| header["directories"][0].as_str().map(str::to_string));
     session.project = Arc::from(project.unwrap_or_default());
     session.cwd = session.project.clone();
 }
 
 /// The path of the project that a folder belongs to, from the file inside it or from the list of all projects.
-fn project(folder: &Path) -> Option<String> {
-    let note = small(&folder.join(".project_root")).filter(|path| !path.trim().is_empty());
-    note.map(|path| path.trim().to_string()).or_else(|| listed(folder))
+fn project_path(folder: &Path) -> Option<String> {
+    let note = read_small_file(&folder.join(".project_root")).filter(|path| !path.trim().is_empty());
+    note.map(|path| path.trim().to_string()).or_else(|| listed_project(folder))
 }
 
-fn listed(folder: &Path) -> Option<String> {
-    let list = small(&folder.parent()?.parent()?.join("projects.json"))?;
+fn listed_project(folder: &Path) -> Option<String> {
+    let list = read_small_file(&folder.parent()?.parent()?.join("projects.json"))?;
     let list: Value = serde_json::from_str(&list).ok()?;
     let slug = folder.file_name()?.to_str()?;
     let mut projects = list["projects"].as_object()?.iter();
@@ -182,9 +186,9 @@ fn listed(folder: &Path) -> Option<String> {
 }
 
 /// Reads a small file; anything else at that path is treated as missing.
-fn small(path: &Path) -> Option<String> {
+fn read_small_file(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
-    place::open(path).ok()?.take(1 << 20).read_to_end(&mut bytes).ok()?;
+    line_reader::open_regular(path).ok()?.take(1 << 20).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -204,7 +208,7 @@ mod tests {
             ("p/logs.json", None),
             ("p/session-2026.json", None),
         ] {
-            let found = named(root, &root.join(path));
+            let found = identify_transcript(root, &root.join(path));
             assert_eq!(found.as_ref().map(|(_, h)| h.as_str()), hint, "{path}");
             assert!(found.is_none_or(|(group, _)| group == root.join("p")));
         }

@@ -10,9 +10,9 @@ use std::fmt::Write;
 
 /// The bytes are not valid JSON at the position where they should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Broken;
+pub struct Malformed;
 
-pub type Look<T> = Result<T, Broken>;
+pub type JsonResult<T> = Result<T, Malformed>;
 
 #[derive(Clone)]
 pub struct Cursor<'a> {
@@ -31,24 +31,24 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    fn blank(&mut self) {
+    fn skip_blanks(&mut self) {
         while matches!(self.peek(), b' ' | b'\t' | b'\r') {
             self.at += 1;
         }
     }
 
-    /// Enters an object. Call `key` until it returns None.
+    /// Enters an object. Call `next_key` until it returns None.
     #[inline]
-    pub fn object(&mut self) -> Look<()> {
-        self.blank();
-        self.expect(b'{')
+    pub fn enter_object(&mut self) -> JsonResult<()> {
+        self.skip_blanks();
+        self.expect_byte(b'{')
     }
 
     /// The next key of the object the cursor is in; the cursor is then at its value.
     #[inline]
-    pub fn key(&mut self) -> Look<Option<&'a [u8]>> {
+    pub fn next_key(&mut self) -> JsonResult<Option<&'a [u8]>> {
         loop {
-            self.blank();
+            self.skip_blanks();
             match self.peek() {
                 b',' => self.at += 1,
                 b'}' => {
@@ -58,16 +58,16 @@ impl<'a> Cursor<'a> {
                 _ => break,
             }
         }
-        let key = self.string()?;
-        self.blank();
-        self.expect(b':')?;
-        self.blank();
+        let key = self.read_string()?;
+        self.skip_blanks();
+        self.expect_byte(b':')?;
+        self.skip_blanks();
         Ok(Some(key))
     }
 
     /// Enters an array; false if the value is not one, and then it is not consumed.
-    pub fn array(&mut self) -> bool {
-        self.blank();
+    pub fn enter_array(&mut self) -> bool {
+        self.skip_blanks();
         if self.peek() == b'[' {
             self.at += 1;
             return true;
@@ -76,50 +76,50 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether the array the cursor is in has another item; the cursor is then at it.
-    pub fn item(&mut self) -> Look<bool> {
+    pub fn next_item(&mut self) -> JsonResult<bool> {
         if self.at > 0 && self.bytes.get(self.at - 1) == Some(&b'"') {
-            self.after_string()?;
+            self.check_after_string()?;
         }
         loop {
-            self.blank();
+            self.skip_blanks();
             match self.peek() {
                 b',' => self.at += 1,
                 b']' => {
                     self.at += 1;
                     return Ok(false);
                 }
-                0 => return Err(Broken),
+                0 => return Err(Malformed),
                 _ => return Ok(true),
             }
         }
     }
 
     #[inline]
-    fn expect(&mut self, byte: u8) -> Look<()> {
+    fn expect_byte(&mut self, byte: u8) -> JsonResult<()> {
         if self.peek() == byte {
             self.at += 1;
             return Ok(());
         }
-        Err(Broken)
+        Err(Malformed)
     }
 
     /// The content of a string, escapes untouched. Searches only for quotes: the backslashes before a quote
     /// show whether it is escaped, so that the `
     /// `s of tool output do not stop the vector search.
     #[inline]
-    pub fn string(&mut self) -> Look<&'a [u8]> {
-        self.expect(b'"')?;
+    pub fn read_string(&mut self) -> JsonResult<&'a [u8]> {
+        self.expect_byte(b'"')?;
         let start = self.at;
-        if let Some(end) = short_end(&self.bytes[start..]) {
+        if let Some(end) = short_string_end(&self.bytes[start..]) {
             self.at = start + end + 1;
             return Ok(&self.bytes[start..start + end]);
         }
         let mut from = start;
         loop {
-            let rest = self.bytes.get(from..).ok_or(Broken)?;
-            let quote = from + memchr2(b'"', b'\n', rest).ok_or(Broken)?;
+            let rest = self.bytes.get(from..).ok_or(Malformed)?;
+            let quote = from + memchr2(b'"', b'\n', rest).ok_or(Malformed)?;
             if self.bytes[quote] == b'\n' {
-                return Err(Broken);
+                return Err(Malformed);
             }
             if quote == start || self.bytes[quote - 1] != b'\\' || !is_escaped(&self.bytes[start..quote]) {
                 self.at = quote + 1;
@@ -131,56 +131,56 @@ impl<'a> Cursor<'a> {
 
     /// Letters behind a string mean that a splice has swapped the inside and outside of strings.
     #[inline]
-    fn after_string(&self) -> Look<()> {
+    fn check_after_string(&self) -> JsonResult<()> {
         match self.peek() {
             b',' | b':' | b']' | b'}' | b'"' | b' ' | b'\t' | b'\r' => Ok(()),
-            _ => Err(Broken),
+            _ => Err(Malformed),
         }
     }
 
     /// The content of a string, or empty for any other value (which is skipped).
-    pub fn string_or_skip(&mut self) -> Look<&'a [u8]> {
-        self.blank();
+    pub fn string_or_skip(&mut self) -> JsonResult<&'a [u8]> {
+        self.skip_blanks();
         if self.peek() == b'"' {
-            return self.string();
+            return self.read_string();
         }
-        self.skip()?;
+        self.skip_value()?;
         Ok(b"")
     }
 
-    pub fn number(&mut self) -> Look<f64> {
-        let raw = self.skip()?;
+    pub fn read_number(&mut self) -> JsonResult<f64> {
+        let raw = self.skip_value()?;
         Ok(std::str::from_utf8(raw).ok().and_then(|s| s.parse().ok()).unwrap_or(0.0))
     }
 
-    pub fn truth(&mut self) -> Look<bool> {
-        Ok(self.skip()? == b"true")
+    pub fn read_bool(&mut self) -> JsonResult<bool> {
+        Ok(self.skip_value()? == b"true")
     }
 
     /// Skips any value and returns its bytes.
-    pub fn skip(&mut self) -> Look<&'a [u8]> {
-        self.blank();
+    pub fn skip_value(&mut self) -> JsonResult<&'a [u8]> {
+        self.skip_blanks();
         let start = self.at;
         match self.peek() {
-            b'"' => drop(self.string()?),
+            b'"' => drop(self.read_string()?),
             b'{' | b'[' => self.skip_nested()?,
-            _ => self.skip_plain()?,
+            _ => self.skip_scalar()?,
         }
         Ok(&self.bytes[start..self.at])
     }
 
-    fn skip_nested(&mut self) -> Look<()> {
+    fn skip_nested(&mut self) -> JsonResult<()> {
         let mut depth = 0usize;
         loop {
             match self.peek() {
                 b'"' => {
-                    self.string()?;
-                    self.after_string()?;
+                    self.read_string()?;
+                    self.check_after_string()?;
                     continue;
                 }
                 b'{' | b'[' => depth += 1,
                 b'}' | b']' => depth -= 1,
-                b'\n' | 0 => return Err(Broken),
+                b'\n' | 0 => return Err(Malformed),
                 _ => {}
             }
             self.at += 1;
@@ -190,7 +190,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn skip_plain(&mut self) -> Look<()> {
+    fn skip_scalar(&mut self) -> JsonResult<()> {
         let start = self.at;
         while !matches!(
             self.peek(),
@@ -198,12 +198,12 @@ impl<'a> Cursor<'a> {
         ) {
             self.at += 1;
         }
-        if self.at == start { Err(Broken) } else { Ok(()) }
+        if self.at == start { Err(Malformed) } else { Ok(()) }
     }
 
     /// Whether only blanks follow up to the end of the line.
     pub fn at_line_end(&mut self) -> bool {
-        self.blank();
+        self.skip_blanks();
         self.at >= self.bytes.len() || self.bytes[self.at] == b'\n'
     }
 }
@@ -211,11 +211,11 @@ impl<'a> Cursor<'a> {
 /// The end of a string of less than 16 bytes without escapes. Keys and words are that short, and checking two
 /// words of eight bytes takes a quarter of the time of a call to the vector search.
 #[inline]
-fn short_end(bytes: &[u8]) -> Option<usize> {
+fn short_string_end(bytes: &[u8]) -> Option<usize> {
     for (n, word) in bytes.get(..16)?.chunks_exact(8).enumerate() {
         let word = u64::from_le_bytes(word.try_into().ok()?);
-        let quote = first(word, b'"');
-        if first(word, b'\\').min(first(word, b'\n')) < quote {
+        let quote = find_byte_in_word(word, b'"');
+        if find_byte_in_word(word, b'\\').min(find_byte_in_word(word, b'\n')) < quote {
             return None;
         }
         if quote < 8 {
@@ -227,7 +227,7 @@ fn short_end(bytes: &[u8]) -> Option<usize> {
 
 /// The index of the first such byte among eight, or 8.
 #[inline]
-fn first(word: u64, byte: u8) -> usize {
+fn find_byte_in_word(word: u64, byte: u8) -> usize {
     let differs = word ^ (u64::from(byte) * 0x0101_0101_0101_0101);
     let zeros = differs.wrapping_sub(0x0101_0101_0101_0101) & !differs & 0x8080_8080_8080_8080;
     zeros.trailing_zeros() as usize / 8
@@ -239,16 +239,16 @@ fn is_escaped(before: &[u8]) -> bool {
 }
 
 /// The bytes of the complete value at the start of `bytes`.
-pub fn whole(bytes: &[u8]) -> Look<&[u8]> {
-    Cursor::new(bytes, 0).skip()
+pub fn first_value(bytes: &[u8]) -> JsonResult<&[u8]> {
+    Cursor::new(bytes, 0).skip_value()
 }
 
 /// The value of one key of an object; stops at the first match.
-pub fn get<'a>(object: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+pub fn get_value<'a>(object: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     let mut cursor = Cursor::new(object, 0);
-    cursor.object().ok()?;
-    while let Some(found) = cursor.key().ok()? {
-        let value = cursor.skip().ok()?;
+    cursor.enter_object().ok()?;
+    while let Some(found) = cursor.next_key().ok()? {
+        let value = cursor.skip_value().ok()?;
         if found == key {
             return Some(value);
         }
@@ -258,25 +258,25 @@ pub fn get<'a>(object: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
 
 /// The decoded text of one key, if it is a string.
 pub fn get_text(object: &[u8], key: &[u8]) -> Option<String> {
-    let raw = get(object, key)?;
-    (raw.first() == Some(&b'"')).then(|| text(inside(raw)))
+    let raw = get_value(object, key)?;
+    (raw.first() == Some(&b'"')).then(|| decode_string(strip_quotes(raw)))
 }
 
 /// A string value without its quotes; any other value as it is.
-pub fn inside(raw: &[u8]) -> &[u8] {
+pub fn strip_quotes(raw: &[u8]) -> &[u8] {
     raw.strip_prefix(b"\"").and_then(|r| r.strip_suffix(b"\"")).unwrap_or(raw)
 }
 
 /// Decodes the content of a JSON string. Invalid Unicode (bad UTF-8, half a surrogate pair) becomes U+FFFD.
-pub fn text(raw: &[u8]) -> String {
+pub fn decode_string(raw: &[u8]) -> String {
     if memchr(b'\\', raw).is_none() {
-        return decoded(raw);
+        return decode_utf8(raw);
     }
     let mut out = Vec::with_capacity(raw.len());
     let mut rest = raw;
     while let Some(slash) = memchr(b'\\', rest) {
         out.extend_from_slice(&rest[..slash]);
-        rest = unescape(&rest[slash + 1..], &mut out);
+        rest = push_unescaped(&rest[slash + 1..], &mut out);
     }
     out.extend_from_slice(rest);
     match String::from_utf8(out) {
@@ -286,7 +286,7 @@ pub fn text(raw: &[u8]) -> String {
 }
 
 /// Bytes as text. Validating first is several times as fast as replacing, and nearly always enough.
-fn decoded(raw: &[u8]) -> String {
+fn decode_utf8(raw: &[u8]) -> String {
     match std::str::from_utf8(raw) {
         Ok(text) => text.to_string(),
         Err(_) => String::from_utf8_lossy(raw).into_owned(),
@@ -294,7 +294,7 @@ fn decoded(raw: &[u8]) -> String {
 }
 
 /// Decodes one escape, whose backslash is already consumed; returns the bytes after it.
-fn unescape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+fn push_unescaped<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     let Some(&c) = rest.first() else { return rest };
     let plain = match c {
         b'n' => b'\n',
@@ -302,21 +302,21 @@ fn unescape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
         b'r' => b'\r',
         b'b' => 8,
         b'f' => 12,
-        b'u' => return unescape_unicode(&rest[1..], out),
+        b'u' => return push_unescaped_unicode(&rest[1..], out),
         other => other,
     };
     out.push(plain);
     &rest[1..]
 }
 
-fn unescape_unicode<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
-    let Some(high) = hex4(rest) else {
+fn push_unescaped_unicode<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+    let Some(high) = parse_hex4(rest) else {
         out.extend_from_slice("\u{fffd}".as_bytes());
         return rest;
     };
     let after = &rest[4..];
     let (code, rest) = match (high, after) {
-        (0xd800..=0xdbff, [b'\\', b'u', low @ ..]) => match hex4(low) {
+        (0xd800..=0xdbff, [b'\\', b'u', low @ ..]) => match parse_hex4(low) {
             Some(low_half @ 0xdc00..=0xdfff) => {
                 (0x10000 + ((high - 0xd800) << 10) + (low_half - 0xdc00), &low[4..])
             }
@@ -329,7 +329,7 @@ fn unescape_unicode<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     rest
 }
 
-fn hex4(b: &[u8]) -> Option<u32> {
+fn parse_hex4(b: &[u8]) -> Option<u32> {
     let digits = b.get(..4)?;
     if !digits.iter().all(u8::is_ascii_hexdigit) {
         return None;
@@ -338,61 +338,61 @@ fn hex4(b: &[u8]) -> Option<u32> {
 }
 
 /// Values nested deeper than this are more than most JSON parsers accept.
-const DEEPEST: usize = 500;
+const MAX_DEPTH: usize = 500;
 
 /// A value's bytes as JSON text that may be printed. Invalid Unicode is replaced, raw control characters are
 /// escaped; a value that still is not JSON, or is nested too deeply, becomes a string of its text.
-pub fn printable(raw: &[u8]) -> String {
-    let text = decoded(raw);
+pub fn to_printable(raw: &[u8]) -> String {
+    let text = decode_utf8(raw);
     let is_string = raw.len() > 1 && raw.starts_with(b"\"") && raw.ends_with(b"\"");
-    if is_string && is_plain(raw) {
+    if is_string && is_plain_string(raw) {
         return text;
     }
-    printable_after_all(raw, text, is_string)
+    repair_printable(raw, text, is_string)
 }
 
 /// Whether a text has no control character, and no escape but the commonest. True for nearly every text.
 /// Compares each byte with the next without a branch and in blocks of a fixed size, which the compiler
 /// vectorises. A backslash that is itself escaped can cause a false positive, never a false negative.
-fn is_plain(raw: &[u8]) -> bool {
+fn is_plain_string(raw: &[u8]) -> bool {
     let (here, next) = (&raw[..raw.len() - 1], &raw[1..]);
     let (blocks, rest) = here.as_chunks::<64>();
     let (next_blocks, next_rest) = next.as_chunks::<64>();
-    blocks.iter().zip(next_blocks).all(|(a, b)| !has_odd(a, b))
-        && rest.iter().zip(next_rest).all(|(a, b)| odd(*a, *b) == 0)
+    blocks.iter().zip(next_blocks).all(|(a, b)| !has_unusual_byte(a, b))
+        && rest.iter().zip(next_rest).all(|(a, b)| unusual_byte(*a, *b) == 0)
 }
 
 #[inline]
-fn has_odd(here: &[u8; 64], next: &[u8; 64]) -> bool {
+fn has_unusual_byte(here: &[u8; 64], next: &[u8; 64]) -> bool {
     let mut found = 0;
     for i in 0..64 {
-        found |= odd(here[i], next[i]);
+        found |= unusual_byte(here[i], next[i]);
     }
     found != 0
 }
 
 #[inline]
-fn odd(here: u8, next: u8) -> u8 {
+fn unusual_byte(here: u8, next: u8) -> u8 {
     let same = |byte: u8| u8::from(next == byte);
     let known = same(b'n') | same(b'"') | same(b'\\') | same(b't') | same(b'r');
     u8::from(here < 0x20) | (u8::from(here == b'\\') & (known ^ 1))
 }
 
-fn printable_after_all(raw: &[u8], mut text: String, is_string: bool) -> String {
+fn repair_printable(raw: &[u8], mut text: String, is_string: bool) -> String {
     if text.bytes().any(|b| b < 0x20) {
         text = escape_controls(&text);
     }
-    let (sound, halves) = look_at_escapes(text.as_bytes());
+    let (sound, halves) = check_escapes(text.as_bytes());
     if halves {
-        text = without_half_pairs(text);
+        text = replace_lone_surrogates(text);
     }
     if is_string {
-        return if sound { text } else { quoted(&self::text(inside(raw))) };
+        return if sound { text } else { to_json_string(&self::decode_string(strip_quotes(raw))) };
     }
-    if depth(&text) <= DEEPEST && serde_json::from_str::<&RawValue>(&text).is_ok() {
+    if nesting_depth(&text) <= MAX_DEPTH && serde_json::from_str::<&RawValue>(&text).is_ok() {
         return text;
     }
-    quoted(&String::from_utf8_lossy(raw))
+    to_json_string(&String::from_utf8_lossy(raw))
 }
 
 fn escape_controls(text: &str) -> String {
@@ -409,7 +409,7 @@ fn escape_controls(text: &str) -> String {
 
 /// Calls `each` with the position of every backslash that begins an escape; `each` returns the length of the
 /// escape.
-fn escapes(text: &[u8], mut each: impl FnMut(usize) -> usize) {
+fn for_each_escape(text: &[u8], mut each: impl FnMut(usize) -> usize) {
     let mut at = 0;
     while let Some(slash) = text.get(at..).and_then(|rest| memchr(b'\\', rest)) {
         at += slash;
@@ -418,14 +418,14 @@ fn escapes(text: &[u8], mut each: impl FnMut(usize) -> usize) {
 }
 
 /// Half a surrogate pair is valid in JSON's grammar, but many parsers reject it.
-fn without_half_pairs(text: String) -> String {
+fn replace_lone_surrogates(text: String) -> String {
     let bytes = text.as_bytes();
     let code = |at: usize| match bytes.get(at..at + 2) {
-        Some(b"\\u") => hex4(&bytes[at + 2..]),
+        Some(b"\\u") => parse_hex4(&bytes[at + 2..]),
         _ => None,
     };
     let mut halves = Vec::new();
-    escapes(bytes, |at| match (code(at), code(at + 6)) {
+    for_each_escape(bytes, |at| match (code(at), code(at + 6)) {
         (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
         (Some(0xd800..=0xdfff), _) => {
             halves.push(at);
@@ -441,13 +441,13 @@ fn without_half_pairs(text: String) -> String {
 }
 
 /// Whether every escape is valid JSON, and whether any could be half of a pair (`\\ud800` to `\\udfff`).
-fn look_at_escapes(bytes: &[u8]) -> (bool, bool) {
+fn check_escapes(bytes: &[u8]) -> (bool, bool) {
     let (mut sound, mut halves) = (true, false);
-    escapes(bytes, |at| {
+    for_each_escape(bytes, |at| {
         match bytes.get(at + 1) {
             Some(b'n' | b'"' | b'\\' | b't' | b'r' | b'/' | b'b' | b'f') => {}
             Some(b'u') => {
-                sound &= hex4(&bytes[at + 2..]).is_some();
+                sound &= parse_hex4(&bytes[at + 2..]).is_some();
                 halves |= matches!(bytes.get(at + 2), Some(b'd' | b'D'));
             }
             _ => sound = false,
@@ -458,15 +458,15 @@ fn look_at_escapes(bytes: &[u8]) -> (bool, bool) {
 }
 
 /// An upper bound of the nesting depth: brackets inside strings are excluded only if there are many brackets.
-fn depth(text: &str) -> usize {
+fn nesting_depth(text: &str) -> usize {
     let opening = |b: &u8| matches!(b, b'[' | b'{');
-    if text.bytes().filter(opening).take(DEEPEST + 1).count() <= DEEPEST {
+    if text.bytes().filter(opening).take(MAX_DEPTH + 1).count() <= MAX_DEPTH {
         return 0;
     }
     let (mut depth, mut deepest, mut cursor) = (0usize, 0, Cursor::new(text.as_bytes(), 0));
     while cursor.at < text.len() {
         match cursor.peek() {
-            b'"' if cursor.string().is_ok() => continue,
+            b'"' if cursor.read_string().is_ok() => continue,
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
@@ -478,7 +478,7 @@ fn depth(text: &str) -> usize {
 }
 
 /// Text as a JSON string.
-pub fn quoted(text: &str) -> String {
+pub fn to_json_string(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
@@ -486,20 +486,20 @@ pub fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn keys(line: &[u8]) -> Look<Vec<(String, String)>> {
+    fn read_keys(line: &[u8]) -> JsonResult<Vec<(String, String)>> {
         let mut cursor = Cursor::new(line, 0);
-        cursor.object()?;
+        cursor.enter_object()?;
         let mut out = Vec::new();
-        while let Some(key) = cursor.key()? {
-            out.push((text(key), String::from_utf8_lossy(cursor.skip()?).into_owned()));
+        while let Some(key) = cursor.next_key()? {
+            out.push((decode_string(key), String::from_utf8_lossy(cursor.skip_value()?).into_owned()));
         }
-        if cursor.at_line_end() { Ok(out) } else { Err(Broken) }
+        if cursor.at_line_end() { Ok(out) } else { Err(Malformed) }
     }
 
     #[test]
     fn keys_are_read_and_values_skipped() {
         let line = br#" {"a" : "x\"}\\", "b":[1,{"c":"]"}], "d":null,"e":-1.5e3 } "#;
-        let found = keys(line).unwrap();
+        let found = read_keys(line).unwrap();
         assert_eq!(found[0], ("a".into(), r#""x\"}\\""#.into()));
         assert_eq!(found[1].1, r#"[1,{"c":"]"}]"#);
         assert_eq!(found[2].1, "null");
@@ -523,7 +523,7 @@ mod tests {
             r#"{"a":{"x":"1{"b":"2"}}"#,
             "\0\0",
         ] {
-            assert!(keys(bad.as_bytes()).is_err(), "{bad:?}");
+            assert!(read_keys(bad.as_bytes()).is_err(), "{bad:?}");
         }
     }
 
@@ -531,7 +531,7 @@ mod tests {
     fn depth_costs_no_stack() {
         for depth in [127, 128, 1000, 100_000, 2_000_000] {
             let line = format!("{{\"a\":{}1{}}}", "[".repeat(depth), "]".repeat(depth));
-            assert_eq!(keys(line.as_bytes()).unwrap().len(), 1);
+            assert_eq!(read_keys(line.as_bytes()).unwrap().len(), 1);
         }
     }
 
@@ -546,15 +546,15 @@ mod tests {
             ("日本", "日本"),
             ("\\", ""),
         ] {
-            assert_eq!(text(raw.as_bytes()), decoded, "{raw}");
+            assert_eq!(decode_string(raw.as_bytes()), decoded, "{raw}");
         }
-        assert_eq!(text(b"a\xff\\nb"), "a\u{fffd}\nb");
+        assert_eq!(decode_string(b"a\xff\\nb"), "a\u{fffd}\nb");
     }
 
     #[test]
     fn printable_is_valid_json() {
         let raw = b"\"a\x00b\xffc\"";
-        let shown = printable(raw);
+        let shown = to_printable(raw);
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), "a\0b\u{fffd}c");
         for (raw, shown) in [
             (r#"{"a":[1,"x\n\u00e9\ud83d\ude80"]}"#, r#"{"a":[1,"x\n\u00e9\ud83d\ude80"]}"#),
@@ -566,12 +566,12 @@ mod tests {
             (r#"""#, r#""\"""#),
             ("1e9999", "1e9999"),
         ] {
-            assert_eq!(printable(raw.as_bytes()), shown, "{raw}");
+            assert_eq!(to_printable(raw.as_bytes()), shown, "{raw}");
         }
         let nested = |n: usize| "[".repeat(n) + &"]".repeat(n);
-        assert_eq!(printable(nested(DEEPEST).as_bytes()), nested(DEEPEST));
-        assert_eq!(printable(nested(100_000).as_bytes()), quoted(&nested(100_000)));
-        let wide = format!("[{}\"[[\"]", "[],\"[\",".repeat(DEEPEST));
-        assert_eq!(printable(wide.as_bytes()), wide);
+        assert_eq!(to_printable(nested(MAX_DEPTH).as_bytes()), nested(MAX_DEPTH));
+        assert_eq!(to_printable(nested(100_000).as_bytes()), to_json_string(&nested(100_000)));
+        let wide = format!("[{}\"[[\"]", "[],\"[\",".repeat(MAX_DEPTH));
+        assert_eq!(to_printable(wide.as_bytes()), wide);
     }
 }

@@ -14,9 +14,9 @@ pub mod conversation;
 mod fuzz;
 pub mod gemini;
 pub mod json;
+pub mod line_reader;
 pub mod lines;
 pub mod opencode;
-pub mod place;
 pub(crate) mod records;
 pub mod salvage;
 pub mod survey;
@@ -25,7 +25,7 @@ pub mod walk;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use fuzz::survey as fuzz_survey;
-pub use survey::{Facts, Names, Survey, Want};
+pub use survey::{Names, Survey, SurveyOptions, SurveyOutcome};
 
 use record::{Call, Message, Row};
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub struct Transcript {
     /// The conversation inside the file, if one file contains many.
     pub part: Option<String>,
     pub size: u64,
-    pub age: Age,
+    pub file_stamp: FileStamp,
     /// The session ID as far as the file name contains it.
     pub hint: String,
     /// Transcripts that can contain copies of each other share a group.
@@ -54,49 +54,51 @@ pub struct Transcript {
 
 /// File metadata that shows whether a transcript has changed since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Age {
+pub struct FileStamp {
     pub inode: u64,
     /// Nanoseconds since 1970; for a database the later time of its file and its log.
     pub changed: i64,
 }
 
-impl Age {
-    pub fn of(meta: &std::fs::Metadata) -> Age {
+impl FileStamp {
+    pub fn from_metadata(meta: &std::fs::Metadata) -> FileStamp {
         use std::os::unix::fs::MetadataExt;
-        Age { inode: meta.ino(), changed: meta.mtime() * 1_000_000_000 + meta.mtime_nsec() }
+        FileStamp { inode: meta.ino(), changed: meta.mtime() * 1_000_000_000 + meta.mtime_nsec() }
     }
 
     /// A database has changed if its log has.
-    pub fn of_database(path: &Path) -> Age {
-        let of = |path: &Path| std::fs::metadata(path).map(|meta| Age::of(&meta)).unwrap_or_default();
-        let (file, log) = (of(path), of(&db::beside(path, "-wal")));
-        Age { inode: file.inode, changed: file.changed.max(log.changed) }
+    pub fn from_database(path: &Path) -> FileStamp {
+        let of = |path: &Path| {
+            std::fs::metadata(path).map(|meta| FileStamp::from_metadata(&meta)).unwrap_or_default()
+        };
+        let (file, log) = (of(path), of(&db::sibling_path(path, "-wal")));
+        FileStamp { inode: file.inode, changed: file.changed.max(log.changed) }
     }
 }
 
 /// The part of the environment that sources may use. The service fills it in, in one place.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct Environment {
     pub home: PathBuf,
     pub vars: BTreeMap<&'static str, OsString>,
 }
 
-impl Places {
+impl Environment {
     /// The directories named by a variable (`a:b` or `a,b`), or the default below the home directory.
-    pub fn roots(&self, var: &str, default: &str) -> Vec<PathBuf> {
+    pub fn roots_from_var(&self, var: &str, default: &str) -> Vec<PathBuf> {
         let set = self.vars.get(var).filter(|v| !v.is_empty());
-        let Some(set) = set else { return self.at_home(default) };
+        let Some(set) = set else { return self.below_home(default) };
         let text = set.to_string_lossy();
         text.split([':', ',']).filter(|p| !p.is_empty()).map(PathBuf::from).collect()
     }
 
     /// Below the home directory. Empty without one: never below the working directory.
-    pub fn at_home(&self, default: &str) -> Vec<PathBuf> {
+    pub fn below_home(&self, default: &str) -> Vec<PathBuf> {
         if self.home.is_absolute() { vec![self.home.join(default)] } else { Vec::new() }
     }
 
     /// An XDG base directory.
-    pub fn xdg(&self, var: &str, default: &str) -> PathBuf {
+    pub fn xdg_dir(&self, var: &str, default: &str) -> PathBuf {
         let set = self.vars.get(var).filter(|v| Path::new(v).is_absolute());
         set.map_or_else(|| self.home.join(default), PathBuf::from)
     }
@@ -121,11 +123,11 @@ pub trait Source: Sync {
     /// Its name in `--source` and in every record.
     fn name(&self) -> &'static str;
     /// Environment variables that move its store, each with a description.
-    fn variables(&self) -> &'static [(&'static str, &'static str)];
+    fn env_variables(&self) -> &'static [(&'static str, &'static str)];
     /// Where its store would be on this machine, whether or not it exists.
-    fn roots(&self, places: &Places) -> Vec<PathBuf>;
+    fn default_roots(&self, places: &Environment) -> Vec<PathBuf>;
     /// Lists the transcripts below one root, in any order; reports what cannot be listed.
-    fn list(&self, root: &Path, found: &mut walk::Found);
+    fn list_transcripts(&self, root: &Path, found: &mut walk::TranscriptList);
     /// Whether a transcript can belong to a project at `path`, judged by its name alone.
     fn may_belong(&self, _transcript: &Transcript, _project: &Path) -> bool {
         true
@@ -134,7 +136,7 @@ pub trait Source: Sync {
     fn survey(&self, transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error>;
     /// Surveys a transcript from an offset where a line begins. False: this source cannot start in the
     /// middle. Turns are counted from there; everything else is the same as in a full survey.
-    fn survey_on(
+    fn survey_from(
         &self,
         _transcript: &Transcript,
         _from: u64,
@@ -143,66 +145,66 @@ pub trait Source: Sync {
         Ok(false)
     }
     /// Reads one call in full. `result` is the transcript that contains its result, often the same.
-    fn call(&self, transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error>;
+    fn fetch_call(&self, transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error>;
     /// Reads one message in full.
-    fn message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error>;
+    fn fetch_message(&self, transcript: &Transcript, row: &Row) -> Result<Message, Error>;
 }
 
 /// Where an agent's history would be. Without a home directory there is none unless a variable names an
 /// absolute path: never below the working directory by accident.
-pub fn roots(source: &dyn Source, places: &Places) -> Vec<PathBuf> {
-    let mut roots = source.roots(places);
+pub fn source_roots(source: &dyn Source, places: &Environment) -> Vec<PathBuf> {
+    let mut roots = source.default_roots(places);
     roots.retain(|root| places.home.is_absolute() || root.is_absolute());
     roots
 }
 
 /// Whether it is an archived copy. Checks the extension first, because this runs for every record that is
 /// read.
-fn is_copy(transcript: &Transcript) -> bool {
+fn is_archived_copy(transcript: &Transcript) -> bool {
     let path = transcript.path.as_os_str().as_encoded_bytes();
     path.ends_with(b".loci") && archive::is_archived(&transcript.path)
 }
 
 /// Surveys a whole transcript, or its archived copy.
-pub fn survey(transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
-    if is_copy(transcript) {
-        return archive::survey(transcript, survey);
+pub fn survey_transcript(transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
+    if is_archived_copy(transcript) {
+        return archive::survey_archive(transcript, survey);
     }
     SOURCES[transcript.source].survey(transcript, survey)
 }
 
 /// Reads one call in full: the call and its result each from the transcript or its archived copy.
-pub fn call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error> {
+pub fn fetch_call(transcript: &Transcript, result: &Transcript, row: &Row) -> Result<Call, Error> {
     let source = SOURCES[transcript.source];
-    if is_copy(transcript) {
-        return archive::call(transcript, result, row);
+    if is_archived_copy(transcript) {
+        return archive::fetch_call(transcript, result, row);
     }
-    if row.end == Row::NOWHERE || !is_copy(result) {
-        return source.call(transcript, result, row);
+    if row.end == Row::NO_END || !is_archived_copy(result) {
+        return source.fetch_call(transcript, result, row);
     }
-    let mut call = source.call(transcript, transcript, &Row { end: Row::NOWHERE, ..*row })?;
-    archive::outcome(result, row, &mut call)?;
+    let mut call = source.fetch_call(transcript, transcript, &Row { end: Row::NO_END, ..*row })?;
+    archive::fetch_result(result, row, &mut call)?;
     Ok(call)
 }
 
 /// Reads one message in full, from the transcript or its archived copy.
-pub fn message(transcript: &Transcript, row: &Row) -> Result<Message, Error> {
-    if is_copy(transcript) {
-        return archive::message(transcript, row);
+pub fn fetch_message(transcript: &Transcript, row: &Row) -> Result<Message, Error> {
+    if is_archived_copy(transcript) {
+        return archive::fetch_message(transcript, row);
     }
-    SOURCES[transcript.source].message(transcript, row)
+    SOURCES[transcript.source].fetch_message(transcript, row)
 }
 
 /// Finds every transcript of the named sources (all if none is named), sorted by path.
-pub fn find(places: &Places, only: &[String]) -> walk::Found {
-    let mut found = walk::Found::default();
+pub fn find_transcripts(places: &Environment, only: &[String]) -> walk::TranscriptList {
+    let mut found = walk::TranscriptList::default();
     for (index, source) in SOURCES.iter().enumerate() {
         if !only.is_empty() && !only.iter().any(|name| name == source.name()) {
             continue;
         }
         found.source = index;
-        for root in roots(*source, places) {
-            source.list(&root, &mut found);
+        for root in source_roots(*source, places) {
+            source.list_transcripts(&root, &mut found);
         }
     }
     // Compared as bytes: comparing ten thousand paths component by component costs more than reading their

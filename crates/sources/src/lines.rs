@@ -1,5 +1,5 @@
 //! The lines of a growing file, in pieces of a few hundred kilobytes that end at a line end, with their byte
-//! offsets. A line longer than a piece makes the piece grow; one longer than `LONGEST` is skipped and
+//! offsets. A line longer than a piece makes the piece grow; one longer than `MAX_LINE` is skipped and
 //! reported.
 //!
 //! Does not know the content of a line.
@@ -8,19 +8,19 @@ use memchr::{memchr, memrchr};
 use std::io::{self, Read};
 
 /// A piece stays in the L2 cache, which is worth more than fewer system calls.
-const PIECE: usize = 256 * 1024;
+const PIECE_SIZE: usize = 256 * 1024;
 /// The longest line seen in the wild has 12.8 MB. Lines of up to ten times that are read; beyond it the
 /// memory bound wins.
-pub const LONGEST: usize = 160 * 1024 * 1024;
+pub const MAX_LINE: usize = 160 * 1024 * 1024;
 
 pub struct Lines<R> {
     from: R,
     buffer: Vec<u8>,
     filled: usize,
-    given: usize,
+    consumed: usize,
     offset: u64,
     ended: bool,
-    longest: usize,
+    max_line: usize,
 }
 
 /// A run of complete lines. `open` means that the file ends inside the last one.
@@ -30,7 +30,7 @@ pub struct Piece<'a> {
     pub open: bool,
 }
 
-pub enum Next<'a> {
+pub enum NextPiece<'a> {
     Piece(Piece<'a>),
     /// A line that was not read: where it starts and how long it is.
     TooLong(u64, u64),
@@ -45,7 +45,7 @@ thread_local! {
 
 impl<R> Drop for Lines<R> {
     fn drop(&mut self) {
-        if self.buffer.len() == PIECE {
+        if self.buffer.len() == PIECE_SIZE {
             SPARE.set(std::mem::take(&mut self.buffer));
         }
     }
@@ -53,64 +53,68 @@ impl<R> Drop for Lines<R> {
 
 impl<R: Read> Lines<R> {
     pub fn new(from: R) -> Lines<R> {
-        Lines::with_longest(from, LONGEST)
+        Lines::with_max_line(from, MAX_LINE)
     }
 
-    pub fn with_longest(from: R, longest: usize) -> Lines<R> {
+    pub fn with_max_line(from: R, longest: usize) -> Lines<R> {
         let mut buffer = SPARE.take();
-        buffer.resize(PIECE, 0);
-        Lines { from, buffer, filled: 0, given: 0, offset: 0, ended: false, longest }
+        buffer.resize(PIECE_SIZE, 0);
+        Lines { from, buffer, filled: 0, consumed: 0, offset: 0, ended: false, max_line: longest }
     }
 
     /// Sets the offset of the first byte, if reading starts in the middle of a file.
     #[must_use]
-    pub fn starting(mut self, offset: u64) -> Lines<R> {
+    pub fn starting_at(mut self, offset: u64) -> Lines<R> {
         self.offset = offset;
         self
     }
 
     /// How far the file has been read.
     pub fn position(&self) -> u64 {
-        self.offset + self.given as u64
+        self.offset + self.consumed as u64
     }
 
-    pub fn read_on(&mut self) -> io::Result<Next<'_>> {
-        self.drop_given();
+    pub fn next_piece(&mut self) -> io::Result<NextPiece<'_>> {
+        self.drop_consumed();
         let mut searched = 0;
         loop {
             if let Some(end) = memrchr(b'\n', &self.buffer[searched..self.filled]) {
-                return Ok(self.give(searched + end + 1, false));
+                return Ok(self.take_piece(searched + end + 1, false));
             }
             searched = self.filled;
             if self.ended {
-                return Ok(if self.filled == 0 { Next::End } else { self.give(self.filled, true) });
+                return Ok(if self.filled == 0 {
+                    NextPiece::End
+                } else {
+                    self.take_piece(self.filled, true)
+                });
             }
-            if self.filled >= self.longest {
-                return self.step_over();
+            if self.filled >= self.max_line {
+                return self.skip_long_line();
             }
-            self.fill()?;
+            self.fill_buffer()?;
         }
     }
 
-    fn drop_given(&mut self) {
-        self.buffer.copy_within(self.given..self.filled, 0);
-        self.offset += self.given as u64;
-        self.filled -= self.given;
-        self.given = 0;
-        if self.filled <= PIECE && self.buffer.len() > 4 * PIECE {
-            self.buffer.truncate(PIECE);
+    fn drop_consumed(&mut self) {
+        self.buffer.copy_within(self.consumed..self.filled, 0);
+        self.offset += self.consumed as u64;
+        self.filled -= self.consumed;
+        self.consumed = 0;
+        if self.filled <= PIECE_SIZE && self.buffer.len() > 4 * PIECE_SIZE {
+            self.buffer.truncate(PIECE_SIZE);
             self.buffer.shrink_to_fit();
         }
     }
 
-    fn give(&mut self, end: usize, open: bool) -> Next<'_> {
-        self.given = end;
-        Next::Piece(Piece { offset: self.offset, bytes: &self.buffer[..end], open })
+    fn take_piece(&mut self, end: usize, open: bool) -> NextPiece<'_> {
+        self.consumed = end;
+        NextPiece::Piece(Piece { offset: self.offset, bytes: &self.buffer[..end], open })
     }
 
-    fn fill(&mut self) -> io::Result<()> {
+    fn fill_buffer(&mut self) -> io::Result<()> {
         if self.filled == self.buffer.len() {
-            let grown = (self.buffer.len() * 2).min(self.longest);
+            let grown = (self.buffer.len() * 2).min(self.max_line);
             self.buffer.reserve_exact(grown - self.buffer.len());
             self.buffer.resize(grown, 0);
         }
@@ -124,23 +128,23 @@ impl<R: Read> Lines<R> {
     }
 
     /// The buffer contains the head of a line that is too long: discards it up to its line end.
-    fn step_over(&mut self) -> io::Result<Next<'_>> {
+    fn skip_long_line(&mut self) -> io::Result<NextPiece<'_>> {
         let start = self.offset;
         loop {
             self.offset += self.filled as u64;
             self.filled = 0;
-            self.buffer.truncate(PIECE);
+            self.buffer.truncate(PIECE_SIZE);
             self.buffer.shrink_to_fit();
-            self.fill()?;
+            self.fill_buffer()?;
             if let Some(end) = memchr(b'\n', &self.buffer[..self.filled]) {
-                self.given = end + 1;
+                self.consumed = end + 1;
                 break;
             }
             if self.ended {
                 break;
             }
         }
-        Ok(Next::TooLong(start, self.position() - start))
+        Ok(NextPiece::TooLong(start, self.position() - start))
     }
 }
 
@@ -151,7 +155,7 @@ mod tests {
 
     type Line = (u64, Vec<u8>, bool);
 
-    fn read(bytes: &[u8], chunk: usize, longest: usize) -> (Vec<Line>, Vec<(u64, u64)>) {
+    fn read_lines(bytes: &[u8], chunk: usize, longest: usize) -> (Vec<Line>, Vec<(u64, u64)>) {
         struct Slow<'a>(&'a [u8], usize);
         impl Read for Slow<'_> {
             fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
@@ -161,13 +165,13 @@ mod tests {
                 Ok(n)
             }
         }
-        let mut lines = Lines::with_longest(Slow(bytes, chunk), longest);
+        let mut lines = Lines::with_max_line(Slow(bytes, chunk), longest);
         let (mut found, mut long) = (Vec::new(), Vec::new());
         loop {
-            match lines.read_on().unwrap() {
-                Next::End => return (found, long),
-                Next::TooLong(at, n) => long.push((at, n)),
-                Next::Piece(piece) => {
+            match lines.next_piece().unwrap() {
+                NextPiece::End => return (found, long),
+                NextPiece::TooLong(at, n) => long.push((at, n)),
+                NextPiece::Piece(piece) => {
                     let mut at = 0;
                     while at < piece.bytes.len() {
                         let end = memchr(b'\n', &piece.bytes[at..]).map_or(piece.bytes.len(), |n| at + n + 1);
@@ -187,7 +191,7 @@ mod tests {
             let mut bytes = lines.join("\n").into_bytes();
             if !lines.is_empty() { bytes.push(b'\n'); }
             bytes.extend_from_slice(tail.as_bytes());
-            let (found, _) = read(&bytes, chunk, LONGEST);
+            let (found, _) = read_lines(&bytes, chunk, MAX_LINE);
             let joined: Vec<u8> = found.iter().flat_map(|f| f.1.clone()).collect();
             prop_assert_eq!(&joined, &bytes);
             for (at, line, open) in &found {
@@ -200,23 +204,26 @@ mod tests {
 
     #[test]
     fn a_line_longer_than_a_piece_is_complete() {
-        let mut bytes = vec![b'x'; 3 * PIECE];
+        let mut bytes = vec![b'x'; 3 * PIECE_SIZE];
         bytes.extend_from_slice(b"\nshort\n");
-        let (found, long) = read(&bytes, 1 << 20, LONGEST);
-        assert_eq!((found.len(), found[0].1.len(), found[1].0), (2, 3 * PIECE + 1, 3 * PIECE as u64 + 1));
+        let (found, long) = read_lines(&bytes, 1 << 20, MAX_LINE);
+        assert_eq!(
+            (found.len(), found[0].1.len(), found[1].0),
+            (2, 3 * PIECE_SIZE + 1, 3 * PIECE_SIZE as u64 + 1)
+        );
         assert!(long.is_empty());
     }
 
     #[test]
     fn a_line_beyond_the_limit_is_skipped_and_reported() {
         let mut bytes = b"first\n".to_vec();
-        bytes.extend(std::iter::repeat_n(b'x', 5 * PIECE));
+        bytes.extend(std::iter::repeat_n(b'x', 5 * PIECE_SIZE));
         bytes.extend_from_slice(b"\nlast\n");
-        let (found, long) = read(&bytes, 100_000, 2 * PIECE);
+        let (found, long) = read_lines(&bytes, 100_000, 2 * PIECE_SIZE);
         assert_eq!(
             found.iter().map(|f| f.1.as_slice()).collect::<Vec<_>>(),
             [b"first\n".as_slice(), b"last\n"]
         );
-        assert_eq!(long, [(6, 5 * PIECE as u64 + 1)]);
+        assert_eq!(long, [(6, 5 * PIECE_SIZE as u64 + 1)]);
     }
 }

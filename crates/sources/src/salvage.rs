@@ -3,18 +3,18 @@
 //!
 //! Returns only spans that the caller recognises as complete records: nothing is invented.
 
-use crate::json::whole;
+use crate::json::first_value;
 use memchr::memmem;
 use serde_json::value::RawValue;
 
 /// How many bytes may be scanned per byte of line: enough for a record at every tenth byte, and not the
 /// quadratic cost of a line of nothing but `{"`.
-const EFFORT: usize = 10;
+const MAX_EFFORT_PER_BYTE: usize = 10;
 
 /// The spans of `line` that are records. `is_record` receives a complete JSON object.
-pub fn salvage(line: &[u8], is_record: impl Fn(&[u8]) -> bool) -> Vec<(usize, usize)> {
+pub fn salvage_records(line: &[u8], is_record: impl Fn(&[u8]) -> bool) -> Vec<(usize, usize)> {
     let finder = memmem::Finder::new(b"{\"");
-    let mut effort = line.len().saturating_mul(EFFORT).saturating_add(4096);
+    let mut effort = line.len().saturating_mul(MAX_EFFORT_PER_BYTE).saturating_add(4096);
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(start) = finder.find(&line[at..]).map(|n| at + n) {
@@ -22,9 +22,9 @@ pub fn salvage(line: &[u8], is_record: impl Fn(&[u8]) -> bool) -> Vec<(usize, us
         if effort == 0 {
             break;
         }
-        match whole(&line[start..]) {
+        match first_value(&line[start..]) {
             // A splice can look balanced by accident; a strict parser rejects it.
-            Ok(span) if is_record(span) && is_json(span) => {
+            Ok(span) if is_record(span) && is_valid_json(span) => {
                 found.push((start, start + span.len()));
                 at = start + span.len();
             }
@@ -35,21 +35,24 @@ pub fn salvage(line: &[u8], is_record: impl Fn(&[u8]) -> bool) -> Vec<(usize, us
     found
 }
 
-fn is_json(span: &[u8]) -> bool {
+fn is_valid_json(span: &[u8]) -> bool {
     serde_json::from_str::<&RawValue>(&String::from_utf8_lossy(span)).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::get;
+    use crate::json::get_value;
 
-    fn known(span: &[u8]) -> bool {
-        get(span, b"type").is_some() && get(span, b"uuid").is_some()
+    fn is_test_record(span: &[u8]) -> bool {
+        get_value(span, b"type").is_some() && get_value(span, b"uuid").is_some()
     }
 
-    fn saved(line: &str) -> Vec<String> {
-        salvage(line.as_bytes(), known).into_iter().map(|(a, b)| line[a..b].to_string()).collect()
+    fn salvaged_texts(line: &str) -> Vec<String> {
+        salvage_records(line.as_bytes(), is_test_record)
+            .into_iter()
+            .map(|(a, b)| line[a..b].to_string())
+            .collect()
     }
 
     #[test]
@@ -70,13 +73,13 @@ mod tests {
             ),
             (String::new(), vec![]),
         ] {
-            assert_eq!(saved(&line), expected, "{line}");
+            assert_eq!(salvaged_texts(&line), expected, "{line}");
         }
     }
 
     #[test]
     fn a_hostile_line_takes_bounded_time() {
         let line = "{\"a\":".repeat(400_000);
-        assert!(salvage(line.as_bytes(), known).is_empty());
+        assert!(salvage_records(line.as_bytes(), is_test_record).is_empty());
     }
 }

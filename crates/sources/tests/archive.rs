@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
-use loci_sources::archive::{Keeper, Store, is_archived};
-use loci_sources::{Error, Facts, Names, SOURCES, Survey, Transcript, Want, walk};
+use loci_sources::archive::{ArchiveWriter, Store, is_archived};
+use loci_sources::{Error, Names, SOURCES, Survey, SurveyOptions, SurveyOutcome, Transcript, walk};
 use record::{Call, Message, ProblemKind, Row, RowKind, Session, Stamp, Status};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,8 +16,8 @@ use testutil::{Home, copy_folder};
 const CLAUDE: usize = 0;
 
 /// Everything a transcript says.
-struct Told {
-    facts: Facts,
+struct TranscriptContent {
+    facts: SurveyOutcome,
     rows: Vec<Row>,
     names: Vec<Arc<str>>,
     records: Vec<Result<Record, String>>,
@@ -28,34 +28,34 @@ enum Record {
     Call(Call),
 }
 
-impl Told {
-    fn name(&self, row: &Row) -> &str {
+impl TranscriptContent {
+    fn name_of(&self, row: &Row) -> &str {
         let named = row.row != RowKind::Result && row.name != u32::MAX;
         if named { &self.names[row.name as usize] } else { "" }
     }
 }
 
-fn surveyed(transcript: &Transcript, want: Want) -> (Facts, Vec<Row>, Vec<Arc<str>>) {
+fn survey_rows(transcript: &Transcript, want: SurveyOptions) -> (SurveyOutcome, Vec<Row>, Vec<Arc<str>>) {
     let (names, mut rows) = (Names::default(), Vec::new());
     let mut emit = |some: &mut Vec<Row>| rows.append(some);
     let mut survey = Survey::new(3, &transcript.path, &names, want, &mut emit);
-    if let Err(error) = loci_sources::survey(transcript, &mut survey) {
-        survey.problem(ProblemKind::Unreadable, 0, &error.to_string());
+    if let Err(error) = loci_sources::survey_transcript(transcript, &mut survey) {
+        survey.report_problem(ProblemKind::Unreadable, 0, &error.to_string());
     }
-    (survey.finish(), rows, names.list())
+    (survey.finish(), rows, names.to_vec())
 }
 
-const ALL: Want = Want { messages: true, calls: true, fields: true };
+const ALL: SurveyOptions = SurveyOptions { messages: true, calls: true, fields: true };
 
-fn told(transcript: &Transcript) -> Told {
-    let (facts, rows, names) = surveyed(transcript, ALL);
+fn read_transcript(transcript: &Transcript) -> TranscriptContent {
+    let (facts, rows, names) = survey_rows(transcript, ALL);
     let fetch = |row: &Row| match row.row {
-        RowKind::Message => loci_sources::message(transcript, row).map(Record::Message),
-        RowKind::Call => loci_sources::call(transcript, transcript, row).map(Record::Call),
+        RowKind::Message => loci_sources::fetch_message(transcript, row).map(Record::Message),
+        RowKind::Call => loci_sources::fetch_call(transcript, transcript, row).map(Record::Call),
         // What a result says is only read with its call, which is in another transcript.
         RowKind::Result if is_archived(&transcript.path) => {
             let mut call = Call::default();
-            loci_sources::archive::outcome(transcript, row, &mut call).map(|()| Record::Call(call))
+            loci_sources::archive::fetch_result(transcript, row, &mut call).map(|()| Record::Call(call))
         }
         RowKind::Result => Ok(Record::Call(Call {
             output: Some("\"alone\"".to_string()),
@@ -64,107 +64,110 @@ fn told(transcript: &Transcript) -> Told {
         })),
     };
     let records = rows.iter().map(|row| fetch(row).map_err(|e| e.to_string())).collect();
-    Told { facts, rows, names, records }
+    TranscriptContent { facts, rows, names, records }
 }
 
 /// Gives some of the entries to a keeper.
-fn give(keeper: &mut Keeper, told: &Told, ordinals: impl Iterator<Item = usize>) {
+fn add_entries(keeper: &mut ArchiveWriter, told: &TranscriptContent, ordinals: impl Iterator<Item = usize>) {
     for n in ordinals {
         let row = &told.rows[n];
         match told.records[n].as_ref() {
-            Ok(Record::Message(message)) => keeper.message(n as u32, row, told.name(row), message),
-            Ok(Record::Call(call)) => keeper.call(n as u32, row, told.name(row), call),
+            Ok(Record::Message(message)) => keeper.add_message(n as u32, row, told.name_of(row), message),
+            Ok(Record::Call(call)) => keeper.add_call(n as u32, row, told.name_of(row), call),
             Err(error) => panic!("{error}"),
         }
     }
 }
 
-fn keep(store: &Store, transcript: &Transcript, told: &Told) -> Transcript {
-    let mut keeper = store.begin(transcript, 0).unwrap();
-    give(&mut keeper, told, 0..told.rows.len());
+fn archive_transcript(store: &Store, transcript: &Transcript, told: &TranscriptContent) -> Transcript {
+    let mut keeper = store.begin_copy(transcript, 0).unwrap();
+    add_entries(&mut keeper, told, 0..told.rows.len());
     let packed = keeper.finish(&told.facts).unwrap();
     assert_eq!(packed, fs::metadata(store.path_of(transcript)).unwrap().len());
-    store.kept(transcript).unwrap().unwrap().transcript().unwrap()
+    store.find_copy(transcript).unwrap().unwrap().to_transcript().unwrap()
 }
 
 /// A record as text that can be compared, with the row it belongs to but for its places.
-fn line(told: &Told, n: usize) -> String {
+fn entry_text(told: &TranscriptContent, n: usize) -> String {
     let row = told.rows[n];
-    let open = row.end == Row::NOWHERE;
-    let plain = Row { place: 0, end: 0, name: 0, ..row };
+    let open = row.end == Row::NO_END;
+    let plain = Row { start: 0, end: 0, name: 0, ..row };
     let record = match &told.records[n] {
         Ok(Record::Message(message)) => format!("{message:?}"),
         Ok(Record::Call(call)) => format!("{call:?}"),
         Err(error) => error.clone(),
     };
-    format!("{plain:?} {open} {:?} {record}", told.name(&row))
+    format!("{plain:?} {open} {:?} {record}", told.name_of(&row))
 }
 
 /// Entries by ordinal for the original, by what they are for a copy that was continued.
-fn lines(told: &Told) -> Vec<String> {
-    let mut lines: Vec<String> = (0..told.rows.len()).map(|n| line(told, n)).collect();
+fn sorted_entry_texts(told: &TranscriptContent) -> Vec<String> {
+    let mut lines: Vec<String> = (0..told.rows.len()).map(|n| entry_text(told, n)).collect();
     lines.sort();
     lines
 }
 
-fn facts(facts: &Facts) -> String {
+fn outcome_text(facts: &SurveyOutcome) -> String {
     format!("{:?} {:?} {:?} {:?}", facts.sessions, facts.birth, facts.abandoned, facts.coverage)
 }
 
-fn same(original: &Told, copy: &Told, what: &Path) {
+fn assert_same(original: &TranscriptContent, copy: &TranscriptContent, what: &Path) {
     assert_eq!(copy.rows.len(), original.rows.len(), "{}", what.display());
     for n in 0..original.rows.len() {
-        assert_eq!(line(copy, n), line(original, n), "{}", what.display());
+        assert_eq!(entry_text(copy, n), entry_text(original, n), "{}", what.display());
     }
-    assert_eq!(facts(&copy.facts), facts(&original.facts), "{}", what.display());
+    assert_eq!(outcome_text(&copy.facts), outcome_text(&original.facts), "{}", what.display());
     assert!(copy.facts.problems.is_empty(), "{:?}", copy.facts.problems);
 }
 
-fn list(source: usize, root: &Path) -> Vec<Transcript> {
-    let mut found = walk::Found { source, ..walk::Found::default() };
-    SOURCES[source].list(root, &mut found);
+fn list_transcripts(source: usize, root: &Path) -> Vec<Transcript> {
+    let mut found = walk::TranscriptList { source, ..walk::TranscriptList::default() };
+    SOURCES[source].list_transcripts(root, &mut found);
     found.transcripts.sort_by(|a, b| (&a.path, &a.part).cmp(&(&b.path, &b.part)));
     found.transcripts
 }
 
-fn source(name: &str) -> usize {
+fn source_index(name: &str) -> usize {
     SOURCES.iter().position(|source| source.name() == name).unwrap()
 }
 
-fn store() -> (tempfile::TempDir, Store) {
+fn new_store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::new(folder.path().join("archive"));
     (folder, store)
 }
 
 /// Keeps every transcript below a root and compares. Says how many rows that were.
-fn law(source: usize, root: &Path) -> usize {
-    let (_folder, store) = store();
+fn assert_law(source: usize, root: &Path) -> usize {
+    let (_folder, store) = new_store();
     let mut rows = 0;
-    for transcript in list(source, root) {
-        let original = told(&transcript);
+    for transcript in list_transcripts(source, root) {
+        let original = read_transcript(&transcript);
         if original.records.iter().any(Result::is_err) {
             continue; // not all of it can be read; callers require a number of rows that were
         }
-        let kept = keep(&store, &transcript, &original);
+        let kept = archive_transcript(&store, &transcript, &original);
         assert!(is_archived(&kept.path) && kept.source == source);
         assert_eq!(
             (&kept.hint, &kept.group, &kept.part),
             (&transcript.hint, &transcript.group, &transcript.part)
         );
-        let copy = told(&kept);
-        same(&original, &copy, &transcript.path);
-        for want in [Want { messages: true, ..Want::default() }, Want { calls: true, ..Want::default() }] {
+        let copy = read_transcript(&kept);
+        assert_same(&original, &copy, &transcript.path);
+        for want in [
+            SurveyOptions { messages: true, ..SurveyOptions::default() },
+            SurveyOptions { calls: true, ..SurveyOptions::default() },
+        ] {
             let wanted = |row: &&Row| (row.row == RowKind::Message) == want.messages;
-            assert_eq!(surveyed(&kept, want).1.len(), original.rows.iter().filter(wanted).count());
+            assert_eq!(survey_rows(&kept, want).1.len(), original.rows.iter().filter(wanted).count());
         }
-        let listed = store.kept(&transcript).unwrap().unwrap();
+        let listed = store.find_copy(&transcript).unwrap().unwrap();
         assert_eq!(format!("{:?}", listed.sessions), format!("{:?}", original.facts.sessions));
         assert_eq!((listed.original, listed.entries as usize), (transcript.path, original.rows.len()));
-        assert!(listed.keys_hold);
+        assert!(listed.keys_match);
         rows += original.rows.len();
     }
-    assert!(store.list().problems.is_empty());
+    assert!(store.list_archived().problems.is_empty());
     rows
 }
 
@@ -183,7 +186,7 @@ const ROOTS: &[(&str, &str)] = &[
 fn copies_of_synthetic_transcripts_say_the_same() {
     for (agent, below) in ROOTS {
         let home = Home::of_synthetic(agent);
-        let rows = law(source(agent), &home.path().join(below));
+        let rows = assert_law(source_index(agent), &home.path().join(below));
         assert!(rows >= 5, "{agent}: {rows} rows");
     }
 }
@@ -199,14 +202,14 @@ fn copies_of_real_transcripts_say_the_same() {
             let from = version.path().join(below);
             if from.is_dir() {
                 copy_folder(&from, own.path());
-                rows += law(source(agent), own.path());
+                rows += assert_law(source_index(agent), own.path());
             }
         }
         assert!(rows > 100, "{agent}");
     }
 }
 
-fn written(folder: &Path, name: &str, text: &str) {
+fn write_file(folder: &Path, name: &str, text: &str) {
     let path = folder.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
@@ -248,9 +251,9 @@ fn claude_text(turns: usize, open: bool) -> String {
     text
 }
 
-fn claude(folder: &Path, text: &str) -> Transcript {
-    written(folder, "-p/s1.jsonl", text);
-    list(CLAUDE, folder).remove(0)
+fn claude_transcript(folder: &Path, text: &str) -> Transcript {
+    write_file(folder, "-p/s1.jsonl", text);
+    list_transcripts(CLAUDE, folder).remove(0)
 }
 
 #[test]
@@ -263,14 +266,14 @@ fn copies_of_made_up_transcripts_say_the_same() {
         "user",
         r#"[{"type":"tool_result","tool_use_id":"toolu_elsewhere","content":"late"}]"#,
     );
-    written(&here("claude"), "-p/s1.jsonl", &(claude_text(50, true) + &orphan + "not json\n"));
-    assert_eq!(law(CLAUDE, &here("claude")), 151);
+    write_file(&here("claude"), "-p/s1.jsonl", &(claude_text(50, true) + &orphan + "not json\n"));
+    assert_eq!(assert_law(CLAUDE, &here("claude")), 151);
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/gemini");
     for name in ["rewind.jsonl", "damaged.jsonl"] {
         let text = fs::read_to_string(testdata.join(name)).unwrap();
-        written(&here("gemini"), &format!("abc/chats/session-{name}"), &text);
+        write_file(&here("gemini"), &format!("abc/chats/session-{name}"), &text);
     }
-    assert!(law(source("gemini-cli"), &here("gemini")) > 3);
+    assert!(assert_law(source_index("gemini-cli"), &here("gemini")) > 3);
     let meta = r#"{"timestamp":"2026-11-14T23:29:42.093Z","type":"session_meta","payload":{"id":"0199a1b2-0000-7000-8000-000000000001","cwd":"/w","cli_version":"0.120.0"}}"#;
     let item = |payload: &str| {
         format!(
@@ -287,18 +290,18 @@ fn copies_of_made_up_transcripts_say_the_same() {
         item(r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}"#),
     ];
     let name = "sessions/2026/11/14/rollout-2026-11-14T23-29-42-0199a1b2-0000-7000-8000-000000000001.jsonl";
-    written(&here("codex"), name, &(codex.join("\n") + "\n"));
-    assert_eq!(law(source("codex"), &here("codex")), 3);
+    write_file(&here("codex"), name, &(codex.join("\n") + "\n"));
+    assert_eq!(assert_law(source_index("codex"), &here("codex")), 3);
     fs::create_dir_all(here("opencode")).unwrap();
     let connection = db::Connection::open(here("opencode/opencode.db")).unwrap();
     connection.execute_batch(OPENCODE).unwrap();
     drop(connection);
-    assert_eq!(law(source("opencode"), &here("opencode")), 3);
+    assert_eq!(assert_law(source_index("opencode"), &here("opencode")), 3);
     fs::create_dir_all(here("chatwise")).unwrap();
     let connection = db::Connection::open(here("chatwise/app.db")).unwrap();
     connection.execute_batch(CHATWISE).unwrap();
     drop(connection);
-    assert_eq!(law(source("chatwise"), &here("chatwise")), 5);
+    assert_eq!(assert_law(source_index("chatwise"), &here("chatwise")), 5);
 }
 
 const OPENCODE: &str = r#"
@@ -334,31 +337,34 @@ const CHATWISE: &str = r#"
 #[test]
 fn two_steps_give_the_same_as_one() {
     let folder = tempfile::tempdir().unwrap();
-    let (_one, whole) = store();
-    let (_two, steps) = store();
-    let first = claude(folder.path(), &claude_text(120, true));
-    let before = told(&first);
-    keep(&steps, &first, &before);
-    let second = claude(folder.path(), &claude_text(400, false));
-    let after = told(&second);
+    let (_one, whole) = new_store();
+    let (_two, steps) = new_store();
+    let first = claude_transcript(folder.path(), &claude_text(120, true));
+    let before = read_transcript(&first);
+    archive_transcript(&steps, &first, &before);
+    let second = claude_transcript(folder.path(), &claude_text(400, false));
+    let after = read_transcript(&second);
     assert_eq!(first.path, second.path);
-    keep(&whole, &second, &after);
+    archive_transcript(&whole, &second, &after);
 
-    let mut keeper = steps.begin(&second, before.rows.len() as u32).unwrap();
-    assert_eq!(keeper.entries() as usize, before.rows.len());
+    let mut keeper = steps.begin_copy(&second, before.rows.len() as u32).unwrap();
+    assert_eq!(keeper.entry_count() as usize, before.rows.len());
     // The call that was pending has its result now.
     let changed: Vec<usize> = (0..before.rows.len())
-        .filter(|n| !keeper.has(*n as u32, &after.rows[*n], after.name(&after.rows[*n])))
+        .filter(|n| !keeper.has_entry(*n as u32, &after.rows[*n], after.name_of(&after.rows[*n])))
         .collect();
     assert_eq!(changed, [before.rows.len() - 1]);
-    give(&mut keeper, &after, changed.into_iter().chain(before.rows.len()..after.rows.len()));
+    add_entries(&mut keeper, &after, changed.into_iter().chain(before.rows.len()..after.rows.len()));
     keeper.finish(&after.facts).unwrap();
 
-    let kept = |store: &Store| store.kept(&second).unwrap().unwrap();
-    let (one, two) = (told(&kept(&whole).transcript().unwrap()), told(&kept(&steps).transcript().unwrap()));
-    assert_eq!(lines(&one), lines(&two));
-    assert_eq!(lines(&one), lines(&after));
-    assert_eq!(facts(&one.facts), facts(&two.facts));
+    let kept = |store: &Store| store.find_copy(&second).unwrap().unwrap();
+    let (one, two) = (
+        read_transcript(&kept(&whole).to_transcript().unwrap()),
+        read_transcript(&kept(&steps).to_transcript().unwrap()),
+    );
+    assert_eq!(sorted_entry_texts(&one), sorted_entry_texts(&two));
+    assert_eq!(sorted_entry_texts(&one), sorted_entry_texts(&after));
+    assert_eq!(outcome_text(&one.facts), outcome_text(&two.facts));
     assert_eq!(kept(&whole).entries, kept(&steps).entries);
     assert_eq!(kept(&steps).size, second.size);
 }
@@ -366,62 +372,66 @@ fn two_steps_give_the_same_as_one() {
 #[test]
 fn resuming_asks_only_for_what_is_new_however_often() {
     let folder = tempfile::tempdir().unwrap();
-    let (_own, store) = store();
+    let (_own, store) = new_store();
     for turns in [1, 2, 3, 10, 11, 300, 301] {
-        let transcript = claude(folder.path(), &claude_text(turns, turns % 2 == 1));
-        let now = told(&transcript);
-        let mut keeper = store.resume(&transcript).unwrap();
+        let transcript = claude_transcript(folder.path(), &claude_text(turns, turns % 2 == 1));
+        let now = read_transcript(&transcript);
+        let mut keeper = store.resume_copy(&transcript).unwrap();
         let new = (0..now.rows.len()).filter(|n| {
             let row = &now.rows[*n];
-            !keeper.has(*n as u32, row, now.name(row))
+            !keeper.has_entry(*n as u32, row, now.name_of(row))
         });
         let new: Vec<usize> = new.collect();
         assert!(turns != 301 || new.len() < 8, "{new:?}");
-        give(&mut keeper, &now, new.into_iter());
+        add_entries(&mut keeper, &now, new.into_iter());
         keeper.finish(&now.facts).unwrap();
-        let kept = store.kept(&transcript).unwrap().unwrap();
-        assert_eq!(lines(&told(&kept.transcript().unwrap())), lines(&now), "{turns}");
+        let kept = store.find_copy(&transcript).unwrap().unwrap();
+        assert_eq!(
+            sorted_entry_texts(&read_transcript(&kept.to_transcript().unwrap())),
+            sorted_entry_texts(&now),
+            "{turns}"
+        );
     }
 }
 
 #[test]
 fn entries_from_there_on_are_gone_unless_given_again() {
     let folder = tempfile::tempdir().unwrap();
-    let (_own, store) = store();
-    let transcript = claude(folder.path(), &claude_text(30, false));
-    let now = told(&transcript);
-    keep(&store, &transcript, &now);
-    let mut keeper = store.begin(&transcript, 40).unwrap();
-    give(&mut keeper, &now, 40..50);
+    let (_own, store) = new_store();
+    let transcript = claude_transcript(folder.path(), &claude_text(30, false));
+    let now = read_transcript(&transcript);
+    archive_transcript(&store, &transcript, &now);
+    let mut keeper = store.begin_copy(&transcript, 40).unwrap();
+    add_entries(&mut keeper, &now, 40..50);
     keeper.drop_entry(3);
     keeper.finish(&now.facts).unwrap();
-    let kept = store.kept(&transcript).unwrap().unwrap();
+    let kept = store.find_copy(&transcript).unwrap().unwrap();
     assert_eq!(kept.entries, 49);
-    assert_eq!(surveyed(&kept.transcript().unwrap(), ALL).1.len(), 49);
-    let mut keeper = store.resume(&transcript).unwrap();
-    keeper.cut(10);
-    assert_eq!(keeper.entries(), 9);
+    assert_eq!(survey_rows(&kept.to_transcript().unwrap(), ALL).1.len(), 49);
+    let mut keeper = store.resume_copy(&transcript).unwrap();
+    keeper.truncate_from(10);
+    assert_eq!(keeper.entry_count(), 9);
     keeper.finish(&now.facts).unwrap();
-    assert_eq!(surveyed(&kept.transcript().unwrap(), ALL).1.len(), 9);
+    assert_eq!(survey_rows(&kept.to_transcript().unwrap(), ALL).1.len(), 9);
 }
 
 #[test]
 fn what_is_replaced_again_and_again_does_not_pile_up() {
     let folder = tempfile::tempdir().unwrap();
-    let (_own, store) = store();
-    let transcript = claude(folder.path(), &claude_text(20, false));
-    let now = told(&transcript);
-    keep(&store, &transcript, &now);
+    let (_own, store) = new_store();
+    let transcript = claude_transcript(folder.path(), &claude_text(20, false));
+    let now = read_transcript(&transcript);
+    archive_transcript(&store, &transcript, &now);
     let long = Message { text: "said at length ".repeat(10_000), ..Message::default() };
     for _ in 0..40 {
-        let mut keeper = store.begin(&transcript, u32::MAX).unwrap();
-        keeper.message(0, &now.rows[0], now.name(&now.rows[0]), &long);
+        let mut keeper = store.begin_copy(&transcript, u32::MAX).unwrap();
+        keeper.add_message(0, &now.rows[0], now.name_of(&now.rows[0]), &long);
         keeper.finish(&now.facts).unwrap();
     }
-    let kept = store.kept(&transcript).unwrap().unwrap();
+    let kept = store.find_copy(&transcript).unwrap().unwrap();
     assert!(kept.raw < 2_000_000, "{}", kept.raw);
     assert_eq!(kept.entries as usize, now.rows.len());
-    let copy = told(&kept.transcript().unwrap());
+    let copy = read_transcript(&kept.to_transcript().unwrap());
     assert!(copy.records.iter().flatten().any(|r| matches!(r, Record::Message(m) if m.text == long.text)));
     assert!(copy.records.iter().all(Result::is_ok));
 }
@@ -429,21 +439,21 @@ fn what_is_replaced_again_and_again_does_not_pile_up() {
 #[test]
 fn a_keeper_dropped_changes_nothing_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let (own, store) = store();
-    let transcript = claude(folder.path(), &claude_text(30, false));
-    let now = told(&transcript);
-    keep(&store, &transcript, &now);
+    let (own, store) = new_store();
+    let transcript = claude_transcript(folder.path(), &claude_text(30, false));
+    let now = read_transcript(&transcript);
+    archive_transcript(&store, &transcript, &now);
     let before = fs::read(store.path_of(&transcript)).unwrap();
-    let mut keeper = store.begin(&transcript, 5).unwrap();
-    give(&mut keeper, &now, 0..20);
+    let mut keeper = store.begin_copy(&transcript, 5).unwrap();
+    add_entries(&mut keeper, &now, 0..20);
     drop(keeper);
     assert_eq!(fs::read(store.path_of(&transcript)).unwrap(), before);
     assert_eq!(files(own.path()), [store.path_of(&transcript)]);
     // What a killed writer left is swept.
     let left = store.path_of(&transcript).with_extension("1-0.tmp");
     fs::write(&left, "half").unwrap();
-    assert_eq!(store.list().kept.len(), 1);
-    assert_eq!((store.sweep(), left.exists()), (4, false));
+    assert_eq!(store.list_archived().archived.len(), 1);
+    assert_eq!((store.remove_temporary_files(), left.exists()), (4, false));
 }
 
 fn files(root: &Path) -> Vec<PathBuf> {
@@ -457,9 +467,9 @@ fn files(root: &Path) -> Vec<PathBuf> {
 #[test]
 fn only_the_owner_can_read_it() {
     let folder = tempfile::tempdir().unwrap();
-    let (_own, store) = store();
-    let transcript = claude(folder.path(), &claude_text(3, false));
-    let kept = keep(&store, &transcript, &told(&transcript));
+    let (_own, store) = new_store();
+    let transcript = claude_transcript(folder.path(), &claude_text(3, false));
+    let kept = archive_transcript(&store, &transcript, &read_transcript(&transcript));
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&kept.path), 0o600);
     assert!(kept.path.ancestors().skip(1).take(2).all(|folder| mode(folder) == 0o700));
@@ -468,13 +478,13 @@ fn only_the_owner_can_read_it() {
 // ---- damage
 
 /// Whatever is done to the file, a survey ends, and either says all or says that something is wrong.
-fn checks_damaged(store: &Store, kept: &Transcript, whole: &[String], what: &str) {
-    let found = told(kept);
+fn assert_damage_detected(store: &Store, kept: &Transcript, whole: &[String], what: &str) {
+    let found = read_transcript(kept);
     let sound = found.facts.problems.is_empty() && found.records.iter().all(Result::is_ok);
     if sound {
-        assert_eq!(lines(&found), whole, "{what}: neither whole nor a problem");
+        assert_eq!(sorted_entry_texts(&found), whole, "{what}: neither whole nor a problem");
     }
-    for line in lines(&found) {
+    for line in sorted_entry_texts(&found) {
         let fetched =
             whole.binary_search(&line).is_ok() || line.contains("damaged") || line.contains("changed");
         assert!(fetched, "{what}: made up: {line}");
@@ -482,58 +492,58 @@ fn checks_damaged(store: &Store, kept: &Transcript, whole: &[String], what: &str
     for (_, coverage) in &found.facts.coverage {
         assert!(coverage.adds_up(), "{what}: {coverage:?}");
     }
-    let listed = store.list();
-    assert_eq!(listed.kept.len() + listed.problems.len(), 1, "{what}");
+    let listed = store.list_archived();
+    assert_eq!(listed.archived.len() + listed.problems.len(), 1, "{what}");
 }
 
-fn damaged(turns: usize) -> (tempfile::TempDir, Store, Transcript, Transcript, Vec<String>) {
+fn archived_fixture(turns: usize) -> (tempfile::TempDir, Store, Transcript, Transcript, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::new(folder.path().join("archive"));
-    let transcript = claude(&folder.path().join("claude"), &claude_text(turns, true));
-    let now = told(&transcript);
-    let kept = keep(&store, &transcript, &now);
-    let whole = lines(&told(&kept));
+    let transcript = claude_transcript(&folder.path().join("claude"), &claude_text(turns, true));
+    let now = read_transcript(&transcript);
+    let kept = archive_transcript(&store, &transcript, &now);
+    let whole = sorted_entry_texts(&read_transcript(&kept));
     (folder, store, transcript, kept, whole)
 }
 
 #[test]
 fn a_file_cut_anywhere_is_a_problem_and_no_panic() {
-    let (_folder, store, transcript, kept, whole) = damaged(350);
+    let (_folder, store, transcript, kept, whole) = archived_fixture(350);
     let bytes = fs::read(&kept.path).unwrap();
     for cut in (0..bytes.len()).step_by(97) {
         fs::write(&kept.path, &bytes[..cut]).unwrap();
-        checks_damaged(&store, &kept, &whole, &format!("cut at {cut}"));
-        assert_eq!(store.list().problems.len(), 1);
-        assert!(store.begin(&transcript, 5).is_err());
+        assert_damage_detected(&store, &kept, &whole, &format!("cut at {cut}"));
+        assert_eq!(store.list_archived().problems.len(), 1);
+        assert!(store.begin_copy(&transcript, 5).is_err());
     }
     // Nothing of it is of use, so the whole is asked for.
-    assert_eq!(store.resume(&transcript).unwrap().entries(), 0);
+    assert_eq!(store.resume_copy(&transcript).unwrap().entry_count(), 0);
     fs::write(&kept.path, [bytes.as_slice(), b"more"].concat()).unwrap();
-    checks_damaged(&store, &kept, &whole, "longer");
+    assert_damage_detected(&store, &kept, &whole, "longer");
 }
 
 #[test]
 fn a_wrong_byte_anywhere_is_a_problem_and_no_panic() {
-    let (_folder, store, transcript, kept, whole) = damaged(350);
+    let (_folder, store, transcript, kept, whole) = archived_fixture(350);
     let bytes = fs::read(&kept.path).unwrap();
     let ends = (0..30).chain(bytes.len() - 60..bytes.len());
     for at in (0..bytes.len()).step_by(2003).chain(ends) {
         let mut other = bytes.clone();
         other[at] ^= 1 << (at % 8);
         fs::write(&kept.path, &other).unwrap();
-        checks_damaged(&store, &kept, &whole, &format!("flipped at {at}"));
-        drop(store.begin(&transcript, 5));
-        drop(store.resume(&transcript));
+        assert_damage_detected(&store, &kept, &whole, &format!("flipped at {at}"));
+        drop(store.begin_copy(&transcript, 5));
+        drop(store.resume_copy(&transcript));
     }
 }
 
 #[test]
 fn a_damaged_frame_costs_its_entries_and_is_mended_while_the_transcript_is_there() {
-    let (_folder, store, transcript, kept, whole) = damaged(350);
+    let (_folder, store, transcript, kept, whole) = archived_fixture(350);
     let mut bytes = fs::read(&kept.path).unwrap();
     bytes[100] ^= 0x10; // in the first of several frames
     fs::write(&kept.path, &bytes).unwrap();
-    let found = told(&kept);
+    let found = read_transcript(&kept);
     let lost = whole.len() - found.rows.len();
     assert!(lost > 10 && found.rows.len() > 10, "{lost} of {}", whole.len());
     let [problem] = found.facts.problems.as_slice() else { panic!("{:?}", found.facts.problems) };
@@ -543,23 +553,23 @@ fn a_damaged_frame_costs_its_entries_and_is_mended_while_the_transcript_is_there
     assert_eq!(found.facts.sessions.len(), 1);
     assert!(found.records.iter().all(Result::is_ok));
 
-    assert!(matches!(store.begin(&transcript, 5), Err(Error::Damaged { .. })));
-    let now = told(&transcript);
-    let mut keeper = store.resume(&transcript).unwrap();
+    assert!(matches!(store.begin_copy(&transcript, 5), Err(Error::Damaged { .. })));
+    let now = read_transcript(&transcript);
+    let mut keeper = store.resume_copy(&transcript).unwrap();
     let new: Vec<usize> = (0..now.rows.len())
-        .filter(|n| !keeper.has(*n as u32, &now.rows[*n], now.name(&now.rows[*n])))
+        .filter(|n| !keeper.has_entry(*n as u32, &now.rows[*n], now.name_of(&now.rows[*n])))
         .collect();
     assert_eq!(new.len(), lost);
-    give(&mut keeper, &now, new.into_iter());
+    add_entries(&mut keeper, &now, new.into_iter());
     keeper.finish(&now.facts).unwrap();
-    let mended = told(&kept);
-    assert_eq!(lines(&mended), whole);
+    let mended = read_transcript(&kept);
+    assert_eq!(sorted_entry_texts(&mended), whole);
     assert!(mended.facts.problems.is_empty());
 }
 
 #[test]
 fn a_newer_format_is_left_alone() {
-    let (_folder, store, transcript, kept, _) = damaged(9);
+    let (_folder, store, transcript, kept, _) = archived_fixture(9);
     let mut bytes = fs::read(&kept.path).unwrap();
     bytes[12] = 2;
     let fnv = |bytes: &[u8]| {
@@ -570,21 +580,21 @@ fn a_newer_format_is_left_alone() {
     let check = fnv(&bytes[..16]).to_le_bytes();
     bytes[16..24].copy_from_slice(&check);
     fs::write(&kept.path, &bytes).unwrap();
-    assert!(matches!(store.begin(&transcript, 0), Err(Error::Newer { version: 2, .. })));
-    assert!(matches!(store.begin(&transcript, 1), Err(Error::Newer { .. })));
-    assert!(matches!(store.resume(&transcript), Err(Error::Newer { .. })));
-    assert!(store.forget(&kept.path, &|_| true).is_err());
-    assert!(store.list().problems[0].note.contains("newer Loci (format 2"));
+    assert!(matches!(store.begin_copy(&transcript, 0), Err(Error::Newer { version: 2, .. })));
+    assert!(matches!(store.begin_copy(&transcript, 1), Err(Error::Newer { .. })));
+    assert!(matches!(store.resume_copy(&transcript), Err(Error::Newer { .. })));
+    assert!(store.forget_sessions(&kept.path, &|_| true).is_err());
+    assert!(store.list_archived().problems[0].note.contains("newer Loci (format 2"));
     assert_eq!(fs::read(&kept.path).unwrap(), bytes);
 }
 
 // ---- forgetting and removing
 
 /// A made-up transcript of several sessions, each with its own words.
-fn several(store: &Store, folder: &Path) -> Transcript {
-    let transcript = claude(folder, &claude_text(2, false));
-    let mut facts = Facts { abandoned: vec![1], birth: Some(Stamp(5)), ..Facts::default() };
-    let mut keeper = store.begin(&transcript, 0).unwrap();
+fn archive_several_sessions(store: &Store, folder: &Path) -> Transcript {
+    let transcript = claude_transcript(folder, &claude_text(2, false));
+    let mut facts = SurveyOutcome { abandoned: vec![1], birth: Some(Stamp(5)), ..SurveyOutcome::default() };
+    let mut keeper = store.begin_copy(&transcript, 0).unwrap();
     for session in 0..3_u32 {
         facts.sessions.push(Session::new("claude-code", &format!("session-{session}")));
         for n in 0..400 {
@@ -592,27 +602,35 @@ fn several(store: &Store, folder: &Path) -> Transcript {
             let text = format!("words-of-{session} ").repeat(n % 90);
             let row =
                 Row { session, name: u32::MAX, end: 0, id: Row::id_head(id.as_bytes()), ..Row::default() };
-            keeper.message(session * 1000 + n as u32, &row, "", &Message { id, text, ..Message::default() });
+            keeper.add_message(
+                session * 1000 + n as u32,
+                &row,
+                "",
+                &Message { id, text, ..Message::default() },
+            );
         }
     }
     keeper.finish(&facts).unwrap();
-    store.kept(&transcript).unwrap().unwrap().transcript().unwrap()
+    store.find_copy(&transcript).unwrap().unwrap().to_transcript().unwrap()
 }
 
 #[test]
 fn a_forgotten_session_is_gone_with_its_words() {
-    let (own, store) = store();
-    let kept = several(&store, &own.path().join("claude"));
+    let (own, store) = new_store();
+    let kept = archive_several_sessions(&store, &own.path().join("claude"));
     let before = fs::metadata(&kept.path).unwrap().len();
-    assert_eq!(store.forget(&kept.path, &|_| false).unwrap(), loci_sources::archive::Forgotten::default());
-    let first = |session: &Session| &*session.session_id == "session-0";
-    let forgotten = store.forget(&kept.path, &first).unwrap();
     assert_eq!(
-        (forgotten.sessions, forgotten.entries, forgotten.damaged, forgotten.file),
+        store.forget_sessions(&kept.path, &|_| false).unwrap(),
+        loci_sources::archive::ForgetOutcome::default()
+    );
+    let first = |session: &Session| &*session.session_id == "session-0";
+    let forgotten = store.forget_sessions(&kept.path, &first).unwrap();
+    assert_eq!(
+        (forgotten.sessions, forgotten.entries, forgotten.damaged, forgotten.file_removed),
         (1, 400, 0, false)
     );
     assert_eq!(forgotten.freed, before - fs::metadata(&kept.path).unwrap().len());
-    let left = told(&kept);
+    let left = read_transcript(&kept);
     let ids: Vec<_> = left.facts.sessions.iter().map(|s| s.session_id.to_string()).collect();
     assert_eq!(ids, ["session-1", "session-2"]);
     assert!(left.facts.abandoned.is_empty() && left.facts.birth == Some(Stamp(5)));
@@ -624,22 +642,22 @@ fn a_forgotten_session_is_gone_with_its_words() {
     }
     assert_eq!(files(&own.path().join("archive")), std::slice::from_ref(&kept.path));
 
-    let all = store.forget(&kept.path, &|_| true).unwrap();
-    assert_eq!((all.sessions, all.entries, all.file), (2, 800, true));
+    let all = store.forget_sessions(&kept.path, &|_| true).unwrap();
+    assert_eq!((all.sessions, all.entries, all.file_removed), (2, 800, true));
     assert!(all.freed > 0 && !kept.path.exists());
-    assert!(store.list().kept.is_empty());
+    assert!(store.list_archived().archived.is_empty());
 }
 
 #[test]
 fn forgetting_in_a_damaged_copy_takes_what_cannot_be_read() {
-    let (own, store) = store();
-    let kept = several(&store, &own.path().join("claude"));
+    let (own, store) = new_store();
+    let kept = archive_several_sessions(&store, &own.path().join("claude"));
     let mut bytes = fs::read(&kept.path).unwrap();
     bytes[60] ^= 1;
     fs::write(&kept.path, &bytes).unwrap();
-    let forgotten = store.forget(&kept.path, &|s| &*s.session_id == "session-2").unwrap();
+    let forgotten = store.forget_sessions(&kept.path, &|s| &*s.session_id == "session-2").unwrap();
     assert!(forgotten.damaged > 0);
-    let left = told(&kept);
+    let left = read_transcript(&kept);
     assert!(left.facts.problems.is_empty());
     assert_eq!(left.rows.len() as u32 + forgotten.entries + forgotten.damaged, 1200);
 }
@@ -647,18 +665,18 @@ fn forgetting_in_a_damaged_copy_takes_what_cannot_be_read() {
 #[test]
 fn only_files_of_the_archive_are_removed() {
     let folder = tempfile::tempdir().unwrap();
-    let (_own, store) = store();
-    let transcript = claude(folder.path(), &claude_text(3, false));
-    assert!(store.remove(&transcript.path).is_err());
-    assert!(store.forget(&transcript.path, &|_| true).is_err());
-    let kept = keep(&store, &transcript, &told(&transcript));
-    assert!(store.begin(&kept, 0).is_err(), "a copy of a copy");
+    let (_own, store) = new_store();
+    let transcript = claude_transcript(folder.path(), &claude_text(3, false));
+    assert!(store.remove_copy(&transcript.path).is_err());
+    assert!(store.forget_sessions(&transcript.path, &|_| true).is_err());
+    let kept = archive_transcript(&store, &transcript, &read_transcript(&transcript));
+    assert!(store.begin_copy(&kept, 0).is_err(), "a copy of a copy");
     let elsewhere = Store::new(folder.path().join("other"));
-    assert!(elsewhere.remove(&kept.path).is_err());
+    assert!(elsewhere.remove_copy(&kept.path).is_err());
     let size = fs::metadata(&kept.path).unwrap().len();
-    assert_eq!(store.remove(&kept.path).unwrap(), size);
-    assert!(store.remove(&kept.path).is_err());
-    assert!(store.kept(&transcript).unwrap().is_none());
+    assert_eq!(store.remove_copy(&kept.path).unwrap(), size);
+    assert!(store.remove_copy(&kept.path).is_err());
+    assert!(store.find_copy(&transcript).unwrap().is_none());
     assert!(transcript.path.exists());
 }
 
@@ -667,12 +685,12 @@ fn only_files_of_the_archive_are_removed() {
 #[test]
 fn a_result_in_another_file_is_put_to_its_call() {
     let folder = tempfile::tempdir().unwrap();
-    let (_own, store) = store();
+    let (_own, store) = new_store();
     let (asking, answering) = (folder.path().join("a"), folder.path().join("b"));
-    let call = claude(&asking, &claude_text(1, true));
+    let call = claude_transcript(&asking, &claude_text(1, true));
     let late = r#"[{"type":"tool_result","tool_use_id":"toolu_0","content":"late"}]"#;
-    let result = claude(&answering, &claude_line(7, "user", late));
-    let (asked, answered) = (told(&call), told(&result));
+    let result = claude_transcript(&answering, &claude_line(7, "user", late));
+    let (asked, answered) = (read_transcript(&call), read_transcript(&result));
     let row = *asked.rows.iter().find(|row| row.row == RowKind::Call).unwrap();
     let end = *answered.rows.iter().find(|row| row.row == RowKind::Result).unwrap();
     assert_eq!(row.key, end.key);
@@ -683,22 +701,22 @@ fn a_result_in_another_file_is_put_to_its_call() {
         detail: result.detail,
         ..*call
     };
-    let live = loci_sources::call(&call, &result, &join(&row, &end)).unwrap();
+    let live = loci_sources::fetch_call(&call, &result, &join(&row, &end)).unwrap();
     assert_eq!((live.output.as_deref(), live.status), (Some("\"late\""), Status::Success));
 
-    let kept_call = keep(&store, &call, &asked);
-    let mut keeper = store.begin(&result, 0).unwrap();
-    keeper.call(0, &end, "", &live);
+    let kept_call = archive_transcript(&store, &call, &asked);
+    let mut keeper = store.begin_copy(&result, 0).unwrap();
+    keeper.add_call(0, &end, "", &live);
     keeper.finish(&answered.facts).unwrap();
-    let kept_result = store.kept(&result).unwrap().unwrap().transcript().unwrap();
-    let kept_row = *surveyed(&kept_call, ALL).1.iter().find(|row| row.row == RowKind::Call).unwrap();
-    let kept_end = surveyed(&kept_result, ALL).1[0];
+    let kept_result = store.find_copy(&result).unwrap().unwrap().to_transcript().unwrap();
+    let kept_row = *survey_rows(&kept_call, ALL).1.iter().find(|row| row.row == RowKind::Call).unwrap();
+    let kept_end = survey_rows(&kept_result, ALL).1[0];
     assert_eq!((kept_end.row, kept_end.key, kept_end.name), (RowKind::Result, end.key, 0));
     let both = format!("{live:?}");
     for (call, result, row) in
         [(&kept_call, &kept_result, join(&kept_row, &kept_end)), (&call, &kept_result, join(&row, &kept_end))]
     {
-        let found = loci_sources::call(call, result, &row).unwrap();
+        let found = loci_sources::fetch_call(call, result, &row).unwrap();
         assert_eq!(format!("{found:?}"), both);
     }
 }
@@ -706,43 +724,47 @@ fn a_result_in_another_file_is_put_to_its_call() {
 #[test]
 fn a_reply_with_several_entries_is_read_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let (_own, store) = store();
-    let transcript = claude(folder.path(), &claude_text(1, false));
-    let mut keeper = store.begin(&transcript, 0).unwrap();
-    let facts = Facts { sessions: vec![Session::new("claude-code", "s")], ..Facts::default() };
+    let (_own, store) = new_store();
+    let transcript = claude_transcript(folder.path(), &claude_text(1, false));
+    let mut keeper = store.begin_copy(&transcript, 0).unwrap();
+    let facts =
+        SurveyOutcome { sessions: vec![Session::new("claude-code", "s")], ..SurveyOutcome::default() };
     let said = [("msg_1", "one"), ("msg_2", &*"x".repeat(300_000)), ("msg_1", "two"), ("msg_1", "")];
     for (n, (id, text)) in said.iter().enumerate() {
         let id = (*id).to_string();
         let detail = record::Kind::Reply as u8;
         let row = Row { end: 0, name: u32::MAX, id: Row::id_head(id.as_bytes()), detail, ..Row::default() };
         let message = Message { id, text: (*text).to_string(), tool_calls: 1, ..Message::default() };
-        keeper.message(n as u32, &row, "", &message);
+        keeper.add_message(n as u32, &row, "", &message);
     }
     keeper.finish(&facts).unwrap();
-    let kept = store.kept(&transcript).unwrap().unwrap().transcript().unwrap();
-    let rows = surveyed(&kept, ALL).1;
+    let kept = store.find_copy(&transcript).unwrap().unwrap().to_transcript().unwrap();
+    let rows = survey_rows(&kept, ALL).1;
     let joined = Row { end: rows[3].end, ..rows[0] };
-    let message = loci_sources::message(&kept, &joined).unwrap();
+    let message = loci_sources::fetch_message(&kept, &joined).unwrap();
     assert_eq!((message.text.as_str(), message.tool_calls), ("one\ntwo", 3));
-    assert_eq!(loci_sources::message(&kept, &rows[0]).unwrap().text, "one");
+    assert_eq!(loci_sources::fetch_message(&kept, &rows[0]).unwrap().text, "one");
 }
 
 #[test]
 fn a_row_of_another_copy_has_moved() {
     let folder = tempfile::tempdir().unwrap();
-    let (_own, store) = store();
-    let transcript = claude(folder.path(), &claude_text(3, false));
-    let kept = keep(&store, &transcript, &told(&transcript));
-    let rows = surveyed(&kept, ALL).1;
-    let at = |place: u64| Row { place, ..rows[0] };
-    for place in [rows[0].place + 1, rows[1].place, rows[2].place, 1 << 40, u64::MAX] {
-        assert!(matches!(loci_sources::message(&kept, &at(place)), Err(Error::Moved { .. })), "{place}");
+    let (_own, store) = new_store();
+    let transcript = claude_transcript(folder.path(), &claude_text(3, false));
+    let kept = archive_transcript(&store, &transcript, &read_transcript(&transcript));
+    let rows = survey_rows(&kept, ALL).1;
+    let at = |place: u64| Row { start: place, ..rows[0] };
+    for place in [rows[0].start + 1, rows[1].start, rows[2].start, 1 << 40, u64::MAX] {
+        assert!(
+            matches!(loci_sources::fetch_message(&kept, &at(place)), Err(Error::Moved { .. })),
+            "{place}"
+        );
     }
     // A copy put in its place is read, not the one before.
-    let longer = claude(folder.path(), &claude_text(9, false));
-    keep(&store, &longer, &told(&longer));
-    assert_eq!(told(&kept).rows.len(), 27);
-    assert!(told(&kept).records.iter().all(Result::is_ok));
+    let longer = claude_transcript(folder.path(), &claude_text(9, false));
+    archive_transcript(&store, &longer, &read_transcript(&longer));
+    assert_eq!(read_transcript(&kept).rows.len(), 27);
+    assert!(read_transcript(&kept).records.iter().all(Result::is_ok));
 }
 
 #[test]
@@ -753,7 +775,7 @@ fn paths_are_the_same_in_every_version() {
         path: PathBuf::from("/p/s1.jsonl"),
         part: part.map(str::to_string),
         size: 0,
-        age: loci_sources::Age::default(),
+        file_stamp: loci_sources::FileStamp::default(),
         hint: String::new(),
         group: PathBuf::new(),
     };

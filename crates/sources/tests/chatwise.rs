@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
 use loci_sources::chatwise::ChatWise;
-use loci_sources::{Places, Source};
+use loci_sources::{Environment, Source};
 use record::{Call, Kind, ProblemKind, Status};
 use std::path::{Path, PathBuf};
 use testutil::survey::{Surveyed, survey_all};
@@ -43,7 +43,7 @@ const ROWS: &str = r#"
         ('m8', 'c2', 'assistant', null, null, null, 'none', '[]', null),
         ('m9', 'c9', 'user', 'a chat that is gone', null, null, null, null, 1794699601);"#;
 
-fn chats(folder: &Path, schema: &str, rows: &str) -> Vec<Surveyed> {
+fn survey_chats(folder: &Path, schema: &str, rows: &str) -> Vec<Surveyed> {
     let connection = db::Connection::open(folder.join("app.db")).unwrap();
     connection.execute_batch(schema).unwrap();
     connection.execute_batch(rows).unwrap();
@@ -53,7 +53,7 @@ fn chats(folder: &Path, schema: &str, rows: &str) -> Vec<Surveyed> {
 #[test]
 fn a_chat_is_read_with_its_calls() {
     let folder = tempfile::tempdir().unwrap();
-    let all = chats(folder.path(), SCHEMA, ROWS);
+    let all = survey_chats(folder.path(), SCHEMA, ROWS);
     assert_eq!(all.len(), 2);
     let chat = &all[0];
     assert_eq!(chat.of(Kind::Prompt), ["What is it like?\n[image: image/png]\n[file: a.csv]"]);
@@ -81,7 +81,7 @@ fn a_chat_is_read_with_its_calls() {
 #[test]
 fn odd_rows_are_read_as_far_as_they_go() {
     let folder = tempfile::tempdir().unwrap();
-    let all = chats(folder.path(), SCHEMA, ROWS);
+    let all = survey_chats(folder.path(), SCHEMA, ROWS);
     let odd = &all[1];
     assert_eq!(odd.of(Kind::Prompt), ["in seconds"]);
     assert_eq!(odd.session().started_at.to_string(), "2026-11-14T23:40:00.000Z");
@@ -98,7 +98,7 @@ fn a_result_in_a_row_of_its_own_answers_the_call_that_waits() {
         insert into message values
         ('a', 'c', 'assistant', '', null, null, null, '{"toolCall":{"search":{"query":"x"}}}', 1794699524000),
         ('b', 'c', 'tool', '{"content":[{"type":"text","text":"found"}]}', null, null, null, null, 1794699525000);"#;
-    let all = chats(folder.path(), SCHEMA, rows);
+    let all = survey_chats(folder.path(), SCHEMA, rows);
     let (row, call) = &all[0].calls[0];
     assert_eq!((call.status, call.output.as_deref()), (Status::Success, Some("\"found\"")));
     assert_eq!(row.until.0 - row.at.0, 1000);
@@ -110,7 +110,7 @@ fn older_schemas_lack_columns() {
     let schema =
         "create table chat(id text, title text); create table message(chatId text, role text, content text)";
     let rows = "insert into chat values ('c', 't'); insert into message values ('c', 'user', 'hi'), ('c', 'assistant', 'ho')";
-    let all = chats(folder.path(), schema, rows);
+    let all = survey_chats(folder.path(), schema, rows);
     assert_eq!((all[0].of(Kind::Prompt), all[0].of(Kind::Reply)), (vec!["hi"], vec!["ho"]));
 }
 
@@ -118,7 +118,7 @@ fn older_schemas_lack_columns() {
 #[test]
 fn keys_are_never_read() {
     let folder = tempfile::tempdir().unwrap();
-    let all = chats(folder.path(), SCHEMA, ROWS);
+    let all = survey_chats(folder.path(), SCHEMA, ROWS);
     for told in &all {
         let everything =
             format!("{:?}{:?}{:?}{:?}", told.messages, told.calls, told.facts.sessions, told.facts.problems);
@@ -139,9 +139,10 @@ fn keys_are_never_read() {
 
 #[test]
 fn where_it_would_be() {
-    let mut places = Places { home: PathBuf::from("/h"), ..Places::default() };
-    let paths =
-        |places: &Places| ChatWise.roots(places).iter().map(|p| p.display().to_string()).collect::<Vec<_>>();
+    let mut places = Environment { home: PathBuf::from("/h"), ..Environment::default() };
+    let paths = |places: &Environment| {
+        ChatWise.default_roots(places).iter().map(|p| p.display().to_string()).collect::<Vec<_>>()
+    };
     assert_eq!(
         paths(&places),
         [
@@ -156,7 +157,7 @@ fn where_it_would_be() {
     connection.execute_batch(SCHEMA).unwrap();
     connection.execute_batch(ROWS).unwrap();
     places.vars.insert("CHATWISE_DB_PATH", file.clone().into());
-    assert_eq!(ChatWise.roots(&places), std::slice::from_ref(&file));
+    assert_eq!(ChatWise.default_roots(&places), std::slice::from_ref(&file));
     assert_eq!(survey_all(&ChatWise, &file).len(), 2);
     assert_eq!(survey_all(&ChatWise, &folder.path().join("missing")).len(), 0);
 }

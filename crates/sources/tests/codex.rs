@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
 use loci_sources::codex::Codex;
-use loci_sources::walk::Found;
-use loci_sources::{Facts, Names, Source, Survey, Transcript, Want};
+use loci_sources::walk::TranscriptList;
+use loci_sources::{Names, Source, Survey, SurveyOptions, SurveyOutcome, Transcript};
 use record::row::{COPIED, SIDECHAIN, USAGE_ONLY};
 use record::{Call, Kind, Message, Row, RowKind, Session, Status};
 use std::fs;
@@ -15,22 +15,22 @@ use testutil::needs::recorded_transcripts;
 const VERSIONS: &[&str] = &["0.21.0", "0.45.0", "0.80.0", "0.120.0", "0.140.0", "0.166.0", "0.166.0-tui"];
 
 /// One transcript, read.
-struct Told {
+struct SurveyedTranscript {
     transcript: Transcript,
     rows: Vec<Row>,
-    facts: Facts,
+    facts: SurveyOutcome,
     names: Vec<Arc<str>>,
 }
 
-impl Told {
-    fn read(transcript: &Transcript) -> Told {
+impl SurveyedTranscript {
+    fn survey(transcript: &Transcript) -> SurveyedTranscript {
         let (names, mut rows) = (Names::default(), Vec::new());
         let mut emit = |new: &mut Vec<Row>| rows.append(new);
-        let want = Want { messages: true, calls: true, fields: true };
+        let want = SurveyOptions { messages: true, calls: true, fields: true };
         let mut survey = Survey::new(0, &transcript.path, &names, want, &mut emit);
         Codex.survey(transcript, &mut survey).unwrap();
         let facts = survey.finish();
-        Told { transcript: transcript.clone(), rows, facts, names: names.list() }
+        SurveyedTranscript { transcript: transcript.clone(), rows, facts, names: names.to_vec() }
     }
 
     fn session(&self) -> &Session {
@@ -39,7 +39,9 @@ impl Told {
 
     fn messages(&self, kind: Kind) -> Vec<Message> {
         let rows = self.rows.iter().filter(|r| r.row == RowKind::Message && r.kind() == kind);
-        rows.filter(|r| !r.is(USAGE_ONLY)).map(|r| Codex.message(&self.transcript, r).unwrap()).collect()
+        rows.filter(|r| !r.has_flag(USAGE_ONLY))
+            .map(|r| Codex.fetch_message(&self.transcript, r).unwrap())
+            .collect()
     }
 
     fn texts(&self, kind: Kind) -> Vec<String> {
@@ -48,10 +50,10 @@ impl Told {
 
     fn calls(&self) -> Vec<Call> {
         let rows = self.rows.iter().filter(|r| r.row == RowKind::Call);
-        rows.map(|r| Codex.call(&self.transcript, &self.transcript, r).unwrap()).collect()
+        rows.map(|r| Codex.fetch_call(&self.transcript, &self.transcript, r).unwrap()).collect()
     }
 
-    fn ends(&self) -> Vec<(String, Status, Option<i64>)> {
+    fn call_outcomes(&self) -> Vec<(String, Status, Option<i64>)> {
         self.calls().into_iter().map(|c| (c.tool, c.status, c.exit_code)).collect()
     }
 
@@ -66,36 +68,37 @@ impl Told {
     }
 }
 
-fn corpus(version: &str) -> PathBuf {
+fn corpus_dir(version: &str) -> PathBuf {
     recorded_transcripts().join("codex").join(version).join(".codex")
 }
 
-fn list(home: &Path) -> Vec<Transcript> {
-    let mut found = Found::default();
-    Codex.list(home, &mut found);
+fn list_transcripts(home: &Path) -> Vec<Transcript> {
+    let mut found = TranscriptList::default();
+    Codex.list_transcripts(home, &mut found);
     assert!(found.problems.is_empty());
     found.transcripts.sort_by(|a, b| a.path.file_name().cmp(&b.path.file_name()));
     found.transcripts
 }
 
-fn told(version: &str) -> Vec<Told> {
-    let all: Vec<Told> = list(&corpus(version)).iter().map(Told::read).collect();
+fn survey_version(version: &str) -> Vec<SurveyedTranscript> {
+    let all: Vec<SurveyedTranscript> =
+        list_transcripts(&corpus_dir(version)).iter().map(SurveyedTranscript::survey).collect();
     assert!(!all.is_empty(), "needs corpus: it has no Codex {version}");
     all
 }
 
-fn has_prompt(told: &Told, prompt: &str) -> bool {
+fn has_prompt(told: &SurveyedTranscript, prompt: &str) -> bool {
     let heard = told.texts(Kind::Prompt).into_iter().chain(told.texts(Kind::Task));
     heard.into_iter().any(|text| text.contains(prompt))
 }
 
 #[track_caller]
-fn find<'t>(told: &'t [Told], prompt: &str) -> &'t Told {
+fn find_by_prompt<'t>(told: &'t [SurveyedTranscript], prompt: &str) -> &'t SurveyedTranscript {
     told.iter().find(|one| has_prompt(one, prompt)).unwrap_or_else(|| panic!("no prompt contains `{prompt}`"))
 }
 
 /// The running total at the end of each client process: 0.45 begins again at zero when it resumes.
-fn cumulative(path: &Path) -> (u64, u64, u64) {
+fn cumulative_tokens(path: &Path) -> (u64, u64, u64) {
     let (mut sum, mut last) = ((0, 0, 0), (0, 0, 0));
     for line in fs::read_to_string(path).unwrap().lines() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -119,7 +122,7 @@ fn cumulative(path: &Path) -> (u64, u64, u64) {
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn every_line_of_every_version_is_accounted_for() {
     for version in VERSIONS {
-        for told in told(version) {
+        for told in survey_version(version) {
             let path = told.transcript.path.display();
             let bytes = fs::read(&told.transcript.path).unwrap();
             let lines = bytes.split_inclusive(|b| *b == b'\n').count() as u64;
@@ -147,8 +150,8 @@ fn each_prompt_is_told_once_and_resume_appends() {
         ("0.140.0", "exec_command"),
         ("0.166.0", "exec_command"),
     ] {
-        let all = told(version);
-        let basic = find(&all, "add a helper");
+        let all = survey_version(version);
+        let basic = find_by_prompt(&all, "add a helper");
         let first = format!("SCENARIO:basic_{shell} Please add a helper and test it.");
         assert_eq!(basic.texts(Kind::Prompt), [first.as_str(), "SCENARIO:hello2 follow-up"], "{version}");
         assert_eq!(
@@ -178,18 +181,18 @@ fn each_prompt_is_told_once_and_resume_appends() {
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn the_oldest_format_has_neither_times_nor_a_folder() {
-    let all = told("0.21.0");
-    let basic = find(&all, "add a helper");
+    let all = survey_version("0.21.0");
+    let basic = find_by_prompt(&all, "add a helper");
     assert_eq!(basic.texts(Kind::Prompt), ["SCENARIO:basic_shell Please add a helper and test it."]);
     assert_eq!(basic.texts(Kind::Reply), ["Let me look around."]);
     assert_eq!(
-        basic.ends(),
+        basic.call_outcomes(),
         [("shell".into(), Status::Success, Some(0)), ("update_plan".into(), Status::Success, None)]
     );
     assert!(basic.rows.iter().all(|r| r.at == basic.session().started_at));
     assert_eq!(basic.calls()[1].duration_ms, None);
     assert_eq!((&*basic.session().git_branch, &*basic.session().cwd), ("main", ""));
-    let image = find(&all, "look at the picture");
+    let image = find_by_prompt(&all, "look at the picture");
     assert_eq!(image.texts(Kind::Prompt), ["[image: image/png]", "SCENARIO:hello look at the picture"]);
 }
 
@@ -202,8 +205,8 @@ fn pictures_stand_beside_the_words() {
         ("0.140.0", &["SCENARIO:hello look at the picture\n[image: pic.png]"]),
         ("0.166.0", &["[image: pic.png]\nSCENARIO:hello look at the picture"]),
     ] {
-        let all = told(version);
-        assert_eq!(find(&all, "look at the picture").texts(Kind::Prompt), prompts, "{version}");
+        let all = survey_version(version);
+        assert_eq!(find_by_prompt(&all, "look at the picture").texts(Kind::Prompt), prompts, "{version}");
     }
 }
 
@@ -229,9 +232,9 @@ fn calls_are_told_in_order_with_how_they_ended() {
         ("0.140.0", expected("exec_command", good, done, true)),
         ("0.166.0", expected("exec_command", bad, done, true)),
     ] {
-        let all = told(version);
-        let basic = find(&all, "add a helper");
-        let ends = basic.ends();
+        let all = survey_version(version);
+        let basic = find_by_prompt(&all, "add a helper");
+        let ends = basic.call_outcomes();
         let ends: Vec<_> = ends.iter().map(|(tool, status, code)| (tool.as_str(), *status, *code)).collect();
         assert_eq!(ends, expected, "{version}");
         let calls = basic.calls();
@@ -254,10 +257,10 @@ fn calls_are_told_in_order_with_how_they_ended() {
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn tokens_add_up_to_what_codex_counted() {
     for version in VERSIONS {
-        for told in told(version) {
+        for told in survey_version(version) {
             // A fork since 0.166 goes on counting from its parent's total, and holds only its own responses.
             let forked = fs::read_to_string(&told.transcript.path).unwrap().contains("\"forked_from_id\":\"");
-            let expected = if forked { (21512, 10756, 50) } else { cumulative(&told.transcript.path) };
+            let expected = if forked { (21512, 10756, 50) } else { cumulative_tokens(&told.transcript.path) };
             assert_eq!(told.tokens(), expected, "{}", told.transcript.path.display());
         }
     }
@@ -268,8 +271,8 @@ fn tokens_add_up_to_what_codex_counted() {
 fn a_reply_with_words_carries_its_own_tokens() {
     for version in VERSIONS.iter().filter(|v| **v != "0.21.0") {
         // A client killed in the middle of a call did not come to write them in 0.140.
-        let pending = |told: &Told| told.calls().iter().any(|c| c.status == Status::Pending);
-        for told in told(version).into_iter().filter(|told| !pending(told)) {
+        let pending = |told: &SurveyedTranscript| told.calls().iter().any(|c| c.status == Status::Pending);
+        for told in survey_version(version).into_iter().filter(|told| !pending(told)) {
             for row in told.rows.iter().filter(|r| r.row == RowKind::Message && r.kind() == Kind::Reply) {
                 assert!(!row.tokens.is_zero(), "{version}: {row:?}");
             }
@@ -280,13 +283,13 @@ fn a_reply_with_words_carries_its_own_tokens() {
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_fork_of_today_holds_only_its_own_turns() {
-    let all = told("0.166.0");
-    let fork = find(&all, "hello2 forked");
+    let all = survey_version("0.166.0");
+    let fork = find_by_prompt(&all, "hello2 forked");
     assert_eq!(fork.texts(Kind::Prompt), ["SCENARIO:hello2 forked"]);
     assert_eq!(fork.texts(Kind::Reply), ["Second prompt answered."]);
-    assert!(fork.rows.iter().all(|r| !r.is(COPIED)));
+    assert!(fork.rows.iter().all(|r| !r.has_flag(COPIED)));
     assert_eq!(fork.session().parent_session_id, None);
-    let basic = find(&all, "add a helper");
+    let basic = find_by_prompt(&all, "add a helper");
     assert!(fork.rows.iter().all(|r| basic.rows.iter().all(|b| b.key != r.key)));
 }
 
@@ -294,8 +297,8 @@ fn a_fork_of_today_holds_only_its_own_turns() {
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_subagent_names_its_parent() {
     for version in ["0.140.0", "0.166.0"] {
-        let all = told(version);
-        let (parent, sub) = (find(&all, "spawn please"), find(&all, "do part A"));
+        let all = survey_version(version);
+        let (parent, sub) = (find_by_prompt(&all, "spawn please"), find_by_prompt(&all, "do part A"));
         let session = sub.session();
         assert_eq!(session.parent_session_id.as_ref(), Some(&parent.session().session_id));
         assert_eq!(*session.session_id, *sub.transcript.hint);
@@ -303,8 +306,8 @@ fn a_subagent_names_its_parent() {
         assert_eq!(sub.texts(Kind::Task), ["SCENARIO:sub_a do part A"]);
         assert!(sub.texts(Kind::Prompt).is_empty());
         assert_eq!(sub.texts(Kind::Interruption), ["interrupted"]);
-        assert!(sub.rows.iter().all(|r| r.is(SIDECHAIN)));
-        assert_eq!(parent.ends()[0], ("spawn_agent".to_string(), Status::Success, None));
+        assert!(sub.rows.iter().all(|r| r.has_flag(SIDECHAIN)));
+        assert_eq!(parent.call_outcomes()[0], ("spawn_agent".to_string(), Status::Success, None));
     }
 }
 
@@ -315,8 +318,8 @@ fn servers_are_named_and_their_refusals_are_errors() {
     for (version, expected) in
         [("0.120.0", [good, bad, bad]), ("0.140.0", [bad, good, bad]), ("0.166.0", [bad, good, bad])]
     {
-        let all = told(version);
-        let mcp = find(&all, "mcp please");
+        let all = survey_version(version);
+        let mcp = find_by_prompt(&all, "mcp please");
         let calls = mcp.calls();
         assert!(
             calls.iter().all(|c| c.tool == "mcp__mem__recall" && Call::mcp_server(&c.tool) == Some("mem"))
@@ -331,10 +334,15 @@ fn servers_are_named_and_their_refusals_are_errors() {
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_killed_run_leaves_a_pending_call_and_an_interrupted_one_an_error() {
     for version in ["0.120.0", "0.140.0", "0.166.0"] {
-        let all = told(version);
-        let slow: Vec<&Told> = all.iter().filter(|one| has_prompt(one, "slow please")).collect();
+        let all = survey_version(version);
+        let slow: Vec<&SurveyedTranscript> =
+            all.iter().filter(|one| has_prompt(one, "slow please")).collect();
         let [killed, interrupted] = slow[..] else { panic!("{version}: {} slow sessions", slow.len()) };
-        assert_eq!(killed.ends(), [("exec_command".to_string(), Status::Pending, None)], "{version}");
+        assert_eq!(
+            killed.call_outcomes(),
+            [("exec_command".to_string(), Status::Pending, None)],
+            "{version}"
+        );
         assert!(killed.calls()[0].output.is_none());
         assert!(killed.texts(Kind::Interruption).is_empty());
         assert_eq!(interrupted.calls()[0].status, Status::Error, "{version}");
@@ -346,10 +354,10 @@ fn a_killed_run_leaves_a_pending_call_and_an_interrupted_one_an_error() {
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn failures_of_the_provider_are_told_where_codex_writes_them() {
-    let all = told("0.166.0");
+    let all = survey_version("0.166.0");
     for (prompt, said) in [("err please", "experiencing high demand"), ("cut please", "stream disconnected")]
     {
-        let told = find(&all, prompt);
+        let told = find_by_prompt(&all, prompt);
         let errors = told.texts(Kind::ApiError);
         assert!(errors.len() == 1 && errors[0].contains(said), "{errors:?}");
     }
@@ -358,7 +366,7 @@ fn failures_of_the_provider_are_told_where_codex_writes_them() {
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_compaction_is_a_summary_and_no_reply() {
-    let all = told("0.166.0-tui");
+    let all = survey_version("0.166.0-tui");
     let told = &all[0];
     assert_eq!(told.texts(Kind::Prompt), ["SCENARIO:hello first turn", "SCENARIO:hello2 after compact"]);
     assert_eq!(told.texts(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
@@ -370,11 +378,11 @@ fn a_compaction_is_a_summary_and_no_reply() {
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn packed_and_archived_rollouts_are_the_same() {
     for version in VERSIONS {
-        let home = corpus(version);
+        let home = corpus_dir(version);
         let copy = tempfile::tempdir().unwrap();
         let archive = copy.path().join("archived_sessions");
         fs::create_dir_all(&archive).unwrap();
-        let plain = list(&home);
+        let plain = list_transcripts(&home);
         for (n, transcript) in plain.iter().enumerate() {
             let name = transcript.path.file_name().unwrap().to_str().unwrap();
             let bytes = fs::read(&transcript.path).unwrap();
@@ -383,10 +391,12 @@ fn packed_and_archived_rollouts_are_the_same() {
                 fs::write(archive.join(name), bytes).unwrap();
             }
         }
-        let packed = list(copy.path());
+        let packed = list_transcripts(copy.path());
         assert_eq!(packed.len(), plain.len());
         assert!(packed[0].path.extension().is_some_and(|e| e == "jsonl"), "the plain file wins");
-        for (a, b) in plain.iter().map(Told::read).zip(packed.iter().map(Told::read)) {
+        for (a, b) in
+            plain.iter().map(SurveyedTranscript::survey).zip(packed.iter().map(SurveyedTranscript::survey))
+        {
             assert_eq!(a.rows, b.rows);
             assert_eq!(a.transcript.hint, b.transcript.hint);
             assert_eq!(b.transcript.group, copy.path());
@@ -404,68 +414,72 @@ fn packed_and_archived_rollouts_are_the_same() {
 const PARENT: &str = "01a1dc64-3cc1-7db1-85f8-2f6568870902";
 const FORK: &str = "01a1dc65-4c23-77c1-8d39-5f45af100de4";
 
-fn head(id: &str, more: &str) -> String {
-    wrapped("session_meta", &format!(r#""id":"{id}","cwd":"/w","cli_version":"0.120.0"{more}"#))
+fn header_line(id: &str, more: &str) -> String {
+    wrapped_line("session_meta", &format!(r#""id":"{id}","cwd":"/w","cli_version":"0.120.0"{more}"#))
 }
 
-fn wrapped(kind: &str, payload: &str) -> String {
+fn wrapped_line(kind: &str, payload: &str) -> String {
     format!(r#"{{"timestamp":"2026-11-14T23:29:42.093Z","type":"{kind}","payload":{{{payload}}}}}"#)
 }
 
-fn event(kind: &str, more: &str) -> String {
-    wrapped("event_msg", &format!(r#""type":"{kind}"{more}"#))
+fn event_line(kind: &str, more: &str) -> String {
+    wrapped_line("event_msg", &format!(r#""type":"{kind}"{more}"#))
 }
 
 /// A prompt, a call with its result, a reply, and what they cost in all.
-fn turn(id: &str, text: &str, total: u32) -> Vec<String> {
+fn turn_lines(id: &str, text: &str, total: u32) -> Vec<String> {
     let usage = |n: u32| format!(r#"{{"input_tokens":{n},"cached_input_tokens":0,"output_tokens":1}}"#);
     let role = |role: &str, text: &str| {
         let content = format!(r#""content":[{{"type":"input_text","text":"{text}"}}]"#);
-        wrapped("response_item", &format!(r#""type":"message","role":"{role}",{content}"#))
+        wrapped_line("response_item", &format!(r#""type":"message","role":"{role}",{content}"#))
     };
     vec![
-        event("task_started", &format!(r#","turn_id":"{id}""#)),
+        event_line("task_started", &format!(r#","turn_id":"{id}""#)),
         role("user", text),
-        event("user_message", &format!(r#","message":"{text}""#)),
-        wrapped("turn_context", &format!(r#""turn_id":"{id}","model":"gpt-5""#)),
-        wrapped(
+        event_line("user_message", &format!(r#","message":"{text}""#)),
+        wrapped_line("turn_context", &format!(r#""turn_id":"{id}","model":"gpt-5""#)),
+        wrapped_line(
             "response_item",
             &format!(r#""type":"function_call","name":"shell","arguments":"{{}}","call_id":"call-{id}""#),
         ),
-        wrapped(
+        wrapped_line(
             "response_item",
             &format!(r#""type":"function_call_output","call_id":"call-{id}","output":"ok""#),
         ),
-        event("agent_message", r#","message":"fine""#),
+        event_line("agent_message", r#","message":"fine""#),
         role("assistant", "fine"),
-        event(
+        event_line(
             "token_count",
             &format!(r#","info":{{"total_token_usage":{},"last_token_usage":{}}}"#, usage(total), usage(7)),
         ),
     ]
 }
 
-fn written(lines: &[String]) -> (tempfile::TempDir, Told) {
+fn write_rollout(lines: &[String]) -> (tempfile::TempDir, SurveyedTranscript) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("sessions").join(format!("rollout-2026-11-14T23-29-42-{PARENT}.jsonl"));
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, lines.join("\n") + "\n").unwrap();
-    let told = Told::read(&list(dir.path())[0]);
+    let told = SurveyedTranscript::survey(&list_transcripts(dir.path())[0]);
     assert!(told.facts.coverage.iter().all(|(_, c)| c.adds_up()));
     (dir, told)
 }
 
 #[test]
 fn an_old_fork_replays_its_parent_and_its_rows_are_known_again() {
-    let first = turn("01a1dc64-3ce0-7603-bac4-43c46f2effc3", "hello", 7);
-    let parent = [vec![head(PARENT, "")], first.clone()].concat();
-    let own = turn("01a1dc66-3ce0-7603-bac4-43c46f2effc3", "hello", 14);
-    let fork = [vec![head(FORK, &format!(r#","forked_from_id":"{PARENT}""#)), head(PARENT, "")], first, own]
-        .concat();
-    let ((_a, parent), (_b, fork)) = (written(&parent), written(&fork));
+    let first = turn_lines("01a1dc64-3ce0-7603-bac4-43c46f2effc3", "hello", 7);
+    let parent = [vec![header_line(PARENT, "")], first.clone()].concat();
+    let own = turn_lines("01a1dc66-3ce0-7603-bac4-43c46f2effc3", "hello", 14);
+    let fork = [
+        vec![header_line(FORK, &format!(r#","forked_from_id":"{PARENT}""#)), header_line(PARENT, "")],
+        first,
+        own,
+    ]
+    .concat();
+    let ((_a, parent), (_b, fork)) = (write_rollout(&parent), write_rollout(&fork));
     assert_eq!(&*fork.session().session_id, FORK);
     let keys = |rows: &[Row], copied: bool| {
-        rows.iter().filter(|r| r.is(COPIED) == copied).map(|r| r.key).collect::<Vec<_>>()
+        rows.iter().filter(|r| r.has_flag(COPIED) == copied).map(|r| r.key).collect::<Vec<_>>()
     };
     assert_eq!(keys(&fork.rows, true), keys(&parent.rows, false));
     assert_eq!((keys(&fork.rows, true).len(), keys(&fork.rows, false).len()), (3, 3));
@@ -477,15 +491,15 @@ fn an_old_fork_replays_its_parent_and_its_rows_are_known_again() {
 fn turns_gone_back_from_are_abandoned_and_a_name_is_a_title() {
     let ids = ["1", "2", "3"].map(|n| format!("01a1dc64-3ce0-7603-bac4-43c46f2effc{n}"));
     let lines = [
-        vec![head(PARENT, "")],
-        turn(&ids[0], "one", 7),
-        turn(&ids[1], "two", 14),
-        vec![event("thread_rolled_back", r#","num_turns":1"#)],
-        turn(&ids[2], "three", 21),
-        vec![event("thread_name_updated", r#","thread_name":"Named by hand""#)],
+        vec![header_line(PARENT, "")],
+        turn_lines(&ids[0], "one", 7),
+        turn_lines(&ids[1], "two", 14),
+        vec![event_line("thread_rolled_back", r#","num_turns":1"#)],
+        turn_lines(&ids[2], "three", 21),
+        vec![event_line("thread_name_updated", r#","thread_name":"Named by hand""#)],
     ]
     .concat();
-    let (_dir, told) = written(&lines);
+    let (_dir, told) = write_rollout(&lines);
     assert_eq!(told.texts(Kind::Prompt), ["one", "two", "three"]);
     assert_eq!(told.facts.abandoned, [2]);
     assert_eq!(&*told.session().title.as_ref().unwrap().0, "Named by hand");
@@ -494,28 +508,28 @@ fn turns_gone_back_from_are_abandoned_and_a_name_is_a_title() {
 #[test]
 fn damage_costs_one_line_and_is_counted() {
     let id = "01a1dc64-3ce0-7603-bac4-43c46f2effc3";
-    let mut lines = [vec![head(PARENT, "")], turn(id, "hello", 7)].concat();
+    let mut lines = [vec![header_line(PARENT, "")], turn_lines(id, "hello", 7)].concat();
     let reply = lines.remove(8);
     lines[7] = format!("{}{}{reply}", &lines[7][..60], "\0\0");
     lines.push(String::new());
-    lines.push(wrapped("novelty", r#""a":1"#));
-    lines.push(event("user_message", r#","message":"cut of"#)[..70].to_string());
-    let (_dir, told) = written(&lines);
+    lines.push(wrapped_line("novelty", r#""a":1"#));
+    lines.push(event_line("user_message", r#","message":"cut of"#)[..70].to_string());
+    let (_dir, told) = write_rollout(&lines);
     let (_, coverage) = &told.facts.coverage[0];
-    assert_eq!((coverage.bad, coverage.salvaged, coverage.blank, coverage.unknown()), (2, 1, 1, 1));
+    assert_eq!((coverage.bad, coverage.salvaged, coverage.blank, coverage.unknown_count()), (2, 1, 1, 1));
     assert_eq!(told.texts(Kind::Reply), ["fine"]);
 }
 
 #[test]
 fn a_packed_file_cut_short_tells_what_came_before() {
     let id = "01a1dc64-3ce0-7603-bac4-43c46f2effc3";
-    let (dir, _) = written(&[vec![head(PARENT, "")], turn(id, "hello", 7)].concat());
-    let plain = list(dir.path()).remove(0).path;
+    let (dir, _) = write_rollout(&[vec![header_line(PARENT, "")], turn_lines(id, "hello", 7)].concat());
+    let plain = list_transcripts(dir.path()).remove(0).path;
     let mut packed = zstd::encode_all(&fs::read(&plain).unwrap()[..], 1).unwrap();
     packed.extend_from_slice(&packed.clone()[..packed.len() - 9]);
     fs::write(plain.with_extension("jsonl.zst"), packed).unwrap();
     fs::remove_file(plain).unwrap();
-    let told = Told::read(&list(dir.path())[0]);
+    let told = SurveyedTranscript::survey(&list_transcripts(dir.path())[0]);
     assert_eq!(told.texts(Kind::Prompt)[0], "hello");
     assert_eq!(told.facts.problems.last().unwrap().kind, record::ProblemKind::Unreadable);
 }
@@ -523,11 +537,11 @@ fn a_packed_file_cut_short_tells_what_came_before() {
 #[test]
 fn a_line_that_is_another_one_now_is_said_so() {
     let id = "01a1dc64-3ce0-7603-bac4-43c46f2effc3";
-    let (_dir, told) = written(&[vec![head(PARENT, "")], turn(id, "hello", 7)].concat());
+    let (_dir, told) = write_rollout(&[vec![header_line(PARENT, "")], turn_lines(id, "hello", 7)].concat());
     let mut row = *told.rows.iter().find(|r| r.row == RowKind::Call).unwrap();
     row.id[5] ^= 1;
-    assert!(Codex.call(&told.transcript, &told.transcript, &row).is_err());
+    assert!(Codex.fetch_call(&told.transcript, &told.transcript, &row).is_err());
     row.id[5] ^= 1;
     row.end = 0;
-    assert!(Codex.call(&told.transcript, &told.transcript, &row).is_err());
+    assert!(Codex.fetch_call(&told.transcript, &told.transcript, &row).is_err());
 }

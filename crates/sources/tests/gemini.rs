@@ -11,7 +11,7 @@ use testutil::survey::{Surveyed, list, survey, survey_all};
 const BASIC: &str = "SCENARIO:basic Please add a helper and test it.";
 const DONE: &str = "Done: helper() returns 42. Decision: keep helper.py. ünïcödé ✓ 日本語";
 
-fn store(version: &str) -> Vec<Surveyed> {
+fn survey_store(version: &str) -> Vec<Surveyed> {
     let root = recorded_transcripts().join(format!("gemini-cli/{version}/.gemini/tmp"));
     let all = survey_all(&Gemini, &root);
     for told in &all {
@@ -22,21 +22,21 @@ fn store(version: &str) -> Vec<Surveyed> {
     all
 }
 
-fn prompts(all: &[Surveyed]) -> Vec<&str> {
+fn all_prompts(all: &[Surveyed]) -> Vec<&str> {
     all.iter().flat_map(|told| told.of(Kind::Prompt)).collect()
 }
 
-fn asking<'t>(all: &'t [Surveyed], prompt: &str) -> &'t Surveyed {
+fn find_by_prompt<'t>(all: &'t [Surveyed], prompt: &str) -> &'t Surveyed {
     all.iter().find(|told| told.of(Kind::Prompt).iter().any(|said| said.contains(prompt))).unwrap()
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn version_0_11() {
-    let all = store("0.11.3");
-    assert_eq!(prompts(&all)[..3], [BASIC, "SCENARIO:hello hi", "SCENARIO:sub please"]);
-    assert!(prompts(&all)[3].starts_with("SCENARIO:hello look at @pic.png"));
-    assert_eq!(prompts(&all)[4..], ["SCENARIO:err please"]);
+    let all = survey_store("0.11.3");
+    assert_eq!(all_prompts(&all)[..3], [BASIC, "SCENARIO:hello hi", "SCENARIO:sub please"]);
+    assert!(all_prompts(&all)[3].starts_with("SCENARIO:hello look at @pic.png"));
+    assert_eq!(all_prompts(&all)[4..], ["SCENARIO:err please"]);
     let basic = &all[0];
     assert_eq!(
         basic.calls(),
@@ -69,7 +69,7 @@ fn version_0_11() {
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn version_0_30() {
-    let all = store("0.30.1");
+    let all = survey_store("0.30.1");
     let mut expected = [
         BASIC,
         "SCENARIO:hello hi",
@@ -79,17 +79,17 @@ fn version_0_30() {
         "SCENARIO:err please",
     ];
     expected[4] = "SCENARIO:hello look at @pic.png\n[image: image/png]";
-    assert_eq!(prompts(&all), expected);
+    assert_eq!(all_prompts(&all), expected);
     let basic = &all[0];
     assert_eq!(basic.calls(), basic_calls(false));
     assert_eq!(&*basic.session().project, "/home/dev/work/gm-0.30.1/my.proj_é 1");
     // What the client told its subagent was not typed by anybody.
-    let sub = asking(&all, "SCENARIO:sub");
+    let sub = find_by_prompt(&all, "SCENARIO:sub");
     assert_eq!(sub.of(Kind::Task).len(), 1);
     assert!(sub.of(Kind::Task)[0].contains("SCENARIO:sub_a look"));
     assert_eq!(sub.calls(), ["codebase_investigator", "invoke_agent error", "generalist error"]);
     // A resumed session goes on in its file.
-    let resumed = asking(&all, "SCENARIO:hello2");
+    let resumed = find_by_prompt(&all, "SCENARIO:hello2");
     assert_eq!(resumed.of(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
     assert_eq!(resumed.messages.iter().map(|(row, _)| row.turn).collect::<Vec<_>>(), [1, 1, 2, 2]);
 }
@@ -115,9 +115,9 @@ fn basic_calls(newest: bool) -> Vec<&'static str> {
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn version_0_61() {
-    let all = store("0.61.0");
+    let all = survey_store("0.61.0");
     assert_eq!(
-        prompts(&all),
+        all_prompts(&all),
         [
             BASIC,
             "SCENARIO:hello hi",
@@ -158,8 +158,8 @@ fn version_0_61() {
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_resumed_session_keeps_what_its_first_run_counted() {
-    let all = store("0.61.0");
-    let resumed = asking(&all, "SCENARIO:hello2");
+    let all = survey_store("0.61.0");
+    let resumed = find_by_prompt(&all, "SCENARIO:hello2");
     assert_eq!(resumed.of(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
     assert_eq!(resumed.tokens(), [8522 - 4261 + 8551 - 4275, 120, 4261 + 4275, 0]);
     assert_eq!(resumed.session().started_at.to_string(), "2026-11-14T23:37:31.440Z");
@@ -171,8 +171,8 @@ fn a_resumed_session_keeps_what_its_first_run_counted() {
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn subagents_belong_to_their_session() {
-    let all = store("0.61.0");
-    let parent = asking(&all, "SCENARIO:sub");
+    let all = survey_store("0.61.0");
+    let parent = find_by_prompt(&all, "SCENARIO:sub");
     assert_eq!(parent.calls(), ["codebase_investigator error", "invoke_agent", "generalist error"]);
     let sub = all.iter().find(|told| told.session().agent_id.is_some()).unwrap();
     let session = sub.session();
@@ -181,19 +181,19 @@ fn subagents_belong_to_their_session() {
     assert_eq!(sub.of(Kind::Task), ["SCENARIO:sub_a look"]);
     assert_eq!((sub.of(Kind::Prompt).len(), sub.of(Kind::Meta).len()), (0, 1));
     assert_eq!(sub.calls(), ["complete_task error"]);
-    assert!(sub.rows.iter().all(|row| row.is(record::row::SIDECHAIN)));
+    assert!(sub.rows.iter().all(|row| row.has_flag(record::row::SIDECHAIN)));
 }
 
 // ---- what the real stores lack
 
-fn written(folder: &Path, name: &str, text: &str) -> PathBuf {
+fn write_session(folder: &Path, name: &str, text: &str) -> PathBuf {
     let chats = folder.join("tmp/slug/chats");
     std::fs::create_dir_all(&chats).unwrap();
     std::fs::write(chats.join(name), text).unwrap();
     folder.join("tmp")
 }
 
-fn only(root: &Path) -> Surveyed {
+fn survey_only(root: &Path) -> Surveyed {
     let transcripts = list(&Gemini, root);
     assert_eq!(transcripts.len(), 1);
     survey(&Gemini, &transcripts[0])
@@ -202,9 +202,12 @@ fn only(root: &Path) -> Surveyed {
 #[test]
 fn a_damaged_line_costs_that_line() {
     let folder = tempfile::tempdir().unwrap();
-    let root =
-        written(folder.path(), "session-x-00000001.jsonl", include_str!("../testdata/gemini/damaged.jsonl"));
-    let told = only(&root);
+    let root = write_session(
+        folder.path(),
+        "session-x-00000001.jsonl",
+        include_str!("../testdata/gemini/damaged.jsonl"),
+    );
+    let told = survey_only(&root);
     assert_eq!(told.of(Kind::Prompt), ["before", "after"]);
     assert_eq!(told.of(Kind::ApiError), ["quota exceeded"]);
     assert_eq!(told.of(Kind::Meta), ["signed in"]);
@@ -219,14 +222,17 @@ fn a_damaged_line_costs_that_line() {
 #[test]
 fn going_back_abandons_what_was_said_since() {
     let folder = tempfile::tempdir().unwrap();
-    let root =
-        written(folder.path(), "session-x-00000002.jsonl", include_str!("../testdata/gemini/rewind.jsonl"));
+    let root = write_session(
+        folder.path(),
+        "session-x-00000002.jsonl",
+        include_str!("../testdata/gemini/rewind.jsonl"),
+    );
     std::fs::write(
         folder.path().join("projects.json"),
         r#"{"projects": {"/p/other": "other", "/p/this one": "slug"}}"#,
     )
     .unwrap();
-    let told = only(&root);
+    let told = survey_only(&root);
     assert_eq!(told.of(Kind::Prompt), ["first", "second", "second, asked better"]);
     assert_eq!(told.facts.abandoned, [2]);
     assert_eq!(told.of(Kind::CompactionSummary), ["<state_snapshot>all of it</state_snapshot>"]);
@@ -240,7 +246,7 @@ fn a_log_cut_anywhere_loses_its_last_line_at_most() {
     let folder = tempfile::tempdir().unwrap();
     let whole = include_str!("../testdata/gemini/rewind.jsonl");
     for cut in (0..whole.len()).step_by(7) {
-        let told = only(&written(folder.path(), "session-x-00000005.jsonl", &whole[..cut]));
+        let told = survey_only(&write_session(folder.path(), "session-x-00000005.jsonl", &whole[..cut]));
         let coverage = &told.facts.coverage[0].1;
         assert_eq!(coverage.understood, whole[..cut].matches('\n').count() as u64, "{cut}");
         assert!(coverage.bad == 0 && coverage.unfinished <= 1);
@@ -251,8 +257,8 @@ fn a_log_cut_anywhere_loses_its_last_line_at_most() {
 fn a_file_that_is_no_session_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     for (n, text) in ["{\"sessionId\": \"x\", \"messages\": [", "[]", "", "null"].iter().enumerate() {
-        let root = written(&folder.path().join(n.to_string()), "session-x-00000003.json", text);
-        let told = only(&root);
+        let root = write_session(&folder.path().join(n.to_string()), "session-x-00000003.json", text);
+        let told = survey_only(&root);
         assert_eq!(told.rows.len(), 0);
         assert_eq!(told.facts.problems[0].kind, ProblemKind::BadLine, "{text}");
     }
@@ -266,7 +272,7 @@ fn odd_shapes_never_panic() {
         "toolCalls": [null, {"id": null, "name": 3, "args": "x", "status": [], "result": {"functionResponse": null}},
         {"id": "c", "name": "n", "args": {"file_path": 5}, "status": "success"}]},
         {"id": "a", "type": "gemini", "timestamp": 1794699444, "tokens": {"input": "10", "cached": 20, "output": -3}}]}"#;
-    let told = only(&written(folder.path(), "session-x-00000004.json", text));
+    let told = survey_only(&write_session(folder.path(), "session-x-00000004.json", text));
     assert_eq!(&*told.session().session_id, "00000004");
     assert_eq!(told.calls.len(), 3);
     assert_eq!(told.calls[2].1.status, Status::Success);
@@ -275,9 +281,9 @@ fn odd_shapes_never_panic() {
 
 #[test]
 fn the_variable_moves_the_store() {
-    use loci_sources::{Places, Source};
-    let mut places = Places { home: PathBuf::from("/h"), ..Places::default() };
-    assert_eq!(Gemini.roots(&places), [PathBuf::from("/h/.gemini/tmp")]);
+    use loci_sources::{Environment, Source};
+    let mut places = Environment { home: PathBuf::from("/h"), ..Environment::default() };
+    assert_eq!(Gemini.default_roots(&places), [PathBuf::from("/h/.gemini/tmp")]);
     places.vars.insert("GEMINI_CLI_HOME", "/else".into());
-    assert_eq!(Gemini.roots(&places), [PathBuf::from("/else/.gemini/tmp")]);
+    assert_eq!(Gemini.default_roots(&places), [PathBuf::from("/else/.gemini/tmp")]);
 }

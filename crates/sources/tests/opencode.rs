@@ -28,7 +28,7 @@ const BASIC: [&str; 11] = [
 ];
 
 /// `SQLite` may want to write beside a database, and the real stores are not ours to write to.
-fn store(version: &str) -> (tempfile::TempDir, Vec<Surveyed>) {
+fn survey_store(version: &str) -> (tempfile::TempDir, Vec<Surveyed>) {
     let root = recorded_transcripts().join(format!("opencode/{version}/.local/share/opencode"));
     let folder = tempfile::tempdir().unwrap();
     copy_folder(&root, folder.path());
@@ -42,7 +42,7 @@ fn store(version: &str) -> (tempfile::TempDir, Vec<Surveyed>) {
     (folder, all)
 }
 
-fn checks_basic(told: &Surveyed) {
+fn assert_basic(told: &Surveyed) {
     assert_eq!(told.calls(), BASIC);
     let replies = told.of(Kind::Reply);
     assert_eq!(
@@ -70,7 +70,7 @@ fn checks_basic(told: &Surveyed) {
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn version_1_18() {
-    let (_folder, all) = store("1.18.33");
+    let (_folder, all) = survey_store("1.18.33");
     assert_eq!(all.len(), 6);
     let prompts: Vec<_> = all.iter().map(|told| told.of(Kind::Prompt)).collect();
     let (basic, cont) =
@@ -80,7 +80,7 @@ fn version_1_18() {
     assert_eq!(prompts[2], ["\"SCENARIO:sub please\""]);
     assert_eq!(prompts[4], ["[image: image/png]\n\"SCENARIO:hello look\""]);
     assert_eq!(prompts[5], ["\"SCENARIO:err please\""]);
-    checks_basic(&all[0]);
+    assert_basic(&all[0]);
     // The sums that opencode keeps of the session itself.
     assert_eq!(all[0].tokens(), [157, 418, 107_620, 1366]);
     assert_eq!(all[1].tokens(), [164, 430, 116_895, 1466]);
@@ -94,25 +94,25 @@ fn version_1_18() {
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn version_1_0() {
-    let (_folder, all) = store("1.0.0");
+    let (_folder, all) = survey_store("1.0.0");
     assert_eq!(all.len(), 4);
     let prompts = all[0].of(Kind::Prompt);
     assert_eq!(prompts, ["SCENARIO:basic Please add a helper and test it.\n", "SCENARIO:hello2 follow-up\n"]);
-    checks_basic(&all[0]);
+    assert_basic(&all[0]);
     assert_eq!(&*all[0].session().cwd, "/home/dev/work/oc-1.0.0/my.proj_é 1");
     assert_eq!(all[0].tokens()[0], (7..=18).sum::<u32>() + 7);
     assert_eq!(all[3].rows.len(), 0);
-    checks_subagent(&all[1], &all[2]);
+    assert_subagent(&all[1], &all[2]);
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn subagents_belong_to_their_session() {
-    let (_folder, all) = store("1.18.33");
-    checks_subagent(&all[2], &all[3]);
+    let (_folder, all) = survey_store("1.18.33");
+    assert_subagent(&all[2], &all[3]);
 }
 
-fn checks_subagent(parent: &Surveyed, sub: &Surveyed) {
+fn assert_subagent(parent: &Surveyed, sub: &Surveyed) {
     assert_eq!(parent.calls(), ["task"]);
     assert!(parent.call("task", 0).output.as_ref().unwrap().contains("There are 3 files."));
     let session = sub.session();
@@ -121,13 +121,13 @@ fn checks_subagent(parent: &Surveyed, sub: &Surveyed) {
     assert_eq!((sub.of(Kind::Task), sub.of(Kind::Prompt).len()), (vec!["SCENARIO:sub_a count"], 0));
     assert_eq!(sub.calls(), ["bash 0"]);
     assert_eq!(sub.of(Kind::Reply), ["", "There are 3 files."]);
-    assert!(sub.rows.iter().all(|row| row.is(SIDECHAIN)));
+    assert!(sub.rows.iter().all(|row| row.has_flag(SIDECHAIN)));
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_fork_is_known_as_a_copy() {
-    let (_folder, all) = store("1.18.33");
+    let (_folder, all) = survey_store("1.18.33");
     let (original, fork) = (&all[0], &all[1]);
     let keys = |told: &Surveyed| told.rows.iter().map(|row| row.key).collect::<Vec<_>>();
     let (before, after) = (keys(original), keys(fork));
@@ -137,8 +137,8 @@ fn a_fork_is_known_as_a_copy() {
     assert!(after[26..].iter().all(|key| !before.contains(key)));
     // No key stands twice in one session.
     assert_eq!(after.iter().collect::<std::collections::BTreeSet<_>>().len(), 28);
-    assert!(fork.rows[..26].iter().all(|row| row.is(COPIED)));
-    assert!(!fork.rows[26..].iter().chain(&original.rows).any(|row| row.is(COPIED)));
+    assert!(fork.rows[..26].iter().all(|row| row.has_flag(COPIED)));
+    assert!(!fork.rows[26..].iter().chain(&original.rows).any(|row| row.has_flag(COPIED)));
     // The true ids differ, and the fork began when it was made.
     assert_ne!(original.messages[0].1.id, fork.messages[0].1.id);
     assert_eq!(fork.session().started_at, record::Stamp(1_794_699_555_048));
@@ -148,7 +148,7 @@ fn a_fork_is_known_as_a_copy() {
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn keys_of_different_sessions_differ() {
-    let (_folder, all) = store("1.18.33");
+    let (_folder, all) = survey_store("1.18.33");
     let mut seen = std::collections::BTreeSet::new();
     for told in all.iter().enumerate().filter(|(n, _)| *n != 1).map(|(_, told)| told) {
         for row in &told.rows {
@@ -160,22 +160,22 @@ fn keys_of_different_sessions_differ() {
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn what_changed_since_is_read_anew_or_said_to_have_moved() {
-    let (folder, all) = store("1.0.0");
+    let (folder, all) = survey_store("1.0.0");
     let transcripts = list(&OpenCode, folder.path());
     let of =
         |told: &Surveyed| transcripts.iter().find(|t| t.hint == *told.session().session_id).unwrap().clone();
     let sub = of(&all[2]);
     let row = *all[2].rows.iter().find(|row| row.row == RowKind::Call).unwrap();
-    assert!(OpenCode.call(&sub, &sub, &row).is_ok());
+    assert!(OpenCode.fetch_call(&sub, &sub, &row).is_ok());
     let storage = folder.path().join("storage");
     std::fs::remove_dir_all(storage.join("message").join(&sub.hint)).unwrap();
     std::fs::write(&sub.path, format!("{{\"id\": \"{}\"}}", sub.hint)).unwrap();
-    assert!(matches!(OpenCode.call(&sub, &sub, &row), Err(Error::Moved { .. })));
+    assert!(matches!(OpenCode.fetch_call(&sub, &sub, &row), Err(Error::Moved { .. })));
 }
 
 // ---- what the real stores lack
 
-fn database(folder: &Path, rows: &str) {
+fn create_database(folder: &Path, rows: &str) {
     let connection = db::Connection::open(folder.join("opencode.db")).unwrap();
     connection
         .execute_batch(
@@ -191,7 +191,7 @@ fn database(folder: &Path, rows: &str) {
 #[test]
 fn a_damaged_row_costs_that_row_and_a_missing_column_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    database(
+    create_database(
         folder.path(),
         r#"insert into session values ('ses_1', '/p', 'Named');
            insert into message values
@@ -226,8 +226,8 @@ fn a_damaged_row_costs_that_row_and_a_missing_column_nothing() {
 fn a_file_that_is_no_database_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("opencode.db"), vec![b'x'; 5000]).unwrap();
-    let mut found = loci_sources::walk::Found::default();
-    OpenCode.list(folder.path(), &mut found);
+    let mut found = loci_sources::walk::TranscriptList::default();
+    OpenCode.list_transcripts(folder.path(), &mut found);
     assert_eq!((found.transcripts.len(), found.problems.len()), (0, 1));
 }
 

@@ -4,10 +4,10 @@
 //! Does not know what the program is for. If the supervisor is killed together with us (`killall -9 loci`), its program
 //! escapes: only a control group could prevent that.
 
-mod descent;
-mod guard;
+mod process_tree;
+mod supervise;
 
-pub use guard::{COMMAND, guard};
+pub use supervise::{COMMAND, run_supervisor};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
@@ -45,7 +45,7 @@ pub struct Finished {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum Failed {
+pub enum RunError {
     #[error("program `{}` not found", .0.display())]
     NotFound(PathBuf),
     #[error("cannot start {program}: {reason}", program = .program.display())]
@@ -53,46 +53,47 @@ pub enum Failed {
     #[error("timed out after {:.0} s", .0.as_secs_f32())]
     TimedOut(Duration),
     #[error("printed more than {0} bytes")]
-    TooMuch(usize),
+    TooMuchOutput(usize),
     #[error("cancelled")]
     Cancelled,
     #[error("the supervisor process was killed")]
-    Unguarded,
+    SupervisorKilled,
 }
 
 /// Runs programs under a supervisor process: our own binary, started with a hidden command.
 #[derive(Debug)]
-pub struct Ward {
+pub struct Supervisor {
     exe: PathBuf,
 }
 
 /// How often the end of the program, a limit or a cancellation is checked for.
 const TICK: Duration = Duration::from_millis(10);
 /// Bytes kept of standard error.
-const LAST_WORDS: usize = 8 << 10;
+const STDERR_TAIL_BYTES: usize = 8 << 10;
 /// A supervisor that has ended has closed its pipes, unless it was killed and a surviving process still holds them.
-const STRAGGLERS: Duration = Duration::from_secs(1);
+const PIPE_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-impl Ward {
-    pub fn new(exe: impl Into<PathBuf>) -> Ward {
-        Ward { exe: exe.into() }
+impl Supervisor {
+    pub fn new(exe: impl Into<PathBuf>) -> Supervisor {
+        Supervisor { exe: exe.into() }
     }
 
     /// Runs the program to its end, or stops it. When this returns, none of its processes is left.
-    pub fn run(&self, job: Job<'_>) -> Result<Finished, Failed> {
+    pub fn run(&self, job: Job<'_>) -> Result<Finished, RunError> {
         let began = Instant::now();
-        let mut child = self.start(&job).map_err(|error| cannot_start(&job.program, &error.to_string()))?;
+        let mut child =
+            self.spawn_supervisor(&job).map_err(|error| start_error(&job.program, &error.to_string()))?;
         let exceeded = Arc::new(AtomicBool::new(false));
-        let pipes = Pipes::take(&mut child, job.stdin, job.stdout_limit, &exceeded);
+        let pipes = Pipes::take_from(&mut child, job.stdin, job.stdout_limit, &exceeded);
         let stopped = loop {
             if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
                 break None;
             } else if exceeded.load(Ordering::Relaxed) {
-                break Some(Failed::TooMuch(job.stdout_limit));
+                break Some(RunError::TooMuchOutput(job.stdout_limit));
             } else if job.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-                break Some(Failed::Cancelled);
+                break Some(RunError::Cancelled);
             } else if began.elapsed() >= job.deadline {
-                break Some(Failed::TimedOut(job.deadline));
+                break Some(RunError::TimedOut(job.deadline));
             }
             std::thread::sleep(TICK);
         };
@@ -100,11 +101,11 @@ impl Ward {
         let status = child.wait().ok().and_then(|status| status.code());
         match stopped {
             Some(failed) => Err(failed),
-            None if exceeded.load(Ordering::Relaxed) => Err(Failed::TooMuch(job.stdout_limit)),
-            None if status == Some(guard::TOO_LONG) && began.elapsed() >= job.deadline => {
-                Err(Failed::TimedOut(job.deadline))
+            None if exceeded.load(Ordering::Relaxed) => Err(RunError::TooMuchOutput(job.stdout_limit)),
+            None if status == Some(supervise::TIMEOUT_EXIT) && began.elapsed() >= job.deadline => {
+                Err(RunError::TimedOut(job.deadline))
             }
-            None => guard::told(status, &stderr, &job.program).map(|status| Finished {
+            None => supervise::interpret_exit(status, &stderr, &job.program).map(|status| Finished {
                 status,
                 stdout,
                 stderr: String::from_utf8_lossy(&stderr).into_owned(),
@@ -112,7 +113,7 @@ impl Ward {
         }
     }
 
-    fn start(&self, job: &Job<'_>) -> std::io::Result<Child> {
+    fn spawn_supervisor(&self, job: &Job<'_>) -> std::io::Result<Child> {
         let mut command = Command::new(&self.exe);
         command.arg(COMMAND).arg(job.deadline.as_millis().to_string()).arg(std::process::id().to_string());
         command.arg(&job.program).args(&job.args).env_clear().envs(&job.env).current_dir(&job.cwd);
@@ -122,8 +123,8 @@ impl Ward {
     }
 }
 
-fn cannot_start(program: &Path, reason: &str) -> Failed {
-    Failed::CannotStart { program: program.to_path_buf(), reason: reason.to_string() }
+fn start_error(program: &Path, reason: &str) -> RunError {
+    RunError::CannotStart { program: program.to_path_buf(), reason: reason.to_string() }
 }
 
 /// The pipes to the supervisor. Its input stays open as long as the program should run: when it closes, because we closed it
@@ -135,18 +136,18 @@ struct Pipes {
 }
 
 impl Pipes {
-    fn take(child: &mut Child, input: Vec<u8>, limit: usize, exceeded: &Arc<AtomicBool>) -> Pipes {
+    fn take_from(child: &mut Child, input: Vec<u8>, limit: usize, exceeded: &Arc<AtomicBool>) -> Pipes {
         let (stop, stopped) = mpsc::channel();
         let (stdout_sender, stdout) = mpsc::channel();
         let (stderr_sender, stderr) = mpsc::channel();
         if let Some(pipe) = child.stdin.take() {
-            std::thread::spawn(move || feed(pipe, &input, &stopped));
+            std::thread::spawn(move || feed_input(pipe, &input, &stopped));
         }
         if let (Some(out), exceeded) = (child.stdout.take(), Arc::clone(exceeded)) {
-            std::thread::spawn(move || stdout_sender.send(whole(out, limit, &exceeded)));
+            std::thread::spawn(move || stdout_sender.send(read_limited(out, limit, &exceeded)));
         }
         if let Some(err) = child.stderr.take() {
-            std::thread::spawn(move || stderr_sender.send(last_words(err)));
+            std::thread::spawn(move || stderr_sender.send(read_tail(err)));
         }
         Pipes { stop: Some(stop), stdout, stderr }
     }
@@ -155,13 +156,13 @@ impl Pipes {
     fn close(mut self, child: &mut Child) -> (Vec<u8>, Vec<u8>) {
         self.stop = None;
         let _ = child.wait();
-        let rest = |pipe: &mpsc::Receiver<Vec<u8>>| pipe.recv_timeout(STRAGGLERS).unwrap_or_default();
+        let rest = |pipe: &mpsc::Receiver<Vec<u8>>| pipe.recv_timeout(PIPE_DRAIN_TIMEOUT).unwrap_or_default();
         (rest(&self.stdout), rest(&self.stderr))
     }
 }
 
 /// Writes the input, then keeps the pipe open until the program should stop.
-fn feed(mut pipe: ChildStdin, input: &[u8], stopped: &mpsc::Receiver<()>) {
+fn feed_input(mut pipe: ChildStdin, input: &[u8], stopped: &mpsc::Receiver<()>) {
     let fed = pipe.write_all(format!("{}\n", input.len()).as_bytes()).and_then(|()| pipe.write_all(input));
     if fed.is_ok() {
         let _ = stopped.recv();
@@ -169,18 +170,18 @@ fn feed(mut pipe: ChildStdin, input: &[u8], stopped: &mpsc::Receiver<()>) {
 }
 
 /// Reads all output, up to one byte beyond the limit.
-fn whole(output: impl Read, limit: usize, exceeded: &AtomicBool) -> Vec<u8> {
+fn read_limited(output: impl Read, limit: usize, exceeded: &AtomicBool) -> Vec<u8> {
     let mut text = Vec::new();
     let _ = output.take(limit as u64 + 1).read_to_end(&mut text);
     exceeded.store(text.len() > limit, Ordering::Relaxed);
     text
 }
 
-fn last_words(mut output: impl Read) -> Vec<u8> {
+fn read_tail(mut output: impl Read) -> Vec<u8> {
     let (mut kept, mut piece) = (VecDeque::new(), [0; 4096]);
     while let Ok(read @ 1..) = output.read(&mut piece) {
         kept.extend(&piece[..read]);
-        let surplus = kept.len().saturating_sub(LAST_WORDS);
+        let surplus = kept.len().saturating_sub(STDERR_TAIL_BYTES);
         kept.drain(..surplus);
     }
     kept.into()

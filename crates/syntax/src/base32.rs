@@ -6,12 +6,12 @@
 pub(crate) const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 /// Number of characters that encode 64 bits.
-pub(crate) const LETTERS: usize = 13;
+pub(crate) const ENCODED_LEN: usize = 13;
 
 /// Encodes 64 bits as 13 characters, most significant bits first.
-pub(crate) fn spelled(bits: u64) -> String {
+pub(crate) fn encode_base32(bits: u64) -> String {
     let wide = u128::from(bits) << 1;
-    (0..LETTERS).rev().map(|at| char::from(ALPHABET[(wide >> (at * 5)) as usize & 31])).collect()
+    (0..ENCODED_LEN).rev().map(|at| char::from(ALPHABET[(wide >> (at * 5)) as usize & 31])).collect()
 }
 
 #[cfg(test)]
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_letter_looks_like_another() {
+    fn the_alphabet_has_no_ambiguous_letters() {
         assert!(ALPHABET.iter().all(|letter| !b"iloILOuU".contains(letter)));
         assert!(ALPHABET.is_sorted());
     }

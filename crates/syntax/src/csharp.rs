@@ -13,21 +13,21 @@ mod references;
 mod walk;
 pub mod well_known;
 
-use crate::language::{Language, Manner};
+use crate::language::{Extraction, Language};
 use crate::preprocessor::Symbols;
-use crate::token::{Prepared, Source};
-pub(crate) use lex::lex;
+use crate::token::{PreparedText, Source};
+pub(crate) use lex::tokenize;
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "C#",
-    endings: &["cs"],
+    extensions: &["cs"],
     grammar: || tree_sitter_c_sharp::LANGUAGE.into(),
-    manner: Manner::Own { prepare: prepare, extract: declarations::extract },
-    home: None,
+    extraction: Extraction::Custom { prepare: prepare_source, extract: declarations::extract_facts },
+    module_path: None,
 };
 
-fn prepare(text: &str, symbols: &Symbols) -> Prepared {
-    let tokens = lex(text, symbols);
-    let bytes = prepare::prepare(&Source { text, tokens: &tokens });
-    Prepared { bytes, tokens }
+fn prepare_source(text: &str, symbols: &Symbols) -> PreparedText {
+    let tokens = tokenize(text, symbols);
+    let bytes = prepare::prepare_bytes(&Source { text, tokens: &tokens });
+    PreparedText { bytes, tokens }
 }

@@ -2,7 +2,7 @@
 //!
 //! Does not know the meaning of the bytes it hashes.
 
-use crate::base32::spelled;
+use crate::base32::encode_base32;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -12,7 +12,7 @@ use std::fmt;
 pub struct Digest(pub u64);
 
 impl Digest {
-    pub fn of(bytes: &[u8]) -> Digest {
+    pub fn of_bytes(bytes: &[u8]) -> Digest {
         let full = Sha256::digest(bytes);
         let mut first = [0; 8];
         first.copy_from_slice(&full[..8]);
@@ -23,6 +23,6 @@ impl Digest {
 impl fmt::Display for Digest {
     /// Writes the first eight base-32 characters.
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        out.write_str(&spelled(self.0)[..8])
+        out.write_str(&encode_base32(self.0)[..8])
     }
 }

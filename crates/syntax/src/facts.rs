@@ -20,24 +20,24 @@ pub struct FileFacts {
     /// In source order.
     pub references: Vec<Reference>,
     /// The declared types of variables and members as written, without duplicates.
-    pub written: Vec<Written>,
+    pub written_types: Vec<WrittenType>,
     /// Each one follows the reference that is its receiver.
-    pub uses: Vec<Use>,
+    pub member_references: Vec<MemberReference>,
     pub gaps: Vec<Gap>,
     pub lines: u32,
     pub bytes: u32,
     /// Whether names of outer namespaces must be imported before they can be used.
-    pub closed: bool,
+    pub requires_imports: bool,
     /// Whether namespaces and paths include the module path of the file in its project.
-    pub placed: bool,
+    pub has_module_path: bool,
 }
 
 impl FileFacts {
-    pub fn word(&self, word: u32) -> &str {
+    pub fn word_text(&self, word: u32) -> &str {
         self.words.get(word as usize).map_or("", |word| word)
     }
 
-    pub fn path(&self, reference: &Reference) -> &Path {
+    pub fn reference_path(&self, reference: &Reference) -> &Path {
         &self.paths[reference.path as usize]
     }
 }
@@ -87,82 +87,83 @@ pub struct Reference {
     pub path: u32,
     pub at: u32,
     /// End of the part before the first type argument.
-    pub until: u32,
+    pub name_end: u32,
     pub scope: u32,
     /// The type whose declaration contains it.
     pub owner: Option<u32>,
     pub position: Position,
     /// Whether a variable in scope has this name, and its type has the same name.
-    pub veiled: bool,
+    pub is_shadowed: bool,
 }
 
 /// A type as written in the source. Only names and arrays are recorded; `T*`, for example, is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Written {
+pub struct WrittenType {
     /// `None` for an array and for the two constants below.
     pub path: Option<u32>,
     /// The element type: the last type argument, or the element of an array.
-    pub inner: Option<u32>,
-    /// Whether `inner` is the only type argument. A `Dictionary<K, V>` yields a `V` when indexed, but not when iterated.
-    pub single: bool,
+    pub element: Option<u32>,
+    /// Whether `element` is the only type argument. A `Dictionary<K, V>` yields a `V` when indexed, but not when iterated.
+    pub has_single_argument: bool,
 }
 
-impl Written {
+impl WrittenType {
     /// `int`, `string`.
-    pub const PREDEFINED: Written = Written { path: None, inner: None, single: false };
+    pub const PREDEFINED: WrittenType = WrittenType { path: None, element: None, has_single_argument: false };
     /// A type parameter of the enclosing type.
-    pub const PARAMETER: Written = Written { path: None, inner: None, single: true };
+    pub const TYPE_PARAMETER: WrittenType =
+        WrittenType { path: None, element: None, has_single_argument: true };
 }
 
 /// A name that may refer to a member, or be the receiver of one. 20 bytes each, because a large codebase has a million of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Use {
+pub struct MemberReference {
     pub word: u32,
     pub at: u32,
-    pub on: On,
+    pub receiver: ReceiverExpr,
     /// Number of arguments, if it is called.
-    pub called: Option<u8>,
+    pub argument_count: Option<u8>,
     /// Number of type arguments.
     pub arity: u8,
 }
 
 /// The receiver of a member access, as far as the text of the file determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum On {
+pub enum ReceiverExpr {
     /// No explicit receiver: an unqualified name.
-    Sight,
+    Implicit,
     This,
     Base,
     /// `global::`.
-    Root,
-    /// A value of a type written in this file, by index into `written`.
-    Written(u32),
-    /// The value of another member reference, by index into `uses`.
-    Use(u32),
+    Global,
+    /// A value of a type written in this file, by index into `written_types`.
+    Typed(u32),
+    /// The value of another member reference, by index into `member_references`.
+    Member(u32),
     /// An element of the value of another member reference, obtained by iterating over it or awaiting it.
     Element(u32),
     /// An element of the value of another member reference, obtained by indexing.
     Indexed(u32),
     /// A value whose type is not declared in source, such as a string or a number.
-    Outside,
+    External,
     /// A value whose type only a compiler could determine.
     Unknown,
 }
 
 /// The number of arguments a member accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Takes {
-    pub least: u8,
-    /// [`Takes::ANY`] if the last parameter accepts any number of arguments.
-    pub most: u8,
+pub struct ParameterCount {
+    pub min: u8,
+    /// [`ParameterCount::UNLIMITED`] if the last parameter accepts any number of arguments.
+    pub max: u8,
     /// Whether it is an extension method, callable as a member of the type of its first parameter.
-    pub extends: bool,
-    /// The type of that first parameter, by index into [`FileFacts::written`].
-    pub receiver: Option<u32>,
+    pub is_extension: bool,
+    /// The type of that first parameter, by index into [`FileFacts::written_types`].
+    pub receiver_type: Option<u32>,
 }
 
-impl Takes {
-    pub const ANY: u8 = u8::MAX;
+impl ParameterCount {
+    pub const UNLIMITED: u8 = u8::MAX;
 }
 
 /// The syntactic position of a name, which decides how it is looked up.
@@ -255,12 +256,12 @@ impl Visibility {
     }
 
     /// Whether users of the library can observe the behaviour of the item.
-    pub fn is_open(self) -> bool {
+    pub fn is_public_api(self) -> bool {
         self <= Visibility::Protected
     }
 
     /// Whether other types can see the item at all.
-    pub fn is_seen(self) -> bool {
+    pub fn is_visible_outside(self) -> bool {
         self < Visibility::Private
     }
 }
@@ -282,27 +283,27 @@ pub struct TypePart {
     pub parameters: String,
     pub bases: Vec<Shape>,
     /// The references that name the bases, used to resolve inheritance.
-    pub base_names: Vec<u32>,
+    pub base_references: Vec<u32>,
     /// The reference to the type to which this part adds members.
-    pub extends: Option<u32>,
+    pub extended_type: Option<u32>,
     pub attributes: Vec<Shape>,
     /// Constraints, the parameters of a primary constructor, the signature of a delegate.
     pub header: Shape,
     /// Digest of the default values and parameter names of the header.
-    pub header_body: Digest,
+    pub header_behaviour: Digest,
     /// The header after the name, formatted for display.
-    pub shown: String,
+    pub header_text: String,
     /// Whether an attribute fixes the memory layout of its fields.
-    pub says_layout: bool,
+    pub has_explicit_layout: bool,
     pub members: Vec<Member>,
     /// Number of member declarations; `int a, b;` counts as one.
-    pub declared: u32,
+    pub declaration_count: u32,
     pub doc: Option<Doc>,
     pub span: Span,
     /// From the first modifier to the body.
     pub signature: Span,
     /// Digest of every byte, including the comments before the declaration.
-    pub raw: Digest,
+    pub raw_digest: Digest,
     /// Whether it overlaps a gap.
     pub degraded: bool,
 }
@@ -357,16 +358,16 @@ pub struct Member {
     /// Modifiers, attributes and types, and the value of a constant: everything callers may rely on.
     pub shape: Shape,
     /// The signature, formatted for display.
-    pub shown: String,
+    pub signature_text: String,
     /// The reference to its type, if that is a plain name.
     pub value_type: Option<u32>,
-    /// The type of its value or result, by index into [`FileFacts::written`].
-    pub gives: Option<u32>,
-    pub takes: Takes,
+    /// The type of its value or result, by index into [`FileFacts::written_types`].
+    pub result_type: Option<u32>,
+    pub parameter_count: ParameterCount,
     /// Digest of its behaviour: bodies, initial values, default values and names of parameters.
-    pub body: Digest,
+    pub behaviour: Digest,
     /// Digest of the behaviour of private accessors in a member that is not private itself.
-    pub hidden: Digest,
+    pub private_behaviour: Digest,
     pub doc: Option<Doc>,
     pub span: Span,
     pub signature: Span,
@@ -381,26 +382,26 @@ pub struct Shape {
 }
 
 /// Placeholder for a name in the text of a shape. This character does not occur in source outside of strings.
-const PLACE: char = '\u{1}';
+const NAME_PLACEHOLDER: char = '\u{1}';
 
 impl Shape {
-    pub(crate) fn push(&mut self, token: &str) {
+    pub(crate) fn push_token(&mut self, token: &str) {
         if !self.text.is_empty() {
             self.text.push(' ');
         }
         // a string may contain the placeholder character itself
-        self.text.extend(token.chars().filter(|c| *c != PLACE && *c != '\r'));
+        self.text.extend(token.chars().filter(|c| *c != NAME_PLACEHOLDER && *c != '\r'));
     }
 
     pub(crate) fn push_name(&mut self, reference: u32) {
         if !self.text.is_empty() {
             self.text.push(' ');
         }
-        self.text.push(PLACE);
+        self.text.push(NAME_PLACEHOLDER);
         self.names.push(reference);
     }
 
-    pub(crate) fn append(&mut self, other: &Shape) {
+    pub(crate) fn append_shape(&mut self, other: &Shape) {
         if !other.text.is_empty() {
             if !self.text.is_empty() {
                 self.text.push(' ');
@@ -421,8 +422,8 @@ impl Shape {
     /// Appends the text to `out`; `name` writes each resolved name.
     pub fn render(&self, mut name: impl FnMut(u32, &mut String), out: &mut String) {
         let mut names = self.names.iter();
-        for piece in self.text.split_inclusive(PLACE) {
-            match piece.strip_suffix(PLACE) {
+        for piece in self.text.split_inclusive(NAME_PLACEHOLDER) {
+            match piece.strip_suffix(NAME_PLACEHOLDER) {
                 Some(before) => {
                     out.push_str(before);
                     if let Some(reference) = names.next() {

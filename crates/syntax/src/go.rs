@@ -3,39 +3,39 @@
 //! Does not know which types satisfy an interface: Go source does not declare it.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
-use crate::language::{Language, Manner};
-use crate::module_path::{Home, steps, steps_of};
+use crate::language::{Extraction, Language};
+use crate::module_path::{ModulePath, name_segments, path_segments};
 use crate::walk::{
-    Asked, Asks, Dialect, Head, PLAIN, Piece, Reading, Role, Walk, child, empty_part, is_capital, named,
-    others, span,
+    AccessRule, DEFAULT_DIALECT, Dialect, Head, LazyDialect, MemberAccessRules, Role, TokenRule, Walk,
+    child_of_kind, empty_part, named_children_of, node_span, other_spans, starts_uppercase,
 };
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "Go",
-    endings: &["go"],
+    extensions: &["go"],
     grammar: || tree_sitter_go::LANGUAGE.into(),
-    manner: Manner::Table(&READING),
-    home: Some(home),
+    extraction: Extraction::Table(&DIALECT),
+    module_path: Some(module_path_of),
 };
 
-static READING: Reading = Reading::new(Dialect {
+static DIALECT: LazyDialect = LazyDialect::new(Dialect {
     roles: &[
         ("comment", Role::Skip),
-        ("type_declaration", Role::Through),
-        ("const_declaration", Role::Through),
-        ("var_declaration", Role::Through),
-        ("var_spec_list", Role::Through),
-        ("field_declaration_list", Role::Through),
+        ("type_declaration", Role::Transparent),
+        ("const_declaration", Role::Transparent),
+        ("var_declaration", Role::Transparent),
+        ("var_spec_list", Role::Transparent),
+        ("field_declaration_list", Role::Transparent),
         ("package_clause", Role::Import),
         ("import_declaration", Role::Import),
-        ("type_spec", Role::Own),
-        ("type_alias", Role::Own),
-        ("method_declaration", Role::Own),
-        ("const_spec", Role::Own),
-        ("var_spec", Role::Own),
-        ("field_declaration", Role::Own),
-        ("type_elem", Role::Own),
+        ("type_spec", Role::Custom),
+        ("type_alias", Role::Custom),
+        ("method_declaration", Role::Custom),
+        ("const_spec", Role::Custom),
+        ("var_spec", Role::Custom),
+        ("field_declaration", Role::Custom),
+        ("type_elem", Role::Custom),
         ("function_declaration", Role::Member(MemberKind::Function)),
         ("method_elem", Role::Member(MemberKind::Method)),
         ("type_identifier", Role::Name(Position::Type)),
@@ -43,51 +43,51 @@ static READING: Reading = Reading::new(Dialect {
         ("selector_expression", Role::Name(Position::Value)),
         ("identifier", Role::Word),
     ],
-    pieces: &[
-        ("comment", Piece::Comment),
-        ("interpreted_string_literal", Piece::Whole),
-        ("raw_string_literal", Piece::Whole),
-        ("rune_literal", Piece::Whole),
-        ("source_file", Piece::Lines),
-        ("statement_list", Piece::Lines),
-        ("field_declaration_list", Piece::Lines),
-        ("interface_type", Piece::Lines),
+    token_rules: &[
+        ("comment", TokenRule::Comment),
+        ("interpreted_string_literal", TokenRule::Whole),
+        ("raw_string_literal", TokenRule::Whole),
+        ("rune_literal", TokenRule::Whole),
+        ("source_file", TokenRule::LineTerminated),
+        ("statement_list", TokenRule::LineTerminated),
+        ("field_declaration_list", TokenRule::LineTerminated),
+        ("interface_type", TokenRule::LineTerminated),
     ],
-    is_taste: |mark, parent| mark.kind() == ";" && parent.kind() != "for_clause",
-    head: head,
-    import: import,
-    own: own,
+    is_stylistic: |mark, parent| mark.kind() == ";" && parent.kind() != "for_clause",
+    head: read_head,
+    import: read_import,
+    custom: read_custom,
     finish: |_| {},
-    asks: ASKS,
-    ..PLAIN
+    member_access: MEMBER_ACCESS,
+    ..DEFAULT_DIALECT
 });
 
 /// A folder is a package; other files import it by the module's path followed by the folder's path.
-fn home(project: &str, path: &str) -> Home {
-    let mut folders = steps(path);
+fn module_path_of(project: &str, path: &str) -> ModulePath {
+    let mut folders = path_segments(path);
     folders.pop();
-    let root = steps_of(project);
+    let root = name_segments(project);
     let module: Vec<String> = root.iter().cloned().chain(folders).collect();
-    Home { folder: module.clone(), module, root }
+    ModulePath { folder: module.clone(), module, root }
 }
 
-fn head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
+fn read_head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     let mut head = Head::new(walk, node);
-    head.visibility = Some(visibility(&head.name));
+    head.visibility = Some(visibility_of(&head.name));
     let named = ["receiver", "result"].map(|field| node.child_by_field_name(field));
     head.parameters.extend(named.into_iter().flatten().filter(|list| list.kind() == "parameter_list"));
     head.value_type = node.child_by_field_name("type").or_else(|| node.child_by_field_name("result"));
     head
 }
 
-fn visibility(name: &str) -> Visibility {
-    if is_capital(name) { Visibility::Public } else { Visibility::Package }
+fn visibility_of(name: &str) -> Visibility {
+    if starts_uppercase(name) { Visibility::Public } else { Visibility::Package }
 }
 
 /// The node that carries the documentation: `type A int` is documented before `type`, each entry of `type ( … )` by itself.
-fn alone(node: Node<'_>) -> Node<'_> {
+fn documented_node(node: Node<'_>) -> Node<'_> {
     match node.parent() {
-        Some(parent) if parent.named_child_count() == 1 && child(parent, "(").is_none() => {
+        Some(parent) if parent.named_child_count() == 1 && child_of_kind(parent, "(").is_none() => {
             match parent.kind() {
                 "type_declaration" | "const_declaration" | "var_declaration" => parent,
                 _ => node,
@@ -97,21 +97,23 @@ fn alone(node: Node<'_>) -> Node<'_> {
     }
 }
 
-fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+fn read_import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     if node.kind() == "import_spec" {
-        return one_import(walk, node);
+        return read_import_spec(walk, node);
     }
-    for inner in named(node).into_iter().filter(|it| matches!(it.kind(), "import_spec" | "import_spec_list"))
+    for inner in named_children_of(node)
+        .into_iter()
+        .filter(|it| matches!(it.kind(), "import_spec" | "import_spec_list"))
     {
-        import(walk, inner);
+        read_import(walk, inner);
     }
 }
 
-fn one_import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+fn read_import_spec<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let Some(path) = node.child_by_field_name("path") else { return };
-    let words: Vec<&str> = walk.text(path).trim_matches(['"', '`']).split('/').collect();
+    let words: Vec<&str> = walk.node_text(path).trim_matches(['"', '`']).split('/').collect();
     let name = node.child_by_field_name("name");
-    match name.map(|name| (name.kind(), walk.text(name))) {
+    match name.map(|name| (name.kind(), walk.node_text(name))) {
         Some(("dot", _)) => walk.add_import(None, (Some("global"), &words)),
         Some(("blank_identifier", _)) => {}
         Some((_, name)) => walk.add_import(Some(name), (Some("global"), &words)),
@@ -125,26 +127,26 @@ fn one_import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     }
 }
 
-fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
+fn read_custom<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
     let node = cursor.node();
     if !walk.declaring {
-        return walk.inside(cursor);
+        return walk.visit_non_declaring(cursor);
     }
     match node.kind() {
-        "type_spec" | "type_alias" => declared_type(walk, node),
-        "method_declaration" => method(walk, node),
-        "const_spec" => values(walk, node, MemberKind::Constant),
-        "var_spec" => values(walk, node, MemberKind::Field),
-        "field_declaration" => fields(walk, node),
+        "type_spec" | "type_alias" => read_type(walk, node),
+        "method_declaration" => read_method(walk, node),
+        "const_spec" => read_values(walk, node, MemberKind::Constant),
+        "var_spec" => read_values(walk, node, MemberKind::Field),
+        "field_declaration" => read_fields(walk, node),
         // already read as part of the interface's head
         _ => {}
     }
 }
 
-fn declared_type<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
-    let mut head = head(walk, node);
-    head.whole = alone(node);
-    head.from = head.whole.start_byte();
+fn read_type<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+    let mut head = read_head(walk, node);
+    head.declaration = documented_node(node);
+    head.start = head.declaration.start_byte();
     let made_of = node.child_by_field_name("type");
     let kind = match made_of.map(|it| it.kind()) {
         Some("struct_type") => TypeKind::Struct,
@@ -154,14 +156,14 @@ fn declared_type<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     head.body = made_of.filter(|_| kind != TypeKind::Alias);
     head.bases = head
         .body
-        .map(|body| embedded(child(body, "field_declaration_list").unwrap_or(body)))
+        .map(|body| embedded_types(child_of_kind(body, "field_declaration_list").unwrap_or(body)))
         .unwrap_or_default();
-    walk.part(kind, node, &head, Walk::body);
+    walk.read_type_part(kind, node, &head, Walk::read_body);
 }
 
 /// The types that a struct or an interface embeds.
-fn embedded(body: Node<'_>) -> Vec<Node<'_>> {
-    named(body)
+fn embedded_types(body: Node<'_>) -> Vec<Node<'_>> {
+    named_children_of(body)
         .into_iter()
         .filter_map(|line| match line.kind() {
             "field_declaration" if line.child_by_field_name("name").is_none() => {
@@ -174,94 +176,95 @@ fn embedded(body: Node<'_>) -> Vec<Node<'_>> {
 }
 
 /// Records a method as a part of its receiver's type.
-fn method<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
-    let mut head = head(walk, node);
+fn read_method<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+    let mut head = read_head(walk, node);
     let Some(receiver) = node.child_by_field_name("receiver") else { return };
-    head.type_parameters = descendant(receiver, "type_arguments");
-    let words: Vec<&str> = walk.source.within(span(receiver)).map(|token| walk.source.of(token)).collect();
+    head.type_parameters = find_descendant(receiver, "type_arguments");
+    let words: Vec<&str> =
+        walk.source.tokens_in(node_span(receiver)).map(|token| walk.source.text_of(token)).collect();
     let list = words.iter().position(|word| *word == "[").unwrap_or(words.len() - 1);
     let Some(name) = words[..list].last() else { return };
     let at = walk.facts.types.len();
     let mut part = empty_part(TypeKind::Impl, walk.scope);
     (*name).clone_into(&mut part.name);
-    part.span = span(node);
+    part.span = node_span(node);
     part.signature = part.span;
     walk.facts.types.push(part);
     let outer = walk.owner.replace(at as u32);
     walk.add_member(MemberKind::Method, node, &head);
     walk.owner = outer;
-    walk.facts.types[at].raw = walk.bytes_of(node);
-    walk.take_type(node.start_byte(), node.end_byte());
+    walk.facts.types[at].raw_digest = walk.declaration_digest(node);
+    walk.claim_type(node.start_byte(), node.end_byte());
 }
 
-fn descendant<'a>(node: Node<'a>, kind: &str) -> Option<Node<'a>> {
+fn find_descendant<'a>(node: Node<'a>, kind: &str) -> Option<Node<'a>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor)
-        .find_map(|it| if it.kind() == kind { Some(it) } else { descendant(it, kind) })
+        .find_map(|it| if it.kind() == kind { Some(it) } else { find_descendant(it, kind) })
 }
 
 /// `a, b = 1, 2` declares two members. A constant without a value derives it from its position in the group.
-fn values<'a>(walk: &mut Walk<'a>, node: Node<'a>, kind: MemberKind) {
+fn read_values<'a>(walk: &mut Walk<'a>, node: Node<'a>, kind: MemberKind) {
     let names: Vec<Node> = node.children_by_field_name("name", &mut node.walk()).collect();
     for name in names.iter().filter(|name| name.kind() != ",") {
-        let mut head = head(walk, node);
-        walk.text(*name).clone_into(&mut head.name);
-        head.visibility = Some(visibility(&head.name));
-        head.whole = alone(node);
-        head.from = head.whole.start_byte();
-        head.apart.extend(others(&names, *name));
+        let mut head = read_head(walk, node);
+        walk.node_text(*name).clone_into(&mut head.name);
+        head.visibility = Some(visibility_of(&head.name));
+        head.declaration = documented_node(node);
+        head.start = head.declaration.start_byte();
+        head.excluded.extend(other_spans(&names, *name));
         head.is_inlined = kind == MemberKind::Constant;
         head.is_static = true;
         walk.add_member(kind, node, &head);
-        if kind == MemberKind::Constant && (head.body.is_none() || walk.text(node).contains("iota")) {
+        if kind == MemberKind::Constant && (head.body.is_none() || walk.node_text(node).contains("iota")) {
             let place = std::iter::successors(node.prev_named_sibling(), Node::prev_named_sibling);
             let place = place.filter(|it| it.kind() == "const_spec").count();
-            walk.amend(|member| member.shape.push(&format!("+{place}")));
+            walk.amend_last_member(|member| member.shape.push_token(&format!("+{place}")));
         }
     }
 }
 
-fn fields<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+fn read_fields<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let names: Vec<Node> = node.children_by_field_name("name", &mut node.walk()).collect();
     let made_of = node.child_by_field_name("type");
     if names.is_empty() {
-        let mut head = head(walk, node);
-        let words = made_of.and_then(|it| walk.chain(it.child_by_field_name("type").unwrap_or(it)));
+        let mut head = read_head(walk, node);
+        let words = made_of.and_then(|it| walk.name_words(it.child_by_field_name("type").unwrap_or(it)));
         words.unwrap_or_default().last().copied().unwrap_or_default().clone_into(&mut head.name);
-        head.visibility = Some(visibility(&head.name));
+        head.visibility = Some(visibility_of(&head.name));
         return walk.add_member(MemberKind::Field, node, &head);
     }
     for name in names.iter().filter(|name| name.kind() != ",") {
-        let mut head = head(walk, node);
-        walk.text(*name).clone_into(&mut head.name);
-        head.visibility = Some(visibility(&head.name));
-        head.apart.extend(others(&names, *name));
+        let mut head = read_head(walk, node);
+        walk.node_text(*name).clone_into(&mut head.name);
+        head.visibility = Some(visibility_of(&head.name));
+        head.excluded.extend(other_spans(&names, *name));
         walk.add_member(MemberKind::Field, node, &head);
     }
 }
 
 /// How Go accesses members.
-const ASKS: Asks = Asks {
-    rows: &[
-        ("identifier", Asked::Name),
-        ("selector_expression", Asked::Member("operand", "field")),
-        ("call_expression", Asked::Call("function", "arguments")),
-        ("composite_literal", Asked::Made("type", "body")),
-        ("type_assertion_expression", Asked::Typed("type")),
-        ("parenthesized_expression", Asked::Same),
-        ("unary_expression", Asked::Same),
-        ("expression_list", Asked::Same),
-        ("parameter_declaration", Asked::Variable("name", "type", "")),
-        ("var_spec", Asked::Variable("name", "type", "value")),
-        ("short_var_declaration", Asked::Variable("left", "", "right")),
-        ("range_clause", Asked::Variable("left", "", "")),
-        ("block", Asked::Scope),
-        ("function_declaration", Asked::Scope),
-        ("method_declaration", Asked::Scope),
-        ("func_literal", Asked::Scope),
-        ("for_statement", Asked::Scope),
-        ("if_statement", Asked::Scope),
+const MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
+    rules: &[
+        ("identifier", AccessRule::Name),
+        ("selector_expression", AccessRule::Member("operand", "field")),
+        ("call_expression", AccessRule::Call("function", "arguments")),
+        ("composite_literal", AccessRule::Construct("type", "body")),
+        ("type_assertion_expression", AccessRule::Typed("type")),
+        ("parenthesized_expression", AccessRule::Transparent),
+        ("unary_expression", AccessRule::Transparent),
+        ("expression_list", AccessRule::Transparent),
+        ("parameter_declaration", AccessRule::Variable("name", "type", "")),
+        ("var_spec", AccessRule::Variable("name", "type", "value")),
+        ("short_var_declaration", AccessRule::Variable("left", "", "right")),
+        ("range_clause", AccessRule::Variable("left", "", "")),
+        ("block", AccessRule::Scope),
+        ("function_declaration", AccessRule::Scope),
+        ("method_declaration", AccessRule::Scope),
+        ("func_literal", AccessRule::Scope),
+        ("for_statement", AccessRule::Scope),
+        ("if_statement", AccessRule::Scope),
     ],
-    own: &[],
-    sight: false,
+    self_words: &[],
+    implicit_self: false,
 };

@@ -23,11 +23,12 @@ mod walk;
 
 pub use digest::Digest;
 pub use facts::{
-    Doc, FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberKind, On, Path, Position, Reference,
-    Scope, Segment, Shape, Takes, TypeKind, TypePart, Use, Visibility, Written,
+    Doc, FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberKind, MemberReference, ParameterCount,
+    Path, Position, ReceiverExpr, Reference, Scope, Segment, Shape, TypeKind, TypePart, Visibility,
+    WrittenType,
 };
-pub use id::{MemberId, TypeId, is_prefix};
+pub use id::{MemberId, TypeId, matches_prefix};
 pub use language::Language;
 pub use preprocessor::Symbols;
-pub use reader::{GrammarError, LANGUAGES, Reader, decode, language_of};
+pub use reader::{GrammarError, LANGUAGES, Reader, decode_text, language_of};
 pub use token::Span;

@@ -6,7 +6,7 @@ use crate::facts::{FileFacts, Path, Scope, Segment, TypeKind};
 
 /// The prefixes of the names in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Home {
+pub(crate) struct ModulePath {
     /// The module of the file, or the package that contains it.
     pub(crate) module: Vec<String>,
     /// The folder against which relative imports are resolved.
@@ -16,7 +16,7 @@ pub(crate) struct Home {
 }
 
 /// Resolves the root that a path starts with (`crate`, `self`, `.`), and drops one word for each `super` or `..`.
-fn root<'h>(home: &'h Home, alias: &str) -> Option<&'h [String]> {
+fn resolve_root<'h>(home: &'h ModulePath, alias: &str) -> Option<&'h [String]> {
     let climbs = |step: &str, between: &str| {
         alias.split(between).all(|it| it == step).then(|| alias.split(between).count())
     };
@@ -34,53 +34,53 @@ fn root<'h>(home: &'h Home, alias: &str) -> Option<&'h [String]> {
 }
 
 /// Name of the module part of a file that has no module name.
-const NAMELESS: &str = "module";
+const UNNAMED_MODULE: &str = "module";
 
 /// Qualifies the facts of a file with its module path, for `path` in `project`. `aliases` are the project's own names for other
 /// projects. Repeated calls have no effect.
-pub(crate) fn place(
+pub(crate) fn apply_module_path(
     facts: &mut FileFacts,
-    home: fn(&str, &str) -> Home,
+    home: fn(&str, &str) -> ModulePath,
     project: &str,
     path: &str,
     aliases: &[(String, String)],
 ) {
-    if std::mem::replace(&mut facts.placed, true) {
+    if std::mem::replace(&mut facts.has_module_path, true) {
         return;
     }
-    settle(facts, &home(project, path));
+    qualify_names(facts, &home(project, path));
     for (ours, theirs) in aliases {
-        rename(facts, &home(ours, "").root, &home(theirs, "").root);
+        replace_alias(facts, &home(ours, "").root, &home(theirs, "").root);
     }
 }
 
 /// Replaces a project's alias for another project with that project's own name, at the start of paths.
-fn rename(facts: &mut FileFacts, ours: &[String], theirs: &[String]) {
+fn replace_alias(facts: &mut FileFacts, ours: &[String], theirs: &[String]) {
     let ([ours], false) = (ours, theirs.is_empty()) else { return };
     for at in 0..facts.paths.len() {
         let path = &facts.paths[at];
-        let first = path.segments.first().map(|first| facts.word(first.word) == ours);
+        let first = path.segments.first().map(|first| facts.word_text(first.word) == ours);
         if path.alias.is_none() && first == Some(true) {
             let rest = path.segments[1..].to_vec();
-            let words: Vec<u32> = theirs.iter().map(|word| intern(facts, word)).collect();
-            let global = intern(facts, "global");
+            let words: Vec<u32> = theirs.iter().map(|word| intern_word(facts, word)).collect();
+            let global = intern_word(facts, "global");
             let before = words.into_iter().map(|word| Segment { word, arity: 0 });
             facts.paths[at] = Path { alias: Some(global), segments: before.chain(rest).collect() };
         }
     }
 }
 
-fn settle(facts: &mut FileFacts, home: &Home) {
-    let module: Vec<u32> = home.module.iter().map(|word| intern(facts, word)).collect();
+fn qualify_names(facts: &mut FileFacts, home: &ModulePath) {
+    let module: Vec<u32> = home.module.iter().map(|word| intern_word(facts, word)).collect();
     for scope in &mut facts.scopes {
         scope.namespace.splice(0..0, module.iter().copied());
     }
     for at in 0..facts.paths.len() {
-        facts.paths[at] = absolute(facts, at, home);
+        facts.paths[at] = absolute_path(facts, at, home);
     }
     let around = module.split_last().map_or_else(Vec::new, |(_, around)| around.to_vec());
     let outside = facts.scopes.len() as u32;
-    let name = home.module.last().map_or(NAMELESS, String::as_str);
+    let name = home.module.last().map_or(UNNAMED_MODULE, String::as_str);
     let own = facts.types.iter_mut().find(|part| part.kind == TypeKind::Module && part.name.is_empty());
     if let Some(own) = own {
         name.clone_into(&mut own.name);
@@ -89,7 +89,7 @@ fn settle(facts: &mut FileFacts, home: &Home) {
     }
 }
 
-fn intern(facts: &mut FileFacts, word: &str) -> u32 {
+fn intern_word(facts: &mut FileFacts, word: &str) -> u32 {
     let known = facts.words.iter().position(|it| **it == *word);
     known.unwrap_or_else(|| {
         facts.words.push(word.into());
@@ -98,18 +98,18 @@ fn intern(facts: &mut FileFacts, word: &str) -> u32 {
 }
 
 /// Converts a relative path to one from the global namespace; other paths stay as they are.
-fn absolute(facts: &mut FileFacts, at: usize, home: &Home) -> Path {
+fn absolute_path(facts: &mut FileFacts, at: usize, home: &ModulePath) -> Path {
     let path = facts.paths[at].clone();
-    let alias = path.alias.map(|alias| facts.word(alias).to_owned());
-    let Some(words) = alias.and_then(|alias| root(home, &alias)) else { return path };
+    let alias = path.alias.map(|alias| facts.word_text(alias).to_owned());
+    let Some(words) = alias.and_then(|alias| resolve_root(home, &alias)) else { return path };
     let before: Vec<Segment> =
-        words.iter().map(|word| Segment { word: intern(facts, word), arity: 0 }).collect();
-    let global = intern(facts, "global");
+        words.iter().map(|word| Segment { word: intern_word(facts, word), arity: 0 }).collect();
+    let global = intern_word(facts, "global");
     Path { alias: Some(global), segments: before.iter().chain(&path.segments).copied().collect() }
 }
 
 /// The folders and the file name of a path, without its extension.
-pub(crate) fn steps(path: &str) -> Vec<String> {
+pub(crate) fn path_segments(path: &str) -> Vec<String> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     // of `a.ts`, `a.test.ts` and `a.d.ts`, the second is a different module, the third the same as the first
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -118,6 +118,6 @@ pub(crate) fn steps(path: &str) -> Vec<String> {
 }
 
 /// The segments of a project name that is itself a path: `@my/web`, `example.com/shop`.
-pub(crate) fn steps_of(project: &str) -> Vec<String> {
+pub(crate) fn name_segments(project: &str) -> Vec<String> {
     project.split('/').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 pub struct Symbols(BTreeSet<String>);
 
 impl Symbols {
-    pub fn of(names: &[&str]) -> Symbols {
+    pub fn from_names(names: &[&str]) -> Symbols {
         names.iter().copied().collect()
     }
 
@@ -29,9 +29,9 @@ impl<'a> FromIterator<&'a str> for Symbols {
 }
 
 /// The stack of `#if` branches that are open at the current position.
-pub(crate) struct Conditions {
+pub(crate) struct ConditionStack {
     defined: Symbols,
-    open: Vec<Branch>,
+    branches: Vec<Branch>,
 }
 
 struct Branch {
@@ -42,104 +42,104 @@ struct Branch {
     outer: bool,
 }
 
-impl Conditions {
-    pub(crate) fn new(symbols: &Symbols) -> Conditions {
-        Conditions { defined: symbols.clone(), open: Vec::new() }
+impl ConditionStack {
+    pub(crate) fn new(symbols: &Symbols) -> ConditionStack {
+        ConditionStack { defined: symbols.clone(), branches: Vec::new() }
     }
 
-    pub(crate) fn active(&self) -> bool {
-        self.open.last().is_none_or(|branch| branch.active)
+    pub(crate) fn is_active(&self) -> bool {
+        self.branches.last().is_none_or(|branch| branch.active)
     }
 
     /// Processes one directive, starting at its `#`.
-    pub(crate) fn line(&mut self, line: &str) {
+    pub(crate) fn process_directive(&mut self, line: &str) {
         let line = line.trim_start_matches('#').trim();
         let (word, rest) = line.split_at(line.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(line.len()));
         let rest = rest.split("//").next().unwrap_or_default().trim();
         match word {
             "if" => {
-                let outer = self.active();
-                let active = outer && self.holds(rest);
-                self.open.push(Branch { taken: active, active, outer });
+                let outer = self.is_active();
+                let active = outer && self.evaluate_condition(rest);
+                self.branches.push(Branch { taken: active, active, outer });
             }
             "elif" => {
-                let holds = self.holds(rest);
-                self.turn(holds);
+                let holds = self.evaluate_condition(rest);
+                self.switch_branch(holds);
             }
-            "else" => self.turn(true),
-            "endif" => drop(self.open.pop()),
-            "define" if self.active() => self.defined.insert(rest),
-            "undef" if self.active() => drop(self.defined.0.remove(rest)),
+            "else" => self.switch_branch(true),
+            "endif" => drop(self.branches.pop()),
+            "define" if self.is_active() => self.defined.insert(rest),
+            "undef" if self.is_active() => drop(self.defined.0.remove(rest)),
             _ => {}
         }
     }
 
-    fn turn(&mut self, holds: bool) {
-        if let Some(branch) = self.open.last_mut() {
+    fn switch_branch(&mut self, holds: bool) {
+        if let Some(branch) = self.branches.last_mut() {
             branch.active = branch.outer && !branch.taken && holds;
             branch.taken |= branch.active;
         }
     }
 
-    fn holds(&self, condition: &str) -> bool {
-        Condition { text: condition.as_bytes(), at: 0, defined: &self.defined }.either()
+    fn evaluate_condition(&self, condition: &str) -> bool {
+        ConditionParser { text: condition.as_bytes(), at: 0, defined: &self.defined }.parse_or()
     }
 }
 
 /// A recursive descent evaluator for conditions such as `A && (!B || C == true)`.
-struct Condition<'a> {
+struct ConditionParser<'a> {
     text: &'a [u8],
     at: usize,
     defined: &'a Symbols,
 }
 
-impl Condition<'_> {
-    fn either(&mut self) -> bool {
-        let mut holds = self.both();
-        while self.takes(b"||") {
-            holds |= self.both();
+impl ConditionParser<'_> {
+    fn parse_or(&mut self) -> bool {
+        let mut holds = self.parse_and();
+        while self.consume_operator(b"||") {
+            holds |= self.parse_and();
         }
         holds
     }
 
-    fn both(&mut self) -> bool {
-        let mut holds = self.equal();
-        while self.takes(b"&&") {
-            holds &= self.equal();
+    fn parse_and(&mut self) -> bool {
+        let mut holds = self.parse_equality();
+        while self.consume_operator(b"&&") {
+            holds &= self.parse_equality();
         }
         holds
     }
 
-    fn equal(&mut self) -> bool {
-        let mut holds = self.one();
+    fn parse_equality(&mut self) -> bool {
+        let mut holds = self.parse_unary();
         loop {
-            if self.takes(b"==") {
-                holds = holds == self.one();
-            } else if self.takes(b"!=") {
-                holds = holds != self.one();
+            if self.consume_operator(b"==") {
+                holds = holds == self.parse_unary();
+            } else if self.consume_operator(b"!=") {
+                holds = holds != self.parse_unary();
             } else {
                 return holds;
             }
         }
     }
 
-    fn one(&mut self) -> bool {
+    fn parse_unary(&mut self) -> bool {
         let mut negated = false;
-        while self.takes(b"!") {
+        while self.consume_operator(b"!") {
             negated = !negated;
         }
-        let holds = if self.takes(b"(") {
-            let inner = self.either();
-            self.takes(b")");
+        let holds = if self.consume_operator(b"(") {
+            let inner = self.parse_or();
+            self.consume_operator(b")");
             inner
         } else {
-            self.name()
+            self.parse_operand()
         };
         holds != negated
     }
 
-    fn name(&mut self) -> bool {
-        self.blanks();
+    fn parse_operand(&mut self) -> bool {
+        self.skip_whitespace();
         let rest = &self.text[self.at..];
         let length =
             rest.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | 0x80..)).count();
@@ -150,14 +150,14 @@ impl Condition<'_> {
         }
     }
 
-    fn blanks(&mut self) {
+    fn skip_whitespace(&mut self) {
         while self.text.get(self.at).is_some_and(u8::is_ascii_whitespace) {
             self.at += 1;
         }
     }
 
-    fn takes(&mut self, mark: &[u8]) -> bool {
-        self.blanks();
+    fn consume_operator(&mut self, mark: &[u8]) -> bool {
+        self.skip_whitespace();
         let found = self.text[self.at..].starts_with(mark);
         self.at += if found { mark.len() } else { 0 };
         found
@@ -169,8 +169,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_are_read_as_the_compiler_reads_them() {
-        let conditions = Conditions::new(&Symbols::of(&["A", "B"]));
+    fn conditions_are_evaluated_like_in_the_compiler() {
+        let conditions = ConditionStack::new(&Symbols::from_names(&["A", "B"]));
         for (text, holds) in [
             ("A", true),
             ("!A", false),
@@ -183,13 +183,13 @@ mod tests {
             ("false", false),
             ("( ", false),
         ] {
-            assert_eq!(conditions.holds(text), holds, "{text}");
+            assert_eq!(conditions.evaluate_condition(text), holds, "{text}");
         }
     }
 
     #[test]
-    fn a_file_may_define_for_itself() {
-        let mut conditions = Conditions::new(&Symbols::default());
+    fn a_file_may_define_symbols() {
+        let mut conditions = ConditionStack::new(&Symbols::default());
         for (line, active) in [
             ("#define X", true),
             ("# if X // why", true),
@@ -202,8 +202,8 @@ mod tests {
             ("#endif", true),
             ("#endif", true),
         ] {
-            conditions.line(line);
-            assert_eq!(conditions.active(), active, "{line}");
+            conditions.process_directive(line);
+            assert_eq!(conditions.is_active(), active, "{line}");
         }
     }
 }

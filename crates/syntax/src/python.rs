@@ -3,52 +3,53 @@
 //! Does not know attributes assigned to `self` in a body, or how decorators transform a function.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
-use crate::language::{Language, Manner};
-use crate::module_path::{Home, steps};
+use crate::language::{Extraction, Language};
+use crate::module_path::{ModulePath, path_segments};
 use crate::walk::{
-    self, Asked, Asks, Dialect, Docs, Head, PLAIN, Piece, Reading, Role, Walk, child, children, named,
+    self, AccessRule, DEFAULT_DIALECT, Dialect, DocStyle, Head, LazyDialect, MemberAccessRules, Role,
+    TokenRule, Walk, child_of_kind, children_of_kind, named_children_of,
 };
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "Python",
-    endings: &["py", "pyi"],
+    extensions: &["py", "pyi"],
     grammar: || tree_sitter_python::LANGUAGE.into(),
-    manner: Manner::Table(&READING),
-    home: Some(home),
+    extraction: Extraction::Table(&DIALECT),
+    module_path: Some(module_path_of),
 };
 
-static READING: Reading = Reading::new(Dialect {
+static DIALECT: LazyDialect = LazyDialect::new(Dialect {
     roles: &[
         ("comment", Role::Skip),
-        ("if_statement", Role::Through),
-        ("elif_clause", Role::Through),
-        ("else_clause", Role::Through),
-        ("try_statement", Role::Through),
-        ("except_clause", Role::Through),
-        ("finally_clause", Role::Through),
-        ("with_statement", Role::Through),
-        ("block", Role::Through),
+        ("if_statement", Role::Transparent),
+        ("elif_clause", Role::Transparent),
+        ("else_clause", Role::Transparent),
+        ("try_statement", Role::Transparent),
+        ("except_clause", Role::Transparent),
+        ("finally_clause", Role::Transparent),
+        ("with_statement", Role::Transparent),
+        ("block", Role::Transparent),
         ("import_statement", Role::Import),
         ("import_from_statement", Role::Import),
         ("future_import_statement", Role::Import),
-        ("decorated_definition", Role::Own),
+        ("decorated_definition", Role::Custom),
         ("class_definition", Role::Type(TypeKind::Class)),
-        ("function_definition", Role::Own),
-        ("expression_statement", Role::Own),
-        ("type_alias_statement", Role::Own),
-        ("type", Role::Own),
+        ("function_definition", Role::Custom),
+        ("expression_statement", Role::Custom),
+        ("type_alias_statement", Role::Custom),
+        ("type", Role::Custom),
         ("attribute", Role::Name(Position::Value)),
         ("identifier", Role::Word),
     ],
-    pieces: &[
-        ("comment", Piece::Comment),
-        ("string", Piece::Whole),
-        ("module", Piece::Lines),
-        ("block", Piece::Lines),
+    token_rules: &[
+        ("comment", TokenRule::Comment),
+        ("string", TokenRule::Whole),
+        ("module", TokenRule::LineTerminated),
+        ("block", TokenRule::LineTerminated),
     ],
-    docs: Docs::Inside,
-    groups: &[
+    doc_style: DocStyle::Inside,
+    redundant_parens: &[
         "argument_list",
         "assert_statement",
         "assignment",
@@ -71,33 +72,33 @@ static READING: Reading = Reading::new(Dialect {
         "with_item",
     ],
     tuples: &["tuple", "tuple_pattern", "expression_list", "pattern_list"],
-    quotes_alike: true,
-    is_doc: is_doc,
-    is_taste: |mark, _| mark.kind() == ";",
-    head: head,
-    import: import,
-    own: own,
+    interchangeable_quotes: true,
+    is_doc: is_docstring,
+    is_stylistic: |mark, _| mark.kind() == ";",
+    head: read_head,
+    import: read_import,
+    custom: read_custom,
     finish: |_| {},
-    asks: ASKS,
-    ..PLAIN
+    member_access: MEMBER_ACCESS,
+    ..DEFAULT_DIALECT
 });
 
 /// Folders that contain packages but are not packages themselves.
-const HOLDERS: &[&str] = &["src/", "lib/", "python/"];
+const SOURCE_FOLDERS: &[&str] = &["src/", "lib/", "python/"];
 
-fn home(_: &str, path: &str) -> Home {
-    let inner = HOLDERS.iter().find_map(|folder| path.strip_prefix(folder)).unwrap_or(path);
-    let mut module = steps(inner);
+fn module_path_of(_: &str, path: &str) -> ModulePath {
+    let inner = SOURCE_FOLDERS.iter().find_map(|folder| path.strip_prefix(folder)).unwrap_or(path);
+    let mut module = path_segments(inner);
     let name = module.pop().unwrap_or_default();
     let folder = module.clone();
     if name != "__init__" {
         module.push(name);
     }
-    Home { module, folder, root: Vec::new() }
+    ModulePath { module, folder, root: Vec::new() }
 }
 
 /// Whether a node is a docstring: a string that comes first in a module, class or function.
-fn is_doc(node: Node) -> bool {
+fn is_docstring(node: Node) -> bool {
     if node.kind() != "expression_statement" || node.child_count() != 1 {
         return false;
     }
@@ -114,41 +115,41 @@ fn is_doc(node: Node) -> bool {
     first && documented
 }
 
-fn head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
+fn read_head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     let mut head = Head::new(walk, node);
-    head.visibility = Some(visibility(&head.name));
+    head.visibility = Some(visibility_of(&head.name));
     if let Some(around) = node.parent().filter(|it| it.kind() == "decorated_definition") {
-        head.whole = around;
-        head.from = around.start_byte();
-        head.attributes = children(around, "decorator");
+        head.declaration = around;
+        head.start = around.start_byte();
+        head.attributes = children_of_kind(around, "decorator");
     }
     if let Some(list) = node.child_by_field_name("superclasses") {
-        head.bases = named(list);
+        head.bases = named_children_of(list);
         head.bases.retain(|it| it.kind() != "keyword_argument");
     }
     head
 }
 
 /// A leading underscore means private by convention; names such as `__init__` are reserved by the language and public.
-fn visibility(name: &str) -> Visibility {
+fn visibility_of(name: &str) -> Visibility {
     let special = name.starts_with("__") && name.ends_with("__");
     if name.starts_with('_') && !special { Visibility::Private } else { Visibility::Public }
 }
 
-fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+fn read_import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let from = node.child_by_field_name("module_name");
-    let (root, before) = from.map_or((None, Vec::new()), |from| module(walk, from));
-    if child(node, "wildcard_import").is_some() {
+    let (root, before) = from.map_or((None, Vec::new()), |from| imported_module(walk, from));
+    if child_of_kind(node, "wildcard_import").is_some() {
         return walk.add_import(None, (root, &before));
     }
     let names: Vec<Node> = node.children_by_field_name("name", &mut node.walk()).collect();
     for name in names {
         let path = name.child_by_field_name("name").unwrap_or(name);
-        let alias = name.child_by_field_name("alias").map(|alias| walk.text(alias));
-        let words = walk.chain(path).unwrap_or_default();
+        let alias = name.child_by_field_name("alias").map(|alias| walk.node_text(alias));
+        let words = walk.name_words(path).unwrap_or_default();
         if from.is_none() && alias.is_none() {
             // `import a.b` binds `a`
-            words.first().into_iter().for_each(|first| walk.bring(first));
+            words.first().into_iter().for_each(|first| walk.add_imported_name(first));
         } else {
             let path: Vec<&str> = before.iter().chain(&words).copied().collect();
             walk.add_import(alias.or(words.last().copied()), (root, &path));
@@ -157,47 +158,47 @@ fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
 }
 
 /// The root and the words of the module in `from … import`; a leading dot is the folder of this file.
-fn module<'a>(walk: &Walk<'a>, node: Node<'a>) -> (Option<&'a str>, Vec<&'a str>) {
+fn imported_module<'a>(walk: &Walk<'a>, node: Node<'a>) -> (Option<&'a str>, Vec<&'a str>) {
     if node.kind() != "relative_import" {
-        return (Some("global"), walk.chain(node).unwrap_or_default());
+        return (Some("global"), walk.name_words(node).unwrap_or_default());
     }
-    let dots = walk.text(node).bytes().take_while(|byte| *byte == b'.').count();
-    let words = child(node, "dotted_name").and_then(|name| walk.chain(name)).unwrap_or_default();
-    (Some(walk::FOLDERS[(dots - 1).min(walk::FOLDERS.len() - 1)]), words)
+    let dots = walk.node_text(node).bytes().take_while(|byte| *byte == b'.').count();
+    let words = child_of_kind(node, "dotted_name").and_then(|name| walk.name_words(name)).unwrap_or_default();
+    (Some(walk::FOLDER_ROOTS[(dots - 1).min(walk::FOLDER_ROOTS.len() - 1)]), words)
 }
 
-fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
+fn read_custom<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
     let node = cursor.node();
     match node.kind() {
-        "type" => annotation(walk, node),
+        "type" => read_annotation(walk, node),
         "decorated_definition" if walk.declaring => {
             if let Some(definition) = node.child_by_field_name("definition") {
                 walk.visit(&mut definition.walk(), node);
             }
         }
-        "function_definition" if walk.declaring => function(walk, node),
-        "expression_statement" if walk.declaring => match child(node, "assignment") {
-            Some(assignment) if is_field(assignment) => field(walk, node, assignment),
-            _ => walk.inside(cursor),
+        "function_definition" if walk.declaring => read_function(walk, node),
+        "expression_statement" if walk.declaring => match child_of_kind(node, "assignment") {
+            Some(assignment) if is_field(assignment) => read_field(walk, node, assignment),
+            _ => walk.visit_non_declaring(cursor),
         },
         "type_alias_statement" if walk.declaring => {
-            let mut head = head(walk, node);
-            let words = node.child_by_field_name("left").map(|left| walk.text(left));
+            let mut head = read_head(walk, node);
+            let words = node.child_by_field_name("left").map(|left| walk.node_text(left));
             let name = words.unwrap_or_default().split('[').next().unwrap_or_default();
             name.clone_into(&mut head.name);
-            head.visibility = Some(visibility(name));
+            head.visibility = Some(visibility_of(name));
             let generic = node.child_by_field_name("left").and_then(|left| left.named_child(0));
-            head.type_parameters = generic.and_then(|it| child(it, "type_parameter"));
-            walk.part(TypeKind::Alias, node, &head, |_, _| {});
+            head.type_parameters = generic.and_then(|it| child_of_kind(it, "type_parameter"));
+            walk.read_type_part(TypeKind::Alias, node, &head, |_, _| {});
         }
-        _ => walk.inside(cursor),
+        _ => walk.visit_non_declaring(cursor),
     }
 }
 
-fn function<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
-    let mut head = head(walk, node);
+fn read_function<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+    let mut head = read_head(walk, node);
     let decorators: Vec<&str> =
-        head.attributes.iter().map(|it| walk.text(*it).trim_start_matches('@')).collect();
+        head.attributes.iter().map(|it| walk.node_text(*it).trim_start_matches('@')).collect();
     let has = |word: &str| decorators.contains(&word);
     head.is_static = has("staticmethod") || has("classmethod");
     let accessor = decorators.iter().any(|it| it.ends_with(".setter") || it.ends_with(".deleter"));
@@ -215,11 +216,11 @@ fn is_field(assignment: Node) -> bool {
     assignment.child_by_field_name("left").is_some_and(|left| left.kind() == "identifier")
 }
 
-fn field<'a>(walk: &mut Walk<'a>, node: Node<'a>, assignment: Node<'a>) {
+fn read_field<'a>(walk: &mut Walk<'a>, node: Node<'a>, assignment: Node<'a>) {
     let mut head = Head::new(walk, assignment);
-    head.whole = node;
-    head.name = assignment.child_by_field_name("left").map_or("", |left| walk.text(left)).to_owned();
-    head.visibility = Some(visibility(&head.name));
+    head.declaration = node;
+    head.name = assignment.child_by_field_name("left").map_or("", |left| walk.node_text(left)).to_owned();
+    head.visibility = Some(visibility_of(&head.name));
     head.body = assignment.child_by_field_name("right");
     head.is_static = true;
     let constant = !head.name.bytes().any(|byte| byte.is_ascii_lowercase());
@@ -228,40 +229,40 @@ fn field<'a>(walk: &mut Walk<'a>, node: Node<'a>, assignment: Node<'a>) {
 }
 
 /// Records the names in an annotation as types; a quoted name is a forward reference.
-fn annotation<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+fn read_annotation<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     match node.kind() {
-        "identifier" | "attribute" if walk.name(node, Position::Type) => {}
+        "identifier" | "attribute" if walk.record_name(node, Position::Type) => {}
         "string" => {
-            let Some(content) = child(node, "string_content") else { return };
-            let words: Vec<&str> = walk.text(content).split('.').collect();
+            let Some(content) = child_of_kind(node, "string_content") else { return };
+            let words: Vec<&str> = walk.node_text(content).split('.').collect();
             let plain =
                 |word: &&str| !word.is_empty() && word.chars().all(|it| it.is_alphanumeric() || it == '_');
             if words.iter().all(plain) {
-                walk.refer(content, &words, Position::Type);
+                walk.push_reference(content, &words, Position::Type);
             }
         }
         _ => {
-            for inner in named(node) {
-                annotation(walk, inner);
+            for inner in named_children_of(node) {
+                read_annotation(walk, inner);
             }
         }
     }
 }
 
 /// How Python accesses members.
-const ASKS: Asks = Asks {
-    rows: &[
-        ("identifier", Asked::Name),
-        ("attribute", Asked::Member("object", "attribute")),
-        ("call", Asked::Call("function", "arguments")),
-        ("parenthesized_expression", Asked::Same),
-        ("typed_parameter", Asked::Variable("name", "type", "")),
-        ("typed_default_parameter", Asked::Variable("name", "type", "value")),
-        ("for_statement", Asked::Variable("left", "", "")),
-        ("function_definition", Asked::Scope),
-        ("class_definition", Asked::Rebinds),
-        ("lambda", Asked::Scope),
+const MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
+    rules: &[
+        ("identifier", AccessRule::Name),
+        ("attribute", AccessRule::Member("object", "attribute")),
+        ("call", AccessRule::Call("function", "arguments")),
+        ("parenthesized_expression", AccessRule::Transparent),
+        ("typed_parameter", AccessRule::Variable("name", "type", "")),
+        ("typed_default_parameter", AccessRule::Variable("name", "type", "value")),
+        ("for_statement", AccessRule::Variable("left", "", "")),
+        ("function_definition", AccessRule::Scope),
+        ("class_definition", AccessRule::RebindsSelf),
+        ("lambda", AccessRule::Scope),
     ],
-    own: &["self", "cls"],
-    sight: false,
+    self_words: &["self", "cls"],
+    implicit_self: false,
 };

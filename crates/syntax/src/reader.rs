@@ -3,9 +3,9 @@
 //! Does not know a particular language: each row supplies the grammar, the preparation of the text and the extraction of facts.
 
 use crate::facts::FileFacts;
-use crate::language::{Language, Manner};
+use crate::language::{Extraction, Language};
 use crate::preprocessor::Symbols;
-use crate::token::{Prepared, Source, Token};
+use crate::token::{PreparedText, Source, Token};
 use crate::{csharp, go, java, python, rust, typescript, walk};
 use std::borrow::Cow;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub const LANGUAGES: &[Language] = &[
     csharp::LANGUAGE,
     rust::LANGUAGE,
     typescript::LANGUAGE,
-    typescript::WITH_MARKUP,
+    typescript::JAVASCRIPT,
     python::LANGUAGE,
     go::LANGUAGE,
     java::LANGUAGE,
@@ -24,7 +24,7 @@ pub const LANGUAGES: &[Language] = &[
 /// Determines the language of a file by its extension.
 pub fn language_of(path: &Path) -> Option<&'static Language> {
     let ending = path.extension()?.to_str()?;
-    LANGUAGES.iter().find(|language| language.endings.contains(&ending))
+    LANGUAGES.iter().find(|language| language.extensions.contains(&ending))
 }
 
 /// Extracts facts from files of one language; reuses one parser.
@@ -54,35 +54,35 @@ impl Reader {
 
     /// Extracts the facts of one file, with a set of defined preprocessor symbols.
     pub fn read(&mut self, text: &str, symbols: &Symbols) -> FileFacts {
-        match &self.language.manner {
-            Manner::Table(reading) => {
-                let tree = self.tree(&reading.prepare(text));
-                tree.map_or_else(FileFacts::default, |tree| walk::read(reading, &tree, text))
+        match &self.language.extraction {
+            Extraction::Table(reading) => {
+                let tree = self.parse_tree(&reading.prepare_text(text));
+                tree.map_or_else(FileFacts::default, |tree| walk::extract_facts(reading, &tree, text))
             }
-            Manner::Own { prepare, extract } => {
+            Extraction::Custom { prepare, extract } => {
                 let prepared = prepare(text, symbols);
                 let source = Source { text, tokens: &prepared.tokens };
-                self.tree(&prepared).map_or_else(FileFacts::default, |tree| extract(&tree, &source))
+                self.parse_tree(&prepared).map_or_else(FileFacts::default, |tree| extract(&tree, &source))
             }
         }
     }
 
     /// The tokens of a text in a table-driven language, in source order.
-    pub(crate) fn tokens(&mut self, text: &str) -> Vec<Token> {
-        let Manner::Table(reading) = &self.language.manner else { return Vec::new() };
-        let tree = self.tree(&reading.prepare(text));
-        tree.map_or_else(Vec::new, |tree| walk::tokens(reading, &tree, text))
+    pub(crate) fn read_tokens(&mut self, text: &str) -> Vec<Token> {
+        let Extraction::Table(reading) = &self.language.extraction else { return Vec::new() };
+        let tree = self.parse_tree(&reading.prepare_text(text));
+        tree.map_or_else(Vec::new, |tree| walk::tokenize(reading, &tree, text))
     }
 
     /// Always returns a tree: a parser returns `None` only when a timeout or cancellation flag is set.
-    fn tree(&mut self, prepared: &Prepared) -> Option<Tree> {
+    fn parse_tree(&mut self, prepared: &PreparedText) -> Option<Tree> {
         self.parser.parse(&prepared.bytes, None)
     }
 }
 
 /// Decodes a file as UTF-16 if it starts with a byte order mark, as UTF-8 if it is valid, and otherwise as Latin-1, which accepts
 /// any bytes.
-pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
+pub fn decode_text(bytes: &[u8]) -> Cow<'_, str> {
     let wide = |of: fn([u8; 2]) -> u16| {
         let units = bytes[2..].chunks_exact(2).map(|pair| of([pair[0], pair[1]]));
         char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect::<String>()
@@ -102,16 +102,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_bytes_are_a_text() {
-        assert_eq!(decode("ä".as_bytes()), "ä");
-        assert_eq!(decode(&[0xe4]), "ä");
-        assert_eq!(decode(&[0xff, 0xfe, 0xe4, 0]), "ä");
-        assert_eq!(decode(&[0xfe, 0xff, 0, 0xe4]), "ä");
-        assert_eq!(decode(&[0xff, 0xfe, 0xe4]), "");
+    fn any_bytes_can_be_decoded() {
+        assert_eq!(decode_text("ä".as_bytes()), "ä");
+        assert_eq!(decode_text(&[0xe4]), "ä");
+        assert_eq!(decode_text(&[0xff, 0xfe, 0xe4, 0]), "ä");
+        assert_eq!(decode_text(&[0xfe, 0xff, 0, 0xe4]), "ä");
+        assert_eq!(decode_text(&[0xff, 0xfe, 0xe4]), "");
     }
 
     #[test]
-    fn every_grammar_fits_the_parser() {
+    fn every_grammar_is_compatible_with_the_parser() {
         for language in LANGUAGES {
             Reader::new(language).unwrap();
         }

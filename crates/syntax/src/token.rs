@@ -17,7 +17,7 @@ impl Span {
         Span { from: from as u32, to: to as u32 }
     }
 
-    pub fn of(self, text: &str) -> &str {
+    pub fn text_in(self, text: &str) -> &str {
         text.get(self.from as usize..self.to as usize).unwrap_or_default()
     }
 
@@ -28,12 +28,12 @@ impl Span {
 
 /// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Lexeme {
+pub(crate) enum TokenKind {
     Word,
     Number,
     /// A string or character literal, including its quotes and interpolations.
-    Text,
-    Mark,
+    Literal,
+    Punctuation,
     Comment,
     /// A documentation comment.
     Doc,
@@ -43,21 +43,21 @@ pub(crate) enum Lexeme {
     Inactive,
 }
 
-impl Lexeme {
+impl TokenKind {
     /// Whether the token reaches the compiler.
-    pub(crate) fn counts(self) -> bool {
-        matches!(self, Lexeme::Word | Lexeme::Number | Lexeme::Text | Lexeme::Mark)
+    pub(crate) fn is_significant(self) -> bool {
+        matches!(self, TokenKind::Word | TokenKind::Number | TokenKind::Literal | TokenKind::Punctuation)
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Token {
-    pub(crate) kind: Lexeme,
+    pub(crate) kind: TokenKind,
     pub(crate) span: Span,
 }
 
 /// Counts the lines of a text; the last one may lack a line ending.
-pub(crate) fn lines(text: &str) -> u32 {
+pub(crate) fn count_lines(text: &str) -> u32 {
     let ends = memchr::memchr_iter(b'\n', text.as_bytes()).count() as u32;
     ends + u32::from(!text.is_empty() && !text.ends_with('\n'))
 }
@@ -69,24 +69,27 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(crate) fn of(&self, token: &Token) -> &'a str {
-        token.span.of(self.text)
+    pub(crate) fn text_of(&self, token: &Token) -> &'a str {
+        token.span.text_in(self.text)
     }
 
     /// The index of the first token that starts at or after a byte.
-    pub(crate) fn index(&self, byte: u32) -> usize {
+    pub(crate) fn token_index(&self, byte: u32) -> usize {
         self.tokens.partition_point(|token| token.span.from < byte)
     }
 
     /// The significant tokens that start inside a range.
-    pub(crate) fn within(&self, span: Span) -> impl Iterator<Item = &'a Token> + use<'a> {
-        let tokens = &self.tokens[self.index(span.from)..];
-        tokens.iter().take_while(move |token| token.span.from < span.to).filter(|token| token.kind.counts())
+    pub(crate) fn tokens_in(&self, span: Span) -> impl Iterator<Item = &'a Token> + use<'a> {
+        let tokens = &self.tokens[self.token_index(span.from)..];
+        tokens
+            .iter()
+            .take_while(move |token| token.span.from < span.to)
+            .filter(|token| token.kind.is_significant())
     }
 }
 
 /// Text rewritten so that the grammar accepts it, with every byte offset unchanged, and its tokens.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedText {
     pub(crate) bytes: Vec<u8>,
     pub(crate) tokens: Vec<Token>,
 }

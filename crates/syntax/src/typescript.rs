@@ -3,90 +3,92 @@
 //! Does not know path mappings in a package manifest, or members added at run time.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
-use crate::language::{Language, Manner};
-use crate::module_path::{Home, steps, steps_of};
+use crate::language::{Extraction, Language};
+use crate::module_path::{ModulePath, name_segments, path_segments};
 use crate::walk::{
-    Asked, Asks, Blank, Dialect, Docs, FOLDERS, Head, PLAIN, Piece, Reading, Role, Rule, Walk, child,
-    children, is_capital, is_word, named, span, value_member,
+    AccessRule, BlankRange, BlankRule, DEFAULT_DIALECT, Dialect, DocStyle, FOLDER_ROOTS, Head, LazyDialect,
+    MemberAccessRules, Role, TokenRule, Walk, child_of_kind, children_of_kind, is_word_char,
+    named_children_of, node_span, plain_member, starts_uppercase,
 };
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "TypeScript",
-    endings: &["ts", "mts", "cts"],
+    extensions: &["ts", "mts", "cts"],
     grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
-    manner: Manner::Table(&TYPED),
-    home: Some(home),
+    extraction: Extraction::Table(&TYPESCRIPT_DIALECT),
+    module_path: Some(module_path_of),
 };
 
 /// JavaScript is parsed with the TSX grammar, which accepts all of it.
-pub(crate) const WITH_MARKUP: Language = Language {
+pub(crate) const JAVASCRIPT: Language = Language {
     name: "JavaScript",
-    endings: &["js", "jsx", "tsx", "mjs", "cjs"],
+    extensions: &["js", "jsx", "tsx", "mjs", "cjs"],
     grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
-    manner: Manner::Table(&MARKUP),
-    home: Some(home),
+    extraction: Extraction::Table(&TSX_DIALECT),
+    module_path: Some(module_path_of),
 };
 
 /// Constructs that the grammar does not support yet.
-const UNREADABLE: &[Rule] = &[
+const TYPESCRIPT_BLANK_RULES: &[BlankRule] = &[
     // `export type * from "a"`
-    Rule {
+    BlankRule {
         mark: "type * ",
-        blank: |before, mark| {
+        range: |before, mark| {
             let exported = before.trim_end().ends_with("export") && mark.contains("from");
             exported.then_some(0..4)
         },
     },
     // `<in T, out U>`
-    Rule { mark: "in ", blank: |before, mark| variance(before, mark, 2) },
-    Rule { mark: "out ", blank: |before, mark| variance(before, mark, 3) },
+    BlankRule { mark: "in ", range: |before, mark| modifier_variance(before, mark, 2) },
+    BlankRule { mark: "out ", range: |before, mark| modifier_variance(before, mark, 3) },
 ];
 
 /// Flow types without a TypeScript equivalent: `opaque type A`, `{+a: B, ...}`, `component(...props: any)`.
-const FLOW: &[Rule] = &[
-    Rule { mark: "opaque type ", blank: |before, _| (!before.ends_with(is_word)).then_some(0..6) },
-    Rule {
+const FLOW_BLANK_RULES: &[BlankRule] = &[
+    BlankRule { mark: "opaque type ", range: |before, _| (!before.ends_with(is_word_char)).then_some(0..6) },
+    BlankRule {
         mark: "...",
-        blank: |_, mark| {
+        range: |_, mark| {
             let rest = mark[3..].trim_start().trim_start_matches(',').trim_start();
             rest.starts_with('}').then_some(0..3)
         },
     },
-    Rule { mark: "+", blank: sign },
-    Rule { mark: "-", blank: sign },
+    BlankRule { mark: "+", range: flow_variance },
+    BlankRule { mark: "-", range: flow_variance },
     // blanking `component(...props: any)` leaves the type `any`
-    Rule { mark: "component(...props: any)", blank: |_, _| Some(0..20) },
-    Rule { mark: "any)", blank: |before, _| before.ends_with("component(...props: ").then_some(3..4) },
+    BlankRule { mark: "component(...props: any)", range: |_, _| Some(0..20) },
+    BlankRule { mark: "any)", range: |before, _| before.ends_with("component(...props: ").then_some(3..4) },
 ];
 
 /// Flow's variance sigils: `{+a: B}` and `<+T>`.
-fn sign(before: &str, mark: &str) -> Option<Blank> {
+fn flow_variance(before: &str, mark: &str) -> Option<BlankRange> {
     let listed = before.trim_end().ends_with(['{', ',', '<', '|', ';']);
-    let rest = mark[1..].trim_start_matches(is_word);
+    let rest = mark[1..].trim_start_matches(is_word_char);
     let typed = rest.starts_with([':', '>', '[', ',']) || rest.starts_with("?:");
-    (listed && typed && mark[1..].starts_with(|it| is_word(it) || it == '[')).then_some(0..1)
+    (listed && typed && mark[1..].starts_with(|it| is_word_char(it) || it == '[')).then_some(0..1)
 }
 
 /// A variance modifier (`in`, `out`) before the name of a type parameter.
-fn variance(before: &str, mark: &str, word: isize) -> Option<Blank> {
+fn modifier_variance(before: &str, mark: &str, word: isize) -> Option<BlankRange> {
     let before = before.trim_end();
     let listed = ["<", ",", "<in", ", in", "*/"].iter().any(|it| before.ends_with(it));
     let rest = mark[word as usize..].trim_start();
-    (listed && (is_capital(rest) || rest.starts_with("out "))).then_some(0..word)
+    (listed && (starts_uppercase(rest) || rest.starts_with("out "))).then_some(0..word)
 }
 
-static TYPED: Reading = Reading::new(Dialect { unreadable: |_| UNREADABLE, ..DIALECT });
-static MARKUP: Reading = Reading::new(Dialect {
-    unreadable: |text| if text.contains("@flow") { FLOW } else { UNREADABLE },
+static TYPESCRIPT_DIALECT: LazyDialect =
+    LazyDialect::new(Dialect { blank_rules: |_| TYPESCRIPT_BLANK_RULES, ..DIALECT });
+static TSX_DIALECT: LazyDialect = LazyDialect::new(Dialect {
+    blank_rules: |text| if text.contains("@flow") { FLOW_BLANK_RULES } else { TYPESCRIPT_BLANK_RULES },
     ..DIALECT
 });
 
 const DIALECT: Dialect = Dialect {
     roles: ROLES,
-    pieces: PIECES,
-    docs: Docs::Marked(&["/**"]),
-    groups: &[
+    token_rules: TOKEN_RULES,
+    doc_style: DocStyle::Marked(&["/**"]),
+    redundant_parens: &[
         "arguments",
         "array",
         "arrow_function",
@@ -98,40 +100,40 @@ const DIALECT: Dialect = Dialect {
         "throw_statement",
         "variable_declarator",
     ],
-    quotes_alike: true,
-    overloads: true,
-    is_taste: is_taste,
-    head: head,
-    import: import,
-    own: own,
-    finish: finish,
-    asks: ASKS,
-    ..PLAIN
+    interchangeable_quotes: true,
+    has_overloads: true,
+    is_stylistic: is_stylistic_token,
+    head: read_head,
+    import: read_import,
+    custom: read_custom,
+    finish: apply_export_clauses,
+    member_access: MEMBER_ACCESS,
+    ..DEFAULT_DIALECT
 };
 
 const ROLES: &[(&str, Role)] = &[
     ("comment", Role::Skip),
     ("import_statement", Role::Import),
-    ("export_statement", Role::Own),
-    ("ambient_declaration", Role::Own),
-    ("expression_statement", Role::Own),
-    ("internal_module", Role::Own),
-    ("module", Role::Own),
+    ("export_statement", Role::Custom),
+    ("ambient_declaration", Role::Custom),
+    ("expression_statement", Role::Custom),
+    ("internal_module", Role::Custom),
+    ("module", Role::Custom),
     ("class_declaration", Role::Type(TypeKind::Class)),
     ("abstract_class_declaration", Role::Type(TypeKind::Class)),
     ("interface_declaration", Role::Type(TypeKind::Interface)),
     ("enum_declaration", Role::Type(TypeKind::Enum)),
-    ("type_alias_declaration", Role::Own),
-    ("enum_body", Role::Own),
+    ("type_alias_declaration", Role::Custom),
+    ("enum_body", Role::Custom),
     ("enum_assignment", Role::Member(MemberKind::EnumValue)),
     ("function_declaration", Role::Member(MemberKind::Function)),
     ("generator_function_declaration", Role::Member(MemberKind::Function)),
     ("function_signature", Role::Member(MemberKind::Function)),
-    ("lexical_declaration", Role::Own),
-    ("variable_declaration", Role::Own),
-    ("decorator", Role::Own),
-    ("method_definition", Role::Own),
-    ("class_static_block", Role::Own),
+    ("lexical_declaration", Role::Custom),
+    ("variable_declaration", Role::Custom),
+    ("decorator", Role::Custom),
+    ("method_definition", Role::Custom),
+    ("class_static_block", Role::Custom),
     ("public_field_definition", Role::Member(MemberKind::Field)),
     ("method_signature", Role::Member(MemberKind::Method)),
     ("abstract_method_signature", Role::Member(MemberKind::Method)),
@@ -139,8 +141,8 @@ const ROLES: &[(&str, Role)] = &[
     ("index_signature", Role::Member(MemberKind::Indexer)),
     ("call_signature", Role::Member(MemberKind::Method)),
     ("construct_signature", Role::Member(MemberKind::Constructor)),
-    ("jsx_opening_element", Role::Own),
-    ("jsx_self_closing_element", Role::Own),
+    ("jsx_opening_element", Role::Custom),
+    ("jsx_self_closing_element", Role::Custom),
     ("type_identifier", Role::Name(Position::Type)),
     ("nested_type_identifier", Role::Name(Position::Type)),
     ("member_expression", Role::Name(Position::Value)),
@@ -148,32 +150,32 @@ const ROLES: &[(&str, Role)] = &[
     ("identifier", Role::Word),
 ];
 
-const PIECES: &[(&str, Piece)] = &[
-    ("comment", Piece::Comment),
-    ("string", Piece::Whole),
-    ("string_fragment", Piece::Whole),
-    ("regex", Piece::Whole),
-    ("program", Piece::Lines),
-    ("statement_block", Piece::Lines),
-    ("class_body", Piece::Lines),
-    ("interface_body", Piece::Lines),
-    ("object_type", Piece::Lines),
-    ("switch_case", Piece::Lines),
+const TOKEN_RULES: &[(&str, TokenRule)] = &[
+    ("comment", TokenRule::Comment),
+    ("string", TokenRule::Whole),
+    ("string_fragment", TokenRule::Whole),
+    ("regex", TokenRule::Whole),
+    ("program", TokenRule::LineTerminated),
+    ("statement_block", TokenRule::LineTerminated),
+    ("class_body", TokenRule::LineTerminated),
+    ("interface_body", TokenRule::LineTerminated),
+    ("object_type", TokenRule::LineTerminated),
+    ("switch_case", TokenRule::LineTerminated),
 ];
 
-fn home(project: &str, path: &str) -> Home {
-    let root = steps_of(project);
-    let mut folder: Vec<String> = root.iter().cloned().chain(steps(path)).collect();
+fn module_path_of(project: &str, path: &str) -> ModulePath {
+    let root = name_segments(project);
+    let mut folder: Vec<String> = root.iter().cloned().chain(path_segments(path)).collect();
     let name = folder.pop().unwrap_or_default();
     let mut module = folder.clone();
     if name != "index" {
         module.push(name);
     }
-    Home { module, folder, root }
+    ModulePath { module, folder, root }
 }
 
 /// Semicolons at line ends, member separators, and parentheses around a single untyped parameter.
-fn is_taste(mark: Node, parent: Node) -> bool {
+fn is_stylistic_token(mark: Node, parent: Node) -> bool {
     match (mark.kind(), parent.kind()) {
         (";", kind) => kind != "for_statement",
         // leading operator of a union or intersection laid out over several lines
@@ -195,7 +197,7 @@ fn is_identifier(node: Node) -> bool {
     node.kind() == "identifier"
 }
 
-fn head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
+fn read_head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     let mut head = Head::new(walk, node);
     let nameless = match node.kind() {
         "index_signature" => "[]",
@@ -206,156 +208,160 @@ fn head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     if head.name.is_empty() || nameless == "[]" {
         nameless.clone_into(&mut head.name);
     }
-    head.attributes = children(node, "decorator");
+    head.attributes = children_of_kind(node, "decorator");
     let around = node.parent();
     if around.is_some_and(|it| matches!(it.kind(), "class_body" | "interface_body" | "object_type")) {
-        member_words(walk, &mut head, node);
+        read_member_modifiers(walk, &mut head, node);
     } else {
-        exported(&mut head, node);
+        read_export_wrappers(&mut head, node);
     }
-    head.bases = bases(node);
+    head.bases = base_nodes(node);
     head
 }
 
 /// Reads the wrappers of a top-level declaration: `export`, `declare`, decorators.
-fn exported<'a>(head: &mut Head<'a>, node: Node<'a>) {
+fn read_export_wrappers<'a>(head: &mut Head<'a>, node: Node<'a>) {
     let mut around = node.parent();
     let is_wrap = |it: &Node| matches!(it.kind(), "export_statement" | "ambient_declaration");
     let mut seen = false;
     while let Some(wrap) = around.filter(is_wrap) {
-        head.whole = wrap;
-        head.from = wrap.start_byte();
-        head.attributes.splice(0..0, children(wrap, "decorator"));
-        head.apart.extend(child(wrap, "export").map(span));
+        head.declaration = wrap;
+        head.start = wrap.start_byte();
+        head.attributes.splice(0..0, children_of_kind(wrap, "decorator"));
+        head.excluded.extend(child_of_kind(wrap, "export").map(node_span));
         seen |= wrap.kind() == "export_statement";
         around = wrap.parent();
     }
     head.visibility = Some(if seen { Visibility::Public } else { Visibility::Private });
 }
 
-fn member_words<'a>(walk: &Walk<'a>, head: &mut Head<'a>, node: Node<'a>) {
-    let word = child(node, "accessibility_modifier");
-    head.visibility = Some(match word.map(|word| walk.text(word)) {
+fn read_member_modifiers<'a>(walk: &Walk<'a>, head: &mut Head<'a>, node: Node<'a>) {
+    let word = child_of_kind(node, "accessibility_modifier");
+    head.visibility = Some(match word.map(|word| walk.node_text(word)) {
         Some("private") => Visibility::Private,
         Some("protected") => Visibility::Protected,
         _ if head.name.starts_with('#') => Visibility::Private,
         _ => Visibility::Public,
     });
-    head.apart.extend(word.map(span));
-    head.apart.extend(child(node, "async").map(span));
-    head.is_static = child(node, "static").is_some();
+    head.excluded.extend(word.map(node_span));
+    head.excluded.extend(child_of_kind(node, "async").map(node_span));
+    head.is_static = child_of_kind(node, "static").is_some();
     let mut at = node.prev_sibling();
     while let Some(sibling) = at.filter(|it| matches!(it.kind(), "decorator" | "comment")) {
         if sibling.kind() == "decorator" {
-            head.from = sibling.start_byte();
+            head.start = sibling.start_byte();
             head.attributes.insert(0, sibling);
         }
         at = sibling.prev_sibling();
     }
 }
 
-fn bases(node: Node<'_>) -> Vec<Node<'_>> {
-    let heritage = child(node, "class_heritage");
+fn base_nodes(node: Node<'_>) -> Vec<Node<'_>> {
+    let heritage = child_of_kind(node, "class_heritage");
     let lists = heritage.map_or_else(Vec::new, |it| {
-        [children(it, "extends_clause"), children(it, "implements_clause")].concat()
+        [children_of_kind(it, "extends_clause"), children_of_kind(it, "implements_clause")].concat()
     });
-    let lists = lists.into_iter().chain(child(node, "extends_type_clause"));
-    lists.flat_map(named).filter(|it| it.kind() != "type_arguments").collect()
+    let lists = lists.into_iter().chain(child_of_kind(node, "extends_type_clause"));
+    lists.flat_map(named_children_of).filter(|it| it.kind() != "type_arguments").collect()
 }
 
-fn import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
-    let Some(clause) = child(node, "import_clause") else { return };
+fn read_import<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+    let Some(clause) = child_of_kind(node, "import_clause") else { return };
     let Some(source) = node.child_by_field_name("source") else { return };
-    let (root, path) = module(walk.text(source).trim_matches(['"', '\'']));
-    for each in named(clause) {
+    let (root, path) = split_module_path(walk.node_text(source).trim_matches(['"', '\'']));
+    for each in named_children_of(clause) {
         match each.kind() {
             // assume that a default export is imported under its own name
             "identifier" => {
-                let name = walk.text(each);
+                let name = walk.node_text(each);
                 walk.add_import(Some(name), (root, &[&path[..], &[name]].concat()));
             }
             "namespace_import" => {
-                let name = each.named_child(0).map(|name| walk.text(name));
+                let name = each.named_child(0).map(|name| walk.node_text(name));
                 walk.add_import(name, (root, &path));
             }
-            _ => renamed(walk, children(each, "import_specifier"), (root, &path)),
+            _ => add_specifiers(walk, children_of_kind(each, "import_specifier"), (root, &path)),
         }
     }
 }
 
 /// The root and the words of a module path: `./a` is in the folder of this file, `pkg/a` in a package.
-fn module(path: &str) -> (Option<&'static str>, Vec<&str>) {
+fn split_module_path(path: &str) -> (Option<&'static str>, Vec<&str>) {
     let words: Vec<&str> = path.split('/').collect();
     let ups =
         words.iter().take_while(|word| matches!(**word, "." | "..")).filter(|word| **word == "..").count();
-    let root = if path.starts_with('.') { FOLDERS[ups.min(FOLDERS.len() - 1)] } else { "global" };
+    let root = if path.starts_with('.') { FOLDER_ROOTS[ups.min(FOLDER_ROOTS.len() - 1)] } else { "global" };
     let words = words.into_iter().filter(|word| !matches!(*word, "." | ".." | "index" | "index.js" | ""));
     (Some(root), words.map(|word| word.trim_end_matches(".js").trim_end_matches(".ts")).collect())
 }
 
-fn own<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
+fn read_custom<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
     let node = cursor.node();
     if node.kind().starts_with("jsx_") {
         if let Some(name) = node.child_by_field_name("name") {
-            walk.name(name, Position::Bare);
+            walk.record_name(name, Position::Bare);
         }
-        return walk.inside(cursor);
+        return walk.visit_non_declaring(cursor);
     }
     if !walk.declaring {
-        return walk.inside(cursor);
+        return walk.visit_non_declaring(cursor);
     }
     match node.kind() {
         // already read as part of its declaration
         "decorator" => {}
-        "export_statement" | "ambient_declaration" => wrapped(walk, cursor),
-        "expression_statement" => match child(node, "internal_module") {
-            Some(module) => namespace(walk, module),
-            None => walk.inside(cursor),
+        "export_statement" | "ambient_declaration" => read_export(walk, cursor),
+        "expression_statement" => match child_of_kind(node, "internal_module") {
+            Some(module) => read_namespace(walk, module),
+            None => walk.visit_non_declaring(cursor),
         },
-        "internal_module" | "module" => namespace(walk, node),
-        "type_alias_declaration" => alias(walk, node),
-        "enum_body" => enum_values(walk, node),
-        "lexical_declaration" | "variable_declaration" => variables(walk, node),
-        "method_definition" => method(walk, node),
+        "internal_module" | "module" => read_namespace(walk, node),
+        "type_alias_declaration" => read_alias(walk, node),
+        "enum_body" => read_enum_values(walk, node),
+        "lexical_declaration" | "variable_declaration" => read_variables(walk, node),
+        "method_definition" => read_method(walk, node),
         "class_static_block" => {
-            let mut head = head(walk, node);
+            let mut head = read_head(walk, node);
             "static {}".clone_into(&mut head.name);
             head.visibility = Some(Visibility::Private);
             walk.add_member(MemberKind::Constructor, node, &head);
         }
-        _ => walk.inside(cursor),
+        _ => walk.visit_non_declaring(cursor),
     }
 }
 
 /// `export … from` re-exports names of another module.
-fn passed_on<'a>(walk: &mut Walk<'a>, node: Node<'a>, source: Node<'a>) {
-    let (root, path) = module(walk.text(source).trim_matches(['"', '\'']));
-    if let Some(namespace) = child(node, "namespace_export") {
-        let name = namespace.named_child(0).map(|name| walk.text(name));
+fn read_reexport<'a>(walk: &mut Walk<'a>, node: Node<'a>, source: Node<'a>) {
+    let (root, path) = split_module_path(walk.node_text(source).trim_matches(['"', '\'']));
+    if let Some(namespace) = child_of_kind(node, "namespace_export") {
+        let name = namespace.named_child(0).map(|name| walk.node_text(name));
         walk.add_import(name, (root, &path));
-    } else if let Some(clause) = child(node, "export_clause") {
-        renamed(walk, children(clause, "export_specifier"), (root, &path));
+    } else if let Some(clause) = child_of_kind(node, "export_clause") {
+        add_specifiers(walk, children_of_kind(clause, "export_specifier"), (root, &path));
     } else {
         walk.add_import(None, (root, &path));
     }
 }
 
 /// Imports the names of `{ a, b as c }` from a module.
-fn renamed<'a>(walk: &mut Walk<'a>, specifiers: Vec<Node<'a>>, (root, path): (Option<&'a str>, &[&'a str])) {
+fn add_specifiers<'a>(
+    walk: &mut Walk<'a>,
+    specifiers: Vec<Node<'a>>,
+    (root, path): (Option<&'a str>, &[&'a str]),
+) {
     for specifier in specifiers {
-        let name = specifier.child_by_field_name("name").map_or("", |name| walk.text(name));
-        let alias = specifier.child_by_field_name("alias").map_or(name, |alias| walk.text(alias));
+        let name = specifier.child_by_field_name("name").map_or("", |name| walk.node_text(name));
+        let alias = specifier.child_by_field_name("alias").map_or(name, |alias| walk.node_text(alias));
         walk.add_import(Some(alias), (root, &[path, &[name]].concat()));
     }
 }
 
-fn wrapped<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
+fn read_export<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
     let node = cursor.node();
     if let Some(source) = node.child_by_field_name("source") {
-        return passed_on(walk, node, source);
+        return read_reexport(walk, node, source);
     }
     let declaration = node.child_by_field_name("declaration").or_else(|| {
-        let inner = named(node).into_iter().find(|it| walk.role(*it) != Role::Other);
+        let inner = named_children_of(node).into_iter().find(|it| walk.role_of(*it) != Role::Other);
         inner.filter(|_| node.kind() == "ambient_declaration")
     });
     if let Some(declaration) = declaration {
@@ -363,69 +369,70 @@ fn wrapped<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
     }
     match node.child_by_field_name("value") {
         Some(value) if matches!(value.kind(), "function_expression" | "class" | "arrow_function") => {
-            let head = head(walk, value);
+            let head = read_head(walk, value);
             if value.kind() == "class" {
-                walk.part(TypeKind::Class, value, &head, Walk::body);
+                walk.read_type_part(TypeKind::Class, value, &head, Walk::read_body);
             } else {
                 walk.add_member(MemberKind::Function, value, &head);
             }
         }
-        _ => walk.inside(cursor),
+        _ => walk.visit_non_declaring(cursor),
     }
 }
 
-fn namespace<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+fn read_namespace<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let (Some(name), Some(body)) = (node.child_by_field_name("name"), node.child_by_field_name("body"))
     else {
         return;
     };
     let words = if name.kind() == "string" {
-        vec![walk.text(name).trim_matches(['"', '\''])]
+        vec![walk.node_text(name).trim_matches(['"', '\''])]
     } else {
-        walk.chain(name).unwrap_or_default()
+        walk.name_words(name).unwrap_or_default()
     };
     let seen = node.parent().is_some_and(|it| it.kind() == "export_statement");
-    walk.nested_scope(&words, if seen { Visibility::Public } else { Visibility::Private }, node, body);
+    walk.read_nested_scope(&words, if seen { Visibility::Public } else { Visibility::Private }, node, body);
 }
 
 /// An alias of an object type has the members of that type.
-fn alias<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
-    let mut head = head(walk, node);
+fn read_alias<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+    let mut head = read_head(walk, node);
     head.body = node.child_by_field_name("value").filter(|value| value.kind() == "object_type");
-    walk.part(TypeKind::Alias, node, &head, Walk::body);
+    walk.read_type_part(TypeKind::Alias, node, &head, Walk::read_body);
 }
 
-fn enum_values<'a>(walk: &mut Walk<'a>, body: Node<'a>) {
+fn read_enum_values<'a>(walk: &mut Walk<'a>, body: Node<'a>) {
     let Some(owner) = walk.owner else { return };
     let mut before = 0;
-    for node in named(body) {
+    for node in named_children_of(body) {
         if node.kind() == "enum_assignment" {
             before = 0;
             let head = Head { is_inlined: true, ..Head::new(walk, node) };
             walk.add_member(MemberKind::EnumValue, node, &head);
             continue;
         }
-        let mut member = value_member(walk.text(node).to_owned(), MemberKind::EnumValue, node);
+        let mut member = plain_member(walk.node_text(node).to_owned(), MemberKind::EnumValue, node);
         // an implicit value derives from the last explicit one
-        member.shape.push(&format!("+{before}"));
-        member.shown.clone_from(&member.name);
-        member.doc = walk.doc(&Head::new(walk, node));
+        member.shape.push_token(&format!("+{before}"));
+        member.signature_text.clone_from(&member.name);
+        member.doc = walk.read_doc(&Head::new(walk, node));
         walk.push_member(owner, member);
         before += 1;
     }
 }
 
 /// `const a = 1, b = 2` declares two members; a variable whose value is a function counts as a function.
-fn variables<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
-    let declarators = children(node, "variable_declarator");
+fn read_variables<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+    let declarators = children_of_kind(node, "variable_declarator");
     for declarator in &declarators {
         let value = declarator.child_by_field_name("value");
         let function = value.filter(|it| matches!(it.kind(), "arrow_function" | "function_expression"));
-        let constant = child(node, "const").is_some();
-        let mut head = head(walk, node);
+        let constant = child_of_kind(node, "const").is_some();
+        let mut head = read_head(walk, node);
         // a pattern such as `{ a, b }` serves as the name, independent of its layout
         let name = declarator.child_by_field_name("name");
-        head.name = name.map_or_else(String::new, |name| walk.glued(span(name), &[]).replace(' ', ""));
+        head.name =
+            name.map_or_else(String::new, |name| walk.join_tokens(node_span(name), &[]).replace(' ', ""));
         head.body = value;
         if let Some(function) = function {
             head.parameters = function.child_by_field_name("parameters").into_iter().collect();
@@ -433,8 +440,8 @@ fn variables<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
             head.body = function.child_by_field_name("body");
         }
         if declarators.len() > 1 {
-            head.whole = *declarator;
-            head.from = declarator.start_byte();
+            head.declaration = *declarator;
+            head.start = declarator.start_byte();
         }
         let kind = match function {
             Some(_) => MemberKind::Function,
@@ -443,34 +450,37 @@ fn variables<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         };
         walk.add_member(kind, *declarator, &head);
     }
-    walk.take(node.start_byte(), node.end_byte());
+    walk.claim_range(node.start_byte(), node.end_byte());
 }
 
-fn method<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
-    let head = head(walk, node);
+fn read_method<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+    let head = read_head(walk, node);
     let kind = match head.name.as_str() {
         "constructor" => MemberKind::Constructor,
-        _ if child(node, "get").is_some() || child(node, "set").is_some() => MemberKind::Property,
+        _ if child_of_kind(node, "get").is_some() || child_of_kind(node, "set").is_some() => {
+            MemberKind::Property
+        }
         _ => MemberKind::Method,
     };
     walk.add_member(kind, node, &head);
 }
 
 /// Applies `export { a, b }` to declarations elsewhere in the file. In a file without imports and exports everything is public.
-fn finish(walk: &mut Walk) {
+fn apply_export_clauses(walk: &mut Walk) {
     let root = walk.root;
-    let statements = named(root);
+    let statements = named_children_of(root);
     let is_module = statements.iter().any(|it| matches!(it.kind(), "export_statement" | "import_statement"));
     let own = statements
         .iter()
         .filter(|it| it.kind() == "export_statement" && it.child_by_field_name("source").is_none());
-    let clauses =
-        own.flat_map(|it| children(*it, "export_clause")).flat_map(|it| children(it, "export_specifier"));
+    let clauses = own
+        .flat_map(|it| children_of_kind(*it, "export_clause"))
+        .flat_map(|it| children_of_kind(it, "export_specifier"));
     let mut names: Vec<&str> =
-        clauses.filter_map(|it| it.child_by_field_name("name")).map(|name| walk.text(name)).collect();
+        clauses.filter_map(|it| it.child_by_field_name("name")).map(|name| walk.node_text(name)).collect();
     let values =
         statements.iter().filter_map(|it| it.child_by_field_name("value")).filter(|it| is_identifier(*it));
-    names.extend(values.map(|name| walk.text(name)));
+    names.extend(values.map(|name| walk.node_text(name)));
     let is_exported = |name: &str| !is_module || names.contains(&name);
     for part in walk.facts.types.iter_mut().filter(|part| part.scope == 0 && part.outer.is_none()) {
         if part.kind == TypeKind::Module {
@@ -485,27 +495,27 @@ fn finish(walk: &mut Walk) {
 }
 
 /// How TypeScript and JavaScript access members.
-const ASKS: Asks = Asks {
-    rows: &[
-        ("identifier", Asked::Name),
-        ("this", Asked::Name),
-        ("member_expression", Asked::Member("object", "property")),
-        ("call_expression", Asked::Call("function", "arguments")),
-        ("new_expression", Asked::Typed("constructor")),
-        ("parenthesized_expression", Asked::Same),
-        ("non_null_expression", Asked::Same),
-        ("required_parameter", Asked::Variable("pattern", "type", "value")),
-        ("optional_parameter", Asked::Variable("pattern", "type", "value")),
-        ("variable_declarator", Asked::Variable("name", "type", "value")),
-        ("for_in_statement", Asked::Variable("left", "", "")),
-        ("statement_block", Asked::Scope),
-        ("object", Asked::Rebinds),
-        ("class_body", Asked::Rebinds),
-        ("function_expression", Asked::Rebinds),
-        ("function_declaration", Asked::Scope),
-        ("method_definition", Asked::Scope),
-        ("arrow_function", Asked::Scope),
+const MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
+    rules: &[
+        ("identifier", AccessRule::Name),
+        ("this", AccessRule::Name),
+        ("member_expression", AccessRule::Member("object", "property")),
+        ("call_expression", AccessRule::Call("function", "arguments")),
+        ("new_expression", AccessRule::Typed("constructor")),
+        ("parenthesized_expression", AccessRule::Transparent),
+        ("non_null_expression", AccessRule::Transparent),
+        ("required_parameter", AccessRule::Variable("pattern", "type", "value")),
+        ("optional_parameter", AccessRule::Variable("pattern", "type", "value")),
+        ("variable_declarator", AccessRule::Variable("name", "type", "value")),
+        ("for_in_statement", AccessRule::Variable("left", "", "")),
+        ("statement_block", AccessRule::Scope),
+        ("object", AccessRule::RebindsSelf),
+        ("class_body", AccessRule::RebindsSelf),
+        ("function_expression", AccessRule::RebindsSelf),
+        ("function_declaration", AccessRule::Scope),
+        ("method_definition", AccessRule::Scope),
+        ("arrow_function", AccessRule::Scope),
     ],
-    own: &["this"],
-    sight: false,
+    self_words: &["this"],
+    implicit_self: false,
 };

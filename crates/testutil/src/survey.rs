@@ -3,21 +3,21 @@
 //! Does not know which agent wrote them.
 
 use record::{Call, Kind, Message, Row, RowKind, Status, Tokens};
-use sources::walk::Found;
-use sources::{Facts, Names, Source, Survey, Transcript, Want};
+use sources::walk::TranscriptList;
+use sources::{Names, Source, Survey, SurveyOptions, SurveyOutcome, Transcript};
 use std::path::Path;
 
 /// One transcript, surveyed, with everything its rows stand for.
 pub struct Surveyed {
-    pub facts: Facts,
+    pub facts: SurveyOutcome,
     pub rows: Vec<Row>,
     pub messages: Vec<(Row, Message)>,
     pub calls: Vec<(Row, Call)>,
 }
 
 pub fn list(source: &dyn Source, root: &Path) -> Vec<Transcript> {
-    let mut found = Found::default();
-    source.list(root, &mut found);
+    let mut found = TranscriptList::default();
+    source.list_transcripts(root, &mut found);
     assert!(found.problems.is_empty(), "{:?}", found.problems);
     found.transcripts.sort_by(|a, b| (&a.path, &a.part).cmp(&(&b.path, &b.part)));
     found.transcripts
@@ -26,7 +26,7 @@ pub fn list(source: &dyn Source, root: &Path) -> Vec<Transcript> {
 pub fn survey(source: &dyn Source, transcript: &Transcript) -> Surveyed {
     let (names, mut rows) = (Names::default(), Vec::new());
     let mut emit = |some: &mut Vec<Row>| rows.append(some);
-    let want = Want { messages: true, calls: true, fields: true };
+    let want = SurveyOptions { messages: true, calls: true, fields: true };
     let mut survey = Survey::new(0, &transcript.path, &names, want, &mut emit);
     source.survey(transcript, &mut survey).unwrap();
     let facts = survey.finish();
@@ -36,15 +36,15 @@ pub fn survey(source: &dyn Source, transcript: &Transcript) -> Surveyed {
     let (mut messages, mut calls) = (Vec::new(), Vec::new());
     for row in &rows {
         match row.row {
-            RowKind::Message => messages.push((*row, source.message(transcript, row).unwrap())),
-            RowKind::Call => calls.push((*row, source.call(transcript, transcript, row).unwrap())),
+            RowKind::Message => messages.push((*row, source.fetch_message(transcript, row).unwrap())),
+            RowKind::Call => calls.push((*row, source.fetch_call(transcript, transcript, row).unwrap())),
             RowKind::Result => panic!("a result without its call"),
         }
     }
-    let table = names.list();
+    let table = names.to_vec();
     for (row, call) in &calls {
         assert_eq!((&*table[row.name as usize], row.status()), (call.tool.as_str(), call.status));
-        assert_eq!(call.output.is_some(), row.end != Row::NOWHERE);
+        assert_eq!(call.output.is_some(), row.end != Row::NO_END);
     }
     Surveyed { facts, rows, messages, calls }
 }
@@ -67,7 +67,7 @@ impl Surveyed {
     /// `tool status exit_code`, the status left out for success.
     pub fn calls(&self) -> Vec<String> {
         let one = |(_, call): &(Row, Call)| {
-            let status = if call.status == Status::Success { "" } else { call.status.word() };
+            let status = if call.status == Status::Success { "" } else { call.status.as_str() };
             let code = call.exit_code.map(|code| code.to_string()).unwrap_or_default();
             format!("{} {status} {code}", call.tool).split_whitespace().collect::<Vec<_>>().join(" ")
         };

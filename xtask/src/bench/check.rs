@@ -3,8 +3,8 @@
 //! Does not measure time.
 
 use super::measure::{Case, Results};
-use super::place::{Binaries, Corpus, Work};
 use super::suite;
+use super::workspace::{Binaries, Corpus, Workspace};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,86 +17,86 @@ const MEMORY: u64 = 64 << 20;
 const MEMORY_PER_ROW: u64 = 100;
 
 pub(super) struct Finding {
-    pub(super) right: bool,
+    pub(super) passed: bool,
     pub(super) text: String,
 }
 
 /// All checks of one corpus.
-pub(super) fn corpus(
+pub(super) fn check_corpus(
     corpus: &Corpus,
     binaries: &Binaries,
-    work: &Work,
+    work: &Workspace,
     results: &mut Results,
     findings: &mut Vec<Finding>,
 ) -> Result<(), String> {
-    let (one, two) = (work.file("light.jsonl"), work.file("light2.jsonl"));
+    let (one, two) = (work.scratch_file("light.jsonl"), work.scratch_file("light2.jsonl"));
     let mut peak = |case: &Case, out: Option<&Path>, rows: u64, findings: &mut Vec<Finding>| {
-        let peak = case.peak(out)?;
-        let rows = if let (0, Some(out)) = (rows, out) { rows_of(out)? } else { rows };
-        findings.push(memory(&case.name, peak, rows));
+        let peak = case.peak_memory(out)?;
+        let rows = if let (0, Some(out)) = (rows, out) { count_rows(out)? } else { rows };
+        findings.push(check_memory(&case.name, peak, rows));
         results.peaks.push((case.name.clone(), peak));
         Ok::<(), String>(())
     };
-    let calls = corpus.count("/calls");
-    peak(&suite::light(corpus, binaries), Some(&one), calls, findings)?;
-    peak(&suite::light2(corpus, binaries), Some(&two), calls, findings)?;
-    peak(&suite::whole(corpus, binaries), None, calls, findings)?;
-    let usage = work.file("usage.jsonl");
-    peak(&suite::usage(corpus, binaries), Some(&usage), 0, findings)?;
+    let calls = corpus.manifest_count("/calls");
+    peak(&suite::light_case(corpus, binaries), Some(&one), calls, findings)?;
+    peak(&suite::light2_case(corpus, binaries), Some(&two), calls, findings)?;
+    peak(&suite::whole_case(corpus, binaries), None, calls, findings)?;
+    let usage = work.scratch_file("usage.jsonl");
+    peak(&suite::usage_case(corpus, binaries), Some(&usage), 0, findings)?;
 
-    let counted = Counted::read(&one).map_err(|error| format!("{}: {error}", one.display()))?;
-    findings.extend(counted.compare(corpus));
+    let counted = Counted::read_rows(&one).map_err(|error| format!("{}: {error}", one.display()))?;
+    findings.extend(counted.compare_with_manifest(corpus));
     let same = same_bytes(&one, &two).map_err(|error| error.to_string())?;
     findings.push(Finding {
-        right: same,
+        passed: same,
         text: format!("light{0} and light2{0}: identical output", corpus.suffix),
     });
-    tokens(corpus, &usage, findings)?;
+    check_tokens(corpus, &usage, findings)?;
     // The other tools read only the small corpus.
     if corpus.suffix.is_empty() {
-        others(corpus, binaries, work, &usage, results, findings)?;
+        check_other_tools(corpus, binaries, work, &usage, results, findings)?;
     }
     Ok(())
 }
 
-fn others(
+fn check_other_tools(
     corpus: &Corpus,
     binaries: &Binaries,
-    work: &Work,
+    work: &Workspace,
     usage: &Path,
     results: &mut Results,
     findings: &mut Vec<Finding>,
 ) -> Result<(), String> {
-    if let Some(case) = suite::jq(corpus) {
-        let out = work.file("jq.jsonl");
-        results.peaks.push(("jq".to_owned(), case.peak(Some(&out))?));
+    if let Some(case) = suite::jq_case(corpus) {
+        let out = work.scratch_file("jq.jsonl");
+        results.peaks.push(("jq".to_owned(), case.peak_memory(Some(&out))?));
         // Ensure that jq does comparable work. Copies add to the minimum of two rows per call.
-        let (rows, least) = (rows_of(&out)?, 2 * corpus.count("/calls"));
+        let (rows, least) = (count_rows(&out)?, 2 * corpus.manifest_count("/calls"));
         let text = format!("jq: {rows} rows, at least one per call and one per result");
-        findings.push(Finding { right: rows >= least, text });
+        findings.push(Finding { passed: rows >= least, text });
     }
-    if let Some(case) = suite::ccusage(corpus, binaries) {
-        let out = work.file("ccusage.json");
-        results.peaks.push(("ccusage".to_owned(), case.peak(Some(&out))?));
-        findings.push(against_ccusage(usage, &out)?);
+    if let Some(case) = suite::ccusage_case(corpus, binaries) {
+        let out = work.scratch_file("ccusage.json");
+        results.peaks.push(("ccusage".to_owned(), case.peak_memory(Some(&out))?));
+        findings.push(compare_with_ccusage(usage, &out)?);
     }
     Ok(())
 }
 
-fn memory(name: &str, peak: u64, rows: u64) -> Finding {
+fn check_memory(name: &str, peak: u64, rows: u64) -> Finding {
     let most = MEMORY + MEMORY_PER_ROW * rows;
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     let text = format!("{name}: peak {:.1} MB, limit {:.1} MB", megabytes(peak), megabytes(most));
-    Finding { right: peak > 0 && peak <= most, text }
+    Finding { passed: peak > 0 && peak <= most, text }
 }
 
-fn equal(what: &str, found: u64, expected: u64) -> Finding {
+fn check_equal(what: &str, found: u64, expected: u64) -> Finding {
     let text = if found == expected {
         format!("{what}: {found}")
     } else {
         format!("{what}: {found} found, {expected} expected ({:+})", found as i64 - expected as i64)
     };
-    Finding { right: found == expected, text }
+    Finding { passed: found == expected, text }
 }
 
 /// The totals of the rows of `query tools`.
@@ -108,7 +108,7 @@ struct Counted {
 }
 
 impl Counted {
-    fn read(path: &Path) -> io::Result<Counted> {
+    fn read_rows(path: &Path) -> io::Result<Counted> {
         let mut counted = Counted::default();
         for line in BufReader::new(File::open(path)?).lines() {
             let row: Value = serde_json::from_str(&line?)?;
@@ -119,7 +119,7 @@ impl Counted {
         Ok(counted)
     }
 
-    fn compare(&self, corpus: &Corpus) -> Vec<Finding> {
+    fn compare_with_manifest(&self, corpus: &Corpus) -> Vec<Finding> {
         let by_tool = corpus.manifest["calls_by_tool"].as_object();
         let expected: BTreeMap<String, u64> = by_tool
             .into_iter()
@@ -128,18 +128,18 @@ impl Counted {
             .collect();
         let suffix = corpus.suffix;
         let tools = Finding {
-            right: self.by_tool == expected,
+            passed: self.by_tool == expected,
             text: format!("calls by tool{suffix}: {} tools", self.by_tool.len()),
         };
         vec![
-            equal(&format!("tool calls{suffix}"), self.calls, corpus.count("/calls")),
-            equal(&format!("errors{suffix}"), self.errors, corpus.count("/errors")),
+            check_equal(&format!("tool calls{suffix}"), self.calls, corpus.manifest_count("/calls")),
+            check_equal(&format!("errors{suffix}"), self.errors, corpus.manifest_count("/errors")),
             tools,
         ]
     }
 }
 
-fn rows_of(path: &Path) -> Result<u64, String> {
+fn count_rows(path: &Path) -> Result<u64, String> {
     let read = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(memchr::memchr_iter(b'\n', &read).count() as u64)
 }
@@ -172,17 +172,17 @@ const TOKENS: [(&str, &[&str], &str); 4] = [
     ("cache_creation", &["cache_write", "cache_write_tokens"], "cacheCreationTokens"),
 ];
 
-fn tokens(corpus: &Corpus, usage: &Path, findings: &mut Vec<Finding>) -> Result<(), String> {
-    let sums = usage_sums(usage)?;
+fn check_tokens(corpus: &Corpus, usage: &Path, findings: &mut Vec<Finding>) -> Result<(), String> {
+    let sums = sum_usage(usage)?;
     for ((name, ..), sum) in TOKENS.iter().zip(sums) {
-        let expected = corpus.count(&format!("/tokens/{name}"));
-        findings.push(equal(&format!("tokens{}, {name}", corpus.suffix), sum, expected));
+        let expected = corpus.manifest_count(&format!("/tokens/{name}"));
+        findings.push(check_equal(&format!("tokens{}, {name}", corpus.suffix), sum, expected));
     }
     Ok(())
 }
 
-/// Sums the rows of `loci usage`; the counts are in the row or in its `tokens`.
-fn usage_sums(path: &Path) -> Result<[u64; 4], String> {
+/// Sums the rows of `loci usage`; the counts are in the row or in its `check_tokens`.
+fn sum_usage(path: &Path) -> Result<[u64; 4], String> {
     let read = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut sums = [0; 4];
     for line in read.lines() {
@@ -195,8 +195,8 @@ fn usage_sums(path: &Path) -> Result<[u64; 4], String> {
     Ok(sums)
 }
 
-fn against_ccusage(usage: &Path, ccusage: &Path) -> Result<Finding, String> {
-    let ours = usage_sums(usage)?;
+fn compare_with_ccusage(usage: &Path, ccusage: &Path) -> Result<Finding, String> {
+    let ours = sum_usage(usage)?;
     let read = fs::read(ccusage).map_err(|error| format!("{}: {error}", ccusage.display()))?;
     let report: Value = serde_json::from_slice(&read).map_err(|error| format!("ccusage: {error}"))?;
     let theirs = TOKENS.map(|(.., name)| report["totals"][name].as_u64().unwrap_or(0));
@@ -205,14 +205,14 @@ fn against_ccusage(usage: &Path, ccusage: &Path) -> Result<Finding, String> {
         let difference = ours as i64 - theirs as i64;
         let _ = write!(text, " {name} {ours} {theirs} ({difference:+})");
     }
-    Ok(Finding { right: ours == theirs, text })
+    Ok(Finding { passed: ours == theirs, text })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn file(name: &str, text: &str) -> std::path::PathBuf {
+    fn write_test_file(name: &str, text: &str) -> std::path::PathBuf {
         let path = std::env::temp_dir().join(format!("xtask-check-{name}-{}", std::process::id()));
         fs::write(&path, text).unwrap();
         path
@@ -220,8 +220,8 @@ mod tests {
 
     #[test]
     fn bytes_are_compared() {
-        let [a, b, c] =
-            [("a", "one\ntwo\n"), ("b", "one\ntwo\n"), ("c", "one\ntoo\n")].map(|(n, t)| file(n, t));
+        let [a, b, c] = [("a", "one\ntwo\n"), ("b", "one\ntwo\n"), ("c", "one\ntoo\n")]
+            .map(|(n, t)| write_test_file(n, t));
         assert!(same_bytes(&a, &b).unwrap());
         assert!(!same_bytes(&a, &c).unwrap());
         for path in [a, b, c] {
@@ -231,19 +231,19 @@ mod tests {
 
     #[test]
     fn token_rows_are_added_up() {
-        let path = file(
+        let path = write_test_file(
             "usage",
             "{\"tokens\":{\"input\":1,\"output\":2,\"cache_read\":3,\"cache_write\":4}}\n{\"input\":10,\"output\":20}\n",
         );
-        assert_eq!(usage_sums(&path), Ok([11, 22, 3, 4]));
+        assert_eq!(sum_usage(&path), Ok([11, 22, 3, 4]));
         fs::remove_file(path).unwrap();
     }
 
     #[test]
     fn a_difference_is_reported() {
-        assert!(equal("x", 3, 3).right);
-        assert_eq!(equal("x", 3, 5).text, "x: 3 found, 5 expected (-2)");
-        assert!(!memory("x", MEMORY + 101, 1).right);
-        assert!(memory("x", MEMORY + 100, 1).right);
+        assert!(check_equal("x", 3, 3).passed);
+        assert_eq!(check_equal("x", 3, 5).text, "x: 3 found, 5 expected (-2)");
+        assert!(!check_memory("x", MEMORY + 101, 1).passed);
+        assert!(check_memory("x", MEMORY + 100, 1).passed);
     }
 }

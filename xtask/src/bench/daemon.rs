@@ -8,8 +8,8 @@
 //!
 //! `--root` is a source tree that is watched as well. Calls to the echo server and the daemon alternate.
 
-use super::place::{self, Binaries, Work};
-use super::planted;
+use super::fixtures;
+use super::workspace::{self, Binaries, Workspace};
 use crate::Outcome;
 use crate::args::Args;
 use serde_json::{Value, json};
@@ -25,67 +25,68 @@ const ECHO: f64 = 3.0;
 /// Limit for records over the socket, relative to reading them directly.
 const RECORDS: f64 = 1.5;
 /// Limit for finding an appended line, in 99 of 100 cases.
-const FOUND: Duration = Duration::from_secs(1);
+const FOUND_LIMIT: Duration = Duration::from_secs(1);
 /// Limit for the share of one core while idle.
 const IDLE: f64 = 0.005;
 /// Factor for the limits in smoke mode: on a busy machine only large deviations mean anything.
-const LOOSE: f64 = 5.0;
+const SMOKE_FACTOR: f64 = 5.0;
 
 pub(super) fn run(args: &[String]) -> Outcome {
     let args = Args::parse(args, &["many", "rounds", "idle", "root", "loci", "keep"], &["smoke", "strict"])?;
-    let smoke = args.has("smoke");
-    let binaries = Binaries::find(args.path("loci").as_deref(), None)?;
-    let work = Work::new(args.path("keep").as_deref())?;
-    let many = args.number("many", if smoke { 500 } else { 10_000 })? as usize;
-    let rounds = args.number("rounds", if smoke { 10 } else { 200 })?.max(2) as usize;
-    let idle = Duration::from_secs(args.number("idle", if smoke { 5 } else { 600 })?);
-    let home = work.folder(&format!("daemon-{many}"));
-    planted::many(&home, many).map_err(told)?;
-    println!("{}\n{many} transcripts", place::machine());
-    let sandbox = House { loci: binaries.loci.clone(), home };
-    sandbox.loci(&["index"], &sandbox.home)?;
-    if let Some(root) = args.path("root") {
-        sandbox.loci(&["code", "status", "--json"], &root)?;
+    let smoke = args.has_switch("smoke");
+    let binaries = Binaries::find(args.path_value("loci").as_deref(), None)?;
+    let work = Workspace::new(args.path_value("keep").as_deref())?;
+    let many = args.number_value("many", if smoke { 500 } else { 10_000 })? as usize;
+    let rounds = args.number_value("rounds", if smoke { 10 } else { 200 })?.max(2) as usize;
+    let idle = Duration::from_secs(args.number_value("idle", if smoke { 5 } else { 600 })?);
+    let home = work.corpus_folder(&format!("daemon-{many}"));
+    fixtures::write_many_sessions(&home, many).map_err(to_message)?;
+    println!("{}\n{many} transcripts", workspace::describe_machine());
+    let sandbox = DaemonSandbox { loci: binaries.loci.clone(), home };
+    sandbox.run_loci(&["index"], &sandbox.home)?;
+    if let Some(root) = args.path_value("root") {
+        sandbox.run_loci(&["code", "status", "--json"], &root)?;
     }
-    let mut daemon = sandbox.serve()?;
-    let judged = sandbox.measured(&daemon, rounds, idle, if smoke { LOOSE } else { 1.0 });
-    let _ = sandbox.loci(&["daemon", "stop"], &sandbox.home);
+    let mut daemon = sandbox.start_daemon()?;
+    let judged = sandbox.measure_all(&daemon, rounds, idle, if smoke { SMOKE_FACTOR } else { 1.0 });
+    let _ = sandbox.run_loci(&["daemon", "stop"], &sandbox.home);
     let _ = daemon.wait();
-    Ok(judged? || !(smoke || args.has("strict")))
+    Ok(judged? || !(smoke || args.has_switch("strict")))
 }
 
-fn told(error: impl Display) -> String {
+fn to_message(error: impl Display) -> String {
     error.to_string()
 }
 
-struct House {
+struct DaemonSandbox {
     loci: PathBuf,
     home: PathBuf,
 }
 
-impl House {
-    fn command(&self, args: &[&str]) -> Command {
+impl DaemonSandbox {
+    fn loci_command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.loci);
         command.env_clear().env("HOME", &self.home).env("LOCI_DAEMON", "use").args(args);
         command.stdin(Stdio::null()).stderr(Stdio::null());
         command
     }
 
-    fn loci(&self, args: &[&str], cwd: &Path) -> Result<Value, String> {
-        let output = self.command(args).current_dir(cwd).output().map_err(told)?;
+    fn run_loci(&self, args: &[&str], cwd: &Path) -> Result<Value, String> {
+        let output = self.loci_command(args).current_dir(cwd).output().map_err(to_message)?;
         Ok(serde_json::from_slice(&output.stdout).unwrap_or_default())
     }
 
-    fn status(&self) -> Result<Value, String> {
-        self.loci(&["daemon", "status", "--json"], &self.home)
+    fn daemon_status(&self) -> Result<Value, String> {
+        self.run_loci(&["daemon", "status", "--json"], &self.home)
     }
 
-    fn serve(&self) -> Result<Child, String> {
-        let daemon = self.command(&["daemon", "run"]).stdout(Stdio::null()).spawn().map_err(told)?;
+    fn start_daemon(&self) -> Result<Child, String> {
+        let daemon =
+            self.loci_command(&["daemon", "run"]).stdout(Stdio::null()).spawn().map_err(to_message)?;
         let until = Instant::now() + Duration::from_mins(2);
         // Wait until it watches all folders.
         while Instant::now() < until {
-            if self.status()?["watched"].as_u64().unwrap_or(0) > 0 {
+            if self.daemon_status()?["watched"].as_u64().unwrap_or(0) > 0 {
                 return Ok(daemon);
             }
             std::thread::sleep(Duration::from_millis(100));
@@ -93,39 +94,43 @@ impl House {
         Err("the daemon did not start".to_owned())
     }
 
-    fn measured(&self, daemon: &Child, rounds: usize, idle: Duration, loose: f64) -> Result<bool, String> {
-        let status = self.status()?;
+    fn measure_all(&self, daemon: &Child, rounds: usize, idle: Duration, loose: f64) -> Result<bool, String> {
+        let status = self.daemon_status()?;
         println!("watched {} folders, polled {}\n", status["watched"], status["polled"]);
         let socket = PathBuf::from(status["socket"].as_str().unwrap_or_default());
-        let trips = self.round_trips(&socket, rounds * 20)?;
-        let mut fine = row("round trip, bare echo", trips.0, None);
+        let trips = self.measure_round_trips(&socket, rounds * 20)?;
+        let mut fine = print_row("round trip, bare echo", trips.0, None);
         let bound = trips.0.mul_f64(ECHO * loose);
-        fine &= row("round trip, ping", trips.1, Some(bound));
+        fine &= print_row("round trip, ping", trips.1, Some(bound));
         println!("    ratio {:.2}, at most {ECHO}", trips.1.as_secs_f64() / trips.0.as_secs_f64());
-        let mut found = self.appended(&socket, rounds)?;
+        let mut found = self.measure_appended(&socket, rounds)?;
         found.sort_unstable();
-        row("appended line found, median", found[found.len() / 2], None);
-        fine &= row("appended line found, p99", found[found.len() * 99 / 100], Some(FOUND.mul_f64(loose)));
-        let (alone, through) = self.records((rounds / 10).clamp(2, 10))?;
-        row("all messages, read directly", alone, None);
-        fine &= row("all messages, through the daemon", through, Some(alone.mul_f64(RECORDS * loose)));
+        print_row("appended line found, median", found[found.len() / 2], None);
+        fine &= print_row(
+            "appended line found, p99",
+            found[found.len() * 99 / 100],
+            Some(FOUND_LIMIT.mul_f64(loose)),
+        );
+        let (alone, through) = self.measure_records((rounds / 10).clamp(2, 10))?;
+        print_row("all messages, read directly", alone, None);
+        fine &= print_row("all messages, through the daemon", through, Some(alone.mul_f64(RECORDS * loose)));
         println!("    ratio {:.2}, at most {RECORDS}", through.as_secs_f64() / alone.as_secs_f64());
         fine &= idle_cost(daemon.id(), idle, loose)?;
         Ok(fine)
     }
 
     /// Medians of an echo and of an empty call.
-    fn round_trips(&self, socket: &Path, rounds: usize) -> Result<(Duration, Duration), String> {
+    fn measure_round_trips(&self, socket: &Path, rounds: usize) -> Result<(Duration, Duration), String> {
         let echo = self.home.join("echo.sock");
         let _ = std::fs::remove_file(&echo);
-        let listener = UnixListener::bind(&echo).map_err(told)?;
-        std::thread::spawn(move || listener.accept().map(|(stream, _)| repeat(stream)));
-        let (mut bare, mut ours) = (Line::to(&echo)?, Line::to(socket)?);
+        let listener = UnixListener::bind(&echo).map_err(to_message)?;
+        std::thread::spawn(move || listener.accept().map(|(stream, _)| echo_lines(stream)));
+        let (mut bare, mut ours) = (SocketClient::connect(&echo)?, SocketClient::connect(socket)?);
         let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
         let (mut bares, mut pings) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            bares.push(bare.trip(ping)?.0);
-            pings.push(ours.trip(ping)?.0);
+            bares.push(bare.round_trip(ping)?.0);
+            pings.push(ours.round_trip(ping)?.0);
         }
         bares.sort_unstable();
         pings.sort_unstable();
@@ -133,11 +138,11 @@ impl House {
     }
 
     /// Medians of a command that prints every message, alternating without and with the daemon.
-    fn records(&self, rounds: usize) -> Result<(Duration, Duration), String> {
+    fn measure_records(&self, rounds: usize) -> Result<(Duration, Duration), String> {
         let time = |how: &str| -> Result<Duration, String> {
-            let mut command = self.command(&["query", "messages", "--all-projects", "-o", "jsonl"]);
+            let mut command = self.loci_command(&["query", "messages", "--all-projects", "-o", "jsonl"]);
             let began = Instant::now();
-            command.env("LOCI_DAEMON", how).stdout(Stdio::null()).status().map_err(told)?;
+            command.env("LOCI_DAEMON", how).stdout(Stdio::null()).status().map_err(to_message)?;
             Ok(began.elapsed())
         };
         let (mut alone, mut through) = (Vec::new(), Vec::new());
@@ -151,10 +156,10 @@ impl House {
     }
 
     /// How long each line took from being written to being found over the socket.
-    fn appended(&self, socket: &Path, rounds: usize) -> Result<Vec<Duration>, String> {
-        let mut line = Line::to(socket)?;
+    fn measure_appended(&self, socket: &Path, rounds: usize) -> Result<Vec<Duration>, String> {
+        let mut line = SocketClient::connect(socket)?;
         let path = first_transcript(&self.home.join(".claude/projects")).ok_or("no transcript found")?;
-        let mut file = std::fs::OpenOptions::new().append(true).open(&path).map_err(told)?;
+        let mut file = std::fs::OpenOptions::new().append(true).open(&path).map_err(to_message)?;
         let mut all = Vec::new();
         for n in 0..rounds {
             let word = format!("quokka{n}x{}", std::process::id());
@@ -165,8 +170,8 @@ impl House {
             let request = json!({"jsonrpc": "2.0", "id": 1, "method": "search_conversations", "params": {
                 "intent_query": word, "_meta": {"cwd": self.home, "vars": {"HOME": self.home}}}});
             let written = Instant::now();
-            file.write_all(format!("{record}\n").as_bytes()).map_err(told)?;
-            while !line.trip(&format!("{request}\n"))?.1.contains(&format!("the {word}")) {
+            file.write_all(format!("{record}\n").as_bytes()).map_err(to_message)?;
+            while !line.round_trip(&format!("{request}\n"))?.1.contains(&format!("the {word}")) {
                 if written.elapsed() > Duration::from_mins(1) {
                     return Err(format!("line {n} was not found"));
                 }
@@ -177,7 +182,7 @@ impl House {
     }
 }
 
-fn repeat(stream: UnixStream) {
+fn echo_lines(stream: UnixStream) {
     let Ok(mut to) = stream.try_clone() else { return };
     let (mut from, mut line) = (BufReader::new(stream), Vec::new());
     while from.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
@@ -188,22 +193,22 @@ fn repeat(stream: UnixStream) {
     }
 }
 
-struct Line {
+struct SocketClient {
     reader: BufReader<UnixStream>,
 }
 
-impl Line {
-    fn to(socket: &Path) -> Result<Line, String> {
+impl SocketClient {
+    fn connect(socket: &Path) -> Result<SocketClient, String> {
         let stream = UnixStream::connect(socket).map_err(|error| format!("{}: {error}", socket.display()))?;
-        stream.set_read_timeout(Some(Duration::from_mins(1))).map_err(told)?;
-        Ok(Line { reader: BufReader::new(stream) })
+        stream.set_read_timeout(Some(Duration::from_mins(1))).map_err(to_message)?;
+        Ok(SocketClient { reader: BufReader::new(stream) })
     }
 
-    fn trip(&mut self, request: &str) -> Result<(Duration, String), String> {
+    fn round_trip(&mut self, request: &str) -> Result<(Duration, String), String> {
         let began = Instant::now();
-        self.reader.get_mut().write_all(request.as_bytes()).map_err(told)?;
+        self.reader.get_mut().write_all(request.as_bytes()).map_err(to_message)?;
         let mut response = String::new();
-        self.reader.read_line(&mut response).map_err(told)?;
+        self.reader.read_line(&mut response).map_err(to_message)?;
         Ok((began.elapsed(), response))
     }
 }
@@ -218,7 +223,7 @@ fn first_transcript(folder: &Path) -> Option<PathBuf> {
     files.into_iter().next()
 }
 
-fn row(name: &str, took: Duration, bound: Option<Duration>) -> bool {
+fn print_row(name: &str, took: Duration, bound: Option<Duration>) -> bool {
     let fine = bound.is_none_or(|bound| took <= bound);
     println!("{name:30} {:10.3} ms{}", took.as_secs_f64() * 1e3, if fine { "" } else { "  MISS" });
     fine
@@ -227,30 +232,30 @@ fn row(name: &str, took: Duration, bound: Option<Duration>) -> bool {
 /// After a pause for pending work: the share of a core used, and the memory.
 fn idle_cost(pid: u32, idle: Duration, loose: f64) -> Result<bool, String> {
     std::thread::sleep(idle.min(Duration::from_secs(30)));
-    let (before, began) = (ticks(pid)?, Instant::now());
+    let (before, began) = (cpu_ticks(pid)?, Instant::now());
     std::thread::sleep(idle);
     // The kernel reports 100 ticks per second, whatever its own timer frequency is.
-    let share = (ticks(pid)? - before) as f64 / 100.0 / began.elapsed().as_secs_f64();
+    let share = (cpu_ticks(pid)? - before) as f64 / 100.0 / began.elapsed().as_secs_f64();
     let fine = share <= IDLE * loose;
     println!(
         "idle for {} s: {:.3} % of a core, {} MB resident{}",
         idle.as_secs(),
         share * 100.0,
-        resident(pid)? / 1_000_000,
+        resident_bytes(pid)? / 1_000_000,
         if fine { "" } else { "  MISS" }
     );
     Ok(fine)
 }
 
-fn ticks(pid: u32) -> Result<u64, String> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).map_err(told)?;
+fn cpu_ticks(pid: u32) -> Result<u64, String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).map_err(to_message)?;
     let fields: Vec<&str> = stat.rsplit_once(')').ok_or("no stat")?.1.split_whitespace().collect();
     let field = |n: usize| fields.get(n).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
     Ok(field(11) + field(12))
 }
 
-fn resident(pid: u32) -> Result<u64, String> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).map_err(told)?;
+fn resident_bytes(pid: u32) -> Result<u64, String> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).map_err(to_message)?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     Ok(line.split_whitespace().next().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0) * 1024)
 }

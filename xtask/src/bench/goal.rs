@@ -12,7 +12,7 @@ pub(super) enum Cost {
 }
 
 impl Cost {
-    pub(super) fn of(self, sample: &Sample) -> f64 {
+    pub(super) fn of_sample(self, sample: &Sample) -> f64 {
         match self {
             Cost::Cpu => sample.cpu,
             Cost::Wall => sample.wall,
@@ -28,11 +28,11 @@ pub(super) enum Bound {
 
 pub(super) struct Goal {
     pub(super) name: String,
-    pub(super) of: String,
+    pub(super) baseline: String,
     pub(super) cost: Cost,
     pub(super) bound: Bound,
     /// Two commands whose ratio must meet the bound as well; otherwise the machine does not allow a verdict.
-    pub(super) provided: Option<(String, String)>,
+    pub(super) precondition: Option<(String, String)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,25 +44,27 @@ pub(super) enum Verdict {
 
 impl Goal {
     pub(super) fn new(name: &str, cost: Cost, bound: Bound, of: &str) -> Goal {
-        Goal { name: name.to_owned(), of: of.to_owned(), cost, bound, provided: None }
+        Goal { name: name.to_owned(), baseline: of.to_owned(), cost, bound, precondition: None }
     }
 
     pub(super) fn ratio(&self, results: &Results) -> Option<f64> {
-        results.ratio(&self.name, &self.of, |sample| self.cost.of(sample))
+        results.median_ratio(&self.name, &self.baseline, |sample| self.cost.of_sample(sample))
     }
 
     pub(super) fn verdict(&self, results: &Results) -> Verdict {
-        let possible = self.provided.as_ref().is_none_or(|(name, of)| {
-            results.ratio(name, of, |sample| self.cost.of(sample)).is_some_and(|ratio| self.holds(ratio))
+        let possible = self.precondition.as_ref().is_none_or(|(name, of)| {
+            results
+                .median_ratio(name, of, |sample| self.cost.of_sample(sample))
+                .is_some_and(|ratio| self.meets_bound(ratio))
         });
         match self.ratio(results) {
-            Some(ratio) if self.holds(ratio) => Verdict::Reached,
+            Some(ratio) if self.meets_bound(ratio) => Verdict::Reached,
             Some(_) if possible => Verdict::Missed,
             _ => Verdict::NotJudged,
         }
     }
 
-    fn holds(&self, ratio: f64) -> bool {
+    fn meets_bound(&self, ratio: f64) -> bool {
         match self.bound {
             Bound::AtMost(most) => ratio <= most,
             Bound::AtLeast(least) => ratio >= least,
@@ -77,7 +79,7 @@ impl fmt::Display for Goal {
             Bound::AtLeast(least) => ("≥", least),
         };
         let cost = if self.cost == Cost::Cpu { "CPU" } else { "wall" };
-        write!(f, "{cost} {sign} {} × {}", (bound * 100.0).round() / 100.0, self.of)
+        write!(f, "{cost} {sign} {} × {}", (bound * 100.0).round() / 100.0, self.baseline)
     }
 }
 
@@ -86,7 +88,7 @@ mod tests {
     use super::super::measure::Measured;
     use super::*;
 
-    fn results(costs: &[(&str, f64)]) -> Results {
+    fn make_results(costs: &[(&str, f64)]) -> Results {
         let row = |(name, cost): &(&str, f64)| Measured {
             name: (*name).to_owned(),
             scan: None,
@@ -98,19 +100,20 @@ mod tests {
     #[test]
     fn a_ratio_decides_the_verdict() {
         let goal = |bound| Goal::new("light", Cost::Cpu, bound, "scan");
-        let measured = results(&[("scan", 1.0), ("light", 3.0)]);
+        let measured = make_results(&[("scan", 1.0), ("light", 3.0)]);
         assert_eq!(goal(Bound::AtMost(4.0)).verdict(&measured), Verdict::Reached);
         assert_eq!(goal(Bound::AtMost(2.0)).verdict(&measured), Verdict::Missed);
         assert_eq!(goal(Bound::AtLeast(2.0)).verdict(&measured), Verdict::Reached);
-        assert_eq!(goal(Bound::AtMost(2.0)).verdict(&results(&[("light", 1.0)])), Verdict::NotJudged);
+        assert_eq!(goal(Bound::AtMost(2.0)).verdict(&make_results(&[("light", 1.0)])), Verdict::NotJudged);
     }
 
     #[test]
     fn a_busy_machine_is_not_a_miss() {
         let provided = Some(("scan2".to_owned(), "scan".to_owned()));
-        let goal = Goal { provided, ..Goal::new("light2", Cost::Wall, Bound::AtMost(0.6), "light") };
+        let goal =
+            Goal { precondition: provided, ..Goal::new("light2", Cost::Wall, Bound::AtMost(0.6), "light") };
         let slow = [("scan", 1.0), ("light", 1.0), ("light2", 0.9)];
-        assert_eq!(goal.verdict(&results(&[&slow[..], &[("scan2", 0.9)]].concat())), Verdict::NotJudged);
-        assert_eq!(goal.verdict(&results(&[&slow[..], &[("scan2", 0.5)]].concat())), Verdict::Missed);
+        assert_eq!(goal.verdict(&make_results(&[&slow[..], &[("scan2", 0.9)]].concat())), Verdict::NotJudged);
+        assert_eq!(goal.verdict(&make_results(&[&slow[..], &[("scan2", 0.5)]].concat())), Verdict::Missed);
     }
 }

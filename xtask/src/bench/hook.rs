@@ -7,7 +7,7 @@
 //!
 //! Hooks and a program that does nothing alternate, so that a busy machine slows both.
 
-use super::place::{self, Binaries, Corpus, Work};
+use super::workspace::{self, Binaries, Corpus, Workspace};
 use crate::Outcome;
 use crate::args::Args;
 use serde_json::{Value, json};
@@ -17,27 +17,27 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Limit for the 95th percentile beyond the start of a process.
-const MOST: Duration = Duration::from_millis(30);
+const MAX_OVERHEAD: Duration = Duration::from_millis(30);
 /// The deadline of a hook.
 const DEADLINE: Duration = Duration::from_millis(150);
 /// Factor for the limits in smoke mode: on a busy machine only large deviations mean anything.
-const LOOSE: u32 = 5;
+const SMOKE_FACTOR: u32 = 5;
 
 /// Latencies, from the start of a process to its end.
 #[derive(Default)]
-struct Waits {
+struct Latencies {
     name: &'static str,
-    each: Vec<Duration>,
-    spoke: usize,
+    samples: Vec<Duration>,
+    with_output: usize,
 }
 
-impl Waits {
-    fn of(name: &'static str) -> Waits {
-        Waits { name, ..Waits::default() }
+impl Latencies {
+    fn named(name: &'static str) -> Latencies {
+        Latencies { name, ..Latencies::default() }
     }
 
-    fn share(&self, percent: usize) -> Duration {
-        let mut sorted = self.each.clone();
+    fn percentile(&self, percent: usize) -> Duration {
+        let mut sorted = self.samples.clone();
         sorted.sort_unstable();
         sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
     }
@@ -45,26 +45,26 @@ impl Waits {
 
 pub(super) fn run(args: &[String]) -> Outcome {
     let args = Args::parse(args, &["size", "seed", "rounds", "loci", "keep"], &["smoke", "strict"])?;
-    let smoke = args.has("smoke");
-    let binaries = Binaries::find(args.path("loci").as_deref(), None)?;
-    let work = Work::new(args.path("keep").as_deref())?;
-    let size = args.size("size")?.unwrap_or(if smoke { 30_000_000 } else { 1_000_000_000 });
-    let rounds = args.number("rounds", if smoke { 20 } else { 200 })?.max(1) as usize;
-    let corpus = work.corpus(&binaries, "indexed", size, args.number("seed", 7)?, "")?;
-    println!("{}\n{corpus}", place::machine());
-    output(&binaries.loci, &corpus.home, &["index", "-o", "json"], "")?;
-    let sessions = sessions(&binaries.loci, &corpus)?;
-    let all = measured(&binaries, &corpus, &sessions, rounds)?;
-    Ok(judged(&all, smoke) || !(smoke || args.has("strict")))
+    let smoke = args.has_switch("smoke");
+    let binaries = Binaries::find(args.path_value("loci").as_deref(), None)?;
+    let work = Workspace::new(args.path_value("keep").as_deref())?;
+    let size = args.size_value("size")?.unwrap_or(if smoke { 30_000_000 } else { 1_000_000_000 });
+    let rounds = args.number_value("rounds", if smoke { 20 } else { 200 })?.max(1) as usize;
+    let corpus = work.open_corpus(&binaries, "indexed", size, args.number_value("seed", 7)?, "")?;
+    println!("{}\n{corpus}", workspace::describe_machine());
+    run_with_input(&binaries.loci, &corpus.home, &["index", "-o", "json"], "")?;
+    let sessions = list_sessions(&binaries.loci, &corpus)?;
+    let all = measure_hooks(&binaries, &corpus, &sessions, rounds)?;
+    Ok(judge_latencies(&all, smoke) || !(smoke || args.has_switch("strict")))
 }
 
-fn measured(
+fn measure_hooks(
     binaries: &Binaries,
     corpus: &Corpus,
     sessions: &[Value],
     rounds: usize,
-) -> Result<Vec<Waits>, String> {
-    let mut all = ["noop", "start", "prompt", "recall"].map(Waits::of);
+) -> Result<Vec<Latencies>, String> {
+    let mut all = ["noop", "start", "prompt", "recall"].map(Latencies::named);
     for round in 0..rounds {
         let session = &sessions[round % sessions.len()];
         let input = |prompt: &str| {
@@ -78,33 +78,34 @@ fn measured(
             (&binaries.loci, &["hook", "prompt"], input(&recall)),
         ];
         for (waits, (program, args, stdin)) in all.iter_mut().zip(calls) {
-            let (took, printed) = output(program, &corpus.home, args, &stdin)?;
-            waits.each.push(took);
-            waits.spoke += usize::from(!printed.is_empty());
+            let (took, printed) = run_with_input(program, &corpus.home, args, &stdin)?;
+            waits.samples.push(took);
+            waits.with_output += usize::from(!printed.is_empty());
         }
     }
     Ok(all.into())
 }
 
-fn judged(all: &[Waits], smoke: bool) -> bool {
+fn judge_latencies(all: &[Latencies], smoke: bool) -> bool {
     let ms = |wait: Duration| wait.as_secs_f64() * 1e3;
-    let start = all[0].share(50);
-    let (most, deadline) = if smoke { (MOST * LOOSE, DEADLINE * LOOSE) } else { (MOST, DEADLINE) };
+    let start = all[0].percentile(50);
+    let (most, deadline) =
+        if smoke { (MAX_OVERHEAD * SMOKE_FACTOR, DEADLINE * SMOKE_FACTOR) } else { (MAX_OVERHEAD, DEADLINE) };
     println!("\n{:8} {:>8} {:>8} {:>8} {:>14}  printed", "", "p50 ms", "p95 ms", "p99 ms", "p95 beyond noop");
     let mut kept = true;
     for waits in all {
-        let beyond = waits.share(95).saturating_sub(start);
-        let fine = beyond <= most && waits.share(99) <= deadline;
+        let beyond = waits.percentile(95).saturating_sub(start);
+        let fine = beyond <= most && waits.percentile(99) <= deadline;
         kept &= fine;
         println!(
             "{:8} {:8.2} {:8.2} {:8.2} {:14.2}  {} of {}{}",
             waits.name,
-            ms(waits.share(50)),
-            ms(waits.share(95)),
-            ms(waits.share(99)),
+            ms(waits.percentile(50)),
+            ms(waits.percentile(95)),
+            ms(waits.percentile(99)),
             ms(beyond),
-            waits.spoke,
-            waits.each.len(),
+            waits.with_output,
+            waits.samples.len(),
             if fine { "" } else { "  MISS" }
         );
     }
@@ -112,8 +113,8 @@ fn judged(all: &[Waits], smoke: bool) -> bool {
 }
 
 /// Sessions to recall, each with its title and project.
-fn sessions(loci: &Path, corpus: &Corpus) -> Result<Vec<Value>, String> {
-    let (_, listed) = output(loci, &corpus.home, &["sessions", "--limit", "40", "-o", "json"], "")?;
+fn list_sessions(loci: &Path, corpus: &Corpus) -> Result<Vec<Value>, String> {
+    let (_, listed) = run_with_input(loci, &corpus.home, &["sessions", "--limit", "40", "-o", "json"], "")?;
     let mut listed: Value = serde_json::from_slice(&listed).map_err(|error| error.to_string())?;
     match listed["sessions"].take() {
         Value::Array(all) if !all.is_empty() => Ok(all),
@@ -122,7 +123,12 @@ fn sessions(loci: &Path, corpus: &Corpus) -> Result<Vec<Value>, String> {
 }
 
 /// Runs a command as an agent runs a hook; returns the elapsed time and the output.
-fn output(program: &Path, home: &Path, args: &[&str], stdin: &str) -> Result<(Duration, Vec<u8>), String> {
+fn run_with_input(
+    program: &Path,
+    home: &Path,
+    args: &[&str],
+    stdin: &str,
+) -> Result<(Duration, Vec<u8>), String> {
     let fail = |error: std::io::Error| format!("{}: {error}", program.display());
     let mut command = Command::new(program);
     command.env_clear().env("HOME", home).env("LOCI_DAEMON", "off").args(args).current_dir(home);

@@ -11,11 +11,11 @@
 //!     cargo xtask bench index --smoke
 
 use super::check::Finding;
+use super::fixtures::{self, Needle};
 use super::goal::{Bound, Cost, Goal};
-use super::measure::{Case, Measured, Results, Sample, measure, median};
-use super::place::{self, Binaries, Corpus, Work};
-use super::planted::{self, Needle};
+use super::measure::{Case, Measured, Results, Sample, measure_cases, median};
 use super::table;
+use super::workspace::{self, Binaries, Corpus, Workspace};
 use crate::Outcome;
 use crate::args::Args;
 use serde_json::Value;
@@ -27,11 +27,11 @@ const THREADS: &str = "2";
 /// How many of them `loci index` gives to tantivy.
 const ENGINE_THREADS: &str = "1";
 /// Memory limit of indexing, whatever it reads.
-const MEMORY: u64 = 300_000_000;
+const MAX_MEMORY_BYTES: u64 = 300_000_000;
 /// Limit for catalogue and text index, relative to the bytes of the transcripts.
-const SHARE: f64 = 0.2;
+const MAX_INDEX_SHARE: f64 = 0.2;
 /// Factor for the ratio limits in the short form.
-const LOOSE: f64 = 5.0;
+const SMOKE_FACTOR: f64 = 5.0;
 
 struct Options {
     size: u64,
@@ -49,24 +49,24 @@ struct Options {
 impl Options {
     fn parse(args: &[String]) -> Result<Options, String> {
         let args = Args::parse(args, &VALUES, &["smoke", "strict"])?;
-        if let Some(word) = args.alone.first() {
+        if let Some(word) = args.positional.first() {
             return Err(format!("unexpected argument {word}"));
         }
-        let smoke = args.has("smoke");
+        let smoke = args.has_switch("smoke");
         let number = |name: &str, long: u64, short: u64| {
-            args.number(name, if smoke { short } else { long }).map(|n| n.max(1) as usize)
+            args.number_value(name, if smoke { short } else { long }).map(|n| n.max(1) as usize)
         };
         Ok(Options {
-            size: args.size("size")?.unwrap_or(if smoke { 30_000_000 } else { 1_000_000_000 }),
-            big: args.size("big")?,
-            seed: args.number("seed", 7)?,
+            size: args.size_value("size")?.unwrap_or(if smoke { 30_000_000 } else { 1_000_000_000 }),
+            big: args.size_value("big")?,
+            seed: args.number_value("seed", 7)?,
             rounds: number("rounds", 3, 1)?,
             many: number("many", 10_000, 1000)?,
             needles: number("needles", 200, 25)?,
-            loci: args.path("loci"),
-            keep: args.path("keep"),
+            loci: args.path_value("loci"),
+            keep: args.path_value("keep"),
             smoke,
-            strict: args.has("strict"),
+            strict: args.has_switch("strict"),
         })
     }
 }
@@ -75,7 +75,7 @@ impl Options {
 struct Bench {
     options: Options,
     binaries: Binaries,
-    work: Work,
+    workspace: Workspace,
     results: Results,
     findings: Vec<Finding>,
     goals: Vec<Goal>,
@@ -87,117 +87,120 @@ pub(super) fn run(args: &[String]) -> Outcome {
     if !binaries.bare.exists() {
         return Err("run `cargo build --release -p loci-search --example bare` first".to_owned());
     }
-    let work = Work::new(options.keep.as_deref())?;
+    let work = Workspace::new(options.keep.as_deref())?;
     let (results, findings, goals) = (Results::default(), Vec::new(), Vec::new());
-    let mut bench = Bench { options, binaries, work, results, findings, goals };
-    println!("{}", place::machine());
-    bench.corpus(bench.options.size, "")?;
+    let mut bench = Bench { options, binaries, workspace: work, results, findings, goals };
+    println!("{}", workspace::describe_machine());
+    bench.bench_corpus(bench.options.size, "")?;
     if let Some(big) = bench.options.big {
-        bench.corpus(big, " big")?;
+        bench.bench_corpus(big, " big")?;
     }
-    bench.many()?;
-    let missed = table::print(&bench.results, &bench.goals);
+    bench.bench_many_sessions()?;
+    let missed = table::print_table(&bench.results, &bench.goals);
     println!();
     for finding in &bench.findings {
-        println!("{} {}", if finding.right { "ok   " } else { "WRONG" }, finding.text);
+        println!("{} {}", if finding.passed { "ok   " } else { "WRONG" }, finding.text);
     }
-    let right = bench.findings.iter().all(|finding| finding.right);
+    let right = bench.findings.iter().all(|finding| finding.passed);
     Ok(right && !((bench.options.strict || bench.options.smoke) && missed))
 }
 
 /// Loci's own folders in a home directory.
-fn own(home: &Path) -> Vec<PathBuf> {
+fn loci_folders(home: &Path) -> Vec<PathBuf> {
     [".cache/loci", ".local/share/loci"].map(|folder| home.join(folder)).to_vec()
 }
 
-fn bytes(path: &Path) -> u64 {
+fn size_on_disk(path: &Path) -> u64 {
     let Ok(meta) = fs::symlink_metadata(path) else { return 0 };
     if !meta.is_dir() {
         return meta.len();
     }
-    fs::read_dir(path).into_iter().flatten().flatten().map(|entry| bytes(&entry.path())).sum()
+    fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size_on_disk(&entry.path())).sum()
 }
 
 #[allow(clippy::needless_pass_by_value)] // the signature `map_err` needs
-fn io(error: std::io::Error) -> String {
+fn io_message(error: std::io::Error) -> String {
     error.to_string()
 }
 
 impl Bench {
-    fn loci(&self, name: &str, home: &Path, line: &str) -> Case {
+    fn loci_case(&self, name: &str, home: &Path, line: &str) -> Case {
         Case::new(name, &self.binaries.loci, home, &line.split(' ').collect::<Vec<_>>())
     }
 
-    fn xtask(&self, name: &str, home: &Path, line: &str) -> Case {
+    fn xtask_case(&self, name: &str, home: &Path, line: &str) -> Case {
         Case::new(name, &self.binaries.xtask, home, &line.split(' ').collect::<Vec<_>>())
     }
 
-    fn goal(&mut self, name: &str, cost: Cost, most: f64, of: &str) {
-        let most = if self.options.smoke { LOOSE * most } else { most };
+    fn add_goal(&mut self, name: &str, cost: Cost, most: f64, of: &str) {
+        let most = if self.options.smoke { SMOKE_FACTOR * most } else { most };
         self.goals.push(Goal::new(name, cost, Bound::AtMost(most), of));
     }
 
-    fn find(&mut self, right: bool, text: String) {
-        self.findings.push(Finding { right, text });
+    fn add_finding(&mut self, right: bool, text: String) {
+        self.findings.push(Finding { passed: right, text });
     }
 
-    fn cpu(&self, name: &str) -> f64 {
-        self.results.find(name).map_or(f64::NAN, |row| median(row.samples.iter().map(|s| s.cpu).collect()))
+    fn median_cpu(&self, name: &str) -> f64 {
+        self.results
+            .find_row(name)
+            .map_or(f64::NAN, |row| median(row.samples.iter().map(|s| s.cpu).collect()))
     }
 
     // ---- one long history
 
-    fn corpus(&mut self, size: u64, suffix: &'static str) -> Result<(), String> {
-        let corpus = self.work.corpus(&self.binaries, "indexed", size, self.options.seed, suffix)?;
-        let needles = planted::needles(&corpus.home, self.options.needles).map_err(io)?;
+    fn bench_corpus(&mut self, size: u64, suffix: &'static str) -> Result<(), String> {
+        let corpus =
+            self.workspace.open_corpus(&self.binaries, "indexed", size, self.options.seed, suffix)?;
+        let needles = fixtures::plant_needles(&corpus.home, self.options.needles).map_err(io_message)?;
         println!("{corpus}, {} needles", needles.len());
-        self.index(&corpus)?;
-        self.search(&corpus, &needles)?;
-        self.queries(&corpus)
+        self.bench_index(&corpus)?;
+        self.bench_search(&corpus, &needles)?;
+        self.bench_queries(&corpus)
     }
 
     /// A full index from scratch, its stages alone, and tantivy alone.
-    fn index(&mut self, corpus: &Corpus) -> Result<(), String> {
+    fn bench_index(&mut self, corpus: &Corpus) -> Result<(), String> {
         let (home, suffix) = (&corpus.home, corpus.suffix);
         let name = |name: &str| format!("{name}{suffix}");
-        let mut index = self.loci(&name("index"), home, &format!("index --threads {THREADS} -o json"));
-        index.clear = own(home);
-        let peak = index.peak(None)?;
+        let mut index = self.loci_case(&name("index"), home, &format!("index --threads {THREADS} -o json"));
+        index.removed_before = loci_folders(home);
+        let peak = index.peak_memory(None)?;
         self.results.peaks.push((index.name.clone(), peak));
         let megabytes = peak as f64 / 1e6;
-        let most = MEMORY as f64 / 1e6;
-        self.find(
-            peak > 0 && peak <= MEMORY,
+        let most = MAX_MEMORY_BYTES as f64 / 1e6;
+        self.add_finding(
+            peak > 0 && peak <= MAX_MEMORY_BYTES,
             format!("{}: peak {megabytes:.0} MB, limit {most:.0} MB", index.name),
         );
-        self.sizes(corpus);
+        self.check_sizes(corpus);
         if !suffix.is_empty() {
             // Only memory and size depend on the corpus size; the small corpus shows the cost of the stages.
             return Ok(());
         }
 
-        let texts = self.work.file("texts");
-        let dump = self.xtask("texts", home, &format!("stages texts --out {}", texts.display()));
-        let summary = dump.printed()?;
+        let texts = self.workspace.scratch_file("texts");
+        let dump = self.xtask_case("texts", home, &format!("stages texts --out {}", texts.display()));
+        let summary = dump.run_for_output()?;
         println!("texts for the index{suffix}: {}", summary.trim());
-        let [bare, kept] = ["bare", "kept"].map(|name| self.work.file(name));
+        let [bare, kept] = ["bare", "kept"].map(|name| self.workspace.scratch_file(name));
         let mut cases = vec![index];
         let args = [texts.display().to_string(), bare.display().to_string(), ENGINE_THREADS.to_owned()];
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         cases.push(Case::new(&name("bare"), &self.binaries.bare, home, &args));
         for stage in ["survey", "read", "mask", "keep"] {
             let line = format!("stages {stage} --archive {}", kept.display());
-            let mut case = self.xtask(&name(stage), &self.plain(corpus)?, &line);
-            case.clear = vec![kept.clone()];
+            let mut case = self.xtask_case(&name(stage), &self.unindexed_home(corpus)?, &line);
+            case.removed_before = vec![kept.clone()];
             cases.push(case);
         }
         for case in &mut cases {
             (case.rounds, case.repeats) = (self.options.rounds, Some(1));
         }
-        measure(&cases, &mut self.results)?;
+        measure_cases(&cases, &mut self.results)?;
         self.without_mask_and_archive(suffix);
-        self.goal(&name("core"), Cost::Cpu, 1.3, &name("bare"));
-        self.rates(corpus, bytes(&kept));
+        self.add_goal(&name("core"), Cost::Cpu, 1.3, &name("bare"));
+        self.print_rates(corpus, size_on_disk(&kept));
         for path in [texts, bare, kept] {
             // A file or a folder; the scratch directory is removed at the end in any case.
             let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
@@ -205,10 +208,10 @@ impl Bench {
         Ok(())
     }
 
-    fn sizes(&mut self, corpus: &Corpus) {
-        let raw = bytes(&corpus.projects());
+    fn check_sizes(&mut self, corpus: &Corpus) {
+        let raw = size_on_disk(&corpus.projects_folder());
         let cache = corpus.home.join(".cache/loci");
-        let (index, all) = (bytes(&cache.join("search")), bytes(&cache));
+        let (index, all) = (size_on_disk(&cache.join("search")), size_on_disk(&cache));
         let share = |bytes: u64| 100.0 * bytes as f64 / raw as f64;
         let text = format!(
             "index{}: {:.1} % of the transcripts' bytes (text {:.1} %, catalogue {:.1} %), limit {:.0} %",
@@ -216,15 +219,15 @@ impl Bench {
             share(all),
             share(index),
             share(all - index),
-            100.0 * SHARE
+            100.0 * MAX_INDEX_SHARE
         );
-        self.find(all > 0 && share(all) <= 100.0 * SHARE, text);
+        self.add_finding(all > 0 && share(all) <= 100.0 * MAX_INDEX_SHARE, text);
     }
 
     /// The cost of indexing without the additional cost of the stages `mask` and `keep` over `read`, round by round.
     fn without_mask_and_archive(&mut self, suffix: &str) {
         let samples = |name: &str| {
-            let row = self.results.find(&format!("{name}{suffix}"));
+            let row = self.results.find_row(&format!("{name}{suffix}"));
             row.map(|row| row.samples.clone()).unwrap_or_default()
         };
         let [index, read, mask, keep] = ["index", "read", "mask", "keep"].map(samples);
@@ -237,9 +240,9 @@ impl Bench {
         self.results.rows.push(Measured { name: format!("core{suffix}"), scan: None, samples });
     }
 
-    fn rates(&self, corpus: &Corpus, packed: u64) {
-        let raw = bytes(&corpus.projects()) as f64 / 1e6;
-        let cpu = |name: &str| self.cpu(&format!("{name}{}", corpus.suffix));
+    fn print_rates(&self, corpus: &Corpus, packed: u64) {
+        let raw = size_on_disk(&corpus.projects_folder()) as f64 / 1e6;
+        let cpu = |name: &str| self.median_cpu(&format!("{name}{}", corpus.suffix));
         let (mask, keep) = (cpu("mask") - cpu("read"), cpu("keep") - cpu("read"));
         println!(
             "masking{0}: {1:.0} MB of transcript per CPU second; archive{0}: {2:.0} MB per CPU second, {3:.1} to 1",
@@ -251,139 +254,143 @@ impl Bench {
     }
 
     /// The same history in a home directory without any files of Loci.
-    fn plain(&self, corpus: &Corpus) -> Result<PathBuf, String> {
-        let home = self.work.file(&format!("plain{}", corpus.suffix.trim()));
-        fs::create_dir_all(&home).map_err(io)?;
+    fn unindexed_home(&self, corpus: &Corpus) -> Result<PathBuf, String> {
+        let home = self.workspace.scratch_file(&format!("plain{}", corpus.suffix.trim()));
+        fs::create_dir_all(&home).map_err(io_message)?;
         let link = home.join(".claude");
         if !link.exists() {
-            std::os::unix::fs::symlink(corpus.home.join(".claude"), &link).map_err(io)?;
+            std::os::unix::fs::symlink(corpus.home.join(".claude"), &link).map_err(io_message)?;
         }
         Ok(home)
     }
 
-    fn search(&mut self, corpus: &Corpus, needles: &[Needle]) -> Result<(), String> {
+    fn bench_search(&mut self, corpus: &Corpus, needles: &[Needle]) -> Result<(), String> {
         let name = |name: &str| format!("{name}{}", corpus.suffix);
         let (mut found, mut first, mut lost) = (0, 0, Vec::new());
         for needle in needles {
-            let mut case = self.loci("search", &corpus.home, "search -o json");
+            let mut case = self.loci_case("search", &corpus.home, "search -o json");
             // No results is a valid response.
-            case.fine = Some(2);
+            case.accepted_exit = Some(2);
             case.args.push((&needle.query).into());
             let response: Value =
-                serde_json::from_str(&case.printed()?).map_err(|error| error.to_string())?;
+                serde_json::from_str(&case.run_for_output()?).map_err(|error| error.to_string())?;
             let chats: Vec<&str> = response["results"]
                 .as_array()
                 .into_iter()
                 .flatten()
                 .filter_map(|chat| chat["chatId"].as_str())
                 .collect();
-            let rank = chats.iter().position(|chat| *chat == needle.chat);
+            let rank = chats.iter().position(|chat| *chat == needle.session_id);
             found += usize::from(rank.is_some());
             first += usize::from(rank == Some(0));
             lost.extend(rank.is_none().then_some(&*needle.query));
         }
         let many = needles.len();
         let text =
-            format!("needles{}: {found} of {many} found, {first} first{}", corpus.suffix, listed(&lost));
-        self.find(found == many, text);
+            format!("needles{}: {found} of {many} found, {first} first{}", corpus.suffix, list_missed(&lost));
+        self.add_finding(found == many, text);
 
-        let mut search = self.loci(&name("search"), &corpus.home, "search");
-        search.turns = needles.iter().map(|needle| (&needle.query).into()).collect();
-        search.fine = Some(2);
-        let mut words = self.loci(&name("words"), &corpus.home, "search");
+        let mut search = self.loci_case(&name("search"), &corpus.home, "search");
+        search.rotating_args = needles.iter().map(|needle| (&needle.query).into()).collect();
+        search.accepted_exit = Some(2);
+        let mut words = self.loci_case(&name("words"), &corpus.home, "search");
         words.args.push("why does the cache keep a stale session after a restart".into());
-        words.fine = Some(2);
+        words.accepted_exit = Some(2);
         let mut cases = [
             Case::new(&name("noop"), &self.binaries.noop, &corpus.home, &[]),
-            self.loci(&name("version"), &corpus.home, "--version"),
+            self.loci_case(&name("version"), &corpus.home, "--version"),
             search,
             words,
         ];
         for case in &mut cases {
             (case.repeats, case.rounds) = (Some(20), if self.options.smoke { 3 } else { 10 });
         }
-        measure(&cases, &mut self.results)?;
+        measure_cases(&cases, &mut self.results)?;
         let most = if corpus.suffix.is_empty() { 3.0 } else { 5.0 };
         // Known to be missed (docs/performance.md has the numbers and the reason): printed, and judged by --strict only.
         if !self.options.smoke {
-            self.goal(&name("search"), Cost::Wall, most, &name("noop"));
+            self.add_goal(&name("search"), Cost::Wall, most, &name("noop"));
         }
         Ok(())
     }
 
     /// Queries over the whole history, with and without the index.
-    fn queries(&mut self, corpus: &Corpus) -> Result<(), String> {
+    fn bench_queries(&mut self, corpus: &Corpus) -> Result<(), String> {
         let name = |name: &str| format!("{name}{}", corpus.suffix);
-        let plain = self.plain(corpus)?;
+        let plain = self.unindexed_home(corpus)?;
         let scan = name("scan");
         let tools = "query tools --all-projects --fields timestamp,session_id,tool,status --threads 1";
         let errors = "query errors --all-projects --threads 1";
         let mut cases = [
-            self.xtask(&scan, &corpus.home, "scan .claude/projects --threads 1"),
-            self.loci(&name("tools"), &corpus.home, tools),
-            self.loci(&name("tools raw"), &plain, tools),
-            self.loci(&name("errors"), &corpus.home, errors),
-            self.loci(&name("errors raw"), &plain, errors),
+            self.xtask_case(&scan, &corpus.home, "scan .claude/projects --threads 1"),
+            self.loci_case(&name("tools"), &corpus.home, tools),
+            self.loci_case(&name("tools raw"), &plain, tools),
+            self.loci_case(&name("errors"), &corpus.home, errors),
+            self.loci_case(&name("errors raw"), &plain, errors),
         ];
-        let same = |a: &Case, b: &Case| Ok::<bool, String>(a.printed()? == b.printed()?);
+        let same = |a: &Case, b: &Case| Ok::<bool, String>(a.run_for_output()? == b.run_for_output()?);
         for pair in [(1, 2), (3, 4)] {
             let right = same(&cases[pair.0], &cases[pair.1])?;
-            self.find(right, format!("{}: identical output with and without the index", cases[pair.0].name));
+            self.add_finding(
+                right,
+                format!("{}: identical output with and without the index", cases[pair.0].name),
+            );
         }
         for case in &mut cases {
             case.rounds = self.options.rounds;
             case.scan = Some(scan.clone());
         }
-        measure(&cases, &mut self.results)
+        measure_cases(&cases, &mut self.results)
     }
 
     // ---- many short histories
 
-    fn many(&mut self) -> Result<(), String> {
+    fn bench_many_sessions(&mut self) -> Result<(), String> {
         let many = self.options.many;
-        let [large, small] = [many, many / 100].map(|n| (n, self.work.folder(&format!("many-{n}"))));
+        let [large, small] =
+            [many, many / 100].map(|n| (n, self.workspace.corpus_folder(&format!("many-{n}"))));
         for (sessions, home) in [&large, &small] {
-            planted::many(home, *sessions).map_err(io)?;
-            self.loci("index", home, "index -o json").printed()?;
+            fixtures::write_many_sessions(home, *sessions).map_err(io_message)?;
+            self.loci_case("index", home, "index -o json").run_for_output()?;
         }
         let names = [&large, &small].map(|(n, _)| format!("list {n}"));
         let mut cases: Vec<Case> = names
             .iter()
             .zip([&large, &small])
-            .map(|(name, (_, home))| self.loci(name, home, "sessions --limit 5"))
+            .map(|(name, (_, home))| self.loci_case(name, home, "sessions --limit 5"))
             .collect();
         for case in &mut cases {
             (case.repeats, case.rounds) = (Some(20), self.options.rounds.max(3));
         }
-        measure(&cases, &mut self.results)?;
-        self.goal(&names[0], Cost::Cpu, 2.0, &names[1]);
+        measure_cases(&cases, &mut self.results)?;
+        self.add_goal(&names[0], Cost::Cpu, 2.0, &names[1]);
 
         let home = &large.1;
-        let mut still = self.loci("still", home, "search");
+        let mut still = self.loci_case("still", home, "search");
         still.args.push("amber anvil".into());
-        let mut cases = vec![self.xtask("walk", home, "walk .claude/projects"), still];
+        let mut cases = vec![self.xtask_case("walk", home, "walk .claude/projects"), still];
         for case in &mut cases {
             (case.repeats, case.rounds) = (Some(10), self.options.rounds.max(3));
         }
-        measure(&cases, &mut self.results)?;
-        let (word, chat) = planted::one_more(home).map_err(io)?;
-        let mut one_more = self.loci("one more", home, "search");
+        measure_cases(&cases, &mut self.results)?;
+        let (word, chat) = fixtures::append_unique_line(home).map_err(io_message)?;
+        let mut one_more = self.loci_case("one more", home, "search");
         one_more.args.push(word.into());
-        let printed = one_more.printed()?;
-        self.find(printed.contains(&chat), format!("a new line in {many} transcripts is found"));
-        let mut cases = [self.xtask("walk again", home, "walk .claude/projects"), one_more];
+        let printed = one_more.run_for_output()?;
+        self.add_finding(printed.contains(&chat), format!("a new line in {many} transcripts is found"));
+        let mut cases = [self.xtask_case("walk again", home, "walk .claude/projects"), one_more];
         for case in &mut cases {
             (case.repeats, case.rounds) = (Some(10), self.options.rounds.max(3));
         }
-        measure(&cases, &mut self.results)?;
-        self.goal("still", Cost::Cpu, 2.0, "walk");
-        self.goal("one more", Cost::Cpu, 2.0, "walk again");
+        measure_cases(&cases, &mut self.results)?;
+        self.add_goal("still", Cost::Cpu, 2.0, "walk");
+        self.add_goal("one more", Cost::Cpu, 2.0, "walk again");
         Ok(())
     }
 }
 
 /// A few of the missed queries, to try by hand.
-fn listed(lost: &[&str]) -> String {
+fn list_missed(lost: &[&str]) -> String {
     if lost.is_empty() {
         String::new()
     } else {

@@ -14,8 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Long enough that a tick is a few hundredths of it.
-const SAMPLE: Duration = Duration::from_millis(600);
-const MOST_REPEATS: u32 = 50;
+const MIN_SAMPLE_TIME: Duration = Duration::from_millis(600);
+const MAX_REPEATS: u32 = 50;
 
 /// A command and how often to run it.
 #[derive(Clone)]
@@ -24,14 +24,14 @@ pub(super) struct Case {
     pub(super) program: PathBuf,
     pub(super) args: Vec<OsString>,
     /// Values for one more argument; each run takes the next.
-    pub(super) turns: Vec<OsString>,
+    pub(super) rotating_args: Vec<OsString>,
     /// Paths removed before each run, so that it starts from scratch.
-    pub(super) clear: Vec<PathBuf>,
-    pub(super) turn: Cell<usize>,
+    pub(super) removed_before: Vec<PathBuf>,
+    pub(super) next_arg: Cell<usize>,
     /// The home and the working directory.
     pub(super) home: PathBuf,
     /// An accepted exit code besides 0.
-    pub(super) fine: Option<i32>,
+    pub(super) accepted_exit: Option<i32>,
     pub(super) rounds: usize,
     /// Runs per sample; determined by a trial run if absent.
     pub(super) repeats: Option<u32>,
@@ -45,19 +45,19 @@ impl Case {
             name: name.to_owned(),
             program: program.to_path_buf(),
             args: args.iter().map(OsString::from).collect(),
-            turns: Vec::new(),
-            clear: Vec::new(),
-            turn: Cell::new(0),
+            rotating_args: Vec::new(),
+            removed_before: Vec::new(),
+            next_arg: Cell::new(0),
             home: home.to_path_buf(),
-            fine: None,
+            accepted_exit: None,
             rounds: 1,
             repeats: None,
             scan: None,
         }
     }
 
-    fn start(&self, stdout: Stdio, stderr: Stdio) -> Result<Child, String> {
-        for path in &self.clear {
+    fn spawn_command(&self, stdout: Stdio, stderr: Stdio) -> Result<Child, String> {
+        for path in &self.removed_before {
             let _ = fs::remove_dir_all(path);
         }
         let mut command = Command::new(&self.program);
@@ -65,16 +65,16 @@ impl Case {
         command.env_clear().env("HOME", &self.home).env("LOCI_DAEMON", "off").env("LC_ALL", "C.UTF-8");
         command.envs(std::env::vars_os().filter(|(name, _)| name == "PATH"));
         command.args(&self.args).current_dir(&self.home);
-        if !self.turns.is_empty() {
-            command.arg(&self.turns[self.turn.get() % self.turns.len()]);
-            self.turn.set(self.turn.get() + 1);
+        if !self.rotating_args.is_empty() {
+            command.arg(&self.rotating_args[self.next_arg.get() % self.rotating_args.len()]);
+            self.next_arg.set(self.next_arg.get() + 1);
         }
         command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
         command.spawn().map_err(|error| format!("{}: {error}", self.program.display()))
     }
 
-    fn judge(&self, status: ExitStatus) -> Result<(), String> {
-        if status.success() || (status.code().is_some() && status.code() == self.fine) {
+    fn check_status(&self, status: ExitStatus) -> Result<(), String> {
+        if status.success() || (status.code().is_some() && status.code() == self.accepted_exit) {
             return Ok(());
         }
         let args: Vec<_> = self.args.iter().take(12).map(|arg| arg.to_string_lossy()).collect();
@@ -82,37 +82,38 @@ impl Case {
     }
 
     /// Runs the command and returns its standard output.
-    pub(super) fn printed(&self) -> Result<String, String> {
-        let done = self.start(Stdio::piped(), Stdio::inherit())?.wait_with_output();
+    pub(super) fn run_for_output(&self) -> Result<String, String> {
+        let done = self.spawn_command(Stdio::piped(), Stdio::inherit())?.wait_with_output();
         let done = done.map_err(|error| error.to_string())?;
-        self.judge(done.status)?;
+        self.check_status(done.status)?;
         Ok(String::from_utf8_lossy(&done.stdout).into_owned())
     }
 
-    fn once(&self) -> Result<f64, String> {
+    fn run_timed(&self) -> Result<f64, String> {
         let started = Instant::now();
-        let status = self.start(Stdio::null(), Stdio::null())?.wait().map_err(|error| error.to_string())?;
+        let status =
+            self.spawn_command(Stdio::null(), Stdio::null())?.wait().map_err(|error| error.to_string())?;
         let wall = started.elapsed().as_secs_f64();
-        self.judge(status).map(|()| wall)
+        self.check_status(status).map(|()| wall)
     }
 
-    fn sample(&self, repeats: u32) -> Result<Sample, String> {
+    fn take_sample(&self, repeats: u32) -> Result<Sample, String> {
         let before = children_cpu()?;
-        let walls = (0..repeats).map(|_| self.once()).collect::<Result<Vec<f64>, String>>()?;
+        let walls = (0..repeats).map(|_| self.run_timed()).collect::<Result<Vec<f64>, String>>()?;
         let cpu = (children_cpu()? - before) / f64::from(repeats);
         Ok(Sample { cpu, wall: median(walls) })
     }
 
     /// Runs once with stdout in a file (or discarded) and returns the peak resident memory in bytes. Separate from the timed
     /// runs, because polling has a cost.
-    pub(super) fn peak(&self, stdout: Option<&Path>) -> Result<u64, String> {
+    pub(super) fn peak_memory(&self, stdout: Option<&Path>) -> Result<u64, String> {
         let file = stdout.map(File::create).transpose().map_err(|error| error.to_string())?;
-        let mut child = self.start(file.map_or_else(Stdio::null, Stdio::from), Stdio::inherit())?;
+        let mut child = self.spawn_command(file.map_or_else(Stdio::null, Stdio::from), Stdio::inherit())?;
         let (done, peak, pid) = (AtomicBool::new(false), AtomicU64::new(0), child.id());
         let status = thread::scope(|scope| {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
-                    peak.fetch_max(high_water(pid).unwrap_or(0), Ordering::Relaxed);
+                    peak.fetch_max(peak_resident(pid).unwrap_or(0), Ordering::Relaxed);
                     thread::sleep(Duration::from_millis(1));
                 }
             });
@@ -120,7 +121,7 @@ impl Case {
             done.store(true, Ordering::Relaxed);
             status
         });
-        self.judge(status.map_err(|error| error.to_string())?)?;
+        self.check_status(status.map_err(|error| error.to_string())?)?;
         Ok(peak.into_inner())
     }
 }
@@ -145,17 +146,17 @@ pub(super) struct Results {
 }
 
 impl Results {
-    pub(super) fn find(&self, name: &str) -> Option<&Measured> {
+    pub(super) fn find_row(&self, name: &str) -> Option<&Measured> {
         self.rows.iter().find(|row| row.name == name)
     }
 
-    pub(super) fn peak(&self, name: &str) -> Option<u64> {
+    pub(super) fn peak_of(&self, name: &str) -> Option<u64> {
         self.peaks.iter().find(|(known, _)| known == name).map(|(_, peak)| *peak)
     }
 
     /// The median over the rounds of the cost of one command relative to another, both from the same round.
-    pub(super) fn ratio(&self, name: &str, of: &str, cost: impl Fn(&Sample) -> f64) -> Option<f64> {
-        let (these, those) = (self.find(name)?, self.find(of)?);
+    pub(super) fn median_ratio(&self, name: &str, of: &str, cost: impl Fn(&Sample) -> f64) -> Option<f64> {
+        let (these, those) = (self.find_row(name)?, self.find_row(of)?);
         let pairs = these.samples.iter().zip(&those.samples);
         let ratios: Vec<f64> = pairs.map(|(this, that)| cost(this) / cost(that)).collect();
         (!ratios.is_empty()).then(|| median(ratios)).filter(|ratio| ratio.is_finite())
@@ -163,20 +164,20 @@ impl Results {
 }
 
 /// Measures round by round, so that a machine that becomes slower does so for all commands.
-pub(super) fn measure(cases: &[Case], results: &mut Results) -> Result<(), String> {
+pub(super) fn measure_cases(cases: &[Case], results: &mut Results) -> Result<(), String> {
     let first = results.rows.len();
     let mut repeats = Vec::new();
     for case in cases {
         // One untimed run, so that the page cache is warm for all.
-        let wall = case.once()?.max(1e-4);
-        let enough = (SAMPLE.as_secs_f64() / wall).ceil().min(f64::from(MOST_REPEATS)) as u32;
+        let wall = case.run_timed()?.max(1e-4);
+        let enough = (MIN_SAMPLE_TIME.as_secs_f64() / wall).ceil().min(f64::from(MAX_REPEATS)) as u32;
         repeats.push(case.repeats.unwrap_or(enough));
         let (name, scan) = (case.name.clone(), case.scan.clone());
         results.rows.push(Measured { name, scan, samples: Vec::new() });
     }
     for round in 0..cases.iter().map(|case| case.rounds).max().unwrap_or(0) {
         for (at, case) in cases.iter().enumerate().filter(|(_, case)| round < case.rounds) {
-            results.rows[first + at].samples.push(case.sample(repeats[at])?);
+            results.rows[first + at].samples.push(case.take_sample(repeats[at])?);
         }
     }
     Ok(())
@@ -209,7 +210,7 @@ fn children_ticks(stat: &str) -> Option<u64> {
 }
 
 /// The peak resident size so far, in bytes.
-fn high_water(pid: u32) -> io::Result<u64> {
+fn peak_resident(pid: u32) -> io::Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = line.and_then(|line| line.split_ascii_whitespace().next()?.parse::<u64>().ok());
@@ -238,10 +239,10 @@ mod tests {
         let shell = |script| Case::new("shell", Path::new("/bin/sh"), Path::new("/"), &["-c", script]);
         let mut results = Results::default();
         let busy = shell("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done");
-        measure(&[busy.clone(), shell(":")], &mut results).unwrap();
+        measure_cases(&[busy.clone(), shell(":")], &mut results).unwrap();
         assert!(results.rows[0].samples[0].cpu > results.rows[1].samples[0].cpu);
-        assert!(busy.peak(None).unwrap() > 100_000);
-        assert!(shell("exit 3").once().is_err());
-        assert!(Case { fine: Some(3), ..shell("exit 3") }.once().is_ok());
+        assert!(busy.peak_memory(None).unwrap() > 100_000);
+        assert!(shell("exit 3").run_timed().is_err());
+        assert!(Case { accepted_exit: Some(3), ..shell("exit 3") }.run_timed().is_ok());
     }
 }

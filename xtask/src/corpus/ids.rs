@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 pub(super) const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-pub(super) fn uuid(rng: &mut Rng) -> String {
+pub(super) fn draw_uuid(rng: &mut Rng) -> String {
     let (a, b) = (rng.next(), rng.next());
     let mut id = String::with_capacity(36);
     let _ = write!(
@@ -24,7 +24,7 @@ pub(super) fn uuid(rng: &mut Rng) -> String {
 }
 
 /// `msg_01…`, `toolu_01…`, `req_011…`: a prefix and twenty-two letters and digits.
-pub(super) fn tagged(rng: &mut Rng, prefix: &str) -> String {
+pub(super) fn draw_tagged_id(rng: &mut Rng, prefix: &str) -> String {
     let mut id = String::with_capacity(prefix.len() + 22);
     id.push_str(prefix);
     for _ in 0..2 {
@@ -39,7 +39,7 @@ pub(super) fn tagged(rng: &mut Rng, prefix: &str) -> String {
 }
 
 /// Writes milliseconds since 1970 as a timestamp, by the usual civil-from-days arithmetic.
-pub(super) fn time(ms: u64, out: &mut String) {
+pub(super) fn write_timestamp(ms: u64, out: &mut String) {
     let (days, second) = (ms / 86_400_000 + 719_468, ms / 1000 % 86_400);
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -64,7 +64,7 @@ mod tests {
             (1_767_225_599_999, "2025-12-31T23:59:59.999Z"),
         ] {
             let mut out = String::new();
-            time(ms, &mut out);
+            write_timestamp(ms, &mut out);
             assert_eq!(out, text);
         }
     }

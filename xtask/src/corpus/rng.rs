@@ -30,7 +30,7 @@ impl Rng {
         (((self.next() >> 32) * end as u64) >> 32) as usize
     }
 
-    pub(super) fn within(&mut self, least: usize, most: usize) -> usize {
+    pub(super) fn in_range(&mut self, least: usize, most: usize) -> usize {
         least + self.below(most - least + 1)
     }
 
@@ -43,14 +43,14 @@ impl Rng {
     }
 
     /// Like `pick`, but favours the first elements: words and file names recur like that.
-    pub(super) fn favour<'a, T>(&mut self, among: &'a [T]) -> &'a T {
+    pub(super) fn pick_favoured<'a, T>(&mut self, among: &'a [T]) -> &'a T {
         let first = self.below(among.len()) + 1;
         &among[self.below(first)]
     }
 
     /// A log-normal size around a median, as in real transcripts. The sum of twelve uniform draws approximates a normal
     /// distribution; two to its power is a shift with linear interpolation.
-    pub(super) fn around(&mut self, median: f64, sigma: f64, most: usize) -> usize {
+    pub(super) fn log_normal(&mut self, median: f64, sigma: f64, most: usize) -> usize {
         let mut sum = 0;
         for _ in 0..3 {
             let draw = self.next();

@@ -3,11 +3,11 @@
 //!
 //! Does not know files.
 
-use super::ids::{tagged, time, uuid};
+use super::counts::CorpusCounts;
+use super::ids::{draw_tagged_id, draw_uuid, write_timestamp};
 use super::rng::Rng;
 use super::text::{Project, Text};
 use super::tools::Call;
-use super::truth::Truth;
 use std::fmt::Write;
 
 /// Versions, and whether the context fields follow the message.
@@ -31,8 +31,8 @@ pub(super) struct Session<'a> {
     owner: &'a Owner<'a>,
     rng: Rng,
     pub(super) out: String,
-    surroundings: String,
-    behind: bool,
+    context_fields: String,
+    context_after: bool,
     cjk: bool,
     parent: String,
     pub(super) ms: u64,
@@ -40,7 +40,7 @@ pub(super) struct Session<'a> {
     pub(super) turns: Vec<(usize, u64)>,
     compacted: usize,
     huge: bool,
-    pub(super) truth: Truth,
+    pub(super) counts: CorpusCounts,
 }
 
 /// One reply of the model: the parts that are the same on each of its lines.
@@ -62,8 +62,8 @@ impl<'a> Session<'a> {
         Session {
             text,
             owner,
-            surroundings,
-            behind,
+            context_fields: surroundings,
+            context_after: behind,
             cjk: rng.per_mille(60),
             rng,
             out: String::new(),
@@ -72,60 +72,60 @@ impl<'a> Session<'a> {
             turns: Vec::new(),
             compacted: 0,
             huge,
-            truth: Truth { files: 1, ..Truth::default() },
+            counts: CorpusCounts { files: 1, ..CorpusCounts::default() },
         }
     }
 
     /// Copies another session's history, as a fork does: the same entries under this session's ID.
-    pub(super) fn copy(&mut self, parent: &Session<'_>, turn: usize) {
+    pub(super) fn copy_history(&mut self, parent: &Session<'_>, turn: usize) {
         let (bytes, lines) = parent.turns[turn];
         self.out.push_str(&parent.out[..bytes].replace(parent.owner.session, self.owner.session));
         self.parent = last_uuid(&self.out).to_owned();
         self.ms = parent.ms;
-        self.truth.copied_files = 1;
-        self.truth.copied_lines = lines;
-        self.truth.lines = lines;
+        self.counts.copied_files = 1;
+        self.counts.copied_lines = lines;
+        self.counts.lines = lines;
     }
 
     /// Writes turns until the transcript has its size.
-    pub(super) fn write(&mut self, size: usize) {
+    pub(super) fn write_until(&mut self, size: usize) {
         if self.out.is_empty() {
-            self.attachment("skill_listing", ",\"skillCount\":4,\"isInitial\":true", 1500.0);
-            self.attachment("environment", "", 300.0);
+            self.write_attachment("skill_listing", ",\"skillCount\":4,\"isInitial\":true", 1500.0);
+            self.write_attachment("environment", "", 300.0);
         }
         while self.out.len() < size {
-            self.turns.push((self.out.len(), self.truth.lines));
-            self.turn(size);
+            self.turns.push((self.out.len(), self.counts.lines));
+            self.write_turn(size);
             if self.out.len() - self.compacted > CONTEXT {
-                self.compact();
+                self.compact_history();
             }
         }
-        self.truth.bytes = self.out.len() as u64;
+        self.counts.bytes = self.out.len() as u64;
     }
 
-    fn turn(&mut self, size: usize) {
-        self.prompt();
-        for _ in 0..self.rng.around(6.0, 0.9, 60) {
-            self.step();
+    fn write_turn(&mut self, size: usize) {
+        self.write_prompt();
+        for _ in 0..self.rng.log_normal(6.0, 0.9, 60) {
+            self.write_step();
             if self.out.len() >= size {
                 break;
             }
         }
-        let reply = self.reply();
-        self.words(&reply, 700.0);
+        let reply = self.new_reply();
+        self.write_text(&reply, 700.0);
         if self.owner.agent.is_none() {
-            self.snapshot();
-            self.duration();
+            self.write_snapshot();
+            self.write_duration();
             if self.rng.per_mille(60) {
-                self.queued();
+                self.write_queued_prompt();
             }
         }
     }
 
     // ---- lines
 
-    fn open(&mut self) {
-        self.ms += self.rng.within(200, 9000) as u64;
+    fn open_entry(&mut self) {
+        self.ms += self.rng.in_range(200, 9000) as u64;
         self.out.push_str("{\"parentUuid\":");
         if self.parent.is_empty() {
             self.out.push_str("null");
@@ -136,86 +136,86 @@ impl<'a> Session<'a> {
         if let Some(agent) = self.owner.agent {
             let _ = write!(self.out, ",\"agentId\":\"{agent}\"");
         }
-        if !self.behind {
-            self.out.push_str(&self.surroundings);
+        if !self.context_after {
+            self.out.push_str(&self.context_fields);
         }
     }
 
     /// Writes the entry's ID and timestamp; the next entry refers to it.
-    fn stamp(&mut self) {
-        self.parent = uuid(&mut self.rng);
+    fn write_stamp(&mut self) {
+        self.parent = draw_uuid(&mut self.rng);
         let _ = write!(self.out, ",\"uuid\":\"{}\",\"timestamp\":\"", self.parent);
-        self.time();
+        self.write_time();
     }
 
-    fn time(&mut self) {
-        time(self.ms, &mut self.out);
+    fn write_time(&mut self) {
+        write_timestamp(self.ms, &mut self.out);
         self.out.push('"');
     }
 
-    fn close(&mut self) {
-        if self.behind {
-            self.out.push_str(&self.surroundings);
+    fn close_entry(&mut self) {
+        if self.context_after {
+            self.out.push_str(&self.context_fields);
         }
-        self.end();
+        self.end_line();
     }
 
-    fn end(&mut self) {
+    fn end_line(&mut self) {
         self.out.push_str("}\n");
-        self.truth.lines += 1;
+        self.counts.lines += 1;
     }
 
-    fn prose(&mut self, median: f64, sigma: f64, most: usize) -> &'a str {
-        let length = self.rng.around(median, sigma, most);
+    fn draw_prose(&mut self, median: f64, sigma: f64, most: usize) -> &'a str {
+        let length = self.rng.log_normal(median, sigma, most);
         let pool = if self.cjk && self.rng.per_mille(850) { &self.text.cjk } else { &self.text.prose };
-        pool.take(&mut self.rng, length)
+        pool.draw_lines(&mut self.rng, length)
     }
 
     // ---- entries of the user and the agent program
 
-    fn prompt(&mut self) {
+    fn write_prompt(&mut self) {
         self.ms += self.rng.below(600_000) as u64;
-        let text = self.prose(160.0, 1.4, 16_000);
-        self.user(text, ",\"permissionMode\":\"default\"");
+        let text = self.draw_prose(160.0, 1.4, 16_000);
+        self.write_user(text, ",\"permissionMode\":\"default\"");
         // The task of a subagent is not a prompt.
-        self.truth.prompts += u64::from(self.owner.agent.is_none());
+        self.counts.prompts += u64::from(self.owner.agent.is_none());
     }
 
-    fn user(&mut self, text: &str, more: &str) {
-        self.open();
+    fn write_user(&mut self, text: &str, more: &str) {
+        self.open_entry();
         let _ =
             write!(self.out, ",\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}");
-        self.stamp();
+        self.write_stamp();
         self.out.push_str(more);
-        self.close();
+        self.close_entry();
     }
 
-    fn attachment(&mut self, kind: &str, more: &str, median: f64) {
-        let content = self.prose(median, 0.5, 20_000);
-        self.open();
+    fn write_attachment(&mut self, kind: &str, more: &str, median: f64) {
+        let content = self.draw_prose(median, 0.5, 20_000);
+        self.open_entry();
         let _ = write!(self.out, ",\"attachment\":{{\"type\":\"{kind}\",\"content\":\"{content}\"{more}}}");
         self.out.push_str(",\"type\":\"attachment\"");
-        self.stamp();
-        self.close();
+        self.write_stamp();
+        self.close_entry();
     }
 
     /// A prompt typed while the model was working is stored as an attachment only.
-    fn queued(&mut self) {
-        let text = self.prose(80.0, 0.8, 2000);
+    fn write_queued_prompt(&mut self) {
+        let text = self.draw_prose(80.0, 0.8, 2000);
         self.ms += 1000;
         self.out.push_str("{\"type\":\"queue-operation\",\"operation\":\"enqueue\",\"timestamp\":\"");
-        self.time();
+        self.write_time();
         let _ = write!(self.out, ",\"sessionId\":\"{}\",\"content\":\"{text}\"", self.owner.session);
-        self.end();
-        self.open();
+        self.end_line();
+        self.open_entry();
         let _ = write!(self.out, ",\"attachment\":{{\"type\":\"queued_command\",\"prompt\":\"{text}\"");
         self.out.push_str(",\"commandMode\":\"prompt\"},\"type\":\"attachment\"");
-        self.stamp();
-        self.close();
-        self.truth.prompts += 1;
+        self.write_stamp();
+        self.close_entry();
+        self.counts.prompts += 1;
     }
 
-    fn snapshot(&mut self) {
+    fn write_snapshot(&mut self) {
         let id = &self.parent;
         let _ = write!(self.out, "{{\"type\":\"file-history-snapshot\",\"messageId\":\"{id}\",\"snapshot\":");
         let _ = write!(self.out, "{{\"messageId\":\"{id}\",\"trackedFileBackups\":{{");
@@ -229,158 +229,158 @@ impl<'a> Session<'a> {
             );
         }
         self.out.push_str("},\"timestamp\":\"");
-        self.time();
+        self.write_time();
         self.out.push_str("},\"isSnapshotUpdate\":false");
-        self.end();
+        self.end_line();
     }
 
-    fn duration(&mut self) {
-        self.open();
+    fn write_duration(&mut self) {
+        self.open_entry();
         let took = self.rng.below(2_000_000);
         let _ = write!(self.out, ",\"type\":\"system\",\"subtype\":\"turn_duration\",\"durationMs\":{took}");
-        self.stamp();
+        self.write_stamp();
         self.out.push_str(",\"isMeta\":false");
-        self.close();
+        self.close_entry();
     }
 
     /// Compacts the history. The summary has the form of a prompt but is none.
-    fn compact(&mut self) {
+    fn compact_history(&mut self) {
         self.compacted = self.out.len();
         let before = std::mem::take(&mut self.parent);
-        self.open();
+        self.open_entry();
         let _ = write!(self.out, ",\"logicalParentUuid\":\"{before}\",\"type\":\"system\"");
         self.out.push_str(",\"subtype\":\"compact_boundary\",\"content\":\"Conversation compacted\"");
-        self.stamp();
+        self.write_stamp();
         self.out
             .push_str(",\"level\":\"info\",\"compactMetadata\":{\"trigger\":\"auto\",\"preTokens\":160000}");
-        self.close();
-        let summary = self.prose(6000.0, 0.3, 20_000);
-        self.user(summary, ",\"isVisibleInTranscriptOnly\":true,\"isCompactSummary\":true");
+        self.close_entry();
+        let summary = self.draw_prose(6000.0, 0.3, 20_000);
+        self.write_user(summary, ",\"isVisibleInTranscriptOnly\":true,\"isCompactSummary\":true");
     }
 
     // ---- entries of the model
 
-    fn reply(&mut self) -> Reply {
+    fn new_reply(&mut self) -> Reply {
         let rng = &mut self.rng;
         let tokens = [
-            rng.within(1, 12),
-            rng.around(180.0, 1.1, 16_000),
-            rng.around(60_000.0, 0.7, 190_000),
-            rng.around(900.0, 1.4, 60_000),
+            rng.in_range(1, 12),
+            rng.log_normal(180.0, 1.1, 16_000),
+            rng.log_normal(60_000.0, 0.7, 190_000),
+            rng.log_normal(900.0, 1.4, 60_000),
         ];
-        for (sum, part) in self.truth.tokens.iter_mut().zip(tokens) {
+        for (sum, part) in self.counts.tokens.iter_mut().zip(tokens) {
             *sum += part as u64;
         }
         let [input, output, read, created] = tokens;
-        let model = rng.favour(&MODELS);
+        let model = rng.pick_favoured(&MODELS);
         let before = format!(
             ",\"message\":{{\"id\":\"{}\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"{model}\",\
              \"content\":[",
-            tagged(rng, "msg_01")
+            draw_tagged_id(rng, "msg_01")
         );
         let after = format!(
             "],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{{\"input_tokens\":{input},\
              \"cache_creation_input_tokens\":{created},\"cache_read_input_tokens\":{read},\
              \"cache_creation\":{{\"ephemeral_5m_input_tokens\":{created},\"ephemeral_1h_input_tokens\":0}},\
              \"output_tokens\":{output},\"service_tier\":\"standard\"}}}},\"requestId\":\"{}\",\"type\":\"assistant\"",
-            tagged(rng, "req_011")
+            draw_tagged_id(rng, "req_011")
         );
         Reply { before, after }
     }
 
-    fn step(&mut self) {
-        let reply = self.reply();
+    fn write_step(&mut self) {
+        let reply = self.new_reply();
         if self.rng.per_mille(220) {
-            self.thinking(&reply);
+            self.write_thinking(&reply);
         }
         if self.rng.per_mille(500) {
-            self.words(&reply, 110.0);
+            self.write_text(&reply, 110.0);
         }
-        let together = if self.rng.per_mille(120) { self.rng.within(2, 4) } else { 1 };
-        let calls: Vec<Call<'a>> = (0..together).map(|_| self.call(&reply)).collect();
+        let together = if self.rng.per_mille(120) { self.rng.in_range(2, 4) } else { 1 };
+        let calls: Vec<Call<'a>> = (0..together).map(|_| self.write_call(&reply)).collect();
         for call in &calls {
-            self.progress(call);
-            self.result(call);
+            self.write_progress(call);
+            self.write_result(call);
         }
         if self.rng.per_mille(80) {
-            self.attachment("hook_success", ",\"hookEvent\":\"PostToolUse\"", 200.0);
+            self.write_attachment("hook_success", ",\"hookEvent\":\"PostToolUse\"", 200.0);
         }
     }
 
-    fn block_open(&mut self, reply: &Reply) {
-        self.open();
+    fn open_block(&mut self, reply: &Reply) {
+        self.open_entry();
         self.out.push_str(&reply.before);
     }
 
-    fn block_close(&mut self, reply: &Reply) {
+    fn close_block(&mut self, reply: &Reply) {
         self.out.push_str(&reply.after);
-        self.stamp();
-        self.close();
+        self.write_stamp();
+        self.close_entry();
     }
 
-    fn thinking(&mut self, reply: &Reply) {
-        let thought = self.prose(420.0, 1.0, 12_000);
-        let length = self.rng.within(300, 1400);
-        let signature = self.text.base64(&mut self.rng, length);
-        self.block_open(reply);
+    fn write_thinking(&mut self, reply: &Reply) {
+        let thought = self.draw_prose(420.0, 1.0, 12_000);
+        let length = self.rng.in_range(300, 1400);
+        let signature = self.text.draw_base64(&mut self.rng, length);
+        self.open_block(reply);
         let _ = write!(
             self.out,
             "{{\"type\":\"thinking\",\"thinking\":\"{thought}\",\"signature\":\"{signature}\"}}"
         );
-        self.block_close(reply);
+        self.close_block(reply);
     }
 
-    fn words(&mut self, reply: &Reply, median: f64) {
-        let text = self.prose(median, 1.0, 20_000);
-        self.block_open(reply);
+    fn write_text(&mut self, reply: &Reply, median: f64) {
+        let text = self.draw_prose(median, 1.0, 20_000);
+        self.open_block(reply);
         let _ = write!(self.out, "{{\"type\":\"text\",\"text\":\"{text}\"}}");
-        self.block_close(reply);
+        self.close_block(reply);
     }
 
-    fn call(&mut self, reply: &Reply) -> Call<'a> {
+    fn write_call(&mut self, reply: &Reply) -> Call<'a> {
         let huge = std::mem::take(&mut self.huge);
         let mut call = Call::draw(&mut self.rng, self.owner.project, huge);
-        self.block_open(reply);
-        let (id, name) = (&call.id, call.name());
+        self.open_block(reply);
+        let (id, name) = (&call.id, call.tool_name());
         let _ = write!(self.out, "{{\"type\":\"tool_use\",\"id\":\"{id}\",\"name\":\"{name}\",\"input\":");
-        call.input(&mut self.rng, self.text, &mut self.out);
+        call.write_input(&mut self.rng, self.text, &mut self.out);
         self.out.push('}');
-        self.block_close(reply);
+        self.close_block(reply);
         call.source.clone_from(&self.parent);
-        self.truth.calls[call.tool] += 1;
-        self.truth.errors += u64::from(call.fails);
+        self.counts.calls[call.tool] += 1;
+        self.counts.errors += u64::from(call.fails);
         call
     }
 
-    fn progress(&mut self, call: &Call<'_>) {
+    fn write_progress(&mut self, call: &Call<'_>) {
         for _ in 0..self.rng.below(3) {
             let parent = self.parent.clone();
-            self.open();
+            self.open_entry();
             self.out.push_str(",\"type\":\"progress\",\"data\":{\"type\":");
             if call.is_shell() {
-                let length = self.rng.around(250.0, 1.2, 20_000);
-                let log = self.text.log.take(&mut self.rng, length);
+                let length = self.rng.log_normal(250.0, 1.2, 20_000);
+                let log = self.text.log.draw_lines(&mut self.rng, length);
                 let _ = write!(self.out, "\"bash_progress\",\"output\":\"{log}\",\"elapsedTimeSeconds\":3}}");
             } else {
                 let _ = write!(self.out, "\"hook_progress\",\"hookEvent\":\"PreToolUse\"}}");
             }
             let _ = write!(self.out, ",\"parentToolUseID\":\"{0}\",\"toolUseID\":\"{0}\"", call.id);
-            self.stamp();
-            self.close();
+            self.write_stamp();
+            self.close_entry();
             self.parent = parent;
         }
     }
 
-    fn result(&mut self, call: &Call<'_>) {
-        self.open();
+    fn write_result(&mut self, call: &Call<'_>) {
+        self.open_entry();
         self.out.push_str(",\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[");
-        let repeat = call.result(&mut self.rng, self.text, &mut self.out);
+        let repeat = call.write_result(&mut self.rng, self.text, &mut self.out);
         self.out.push_str("]}");
-        self.stamp();
+        self.write_stamp();
         self.out.push_str(",\"toolUseResult\":");
-        call.structured(&repeat, &mut self.rng, self.text, &mut self.out);
+        call.write_structured(&repeat, &mut self.rng, self.text, &mut self.out);
         let _ = write!(self.out, ",\"sourceToolAssistantUUID\":\"{}\"", call.source);
-        self.close();
+        self.close_entry();
     }
 }
 

@@ -1,23 +1,23 @@
 //! The same seed gives the same bytes, and a plain reading of the files agrees with the manifest.
 
 use super::*;
-use crate::scan::transcripts;
+use crate::scan::find_transcripts;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// A temporary directory.
-struct Place(PathBuf);
+struct TempPlace(PathBuf);
 
-impl Place {
-    fn new(name: &str) -> Place {
+impl TempPlace {
+    fn new(name: &str) -> TempPlace {
         let place = std::env::temp_dir().join(format!("xtask-corpus-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&place);
-        Place(place)
+        TempPlace(place)
     }
 }
 
-impl Drop for Place {
+impl Drop for TempPlace {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -25,30 +25,30 @@ impl Drop for Place {
 
 const SIZE: u64 = 4_000_000;
 
-fn contents(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let files = transcripts(place).unwrap();
+fn read_contents(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = find_transcripts(place).unwrap();
     let name = |path: &Path| path.strip_prefix(place).unwrap().to_path_buf();
     files.iter().map(|path| (name(path), fs::read(path).unwrap())).collect()
 }
 
 #[test]
 fn threads_do_not_change_a_byte_and_the_seed_does() {
-    let [one, two, other] = ["one", "two", "other"].map(Place::new);
-    let a = generate(&one.0, SIZE, 7, 1).unwrap();
-    let b = generate(&two.0, SIZE, 7, 2).unwrap();
-    generate(&other.0, SIZE, 8, 2).unwrap();
+    let [one, two, other] = ["one", "two", "other"].map(TempPlace::new);
+    let a = generate_corpus(&one.0, SIZE, 7, 1).unwrap();
+    let b = generate_corpus(&two.0, SIZE, 7, 2).unwrap();
+    generate_corpus(&other.0, SIZE, 8, 2).unwrap();
     assert_eq!(a, b);
-    assert!(contents(&one.0) == contents(&two.0));
-    assert!(contents(&one.0) != contents(&other.0));
-    let manifest = |place: &Place| fs::read_to_string(place.0.join("manifest.json")).unwrap();
+    assert!(read_contents(&one.0) == read_contents(&two.0));
+    assert!(read_contents(&one.0) != read_contents(&other.0));
+    let manifest = |place: &TempPlace| fs::read_to_string(place.0.join("manifest.json")).unwrap();
     assert_eq!(manifest(&one), manifest(&two));
     // A second run must not mix with the first.
-    assert!(generate(&one.0, SIZE, 7, 1).is_err());
+    assert!(generate_corpus(&one.0, SIZE, 7, 1).is_err());
 }
 
 /// The counts of a simple reader.
 #[derive(Default)]
-struct Found {
+struct PlainCounts {
     lines: u64,
     calls: BTreeMap<String, String>,
     errors: BTreeSet<String>,
@@ -59,8 +59,8 @@ struct Found {
     answered: BTreeSet<String>,
 }
 
-impl Found {
-    fn line(&mut self, entry: &Value) {
+impl PlainCounts {
+    fn count_line(&mut self, entry: &Value) {
         self.lines += 1;
         let text = |at: &str| entry.pointer(at).and_then(Value::as_str).unwrap_or_default().to_owned();
         let uuid = text("/uuid");
@@ -81,11 +81,11 @@ impl Found {
             assert!(before.is_none_or(|before| before == tokens));
         }
         for block in entry["message"]["content"].as_array().into_iter().flatten() {
-            self.block(block, entry);
+            self.count_block(block, entry);
         }
     }
 
-    fn block(&mut self, block: &Value, entry: &Value) {
+    fn count_block(&mut self, block: &Value, entry: &Value) {
         let text = |key: &str| block[key].as_str().unwrap_or_default().to_owned();
         if block["type"] == "tool_use" {
             assert!(block["input"].is_object());
@@ -103,11 +103,11 @@ impl Found {
 
 #[test]
 fn the_manifest_matches_the_files() {
-    let place = Place::new("walk");
-    generate(&place.0, SIZE, 7, 2).unwrap();
+    let place = TempPlace::new("walk");
+    generate_corpus(&place.0, SIZE, 7, 2).unwrap();
     let manifest: Value = serde_json::from_slice(&fs::read(place.0.join("manifest.json")).unwrap()).unwrap();
-    let files = contents(&place.0);
-    let mut found = Found::default();
+    let files = read_contents(&place.0);
+    let mut found = PlainCounts::default();
     for (path, bytes) in &files {
         let stem = path.file_stem().unwrap().to_str().unwrap();
         for line in std::str::from_utf8(bytes).unwrap().lines() {
@@ -115,7 +115,7 @@ fn the_manifest_matches_the_files() {
             let agent = stem.strip_prefix("agent-");
             assert!(agent.is_some() || entry.get("sessionId").is_none_or(|id| id == stem));
             assert!(agent.is_none_or(|agent| entry["agentId"] == agent));
-            found.line(&entry);
+            found.count_line(&entry);
         }
     }
     let count = |at: &str| manifest.pointer(at).and_then(Value::as_u64).unwrap();

@@ -55,14 +55,14 @@ impl Pool {
     }
 
     /// About `length` bytes of whole lines.
-    pub(super) fn take(&self, rng: &mut Rng, length: usize) -> &str {
+    pub(super) fn draw_lines(&self, rng: &mut Rng, length: usize) -> &str {
         let last = self.text.len().saturating_sub(length);
-        let from = self.at(rng.below(last.max(1)));
-        &self.text[from..self.at((from + length).min(self.text.len()))]
+        let from = self.line_start_at(rng.below(last.max(1)));
+        &self.text[from..self.line_start_at((from + length).min(self.text.len()))]
     }
 
     /// The first line start at or after a position.
-    fn at(&self, place: usize) -> usize {
+    fn line_start_at(&self, place: usize) -> usize {
         let line = self.starts.partition_point(|start| *start < place);
         self.starts.get(line).copied().unwrap_or(self.text.len())
     }
@@ -84,16 +84,16 @@ impl Text {
         let mut depth = 0;
         let mut style = 0;
         Text {
-            prose: Pool::new(|out| words.prose(&mut prose, out)),
-            cjk: Pool::new(|out| words.cjk(&mut cjk, out)),
-            code: Pool::new(|out| words.code(&mut code, &mut depth, out)),
-            log: Pool::new(|out| words.log(&mut log, &mut style, out)),
+            prose: Pool::new(|out| words.write_prose(&mut prose, out)),
+            cjk: Pool::new(|out| words.write_cjk(&mut cjk, out)),
+            code: Pool::new(|out| words.write_code(&mut code, &mut depth, out)),
+            log: Pool::new(|out| words.write_log(&mut log, &mut style, out)),
             base64: (0..POOL).map(|_| char::from(*base64.pick(super::ids::BASE64))).collect(),
         }
     }
 
     /// A signature, or the bytes of an image.
-    pub(super) fn base64(&self, rng: &mut Rng, length: usize) -> &str {
+    pub(super) fn draw_base64(&self, rng: &mut Rng, length: usize) -> &str {
         let length = length.min(POOL - 1);
         let from = rng.below(POOL - length);
         &self.base64[from..from + length]
@@ -114,7 +114,7 @@ impl Project {
         let cwd = format!("/home/dev/work/{}-{}.{which}", rng.pick(&words.names), rng.pick(&words.names));
         // Claude Code's naming of project folders.
         let folder = cwd.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-        let paths = (0..200).map(|_| format!("{cwd}/{}", words.path(&mut rng))).collect();
+        let paths = (0..200).map(|_| format!("{cwd}/{}", words.draw_path(&mut rng))).collect();
         Project { cwd, folder, paths }
     }
 }
@@ -131,37 +131,37 @@ impl Words {
         Words { plain: split(WORDS), names: split(NAMES), cjk: split(CJK) }
     }
 
-    fn name(&self, rng: &mut Rng) -> String {
+    fn draw_name(&self, rng: &mut Rng) -> String {
         format!("{}_{}", rng.pick(&self.names), rng.pick(&self.names))
     }
 
-    fn path(&self, rng: &mut Rng) -> String {
-        format!("src/{}/{}.{}", rng.pick(&self.names), self.name(rng), rng.pick(&SUFFIXES))
+    fn draw_path(&self, rng: &mut Rng) -> String {
+        format!("src/{}/{}.{}", rng.pick(&self.names), self.draw_name(rng), rng.pick(&SUFFIXES))
     }
 
-    fn sentence(&self, rng: &mut Rng, out: &mut String) {
-        for _ in 0..rng.within(4, 16) {
-            let _ = write!(out, "{} ", rng.favour(&self.plain));
+    fn write_sentence(&self, rng: &mut Rng, out: &mut String) {
+        for _ in 0..rng.in_range(4, 16) {
+            let _ = write!(out, "{} ", rng.pick_favoured(&self.plain));
         }
     }
 
-    fn prose(&self, rng: &mut Rng, out: &mut String) {
+    fn write_prose(&self, rng: &mut Rng, out: &mut String) {
         if rng.per_mille(150) {
             out.push_str("- ");
         }
-        self.sentence(rng, out);
-        let _ = write!(out, "`{}`.", self.name(rng));
+        self.write_sentence(rng, out);
+        let _ = write!(out, "`{}`.", self.draw_name(rng));
     }
 
-    fn cjk(&self, rng: &mut Rng, out: &mut String) {
-        for _ in 0..rng.within(4, 14) {
+    fn write_cjk(&self, rng: &mut Rng, out: &mut String) {
+        for _ in 0..rng.in_range(4, 14) {
             let _ = write!(out, "{}", rng.pick(&self.cjk));
         }
-        let _ = write!(out, " `{}`。", self.name(rng));
+        let _ = write!(out, " `{}`。", self.draw_name(rng));
     }
 
-    fn code(&self, rng: &mut Rng, depth: &mut usize, out: &mut String) {
-        let (a, b, number) = (self.name(rng), self.name(rng), rng.below(4096));
+    fn write_code(&self, rng: &mut Rng, depth: &mut usize, out: &mut String) {
+        let (a, b, number) = (self.draw_name(rng), self.draw_name(rng), rng.below(4096));
         let indent = "    ".repeat(*depth);
         out.push_str(&indent);
         let _ = match rng.below(9) {
@@ -179,7 +179,7 @@ impl Words {
             }
             4 => {
                 out.push_str("// ");
-                self.sentence(rng, out);
+                self.write_sentence(rng, out);
                 Ok(())
             }
             5 => write!(out, "import {{ {a} }} from \"./{b}\";"),
@@ -188,24 +188,29 @@ impl Words {
         };
     }
 
-    fn log(&self, rng: &mut Rng, style: &mut usize, out: &mut String) {
+    fn write_log(&self, rng: &mut Rng, style: &mut usize, out: &mut String) {
         // The output of one command keeps its style for a while.
         if rng.per_mille(40) {
             *style = rng.below(5);
         }
-        let (name, number) = (self.name(rng), rng.below(900_000));
+        let (name, number) = (self.draw_name(rng), rng.below(900_000));
         let _ = match *style {
             0 => write!(out, "   Compiling {name} v0.{}.{}", number % 40, number % 7),
-            1 => write!(out, "test {name}::tests::{} ... \u{1b}[32mok\u{1b}[0m", self.name(rng)),
+            1 => write!(out, "test {name}::tests::{} ... \u{1b}[32mok\u{1b}[0m", self.draw_name(rng)),
             2 => {
                 let _ = write!(out, "2026-03-{:02}T10:{:02}:07Z INFO {name}: ", number % 28 + 1, number % 60);
-                self.sentence(rng, out);
+                self.write_sentence(rng, out);
                 write!(out, "id={:016x}", rng.next())
             }
             3 => {
-                write!(out, "-rw-r--r-- 1 dev dev {number:>8} Mar {:>2} {}", number % 28 + 1, self.path(rng))
+                write!(
+                    out,
+                    "-rw-r--r-- 1 dev dev {number:>8} Mar {:>2} {}",
+                    number % 28 + 1,
+                    self.draw_path(rng)
+                )
             }
-            _ => write!(out, "{}:{}:    let {name} = \"{number}\";", self.path(rng), number % 900),
+            _ => write!(out, "{}:{}:    let {name} = \"{number}\";", self.draw_path(rng), number % 900),
         };
     }
 }

@@ -25,23 +25,23 @@ pub(super) struct Tool {
     shape: Shape,
 }
 
-const fn tool(name: &'static str, weight: usize, shape: Shape) -> Tool {
+const fn new_tool(name: &'static str, weight: usize, shape: Shape) -> Tool {
     Tool { name, weight, shape }
 }
 
 pub(super) const TOOLS: [Tool; 12] = [
-    tool("Bash", 430, Shape::Shell),
-    tool("Read", 200, Shape::Read),
-    tool("Edit", 130, Shape::Edit),
-    tool("Write", 45, Shape::Write),
-    tool("Grep", 60, Shape::Search),
-    tool("Glob", 35, Shape::Search),
-    tool("TodoWrite", 45, Shape::Todo),
-    tool("Agent", 15, Shape::Agent),
-    tool("WebFetch", 10, Shape::Text),
-    tool("WebSearch", 8, Shape::Text),
-    tool("mcp__docs__get_page", 12, Shape::Text),
-    tool("mcp__browser__take_snapshot", 10, Shape::Text),
+    new_tool("Bash", 430, Shape::Shell),
+    new_tool("Read", 200, Shape::Read),
+    new_tool("Edit", 130, Shape::Edit),
+    new_tool("Write", 45, Shape::Write),
+    new_tool("Grep", 60, Shape::Search),
+    new_tool("Glob", 35, Shape::Search),
+    new_tool("TodoWrite", 45, Shape::Todo),
+    new_tool("Agent", 15, Shape::Agent),
+    new_tool("WebFetch", 10, Shape::Text),
+    new_tool("WebSearch", 8, Shape::Text),
+    new_tool("mcp__docs__get_page", 12, Shape::Text),
+    new_tool("mcp__browser__take_snapshot", 10, Shape::Text),
 ];
 
 /// Per mille of calls that fail.
@@ -83,33 +83,33 @@ impl<'a> Call<'a> {
         }
         Call {
             tool,
-            id: super::ids::tagged(rng, "toolu_01"),
+            id: super::ids::draw_tagged_id(rng, "toolu_01"),
             source: String::new(),
-            path: rng.favour(&project.paths).as_str(),
+            path: rng.pick_favoured(&project.paths).as_str(),
             fails: !huge && rng.per_mille(FAILING),
             huge,
         }
     }
 
-    pub(super) fn name(&self) -> &'static str {
+    pub(super) fn tool_name(&self) -> &'static str {
         TOOLS[self.tool].name
     }
 
-    fn shape(&self) -> Shape {
+    fn tool_shape(&self) -> Shape {
         TOOLS[self.tool].shape
     }
 
     pub(super) fn is_shell(&self) -> bool {
-        self.shape() == Shape::Shell
+        self.tool_shape() == Shape::Shell
     }
 
-    pub(super) fn input(&self, rng: &mut Rng, text: &Text, out: &mut String) {
+    pub(super) fn write_input(&self, rng: &mut Rng, text: &Text, out: &mut String) {
         let path = self.path;
         let mut code = |median, sigma, most| {
-            let length = rng.around(median, sigma, most);
-            text.code.take(rng, length)
+            let length = rng.log_normal(median, sigma, most);
+            text.code.draw_lines(rng, length)
         };
-        let _ = match self.shape() {
+        let _ = match self.tool_shape() {
             Shape::Shell => {
                 let script = code(120.0, 1.3, 3000);
                 let command = rng.pick(&COMMANDS);
@@ -129,10 +129,10 @@ impl<'a> Call<'a> {
             Shape::Search => {
                 write!(out, "{{\"pattern\":\"fn .*\",\"path\":\"{path}\",\"output_mode\":\"content\"}}")
             }
-            Shape::Todo => todos(rng, text, out),
+            Shape::Todo => write_todos(rng, text, out),
             Shape::Agent => {
-                let length = rng.around(700.0, 0.8, 6000);
-                let prompt = text.prose.take(rng, length);
+                let length = rng.log_normal(700.0, 0.8, 6000);
+                let prompt = text.prose.draw_lines(rng, length);
                 write!(
                     out,
                     "{{\"description\":\"Look\",\"subagent_type\":\"Explore\",\"prompt\":\"{prompt}\"}}"
@@ -145,13 +145,14 @@ impl<'a> Call<'a> {
     }
 
     /// Writes the block, from `{"tool_use_id"` to its end. Returns where its text is, to be repeated.
-    pub(super) fn result(&self, rng: &mut Rng, text: &Text, out: &mut String) -> Repeat {
-        let list = matches!(self.shape(), Shape::Agent | Shape::Text) && !self.fails;
+    pub(super) fn write_result(&self, rng: &mut Rng, text: &Text, out: &mut String) -> WrittenText {
+        let list = matches!(self.tool_shape(), Shape::Agent | Shape::Text) && !self.fails;
         let open = if list { "[{\"type\":\"text\",\"text\":\"" } else { "\"" };
         let _ = write!(out, "{{\"tool_use_id\":\"{}\",\"type\":\"tool_result\",\"content\":{open}", self.id);
         let from = out.len();
-        let plain = if self.fails { self.failure(rng, text, out) } else { self.said(rng, text, out) };
-        let repeat = Repeat { from, to: out.len(), plain };
+        let plain =
+            if self.fails { self.write_failure(rng, text, out) } else { self.write_output(rng, text, out) };
+        let repeat = WrittenText { from, to: out.len(), plain };
         out.push_str(if list { "\"}]" } else { "\"" });
         if self.fails {
             out.push_str(",\"is_error\":true");
@@ -162,11 +163,11 @@ impl<'a> Call<'a> {
         repeat
     }
 
-    fn failure(&self, rng: &mut Rng, text: &Text, out: &mut String) -> Option<String> {
+    fn write_failure(&self, rng: &mut Rng, text: &Text, out: &mut String) -> Option<String> {
         if self.is_shell() {
             let _ = write!(out, "Exit code {}\\n", [1, 1, 1, 2, 101, 127][rng.below(6)]);
-            let length = rng.around(500.0, 1.3, 20_000);
-            out.push_str(text.log.take(rng, length));
+            let length = rng.log_normal(500.0, 1.3, 20_000);
+            out.push_str(text.log.draw_lines(rng, length));
         } else {
             let _ = write!(out, "{}", rng.pick(&REFUSALS));
         }
@@ -174,13 +175,13 @@ impl<'a> Call<'a> {
     }
 
     /// Writes the output of a successful call. Returns the plain file content if the model received it with line numbers.
-    fn said(&self, rng: &mut Rng, text: &Text, out: &mut String) -> Option<String> {
-        let length = rng.around(550.0, 1.8, 100_000);
-        match self.shape() {
-            Shape::Shell => out.push_str(text.log.take(rng, length.min(30_000))),
-            Shape::Search => out.push_str(text.log.take(rng, length.min(40_000))),
+    fn write_output(&self, rng: &mut Rng, text: &Text, out: &mut String) -> Option<String> {
+        let length = rng.log_normal(550.0, 1.8, 100_000);
+        match self.tool_shape() {
+            Shape::Shell => out.push_str(text.log.draw_lines(rng, length.min(30_000))),
+            Shape::Search => out.push_str(text.log.draw_lines(rng, length.min(40_000))),
             Shape::Read => {
-                let file = text.code.take(rng, length.max(400) * 2);
+                let file = text.code.draw_lines(rng, length.max(400) * 2);
                 for (number, line) in file.split_inclusive("\\n").enumerate() {
                     let _ = write!(out, "{:>6}→{line}", number + 1);
                 }
@@ -190,36 +191,42 @@ impl<'a> Call<'a> {
                 let _ = write!(out, "The file {} has been updated successfully.", self.path);
             }
             Shape::Todo => out.push_str("Todos have been modified successfully."),
-            Shape::Agent => out.push_str(text.prose.take(rng, length.clamp(400, 12_000))),
-            Shape::Text if self.huge => out.push_str(text.prose.take(rng, 700_000)),
-            Shape::Text => out.push_str(text.prose.take(rng, length * 3)),
+            Shape::Agent => out.push_str(text.prose.draw_lines(rng, length.clamp(400, 12_000))),
+            Shape::Text if self.huge => out.push_str(text.prose.draw_lines(rng, 700_000)),
+            Shape::Text => out.push_str(text.prose.draw_lines(rng, length * 3)),
         }
         None
     }
 
     /// The value of `toolUseResult`.
-    pub(super) fn structured(&self, repeat: &Repeat, rng: &mut Rng, text: &Text, out: &mut String) {
+    pub(super) fn write_structured(
+        &self,
+        repeat: &WrittenText,
+        rng: &mut Rng,
+        text: &Text,
+        out: &mut String,
+    ) {
         let path = self.path;
         if self.fails {
             out.push_str("\"Error: ");
-            repeat.again(out);
+            repeat.write_again(out);
             out.push('"');
             return;
         }
-        let close = match self.shape() {
+        let close = match self.tool_shape() {
             Shape::Shell => {
                 out.push_str("{\"stdout\":\"");
-                repeat.again(out);
+                repeat.write_again(out);
                 "\",\"stderr\":\"\",\"interrupted\":false,\"isImage\":false,\"noOutputExpected\":false}"
             }
             Shape::Read => {
                 let _ = write!(out, "{{\"type\":\"text\",\"file\":{{\"filePath\":\"{path}\",\"content\":\"");
-                repeat.again(out);
+                repeat.write_again(out);
                 "\",\"numLines\":40,\"startLine\":1,\"totalLines\":40}}"
             }
             Shape::Edit => {
-                let length = rng.around(7000.0, 0.9, 120_000);
-                let (file, hunk) = (text.code.take(rng, length), text.code.take(rng, 300));
+                let length = rng.log_normal(7000.0, 0.9, 120_000);
+                let (file, hunk) = (text.code.draw_lines(rng, length), text.code.draw_lines(rng, 300));
                 let _ = write!(
                     out,
                     "{{\"filePath\":\"{path}\",\"oldString\":\"{hunk}\",\"newString\":\"{hunk}\""
@@ -229,25 +236,25 @@ impl<'a> Call<'a> {
                 "]}],\"userModified\":false,\"replaceAll\":false}"
             }
             Shape::Write => {
-                let length = rng.around(3000.0, 1.1, 40_000);
-                let file = text.code.take(rng, length);
+                let length = rng.log_normal(3000.0, 1.1, 40_000);
+                let file = text.code.draw_lines(rng, length);
                 let _ = write!(out, "{{\"type\":\"create\",\"filePath\":\"{path}\",\"content\":\"{file}");
                 "\",\"structuredPatch\":[],\"originalFile\":null}"
             }
             Shape::Search => {
                 out.push_str("{\"mode\":\"content\",\"numFiles\":0,\"filenames\":[],\"content\":\"");
-                repeat.again(out);
+                repeat.write_again(out);
                 "\",\"numLines\":9}"
             }
             Shape::Todo => "{\"oldTodos\":[],\"newTodos\":[]}",
             Shape::Agent => {
                 out.push_str("{\"status\":\"completed\",\"agentId\":\"a000000\",\"content\":[{\"type\":\"text\",\"text\":\"");
-                repeat.again(out);
+                repeat.write_again(out);
                 "\"}],\"totalDurationMs\":32855,\"totalTokens\":43179,\"totalToolUseCount\":2}"
             }
             Shape::Text => {
                 out.push_str("[{\"type\":\"text\",\"text\":\"");
-                repeat.again(out);
+                repeat.write_again(out);
                 "\"}]"
             }
         };
@@ -256,14 +263,14 @@ impl<'a> Call<'a> {
 }
 
 /// Text already written, to be repeated: its range, or its content without line numbers.
-pub(super) struct Repeat {
+pub(super) struct WrittenText {
     from: usize,
     to: usize,
     plain: Option<String>,
 }
 
-impl Repeat {
-    fn again(&self, out: &mut String) {
+impl WrittenText {
+    fn write_again(&self, out: &mut String) {
         match &self.plain {
             Some(plain) => out.push_str(plain),
             None => out.extend_from_within(self.from..self.to),
@@ -271,11 +278,11 @@ impl Repeat {
     }
 }
 
-fn todos(rng: &mut Rng, text: &Text, out: &mut String) -> std::fmt::Result {
+fn write_todos(rng: &mut Rng, text: &Text, out: &mut String) -> std::fmt::Result {
     out.push_str("{\"todos\":[");
-    for item in 0..rng.within(2, 8) {
+    for item in 0..rng.in_range(2, 8) {
         let comma = if item > 0 { "," } else { "" };
-        let what = text.prose.take(rng, 60);
+        let what = text.prose.draw_lines(rng, 60);
         write!(out, "{comma}{{\"content\":\"{what}\",\"status\":\"pending\",\"activeForm\":\"Working\"}}")?;
     }
     out.push_str("]}");

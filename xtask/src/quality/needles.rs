@@ -2,8 +2,8 @@
 //!
 //! Contains no real transcript: all text is generated, the same on every machine.
 
-use super::chance::Rng;
-use super::set::{Ask, Message, Session, Set};
+use super::rng::Rng;
+use super::set::{LabelledQuery, Message, Session, Set};
 use search::Part;
 
 const SESSIONS: usize = 1_200;
@@ -31,47 +31,47 @@ const CJK_FIRST: &str = "青龙 白鹭 松涛 星河 云雀 寒梅 碧潭 赤霞
 const CJK_SECOND: &str =
     "调度器 归档库 计费网关 灰度通道 限流阀 审计台 回收站 推送桥 校验器 熔断器 登记簿 镜像仓";
 
-pub(crate) fn set(seed: u64) -> Set {
-    let mut sessions: Vec<Session> = (0..SESSIONS).map(|nth| session(seed, nth)).collect();
-    let asks = (0..NEEDLES).map(|nth| hide(seed, nth, &mut sessions)).collect();
-    Set { name: "needles".to_owned(), sessions, asks }
+pub(crate) fn needle_set(seed: u64) -> Set {
+    let mut sessions: Vec<Session> = (0..SESSIONS).map(|nth| generate_session(seed, nth)).collect();
+    let asks = (0..NEEDLES).map(|nth| hide_needle(seed, nth, &mut sessions)).collect();
+    Set { name: "needles".to_owned(), sessions, queries: asks }
 }
 
-fn pick<'a>(rng: &mut Rng, among: &'a str, between: char) -> &'a str {
+fn pick_word<'a>(rng: &mut Rng, among: &'a str, between: char) -> &'a str {
     let among: Vec<&str> = among.split(between).collect();
     among[rng.below(among.len())]
 }
 
-fn session(seed: u64, nth: usize) -> Session {
+fn generate_session(seed: u64, nth: usize) -> Session {
     let mut rng = Rng::new(seed ^ STREAM, nth as u64);
     let begin = 1_700_000_000_000 + nth as i64 * 3_600_000;
-    let messages = (0..rng.within(6, 40)).map(|turn| {
+    let messages = (0..rng.in_range(6, 40)).map(|turn| {
         let part = [Part::Person, Part::Assistant, Part::Assistant, Part::Tool][turn % 4];
-        let text = if part == Part::Tool { log(&mut rng) } else { talk(&mut rng) };
+        let text = if part == Part::Tool { generate_log(&mut rng) } else { generate_talk(&mut rng) };
         Message { part, at: begin + turn as i64 * 20_000, text }
     });
     Session { title: None, messages: messages.collect() }
 }
 
-fn talk(rng: &mut Rng) -> String {
+fn generate_talk(rng: &mut Rng) -> String {
     let mut text = String::new();
-    for _ in 0..rng.within(1, 4) {
+    for _ in 0..rng.in_range(1, 4) {
         if rng.per_mille(80) {
-            text.push_str(pick(rng, CJK, '|'));
+            text.push_str(pick_word(rng, CJK, '|'));
             text.push('。');
         } else {
-            let words = [SUBJECTS, VERBS, OBJECTS].map(|pool| pick(rng, pool, '|'));
-            text.extend([&words.join(" "), ". ", pick(rng, CLOSINGS, '|'), " "]);
+            let words = [SUBJECTS, VERBS, OBJECTS].map(|pool| pick_word(rng, pool, '|'));
+            text.extend([&words.join(" "), ". ", pick_word(rng, CLOSINGS, '|'), " "]);
         }
     }
     text
 }
 
-fn log(rng: &mut Rng) -> String {
+fn generate_log(rng: &mut Rng) -> String {
     let mut text = String::new();
-    for _ in 0..rng.within(3, 30) {
-        let (subject, object) = (pick(rng, SUBJECTS, '|'), pick(rng, OBJECTS, '|'));
-        let number = rng.within(100, 9999);
+    for _ in 0..rng.in_range(3, 30) {
+        let (subject, object) = (pick_word(rng, SUBJECTS, '|'), pick_word(rng, OBJECTS, '|'));
+        let number = rng.in_range(100, 9999);
         let file = subject.replace(' ', "_");
         let number = number.to_string();
         text.extend(["src/", &file, ".rs: error: linker exited with status ", &number, ": ", object, "\n"]);
@@ -80,9 +80,9 @@ fn log(rng: &mut Rng) -> String {
 }
 
 /// Puts the needle into a message of a session; kinds alternate.
-fn hide(seed: u64, nth: usize, sessions: &mut [Session]) -> Ask {
+fn hide_needle(seed: u64, nth: usize, sessions: &mut [Session]) -> LabelledQuery {
     let mut rng = Rng::new(seed ^ STREAM << 8, nth as u64);
-    let (text, query, kind) = needle(&mut rng, nth);
+    let (text, query, kind) = generate_needle(&mut rng, nth);
     let at = rng.below(sessions.len());
     let messages = &mut sessions[at].messages;
     let within = rng.below(messages.len());
@@ -90,13 +90,13 @@ fn hide(seed: u64, nth: usize, sessions: &mut [Session]) -> Ask {
     message.text.push('\n');
     message.text.push_str(&text);
     message.text.push('\n');
-    message.text.push_str(&talk(&mut rng));
-    Ask { query, kind: kind.to_owned(), right: vec![at], ..Ask::default() }
+    message.text.push_str(&generate_talk(&mut rng));
+    LabelledQuery { query, kind: kind.to_owned(), right: vec![at], ..LabelledQuery::default() }
 }
 
-fn needle(rng: &mut Rng, nth: usize) -> (String, String, &'static str) {
-    let (a, b) = (pick(rng, FIRST, ' '), pick(rng, SECOND, ' '));
-    let number = rng.within(100, 9999);
+fn generate_needle(rng: &mut Rng, nth: usize) -> (String, String, &'static str) {
+    let (a, b) = (pick_word(rng, FIRST, ' '), pick_word(rng, SECOND, ' '));
+    let number = rng.in_range(100, 9999);
     let rare: String = (0..4)
         .flat_map(|_| [*rng.pick(b"bcdfghjklmnpqrstvwxz"), *rng.pick(b"aeiou")])
         .map(char::from)
@@ -115,12 +115,12 @@ fn needle(rng: &mut Rng, nth: usize) -> (String, String, &'static str) {
             "phrase",
         ),
         2 => {
-            let (first, second) = (pick(rng, CJK_FIRST, ' '), pick(rng, CJK_SECOND, ' '));
+            let (first, second) = (pick_word(rng, CJK_FIRST, ' '), pick_word(rng, CJK_SECOND, ' '));
             let text = format!("决定：{first}{second}的上限改为{number}，否则夜间批处理会超时。");
             (text, format!("{second}的上限改为{number}"), "cjk") // starts inside the run
         }
         3 => {
-            let name = format!("{}{}Cache{nth}", capital(a), capital(b));
+            let name = format!("{}{}Cache{nth}", capitalize(a), capitalize(b));
             (format!("pub struct {name} {{ slots: [u32; {number}] }}"), name, "identifier")
         }
         _ => (
@@ -131,7 +131,7 @@ fn needle(rng: &mut Rng, nth: usize) -> (String, String, &'static str) {
     }
 }
 
-fn capital(word: &str) -> String {
+fn capitalize(word: &str) -> String {
     let mut letters = word.chars();
     letters
         .next()

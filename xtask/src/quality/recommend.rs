@@ -15,7 +15,7 @@
 mod history;
 mod prompts;
 
-use super::curve;
+use super::calibration;
 use super::set::Scratch;
 use crate::Outcome;
 use crate::args::Args;
@@ -25,7 +25,7 @@ use api::recommend::{Recommend, THRESHOLD};
 use history::History;
 use prompts::Prompt;
 use record::Clock;
-use service::{Places, Service};
+use service::{Environment, Service};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -38,79 +38,83 @@ const APART: f64 = 0.06;
 
 pub(super) fn run(args: &[String]) -> Outcome {
     let args = Args::parse(args, &["seed", "histories"], &["misses", "fit", "smoke"])?;
-    let (seed, many) = (args.number("seed", 8)?, args.number("histories", 1)?.max(1));
+    let (seed, many) = (args.number_value("seed", 8)?, args.number_value("histories", 1)?.max(1));
     let scratch = Scratch::new();
     let mut judged = Vec::new();
     for seed in seed..seed + many {
-        judged.extend(asked(seed, &scratch.folder(&format!("recommend-{seed}")), args.has("misses"))?);
+        judged.extend(run_history(
+            seed,
+            &scratch.subfolder(&format!("recommend-{seed}")),
+            args.has_switch("misses"),
+        )?);
     }
     let mut missed = Vec::new();
     for (name, tuned) in [("tuning", true), ("held out", false)] {
-        let half: Vec<&Judged> = judged.iter().filter(|one| one.prompt.is_tuned_by() == tuned).collect();
-        print(name, &half, &mut missed);
+        let half: Vec<&Judged> = judged.iter().filter(|one| one.prompt.is_for_tuning() == tuned).collect();
+        print_half(name, &half, &mut missed);
     }
     let predictions: Vec<(f64, bool)> =
-        judged.iter().filter_map(|one| Some((one.seen.as_ref()?.2, one.is_right()))).collect();
-    let apart = curve::print_predictions(&predictions);
+        judged.iter().filter_map(|one| Some((one.suggestion.as_ref()?.2, one.is_right()))).collect();
+    let apart = calibration::print_predictions(&predictions);
     if apart > APART {
         missed.push(format!("confidence differs from accuracy by {apart:.3}, limit {APART}"));
     }
-    if args.has("fit") {
-        let tuned = judged.iter().filter(|one| one.prompt.is_tuned_by());
-        let rows = tuned.filter_map(|one| Some((one.seen.as_ref()?.0.clone(), one.is_right())));
-        println!("\nweights {:.3?}", curve::fit_rows(&rows.collect::<Vec<_>>()));
+    if args.has_switch("fit") {
+        let tuned = judged.iter().filter(|one| one.prompt.is_for_tuning());
+        let rows = tuned.filter_map(|one| Some((one.suggestion.as_ref()?.0.clone(), one.is_right())));
+        println!("\nweights {:.3?}", calibration::fit_rows(&rows.collect::<Vec<_>>()));
     }
     for missed in &missed {
         println!("\ngoal missed: {missed}");
     }
-    Ok(missed.is_empty() || !args.has("smoke"))
+    Ok(missed.is_empty() || !args.has_switch("smoke"))
 }
 
 /// Generates a history, indexes it, and runs all prompts against it.
-fn asked(seed: u64, home: &Path, misses: bool) -> Result<Vec<Judged>, String> {
+fn run_history(seed: u64, home: &Path, misses: bool) -> Result<Vec<Judged>, String> {
     let history = History::new(seed)?;
     history.write(home)?;
     let indexed =
-        service(home, Path::new("/")).handle(&Index::default()).map_err(|error| error.to_string())?;
-    let prompts = prompts::all(&history, seed)?;
+        open_service(home, Path::new("/")).handle(&Index::default()).map_err(|error| error.to_string())?;
+    let prompts = prompts::all_prompts(&history, seed)?;
     println!("{} sessions, {} prompts", indexed.sessions, prompts.len());
-    let judged: Vec<Judged> = prompts.into_iter().map(|prompt| judge(home, prompt)).collect();
+    let judged: Vec<Judged> = prompts.into_iter().map(|prompt| judge_prompt(home, prompt)).collect();
     if misses {
-        judged.iter().filter(|one| one.prompt.is_tuned_by()).for_each(|one| tell(one, &history));
+        judged.iter().filter(|one| one.prompt.is_for_tuning()).for_each(|one| print_miss(one, &history));
     }
     Ok(judged)
 }
 
-fn service(home: &Path, cwd: &Path) -> Service {
-    let places = Places { home: home.to_path_buf(), vars: BTreeMap::new() };
+fn open_service(home: &Path, cwd: &Path) -> Service {
+    let places = Environment { home: home.to_path_buf(), vars: BTreeMap::new() };
     Service::new(places, Clock::At(record::Stamp(history::NOW)), cwd.to_path_buf(), PathBuf::new(), 2)
 }
 
 /// A prompt and its suggestion: inputs of the model, session, confidence.
 struct Judged {
     prompt: Prompt,
-    seen: Option<(Vec<f32>, String, f64)>,
+    suggestion: Option<(Vec<f32>, String, f64)>,
 }
 
-fn judge(home: &Path, prompt: Prompt) -> Judged {
+fn judge_prompt(home: &Path, prompt: Prompt) -> Judged {
     let ask = Recommend { prompt: prompt.text.clone(), ..Recommend::default() };
-    let seen = service(home, &prompt.cwd).weighed(&ask);
-    Judged { prompt, seen }
+    let seen = open_service(home, &prompt.cwd).confidence_inputs(&ask);
+    Judged { prompt, suggestion: seen }
 }
 
 impl Judged {
     fn is_right(&self) -> bool {
-        self.seen.as_ref().is_some_and(|(_, chat, _)| self.prompt.meant.as_ref() == Some(chat))
+        self.suggestion.as_ref().is_some_and(|(_, chat, _)| self.prompt.target.as_ref() == Some(chat))
     }
 
-    fn card(&self) -> bool {
-        self.seen.as_ref().is_some_and(|(.., sure)| *sure >= THRESHOLD)
+    fn shows_card(&self) -> bool {
+        self.suggestion.as_ref().is_some_and(|(.., sure)| *sure >= THRESHOLD)
     }
 }
 
-fn tell(one: &Judged, history: &History) {
-    let sure = one.seen.as_ref().map_or("no reference".to_string(), |(.., sure)| format!("{sure:.2}"));
-    let what = match (one.prompt.meant.is_some(), one.card(), one.is_right()) {
+fn print_miss(one: &Judged, history: &History) {
+    let sure = one.suggestion.as_ref().map_or("no reference".to_string(), |(.., sure)| format!("{sure:.2}"));
+    let what = match (one.prompt.target.is_some(), one.shows_card(), one.is_right()) {
         (true, true, false) => "wrong card",
         (true, false, true) => "right, unsure",
         (true, false, false) => "missed",
@@ -118,14 +122,18 @@ fn tell(one: &Judged, history: &History) {
         _ => return,
     };
     println!("{what:<14} {sure:<12} {:<16} {}", one.prompt.kind, one.prompt.text);
-    if let (true, Some((_, chat, _))) = (what.contains("card"), &one.seen) {
-        for (what, id) in [("got", Some(chat)), ("meant", one.prompt.meant.as_ref())] {
-            println!("{:<14} {what:<6} {}", "", id.map_or("nothing".to_string(), |id| history.told(id)));
+    if let (true, Some((_, chat, _))) = (what.contains("card"), &one.suggestion) {
+        for (what, id) in [("got", Some(chat)), ("meant", one.prompt.target.as_ref())] {
+            println!(
+                "{:<14} {what:<6} {}",
+                "",
+                id.map_or("nothing".to_string(), |id| history.session_text(id))
+            );
         }
     }
 }
 
-fn print(name: &str, half: &[&Judged], missed: &mut Vec<String>) {
+fn print_half(name: &str, half: &[&Judged], missed: &mut Vec<String>) {
     println!(
         "\n{name:<24} {:>7} {:>6} {:>6} {:>10} {:>8}",
         "prompts", "cards", "right", "precision", "recall"
@@ -135,16 +143,17 @@ fn print(name: &str, half: &[&Judged], missed: &mut Vec<String>) {
         kinds.entry(&one.prompt.kind).or_default().push(one);
     }
     for (kind, of) in &kinds {
-        line(kind, of);
+        print_row(kind, of);
     }
-    let meant: Vec<&Judged> = half.iter().filter(|one| one.prompt.meant.is_some()).copied().collect();
-    let ordinary: Vec<&Judged> = half.iter().filter(|one| one.prompt.meant.is_none()).copied().collect();
-    line("all that refer back", &meant);
-    line("all ordinary", &ordinary);
-    let (cards, right) = (count(half, Judged::card), count(half, |one| one.card() && one.is_right()));
-    let precision = share(right, cards);
-    let wrong = share(count(&ordinary, Judged::card), ordinary.len());
-    let recall = share(count(&meant, |one| one.card() && one.is_right()), meant.len());
+    let meant: Vec<&Judged> = half.iter().filter(|one| one.prompt.target.is_some()).copied().collect();
+    let ordinary: Vec<&Judged> = half.iter().filter(|one| one.prompt.target.is_none()).copied().collect();
+    print_row("all that refer back", &meant);
+    print_row("all ordinary", &ordinary);
+    let (cards, right) =
+        (count_where(half, Judged::shows_card), count_where(half, |one| one.shows_card() && one.is_right()));
+    let precision = fraction(right, cards);
+    let wrong = fraction(count_where(&ordinary, Judged::shows_card), ordinary.len());
+    let recall = fraction(count_where(&meant, |one| one.shows_card() && one.is_right()), meant.len());
     println!(
         "precision of cards {:.1} %, false cards on ordinary prompts {:.1} %, recall {:.1} %",
         precision * 100.0,
@@ -161,10 +170,11 @@ fn print(name: &str, half: &[&Judged], missed: &mut Vec<String>) {
     hold("recall", recall >= RECALL);
 }
 
-fn line(kind: &str, of: &[&Judged]) {
-    let (cards, right) = (count(of, Judged::card), count(of, |one| one.card() && one.is_right()));
+fn print_row(kind: &str, of: &[&Judged]) {
+    let (cards, right) =
+        (count_where(of, Judged::shows_card), count_where(of, |one| one.shows_card() && one.is_right()));
     let percent = |part: usize, of: usize| {
-        if of == 0 { "–".to_string() } else { format!("{:.1} %", share(part, of) * 100.0) }
+        if of == 0 { "–".to_string() } else { format!("{:.1} %", fraction(part, of) * 100.0) }
     };
     println!(
         "{kind:<24} {:>7} {cards:>6} {right:>6} {:>10} {:>8}",
@@ -174,10 +184,10 @@ fn line(kind: &str, of: &[&Judged]) {
     );
 }
 
-fn count(of: &[&Judged], is: impl Fn(&Judged) -> bool) -> usize {
+fn count_where(of: &[&Judged], is: impl Fn(&Judged) -> bool) -> usize {
     of.iter().filter(|one| is(one)).count()
 }
 
-fn share(part: usize, of: usize) -> f64 {
+fn fraction(part: usize, of: usize) -> f64 {
     part as f64 / of.max(1) as f64
 }

@@ -2,7 +2,7 @@
 //!
 //! Does not know where a set comes from.
 
-use search::{Doc, Error, Found, Index, Part, Query, Tuning, Writer};
+use search::{Doc, Error, Index, Part, Query, SearchResult, Tuning, Writer};
 use std::path::{Path, PathBuf};
 
 /// A set is indexed on its own, and every query searches all its sessions.
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Set {
     pub(crate) name: String,
     pub(crate) sessions: Vec<Session>,
-    pub(crate) asks: Vec<Ask>,
+    pub(crate) queries: Vec<LabelledQuery>,
 }
 
 #[derive(Default)]
@@ -27,7 +27,7 @@ pub(crate) struct Message {
 
 /// A query and the sessions that answer it.
 #[derive(Clone, Default)]
-pub(crate) struct Ask {
+pub(crate) struct LabelledQuery {
     pub(crate) query: String,
     pub(crate) kind: String,
     pub(crate) right: Vec<usize>,
@@ -41,11 +41,11 @@ pub(crate) struct Outcome {
     pub(crate) kind: String,
     /// The rank of the first right session, from 1.
     pub(crate) rank: Option<usize>,
-    pub(crate) found: Found,
+    pub(crate) found: SearchResult,
 }
 
 impl Outcome {
-    pub(crate) fn within(&self, most: usize) -> bool {
+    pub(crate) fn is_within(&self, most: usize) -> bool {
         self.rank.is_some_and(|rank| rank <= most)
     }
 }
@@ -54,7 +54,7 @@ impl Outcome {
 const EVENTS: u64 = 1 << 20;
 
 impl Set {
-    fn docs(&self) -> impl Iterator<Item = Doc<'_>> {
+    fn iter_docs(&self) -> impl Iterator<Item = Doc<'_>> {
         self.sessions.iter().enumerate().flat_map(|(chat, session)| {
             let at = session.messages.first().map_or(0, |message| message.at);
             let title = session.title.iter().map(move |title| (Part::Title, at, title.as_str()));
@@ -72,7 +72,7 @@ impl Set {
         })
     }
 
-    fn text(&self, event: u64) -> Option<String> {
+    fn event_text(&self, event: u64) -> Option<String> {
         let session = self.sessions.get((event / EVENTS) as usize)?;
         match event % EVENTS {
             0 => session.title.clone(),
@@ -81,18 +81,23 @@ impl Set {
     }
 
     /// Writes the set's index to a folder.
-    pub(crate) fn index(&self, folder: &Path, stems: bool) -> Result<Index, Error> {
+    pub(crate) fn write_index(&self, folder: &Path, stems: bool) -> Result<Index, Error> {
         let mut writer = if stems { Writer::open(folder, 1, 64 << 20)? } else { Writer::open_plain(folder)? };
-        for doc in self.docs() {
+        for doc in self.iter_docs() {
             writer.add(&doc)?;
         }
         writer.commit(1)?;
-        writer.finish()?;
+        writer.wait_for_merges()?;
         Index::open(folder)?.ok_or_else(|| Error::Version { path: folder.to_owned() })
     }
 
-    pub(crate) fn ask(&self, index: &Index, ask: &Ask, tuning: &Tuning) -> Result<Outcome, Error> {
-        let text = |event| self.text(event);
+    pub(crate) fn run_query(
+        &self,
+        index: &Index,
+        ask: &LabelledQuery,
+        tuning: &Tuning,
+    ) -> Result<Outcome, Error> {
+        let text = |event| self.event_text(event);
         let query =
             Query { fuzzy: ask.fuzzy, expand: ask.expand, text: Some(&text), ..Query::new(&ask.query) };
         let found = index.find_tuned(&query, &[], tuning)?;
@@ -103,20 +108,20 @@ impl Set {
 }
 
 /// A set and its open index.
-pub(crate) struct Bench {
+pub(crate) struct IndexedSet {
     pub(crate) set: Set,
     pub(crate) index: Index,
 }
 
-impl Bench {
-    pub(crate) fn new(set: Set, scratch: &Scratch, stems: bool) -> Result<Bench, String> {
+impl IndexedSet {
+    pub(crate) fn new(set: Set, scratch: &Scratch, stems: bool) -> Result<IndexedSet, String> {
         let folder = scratch.0.join(format!("{}-{stems}", set.name));
-        let index = set.index(&folder, stems).map_err(|error| error.to_string())?;
-        Ok(Bench { set, index })
+        let index = set.write_index(&folder, stems).map_err(|error| error.to_string())?;
+        Ok(IndexedSet { set, index })
     }
 
-    pub(crate) fn run(&self, tuning: &Tuning) -> Result<Vec<Outcome>, String> {
-        let asks = self.set.asks.iter().map(|ask| self.set.ask(&self.index, ask, tuning));
+    pub(crate) fn run_queries(&self, tuning: &Tuning) -> Result<Vec<Outcome>, String> {
+        let asks = self.set.queries.iter().map(|ask| self.set.run_query(&self.index, ask, tuning));
         asks.collect::<Result<_, _>>().map_err(|error| error.to_string())
     }
 }
@@ -131,7 +136,7 @@ impl Scratch {
         Scratch(folder)
     }
 
-    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+    pub(crate) fn subfolder(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 }

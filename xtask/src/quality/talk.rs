@@ -2,31 +2,32 @@
 //!
 //! Does not know how many there are: it loads all that the folder contains.
 
-use super::set::{Ask, Message, Session, Set};
+use super::set::{LabelledQuery, Message, Session, Set};
 use search::Part;
 use serde_json::Value;
 use std::path::Path;
 
 /// `None` if the set is missing.
-pub(crate) fn load(folder: &Path) -> Result<Option<Set>, String> {
+pub(crate) fn load_set(folder: &Path) -> Result<Option<Set>, String> {
     let (sessions, queries) = (folder.join("sessions.json"), folder.join("queries.json"));
     if !sessions.exists() || !queries.exists() {
         return Ok(None);
     }
-    let list_of_sessions = list(&sessions)?;
+    let list_of_sessions = read_list(&sessions)?;
     let ids: Vec<&str> =
         list_of_sessions.iter().map(|session| session["id"].as_str().unwrap_or_default()).collect();
-    let asks = list(&queries)?.iter().map(|query| ask(query, &ids)).collect();
-    let sessions = list_of_sessions.iter().enumerate().map(|(nth, value)| session(nth, value)).collect();
-    Ok(Some(Set { name: "talk".to_owned(), sessions, asks }))
+    let asks = read_list(&queries)?.iter().map(|query| parse_query(query, &ids)).collect();
+    let sessions =
+        list_of_sessions.iter().enumerate().map(|(nth, value)| parse_session(nth, value)).collect();
+    Ok(Some(Set { name: "talk".to_owned(), sessions, queries: asks }))
 }
 
-fn list(path: &Path) -> Result<Vec<Value>, String> {
+fn read_list(path: &Path) -> Result<Vec<Value>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn session(nth: usize, value: &Value) -> Session {
+fn parse_session(nth: usize, value: &Value) -> Session {
     let messages = value["messages"].as_array().into_iter().flatten().enumerate().map(|(turn, message)| {
         let part = match message["role"].as_str() {
             Some("user") => Part::Person,
@@ -39,10 +40,10 @@ fn session(nth: usize, value: &Value) -> Session {
     Session { title: value["title"].as_str().map(str::to_owned), messages: messages.collect() }
 }
 
-fn ask(value: &Value, ids: &[&str]) -> Ask {
+fn parse_query(value: &Value, ids: &[&str]) -> LabelledQuery {
     let text = |name: &str| value[name].as_str().unwrap_or_default();
     let right = value["right"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    Ask {
+    LabelledQuery {
         query: text("query").to_owned(),
         kind: format!("{:<5} {}", text("lang"), text("kind")),
         right: right.filter_map(|id| ids.iter().position(|known| *known == id)).collect(),

@@ -4,7 +4,7 @@
 
 use super::{Coverage, ROOT};
 use crate::operation::{Operation, Request, Response};
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub const INDEX: Operation = Operation {
     words: None,
     params: &[ROOT],
     required: &[],
-    shapes: properties::<IndexCode>,
+    shapes: schema_properties::<IndexCode>,
     handy: &[],
     read_only: false,
     rows: &["changes"],

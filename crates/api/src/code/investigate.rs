@@ -2,10 +2,10 @@
 //!
 //! Does not know how a question is interpreted, nor which model answers it.
 
-use super::{Coverage, ROOT, SymbolRef, Usage, is_named};
-use crate::operation::{Number, Operation, Request, Response, Words};
+use super::{Coverage, ROOT, SymbolRef, Usage, check_name};
+use crate::operation::{Number, Operation, Positional, Request, Response};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::search::is_false;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
@@ -19,7 +19,12 @@ pub const INVESTIGATE: Operation = Operation {
     about: "Answer a question about the code (without a model: show the evidence)",
     answer: "an operation with its steps so far and, once it is done, the answer with the symbols it cites",
     example: "loci code investigate 'How are large batches processed?' --scope Memo.Core",
-    words: Some(Words { value: "QUESTION", about: QUESTION, into: &["question"], number: Number::Sentence }),
+    words: Some(Positional {
+        value: "QUESTION",
+        about: QUESTION,
+        into: &["question"],
+        number: Number::Sentence,
+    }),
     params: &[
         param("question", Shape::Text, "TEXT", QUESTION),
         param(
@@ -31,7 +36,7 @@ pub const INVESTIGATE: Operation = Operation {
         ROOT,
     ],
     required: &["question"],
-    shapes: properties::<Investigate>,
+    shapes: schema_properties::<Investigate>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -53,7 +58,7 @@ impl Request for Investigate {
     const OPERATION: &'static Operation = &INVESTIGATE;
     type Response = Investigation;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         let wrong =
             |message: String| Err(Error::new(Code::InvalidArgument, message).hint(INVESTIGATE.example));
         if self.question.trim().is_empty() {
@@ -62,7 +67,7 @@ impl Request for Investigate {
         if self.question.chars().count() > LONGEST {
             return wrong(format!("the question is longer than {LONGEST} characters"));
         }
-        self.scope.iter().try_for_each(|path| is_named(path, &INVESTIGATE))
+        self.scope.iter().try_for_each(|path| check_name(path, &INVESTIGATE))
     }
 }
 
@@ -74,7 +79,7 @@ pub const STREAM: Operation = Operation {
     about: "Show the progress and result of an investigation",
     answer: "the operation with its steps, and the answer with the symbols it cites",
     example: "loci code op O_5k2hv0qa --wait 30",
-    words: Some(Words { value: "ID", about: OP, into: &["op"], number: Number::One }),
+    words: Some(Positional { value: "ID", about: OP, into: &["op"], number: Number::One }),
     params: &[
         param("op", Shape::Text, "ID", OP),
         param("from", Shape::Count, "N", "Skip the first N steps [default: 0]"),
@@ -87,7 +92,7 @@ pub const STREAM: Operation = Operation {
         ROOT,
     ],
     required: &["op"],
-    shapes: properties::<StreamOp>,
+    shapes: schema_properties::<StreamOp>,
     handy: &[],
     read_only: true,
     rows: &[],
@@ -107,8 +112,8 @@ impl Request for StreamOp {
     const OPERATION: &'static Operation = &STREAM;
     type Response = Investigation;
 
-    fn check(&self) -> Result<(), Error> {
-        is_named(&self.op, &STREAM)?;
+    fn check_params(&self) -> Result<(), Error> {
+        check_name(&self.op, &STREAM)?;
         if self.wait > 60 {
             return Err(Error::new(Code::InvalidArgument, "`wait` must be at most 60 seconds")
                 .hint("repeat the call to keep waiting; no step is lost in between"));
@@ -137,7 +142,7 @@ pub struct Investigation {
     /// The number of the next step.
     pub next: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Found>,
+    pub answer: Option<Conclusion>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -167,7 +172,7 @@ pub struct Step {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Found {
+pub struct Conclusion {
     /// `model` or `evidence`.
     pub by: String,
     /// The answer of a model; none if only evidence is returned.
@@ -177,7 +182,7 @@ pub struct Found {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cites: Vec<SymbolRef>,
     /// Best match first.
-    pub evidence: Vec<Exhibit>,
+    pub evidence: Vec<EvidenceItem>,
     /// The model that answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -191,7 +196,7 @@ pub struct Found {
 /// A symbol that may be relevant to the question, with its outline, note and usages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Exhibit {
+pub struct EvidenceItem {
     pub symbol: SymbolRef,
     /// Truncated if it is long.
     pub outline: String,

@@ -5,9 +5,9 @@
 use super::pack::FILTER;
 use super::{Coverage, NAMED, ROOT, TypeRef};
 use crate::costs::ModelRun;
-use crate::operation::{Number, Operation, Request, Response, Words};
+use crate::operation::{Number, Operation, Positional, Request, Response};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::search::is_false;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ pub const NOTES: Operation = Operation {
     about: "Write missing and stale notes with the configured model",
     answer: "one line per note with its outcome, most urgent first, and the total of model calls",
     example: "loci code notes NodeStore --dry-run --payload",
-    words: Some(Words { value: "NAME", about: NAMED, into: &["path"], number: Number::One }),
+    words: Some(Positional { value: "NAME", about: NAMED, into: &["path"], number: Number::One }),
     params: &[
         param("path", Shape::Text, "NAME", NAMED),
         FILTER,
@@ -29,7 +29,7 @@ pub const NOTES: Operation = Operation {
         ROOT,
     ],
     required: &[],
-    shapes: properties::<WriteNotes>,
+    shapes: schema_properties::<WriteNotes>,
     handy: &[],
     read_only: false,
     rows: &["notes"],
@@ -52,7 +52,7 @@ impl Request for WriteNotes {
     const OPERATION: &'static Operation = &NOTES;
     type Response = NotesWritten;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         let wrong = |message: &str, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         if self.path.is_some() && self.filter.is_some() {
             return wrong("a name and a filter cannot be combined", "use one of them");
@@ -86,7 +86,7 @@ impl Response for NotesWritten {
     }
 
     fn is_incomplete(&self) -> bool {
-        self.model.fell_short()
+        self.model.has_failed()
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Does not know where the `.loci` directory of a tree is.
 
-use super::{Coverage, ROOT, TypeRef, is_named};
-use crate::operation::{Number, Operation, Request, Response, Words};
+use super::{Coverage, ROOT, TypeRef, check_name};
+use crate::operation::{Number, Operation, Positional, Request, Response};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::search::is_false;
 use crate::{Code, Error, Param, Shape};
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ pub const BUILD: Operation = Operation {
     about: "Write outlines of matching types and their dependencies to one file, within a token budget",
     answer: "path of the pack, its types with dependencies first, its tokens, and the types that did not fit",
     example: "loci code pack core --filter 'namespace:Memo.Core' --budget 4000",
-    words: Some(Words { value: "NAME", about: NAME_OF, into: &["name"], number: Number::One }),
+    words: Some(Positional { value: "NAME", about: NAME_OF, into: &["name"], number: Number::One }),
     params: &[
         param("name", Shape::Text, "NAME", NAME_OF),
         FILTER,
@@ -37,7 +37,7 @@ pub const BUILD: Operation = Operation {
         ROOT,
     ],
     required: &["name", "filter"],
-    shapes: properties::<BuildPack>,
+    shapes: schema_properties::<BuildPack>,
     handy: &[],
     read_only: false,
     rows: &["types"],
@@ -63,20 +63,20 @@ impl Request for BuildPack {
     const OPERATION: &'static Operation = &BUILD;
     type Response = PackBuilt;
 
-    fn check(&self) -> Result<(), Error> {
-        is_pack(&self.name)?;
+    fn check_params(&self) -> Result<(), Error> {
+        check_pack_name(&self.name)?;
         if self.filter.trim().is_empty() {
             return Err(
                 Error::new(Code::InvalidArgument, "missing `filter`").hint("--filter 'namespace:Memo.Core'")
             );
         }
-        is_budget(self.budget)
+        check_budget(self.budget)
     }
 }
 
 /// Validates the name of a pack: it is a file name and must not lead out of its directory.
-pub fn is_pack(name: &str) -> Result<(), Error> {
-    is_named(name, &BUILD)?;
+pub fn check_pack_name(name: &str) -> Result<(), Error> {
+    check_name(name, &BUILD)?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.chars().all(plain) && !name.starts_with('.') && name.len() <= 100 {
         return Ok(());
@@ -85,7 +85,7 @@ pub fn is_pack(name: &str) -> Result<(), Error> {
         .hint("use at most 100 letters, digits and - _ . without a leading dot"))
 }
 
-pub(super) fn is_budget(budget: u64) -> Result<(), Error> {
+pub(super) fn check_budget(budget: u64) -> Result<(), Error> {
     if budget > 0 {
         return Ok(());
     }
@@ -125,7 +125,7 @@ pub const LIST: Operation = Operation {
     words: None,
     params: &[ROOT],
     required: &[],
-    shapes: properties::<ListPacks>,
+    shapes: schema_properties::<ListPacks>,
     handy: &[],
     read_only: true,
     rows: &["packs"],

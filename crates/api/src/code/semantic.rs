@@ -5,7 +5,7 @@
 use super::{Coverage, ONE, ROOT, SymbolRef, TypeRef, about_one, path_param};
 use crate::Error;
 use crate::operation::{Operation, Request, Response};
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub const SEMANTIC: Operation = Operation {
     words: ONE,
     params: &[path_param(), ROOT],
     required: &["path"],
-    shapes: properties::<GetSemantic>,
+    shapes: schema_properties::<GetSemantic>,
     handy: &[],
     read_only: true,
     rows: &[],

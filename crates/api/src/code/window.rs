@@ -2,11 +2,11 @@
 //!
 //! Does not know how a window is filled.
 
-use super::pack::{BUDGET, is_budget, is_pack};
+use super::pack::{BUDGET, check_budget, check_pack_name};
 use super::{Coverage, ONE, ROOT, TypeRef, about_one, path_param};
-use crate::operation::{Number, Operation, Request, Response, Words};
+use crate::operation::{Number, Operation, Positional, Request, Response};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::search::is_false;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ pub const WINDOW: Operation = Operation {
         ROOT,
     ],
     required: &[],
-    shapes: properties::<GetPromptWindow>,
+    shapes: schema_properties::<GetPromptWindow>,
     handy: &[],
     read_only: true,
     rows: &[],
@@ -50,9 +50,9 @@ impl Request for GetPromptWindow {
     const OPERATION: &'static Operation = &WINDOW;
     type Response = PromptWindow;
 
-    fn check(&self) -> Result<(), Error> {
-        self.pack.as_deref().map_or(Ok(()), is_pack)?;
-        is_budget(self.budget)
+    fn check_params(&self) -> Result<(), Error> {
+        self.pack.as_deref().map_or(Ok(()), check_pack_name)?;
+        check_budget(self.budget)
     }
 }
 
@@ -62,7 +62,7 @@ pub struct PromptWindow {
     pub window: String,
     pub tokens: u64,
     pub budget: u64,
-    pub shown: Vec<InWindow>,
+    pub shown: Vec<WindowEntry>,
     /// Pinned types that did not fit.
     pub left_out: Vec<TypeRef>,
     /// Its path relative to the root of the tree; none if the tree has no `.loci` directory.
@@ -82,7 +82,7 @@ impl Response for PromptWindow {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct InWindow {
+pub struct WindowEntry {
     pub path: String,
     pub type_id: String,
     /// `Pinned`, `Focus` or `Recent`.
@@ -100,7 +100,7 @@ pub const PIN: Operation = Operation {
     words: ONE,
     params: &[path_param(), ROOT],
     required: &["path"],
-    shapes: properties::<Pin>,
+    shapes: schema_properties::<Pin>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -116,7 +116,7 @@ pub const UNPIN: Operation = Operation {
     words: ONE,
     params: &[path_param(), ROOT],
     required: &["path"],
-    shapes: properties::<Unpin>,
+    shapes: schema_properties::<Unpin>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -132,7 +132,7 @@ pub const DISMISS: Operation = Operation {
     words: ONE,
     params: &[path_param(), ROOT],
     required: &["path"],
-    shapes: properties::<Dismiss>,
+    shapes: schema_properties::<Dismiss>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -140,14 +140,14 @@ pub const DISMISS: Operation = Operation {
 };
 
 about_one! {
-    Pin = PIN -> Marked;
-    Unpin = UNPIN -> Marked;
-    Dismiss = DISMISS -> Marked;
+    Pin = PIN -> PinResult;
+    Unpin = UNPIN -> PinResult;
+    Dismiss = DISMISS -> PinResult;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Marked {
+pub struct PinResult {
     pub resolved: TypeRef,
     pub changed: bool,
     pub pinned: Vec<TypeRef>,
@@ -155,7 +155,7 @@ pub struct Marked {
     pub notes: Vec<String>,
 }
 
-impl Response for Marked {}
+impl Response for PinResult {}
 
 // ---- focused types
 
@@ -170,7 +170,7 @@ pub const CONTEXT: Operation = Operation {
     about: "Add, clear or list focus types of the prompt window",
     answer: "types in focus by name, with their expiry",
     example: "loci code context add NodeStore --minutes 60",
-    words: Some(Words {
+    words: Some(Positional {
         value: "ACTION NAME",
         about: "add NAME, clear or list",
         into: &["action", "path"],
@@ -183,7 +183,7 @@ pub const CONTEXT: Operation = Operation {
         ROOT,
     ],
     required: &["action"],
-    shapes: properties::<CodeContext>,
+    shapes: schema_properties::<CodeContext>,
     handy: &[],
     read_only: false,
     rows: &["context"],
@@ -207,9 +207,9 @@ impl Default for CodeContext {
 
 impl Request for CodeContext {
     const OPERATION: &'static Operation = &CONTEXT;
-    type Response = InFocus;
+    type Response = FocusList;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         let refused = |why: String| Error::new(Code::InvalidArgument, why).hint(CONTEXT.example);
         let (adds, named) = (self.action == "add", !self.path.trim().is_empty());
         if self.action.trim().is_empty() {
@@ -233,15 +233,15 @@ impl Request for CodeContext {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct InFocus {
-    pub context: Vec<UntilThen>,
+pub struct FocusList {
+    pub context: Vec<FocusEntry>,
     /// Whether anything changed.
     pub changed: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-impl Response for InFocus {
+impl Response for FocusList {
     fn is_empty(&self) -> bool {
         self.context.is_empty() && !self.changed
     }
@@ -249,7 +249,7 @@ impl Response for InFocus {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct UntilThen {
+pub struct FocusEntry {
     pub path: String,
     pub type_id: String,
     /// RFC 3339.

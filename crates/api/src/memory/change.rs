@@ -2,10 +2,10 @@
 //!
 //! Does not know the caller: every change here counts as made by a person.
 
-use super::{MemoryLine, NAMED, ONE, is_named};
-use crate::operation::{Number, Operation, Request, Response, Words};
+use super::{MemoryLine, NAMED, ONE, check_id};
+use crate::operation::{Number, Operation, Positional, Request, Response};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub const EDIT: Operation = Operation {
         param("remove_tag", Shape::List, "TAGS", "Tags to remove from the session permanently"),
     ],
     required: &["id"],
-    shapes: properties::<EditMemory>,
+    shapes: schema_properties::<EditMemory>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -51,8 +51,8 @@ impl Request for EditMemory {
     const OPERATION: &'static Operation = &EDIT;
     type Response = MemoryChanged;
 
-    fn check(&self) -> Result<(), Error> {
-        is_named(&self.id, &EDIT)?;
+    fn check_params(&self) -> Result<(), Error> {
+        check_id(&self.id, &EDIT)?;
         let invalid = |message: &str| Err(Error::new(Code::InvalidArgument, message).hint(EDIT.example));
         let texts: Vec<&String> = [&self.name, &self.summary, &self.text].into_iter().flatten().collect();
         let tags = self.add_tag.iter().chain(&self.remove_tag);
@@ -81,7 +81,7 @@ macro_rules! on_one {
             words: ONE,
             params: &[param("id", Shape::Text, "ID", NAMED)],
             required: &["id"],
-            shapes: properties::<$name>,
+            shapes: schema_properties::<$name>,
             handy: &[],
             read_only: false,
             rows: &[],
@@ -98,8 +98,8 @@ macro_rules! on_one {
             const OPERATION: &'static Operation = &$operation;
             type Response = MemoryChanged;
 
-            fn check(&self) -> Result<(), Error> {
-                is_named(&self.id, &$operation)
+            fn check_params(&self) -> Result<(), Error> {
+                check_id(&self.id, &$operation)
             }
         }
     )*};
@@ -121,7 +121,7 @@ pub const PIN: Operation = Operation {
     words: ONE,
     params: &[param("id", Shape::Text, "ID", NAMED), param("off", Shape::Flag, "", "Unpin it")],
     required: &["id"],
-    shapes: properties::<PinMemory>,
+    shapes: schema_properties::<PinMemory>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -139,8 +139,8 @@ impl Request for PinMemory {
     const OPERATION: &'static Operation = &PIN;
     type Response = MemoryChanged;
 
-    fn check(&self) -> Result<(), Error> {
-        is_named(&self.id, &PIN)
+    fn check_params(&self) -> Result<(), Error> {
+        check_id(&self.id, &PIN)
     }
 }
 
@@ -162,13 +162,13 @@ pub const FORGET: Operation = Operation {
     about: "Permanently forget facts or the memory of sessions",
     answer: "the memories that were, or would be, forgotten",
     example: "loci memory forget f-3b21 --dry-run",
-    words: Some(Words { value: "ID", about: NAMED, into: &["ids"], number: Number::Several }),
+    words: Some(Positional { value: "ID", about: NAMED, into: &["ids"], number: Number::Several }),
     params: &[
         param("ids", Shape::List, "IDS", NAMED),
         param("dry_run", Shape::Flag, "", "Show what would be forgotten"),
     ],
     required: &["ids"],
-    shapes: properties::<ForgetMemory>,
+    shapes: schema_properties::<ForgetMemory>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -186,11 +186,11 @@ impl Request for ForgetMemory {
     const OPERATION: &'static Operation = &FORGET;
     type Response = MemoryForgotten;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         if self.ids.is_empty() {
-            return is_named("", &FORGET);
+            return check_id("", &FORGET);
         }
-        self.ids.iter().try_for_each(|id| is_named(id, &FORGET))
+        self.ids.iter().try_for_each(|id| check_id(id, &FORGET))
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Contains no transcripts: evidence is referenced, not quoted.
 
-use crate::operation::{Number, Operation, Request, Response, Words};
+use crate::operation::{Number, Operation, Positional, Request, Response};
 use crate::params::param;
-use crate::schema::properties;
+use crate::schema::schema_properties;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub const EXPORT: Operation = Operation {
     words: None,
     params: &[],
     required: &[],
-    shapes: properties::<ExportMemory>,
+    shapes: schema_properties::<ExportMemory>,
     handy: &[],
     read_only: true,
     rows: &[],
@@ -115,7 +115,7 @@ pub const IMPORT: Operation = Operation {
     about: "Import exported memory (local edits and deletions are kept)",
     answer: "numbers of new or changed sessions and facts",
     example: "loci memory import memory.json",
-    words: Some(Words {
+    words: Some(Positional {
         value: "FILE",
         about: "A file written by `loci memory export`",
         into: &["file"],
@@ -123,7 +123,7 @@ pub const IMPORT: Operation = Operation {
     }),
     params: &[param("file", Shape::Text, "FILE", "A file written by `loci memory export`")],
     required: &["file"],
-    shapes: properties::<ImportMemory>,
+    shapes: schema_properties::<ImportMemory>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -140,7 +140,7 @@ impl Request for ImportMemory {
     const OPERATION: &'static Operation = &IMPORT;
     type Response = MemoryImported;
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_params(&self) -> Result<(), Error> {
         if self.file.trim().is_empty() {
             return Err(Error::new(Code::InvalidArgument, "missing file name").hint(IMPORT.example));
         }

@@ -2,10 +2,10 @@
 //!
 //! Does not list facts that await review unless `state` requests them.
 
-use super::{NAMED, ONE, is_named};
-use crate::operation::{Number, Operation, Request, Response, Words};
-use crate::params::{PROJECT, SINCE, is_time, param};
-use crate::schema::properties;
+use super::{NAMED, ONE, check_id};
+use crate::operation::{Number, Operation, Positional, Request, Response};
+use crate::params::{PROJECT, SINCE, check_time, param};
+use crate::schema::schema_properties;
 use crate::search::TimeRange;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ pub const LIST: Operation = Operation {
     about: "List session names and facts",
     answer: "pinned ones first, then newest first; retired and pending facts only with `state`",
     example: "loci memory list pager --kind facts",
-    words: Some(Words {
+    words: Some(Positional {
         value: "WORDS",
         about: "Only memories with all of these words in their name, text, summary or tags",
         into: &["query"],
@@ -42,7 +42,7 @@ pub const LIST: Operation = Operation {
         param("offset", Shape::Count, "N", "Skip the first N"),
     ],
     required: &[],
-    shapes: properties::<ListMemory>,
+    shapes: schema_properties::<ListMemory>,
     handy: &[],
     read_only: true,
     rows: &["memories"],
@@ -73,9 +73,9 @@ impl Request for ListMemory {
     const OPERATION: &'static Operation = &LIST;
     type Response = Memories;
 
-    fn check(&self) -> Result<(), Error> {
-        one_of("kind", self.kind.as_deref(), KINDS)?;
-        one_of("state", self.state.as_deref(), STATES)?;
+    fn check_params(&self) -> Result<(), Error> {
+        check_choice("kind", self.kind.as_deref(), KINDS)?;
+        check_choice("state", self.state.as_deref(), STATES)?;
         let facts = self.kind.as_deref() == Some("facts");
         if self.state.is_some() && self.kind.as_deref() == Some("sessions") || !self.tag.is_empty() && facts {
             return Err(Error::new(
@@ -84,11 +84,11 @@ impl Request for ListMemory {
             )
             .hint(LIST.example));
         }
-        is_time("since", self.since.as_deref())
+        check_time("since", self.since.as_deref())
     }
 }
 
-fn one_of(name: &str, word: Option<&str>, words: &[&str]) -> Result<(), Error> {
+fn check_choice(name: &str, word: Option<&str>, words: &[&str]) -> Result<(), Error> {
     match word {
         Some(word) if !words.contains(&word) => {
             Err(Error::new(Code::InvalidArgument, format!("invalid `{name}`: `{word}`"))
@@ -154,7 +154,7 @@ pub const SHOW: Operation = Operation {
     words: ONE,
     params: &[param("id", Shape::Text, "ID", NAMED)],
     required: &["id"],
-    shapes: properties::<ShowMemory>,
+    shapes: schema_properties::<ShowMemory>,
     handy: &[],
     read_only: true,
     rows: &[],
@@ -171,8 +171,8 @@ impl Request for ShowMemory {
     const OPERATION: &'static Operation = &SHOW;
     type Response = MemoryShown;
 
-    fn check(&self) -> Result<(), Error> {
-        is_named(&self.id, &SHOW)
+    fn check_params(&self) -> Result<(), Error> {
+        check_id(&self.id, &SHOW)
     }
 }
 

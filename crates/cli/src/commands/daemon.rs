@@ -2,20 +2,20 @@
 //!
 //! Does not know what the daemon does in the background: that is in [`duties`].
 
-mod duties;
+mod handlers;
 mod metrics;
 
-use crate::daemon_client::{self, VERSION, about, standing, teller};
-use crate::environment::exe;
-use crate::output::{self, Shown};
+use crate::daemon_client::{self, VERSION, daemon_status_source, query_daemon_info, read_daemon_status};
+use crate::environment::current_exe;
+use crate::output::{self, OutputFormat};
 use api::{Code, Error, Exit, Handle};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use daemon::life::Poke;
-use daemon::{Client, Ended, Holder, Meta, Place, unit};
-use duties::{Counter, Errands, Housekeeping};
+use daemon::lifecycle::WakeHandle;
+use daemon::{Client, ExitReason, Holder, Meta, RuntimePaths, unit};
+use handlers::{MessageDispatcher, ServiceHandler, ServiceJobs};
 use record::Clock;
 use serde_json::{Map, Value, json};
-use service::{Places, Runs, config};
+use service::{Deliveries, Environment, config};
 use std::process::Stdio;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
@@ -23,13 +23,13 @@ use std::time::{Duration, Instant};
 
 pub(crate) const COMMAND: &str = "daemon";
 
-const EXAMPLES: &str = "The daemon keeps the index current, consolidates memory while you are idle and delivers messages between agents.\n\
+const AFTER_HELP: &str = "The daemon keeps the index current, consolidates memory while you are idle and delivers messages between agents.\n\
 It is optional: every command works without it and returns the same results. `loci mcp`, `loci dispatch` and the\n\
 session-start hook start it if none is running; LOCI_DAEMON=use or LOCI_DAEMON=off prevents that. It exits after two\n\
 hours without use.\n\n\
 Examples:\n  loci daemon start\n  loci daemon status --json\n  loci daemon logs -n 20\n  loci daemon install --dry-run";
 
-pub(crate) fn command() -> Command {
+pub(crate) fn build_command() -> Command {
     let json = || Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one line of JSON");
     let dry = || {
         Arg::new("dry_run")
@@ -39,7 +39,7 @@ pub(crate) fn command() -> Command {
     };
     Command::new(COMMAND)
         .about("Manage the background daemon")
-        .after_help(EXAMPLES)
+        .after_help(AFTER_HELP)
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true)
@@ -81,28 +81,28 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(matches: &ArgMatches) -> Exit {
     let Some((name, sub)) = matches.subcommand() else { return Exit::Failed };
     let flag = |flag: &str| sub.try_get_one::<bool>(flag).ok().flatten().copied().unwrap_or(false);
-    let shown = if flag("json") { Shown::Jsonl } else { Shown::default() };
-    let command = DaemonCommand { places: service::env::places(), shown };
+    let shown = if flag("json") { OutputFormat::Jsonl } else { OutputFormat::default() };
+    let command = DaemonCommand { places: service::env::read_places(), format: shown };
     let done = match name {
         "start" => command.start(),
         "stop" => command.stop(),
-        "status" => command.status(),
-        "logs" => command.logs(sub.get_one::<u64>("lines").copied().unwrap_or(50) as usize),
-        "metrics" => command.metrics(),
-        "install" => command.install(flag("dry_run")),
-        "uninstall" => command.uninstall(flag("dry_run")),
-        _ if flag("detach") => detach(),
-        _ => command.serve(flag("stay")),
+        "status" => command.print_status(),
+        "logs" => command.print_logs(sub.get_one::<u64>("lines").copied().unwrap_or(50) as usize),
+        "metrics" => command.print_metrics(),
+        "install" => command.install_unit(flag("dry_run")),
+        "uninstall" => command.uninstall_unit(flag("dry_run")),
+        _ if flag("detach") => start_detached(),
+        _ => command.run_daemon(flag("stay")),
     };
-    done.unwrap_or_else(|error| output::fail(shown, &error))
+    done.unwrap_or_else(|error| output::report_error(shown, &error))
 }
 
 /// Starts the daemon detached from the terminal and the parent process.
-fn detach() -> Result<Exit, Error> {
+fn start_detached() -> Result<Exit, Error> {
     // Fails if this process already leads a process group; then it needs no new session.
     let _ = rustix::process::setsid();
-    let_go();
-    let mut command = std::process::Command::new(exe());
+    close_inherited_files();
+    let mut command = std::process::Command::new(current_exe());
     command.args(["daemon", "run"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map_err(|e| Error::new(Code::ReadError, format!("cannot start the daemon: {e}")))?;
     Ok(Exit::Found)
@@ -110,7 +110,7 @@ fn detach() -> Result<Exit, Error> {
 
 /// Closes the file descriptors inherited from the parent process. Otherwise a script that waits for the end of its pipe, or
 /// for a lock released with its file, would wait as long as the daemon runs. Loci itself has opened nothing yet.
-fn let_go() {
+fn close_inherited_files() {
     let Ok(open) = std::fs::read_dir("/dev/fd") else { return };
     let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<i32>().ok();
     // Collect first: the directory being read has a descriptor too, closed at the end of the iteration.
@@ -122,43 +122,45 @@ fn let_go() {
 }
 
 struct DaemonCommand {
-    places: Places,
-    shown: Shown,
+    places: Environment,
+    format: OutputFormat,
 }
 
 impl DaemonCommand {
-    fn place(&self) -> Result<Place, Error> {
-        daemon_client::place(&self.places).ok_or_else(|| {
+    fn runtime_paths(&self) -> Result<RuntimePaths, Error> {
+        daemon_client::runtime_paths(&self.places).ok_or_else(|| {
             Error::new(Code::ReadError, "no home directory for the daemon's files").hint("set HOME")
         })
     }
 
-    fn say(&self, json: &Value, text: &str) -> Result<(), Error> {
-        let line = if self.shown == Shown::Text { format!("{text}\n") } else { format!("{json}\n") };
-        output::say(&line)
+    fn print_result(&self, json: &Value, text: &str) -> Result<(), Error> {
+        let line = if self.format == OutputFormat::Text { format!("{text}\n") } else { format!("{json}\n") };
+        output::print_stdout(&line)
     }
 
     fn start(&self) -> Result<Exit, Error> {
-        let place = self.place()?;
-        let was_running = daemon::client::answers(&place);
+        let place = self.runtime_paths()?;
+        let was_running = daemon::client::is_daemon_responding(&place);
         if !was_running {
             config::Daemon::read(&self.places)?;
             let refused = |error: daemon::Error| {
                 Error::new(Code::ReadError, error.to_string()).hint("remove the file at that path")
             };
-            place.check().map_err(refused)?;
-            daemon_client::start(&exe());
-            wait(Duration::from_secs(5), || daemon::client::answers(&place));
+            place.check_socket().map_err(refused)?;
+            daemon_client::start_daemon(&current_exe());
+            wait_until(Duration::from_secs(5), || daemon::client::is_daemon_responding(&place));
         }
-        let Ok(mut client) = Client::connect(&place) else { return Err(DaemonCommand::silent(&place)) };
-        let about = about(&mut client);
+        let Ok(mut client) = Client::connect(&place) else {
+            return Err(DaemonCommand::unreachable_error(&place));
+        };
+        let about = query_daemon_info(&mut client);
         let text = format!(
             "the daemon {} (process {}), at {}",
             if was_running { "is already running" } else { "is running" },
             about["pid"],
             place.socket.display()
         );
-        self.say(
+        self.print_result(
             &json!({"running": true, "started": !was_running, "pid": about["pid"], "socket": place.socket}),
             &text,
         )?;
@@ -166,8 +168,8 @@ impl DaemonCommand {
     }
 
     /// Explains why the daemon cannot be reached.
-    fn silent(place: &Place) -> Error {
-        let why = match Holder::of(place) {
+    fn unreachable_error(place: &RuntimePaths) -> Error {
+        let why = match Holder::read_current(place) {
             Some(holder) => format!("process {} holds the leader lock and does not respond", holder.pid),
             None => "it did not start".to_string(),
         };
@@ -177,32 +179,35 @@ impl DaemonCommand {
     }
 
     fn stop(&self) -> Result<Exit, Error> {
-        let place = self.place()?;
-        let Some(holder) = Holder::of(&place) else {
-            self.say(&json!({"running": false, "stopped": false}), "no daemon is running")?;
+        let place = self.runtime_paths()?;
+        let Some(holder) = Holder::read_current(&place) else {
+            self.print_result(&json!({"running": false, "stopped": false}), "no daemon is running")?;
             return Ok(Exit::Nothing);
         };
         let accepted = match Client::connect(&place) {
             Ok(mut client) => client.call("drain", Map::new(), &Meta::default(), &mut |_, _| true).is_ok(),
             Err(_) => false,
         };
-        let gone = || Holder::of(&place).is_none();
-        if !(accepted && wait(Duration::from_secs(5), gone)) {
+        let gone = || Holder::read_current(&place).is_none();
+        if !(accepted && wait_until(Duration::from_secs(5), gone)) {
             // It does not respond: send a signal, and only if the process is the one that took the leader lock.
-            holder.end();
+            holder.terminate();
         }
-        if !wait(Duration::from_secs(5), gone) {
+        if !wait_until(Duration::from_secs(5), gone) {
             return Err(Error::new(Code::WriterBusy, format!("process {} does not exit", holder.pid))
                 .hint("inspect it with `ps` and kill it; no data is lost"));
         }
-        self.say(&json!({"running": false, "stopped": true, "pid": holder.pid}), "the daemon has stopped")?;
+        self.print_result(
+            &json!({"running": false, "stopped": true, "pid": holder.pid}),
+            "the daemon has stopped",
+        )?;
         Ok(Exit::Found)
     }
 
-    fn status(&self) -> Result<Exit, Error> {
-        let place = self.place()?;
-        let status = standing(&place);
-        self.say(&status, &shown_status(&status))?;
+    fn print_status(&self) -> Result<Exit, Error> {
+        let place = self.runtime_paths()?;
+        let status = read_daemon_status(&place);
+        self.print_result(&status, &format_status(&status))?;
         Ok(match status["running"].as_bool() {
             Some(true) if status.get("trouble").is_none() => Exit::Found,
             Some(true) => Exit::Failed,
@@ -210,37 +215,43 @@ impl DaemonCommand {
         })
     }
 
-    fn metrics(&self) -> Result<Exit, Error> {
-        let mut service =
-            service::Service::new(self.places.clone(), Clock::System, self.places.home.clone(), exe(), 1);
-        service.daemon = Some(teller(&self.places));
+    fn print_metrics(&self) -> Result<Exit, Error> {
+        let mut service = service::Service::new(
+            self.places.clone(),
+            Clock::System,
+            self.places.home.clone(),
+            current_exe(),
+            1,
+        );
+        service.daemon = Some(daemon_status_source(&self.places));
         let status = service.handle(&api::status::StatusRequest::default())?;
-        output::say(&metrics::text(&status, service.clock.now()))?;
+        output::print_stdout(&metrics::format_metrics(&status, service.clock.now()))?;
         Ok(Exit::Found)
     }
 
-    fn logs(&self, lines: usize) -> Result<Exit, Error> {
-        let place = self.place()?;
-        let Ok(lines) = daemon::log::last(&place.log, lines) else {
-            output::complain("loci: no daemon log yet\n");
+    fn print_logs(&self, lines: usize) -> Result<Exit, Error> {
+        let place = self.runtime_paths()?;
+        let Ok(lines) = daemon::log::read_last_lines(&place.log, lines) else {
+            output::write_stderr("loci: no daemon log yet\n");
             return Ok(Exit::Nothing);
         };
-        output::say(&lines.iter().flat_map(|line| [line, "\n"]).collect::<String>())?;
+        output::print_stdout(&lines.iter().flat_map(|line| [line, "\n"]).collect::<String>())?;
         Ok(if lines.is_empty() { Exit::Nothing } else { Exit::Found })
     }
 
-    fn unit(&self) -> unit::Unit {
-        let config = self.places.xdg("XDG_CONFIG_HOME", ".config");
-        let path = service::env::text(&self.places, "PATH").unwrap_or_else(|| "/usr/bin:/bin".to_string());
+    fn service_unit(&self) -> unit::Unit {
+        let config = self.places.xdg_dir("XDG_CONFIG_HOME", ".config");
+        let path =
+            service::env::text_var(&self.places, "PATH").unwrap_or_else(|| "/usr/bin:/bin".to_string());
         if cfg!(target_os = "macos") {
-            unit::launchd(&exe(), &self.places.home, &path)
+            unit::launchd_agent(&current_exe(), &self.places.home, &path)
         } else {
-            unit::systemd(&exe(), &config, &path)
+            unit::systemd_unit(&current_exe(), &config, &path)
         }
     }
 
-    fn install(&self, dry: bool) -> Result<Exit, Error> {
-        let unit = self.unit();
+    fn install_unit(&self, dry: bool) -> Result<Exit, Error> {
+        let unit = self.service_unit();
         let failed = |e: std::io::Error| Error::new(Code::ReadError, format!("{}: {e}", unit.path.display()));
         if !dry {
             std::fs::create_dir_all(unit.path.parent().unwrap_or(&unit.path)).map_err(failed)?;
@@ -248,15 +259,15 @@ impl DaemonCommand {
         }
         let head = if dry { "would write" } else { "wrote" };
         let text = format!("{head} {}:\n\n{}\nNext, run: {}", unit.path.display(), unit.text, unit.enable);
-        self.say(
+        self.print_result(
             &json!({"path": unit.path, "text": unit.text, "enable": unit.enable, "dry_run": dry}),
             &text,
         )?;
         Ok(Exit::Found)
     }
 
-    fn uninstall(&self, dry: bool) -> Result<Exit, Error> {
-        let unit = self.unit();
+    fn uninstall_unit(&self, dry: bool) -> Result<Exit, Error> {
+        let unit = self.service_unit();
         let there = unit.path.is_file();
         if there && !dry {
             let failed =
@@ -270,39 +281,42 @@ impl DaemonCommand {
                 format!("removed {}; to stop the daemon now: {}", unit.path.display(), unit.disable)
             }
         };
-        self.say(
+        self.print_result(
             &json!({"path": unit.path, "removed": there && !dry, "disable": unit.disable, "dry_run": dry}),
             &text,
         )?;
         Ok(if there { Exit::Found } else { Exit::Nothing })
     }
 
-    fn serve(&self, stay: bool) -> Result<Exit, Error> {
-        let place = self.place()?;
+    fn run_daemon(&self, stay: bool) -> Result<Exit, Error> {
+        let place = self.runtime_paths()?;
         let set = config::Daemon::read(&self.places)?;
         let settings = daemon::Settings {
             version: VERSION.to_string(),
             clock: Clock::System,
             idle_exit: if stay { Duration::MAX } else { set.idle_exit() },
-            exe: exe(),
-            poll: set.poll(),
-            tell: self.places.vars.get("NOTIFY_SOCKET").cloned(),
+            exe: current_exe(),
+            poll: set.poll_interval(),
+            notify_socket: self.places.vars.get("NOTIFY_SOCKET").cloned(),
         };
-        let (poke, runs) = (Poke::default(), Runs::default());
-        let counter = Arc::new(Counter {
+        let (poke, runs) = (WakeHandle::default(), Deliveries::default());
+        let counter = Arc::new(ServiceHandler {
             places: self.places.clone(),
-            poke: poke.clone(),
-            asked_in: Mutex::default(),
+            wake: poke.clone(),
+            code_dirs: Mutex::default(),
             runs: runs.clone(),
         });
-        let keeper = Box::new(Housekeeping { places: self.places.clone() });
-        let porter =
-            Box::new(Errands { places: self.places.clone(), poke: poke.clone(), runs: runs.clone() });
-        let ended = daemon::run(&place, counter, (keeper, porter), &poke, &settings);
+        let keeper = Box::new(ServiceJobs { places: self.places.clone() });
+        let porter = Box::new(MessageDispatcher {
+            places: self.places.clone(),
+            wake: poke.clone(),
+            runs: runs.clone(),
+        });
+        let ended = daemon::run_daemon(&place, counter, (keeper, porter), &poke, &settings);
         runs.stop.store(true, Relaxed);
         match ended {
             // systemd and launchd restart it only after a failure.
-            Ok(Ended::Replaced) if stay => Ok(Exit::Failed),
+            Ok(ExitReason::Replaced) if stay => Ok(Exit::Failed),
             // Another daemon is already serving, which is fine.
             Ok(_) => Ok(Exit::Found),
             Err(error) => Err(Error::new(Code::ReadError, error.to_string()).hint(
@@ -312,7 +326,7 @@ impl DaemonCommand {
     }
 }
 
-fn wait(timeout: Duration, done: impl Fn() -> bool) -> bool {
+fn wait_until(timeout: Duration, done: impl Fn() -> bool) -> bool {
     let until = Instant::now() + timeout;
     loop {
         if done() {
@@ -325,7 +339,7 @@ fn wait(timeout: Duration, done: impl Fn() -> bool) -> bool {
     }
 }
 
-fn shown_status(status: &Value) -> String {
+fn format_status(status: &Value) -> String {
     if status["running"] != true {
         return "no daemon is running; commands work without it (`loci daemon start`)".to_string();
     }
@@ -347,12 +361,14 @@ fn shown_status(status: &Value) -> String {
         "calls: {} completed, {} failed, {} running or queued",
         status["calls"], status["failed"], status["in_flight"]
     ));
-    lines.extend(status["methods"].as_object().into_iter().flatten().map(|(name, took)| times(name, took)));
+    lines.extend(
+        status["methods"].as_object().into_iter().flatten().map(|(name, took)| format_latency(name, took)),
+    );
     lines.join("\n")
 }
 
 /// Formats the latency of an operation; the daemon counts in powers of two.
-fn times(name: &str, took: &Value) -> String {
+fn format_latency(name: &str, took: &Value) -> String {
     let noun = if took["calls"] == 1 { "call" } else { "calls" };
     format!("  {name}: {} {noun}, p50 {} ms, p95 {} ms", took["calls"], took["p50_ms"], took["p95_ms"])
 }
@@ -367,7 +383,7 @@ mod tests {
             "running": true, "pid": 7, "calls": 3, "failed": 0, "in_flight": 1,
             "methods": {"status": {"calls": 3, "p50_ms": 0.5, "p95_ms": 2.0}},
         });
-        let shown = shown_status(&status);
+        let shown = format_status(&status);
         assert!(shown.contains("calls: 3 completed, 0 failed, 1 running or queued"), "{shown}");
         assert!(shown.ends_with("status: 3 calls, p50 0.5 ms, p95 2.0 ms"));
     }

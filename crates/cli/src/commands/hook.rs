@@ -3,7 +3,7 @@
 //!
 //! Does not know what the hooks print: that is in `service`.
 
-use crate::daemon_client::{self, Wish};
+use crate::daemon_client::{self, DaemonMode};
 use crate::environment;
 use crate::output;
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
@@ -19,11 +19,11 @@ pub(crate) const COMMAND: &str = "hook";
 /// After this the prompt continues without our output. Agents allow a second or more; people notice a delay of 200 ms.
 const DEADLINE: Duration = Duration::from_millis(100);
 /// The event at the start of a session.
-const FIRST: &str = "session-start";
+const SESSION_START: &str = "session-start";
 /// Maximum size of the input in bytes; agents send a few kilobytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_INPUT_BYTES: u64 = 1 << 20;
 
-pub(crate) fn command() -> Command {
+pub(crate) fn build_command() -> Command {
     let events = HOOK_EVENTS.iter().map(|(word, ..)| *word).collect::<Vec<_>>();
     let meanings = HOOK_EVENTS.iter().map(|(word, _, about)| format!("  {word:<14} {about}"));
     Command::new(COMMAND)
@@ -42,38 +42,41 @@ pub(crate) fn run(matches: &ArgMatches) -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let (send, received) = mpsc::channel();
     let worker_event = event.clone();
-    let spawned = std::thread::Builder::new().spawn(move || send.send(answer(&worker_event)));
+    let spawned = std::thread::Builder::new().spawn(move || send.send(handle_event(&worker_event)));
     if spawned.is_ok()
         && let Ok(Some(text)) = received.recv_timeout(DEADLINE)
     {
-        let _ = output::say(&(text + "\n"));
+        let _ = output::print_stdout(&(text + "\n"));
     }
-    if event == FIRST {
-        have_a_daemon();
+    if event == SESSION_START {
+        ensure_daemon();
     }
     ExitCode::SUCCESS
 }
 
 /// Starts a daemon if none is running, without waiting for it: a new session means there will be changes to watch.
-fn have_a_daemon() {
-    let places = service::env::places();
-    let quiet = service::env::text(&places, "LOCI_HOOKS").as_deref() == Some("off")
-        || service::env::text(&places, "LOCI_WITHIN").is_some()
-        || daemon_client::wish(&places) != Wish::Start;
-    let absent = || daemon_client::place(&places).is_some_and(|place| daemon::Holder::of(&place).is_none());
+fn ensure_daemon() {
+    let places = service::env::read_places();
+    let quiet = service::env::text_var(&places, "LOCI_HOOKS").as_deref() == Some("off")
+        || service::env::text_var(&places, "LOCI_WITHIN").is_some()
+        || daemon_client::daemon_mode(&places) != DaemonMode::Start;
+    let absent = || {
+        daemon_client::runtime_paths(&places)
+            .is_some_and(|place| daemon::Holder::read_current(&place).is_none())
+    };
     if !quiet && absent() {
-        daemon_client::spawn(&std::env::current_exe().unwrap_or_default());
+        daemon_client::spawn_daemon(&std::env::current_exe().unwrap_or_default());
     }
 }
 
-fn answer(event: &str) -> Option<String> {
-    let places = service::env::places();
-    let off = service::env::text(&places, "LOCI_HOOKS").as_deref() == Some("off");
-    if off || service::env::text(&places, service::WITHIN).is_some() {
+fn handle_event(event: &str) -> Option<String> {
+    let places = service::env::read_places();
+    let off = service::env::text_var(&places, "LOCI_HOOKS").as_deref() == Some("off");
+    if off || service::env::text_var(&places, service::NESTED_CALL_VAR).is_some() {
         return None;
     }
     let mut input = Vec::new();
-    std::io::stdin().lock().take(LONGEST).read_to_end(&mut input).ok()?;
+    std::io::stdin().lock().take(MAX_INPUT_BYTES).read_to_end(&mut input).ok()?;
     let exe = std::env::current_exe().unwrap_or_default();
-    Service::new(places, Clock::System, environment::cwd(), exe, 1).hook(event, &input)
+    Service::new(places, Clock::System, environment::current_dir(), exe, 1).run_hook(event, &input)
 }

@@ -10,7 +10,7 @@ use api::{CallContext, Envelope, Error, Handle, Set, Tool, ToolHandler};
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
 use record::Clock;
 use serde_json::{Map, Value};
-use service::{Places, Service};
+use service::{Environment, Service};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use std::sync::Arc;
 pub(crate) const COMMAND: &str = "mcp";
 
 /// For a person who starts the server at a terminal.
-const TYPED: &str = "loci: waiting for MCP messages on stdin; agents start this server themselves, see `loci setup` (Ctrl-C quits)\n";
+const TERMINAL_NOTICE: &str = "loci: waiting for MCP messages on stdin; agents start this server themselves, see `loci setup` (Ctrl-C quits)\n";
 
-pub(crate) struct Serve {
+pub(crate) struct McpServer {
     sets: Vec<Set>,
     /// Port for HTTP; `None` serves stdin and stdout.
     http: Option<u16>,
 }
 
-pub(crate) fn command() -> Command {
+pub(crate) fn build_command() -> Command {
     let words = Set::ALL.iter().map(|(_, word, _)| *word).collect::<Vec<_>>();
     let meanings = Set::ALL.iter().map(|(_, word, about)| format!("  {word:<10} {about}"));
     Command::new(COMMAND)
@@ -55,42 +55,42 @@ pub(crate) fn command() -> Command {
         )
 }
 
-impl Serve {
-    pub(crate) fn typed(matches: &ArgMatches) -> Serve {
+impl McpServer {
+    pub(crate) fn from_matches(matches: &ArgMatches) -> McpServer {
         let named = matches.get_many::<String>("toolsets");
         let all = || Set::USUAL.to_vec();
-        let sets = named.map_or_else(all, |words| words.filter_map(|word| Set::named(word)).collect());
-        Serve { sets, http: matches.get_one::<u16>("http").copied() }
+        let sets = named.map_or_else(all, |words| words.filter_map(|word| Set::from_name(word)).collect());
+        McpServer { sets, http: matches.get_one::<u16>("http").copied() }
     }
 
     pub(crate) fn run(&self) -> ExitCode {
-        if self.http.is_none() && output::can_ask() {
-            output::complain(TYPED);
+        if self.http.is_none() && output::can_prompt() {
+            output::write_stderr(TERMINAL_NOTICE);
         }
         let handler = Handler::new();
-        handler.tidy();
+        handler.spawn_maintenance();
         match self.serve(handler) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                output::complain(&format!("loci: error: {error}\n"));
+                output::write_stderr(&format!("loci: error: {error}\n"));
                 ExitCode::FAILURE
             }
         }
     }
 
     fn serve(&self, handler: Handler) -> Result<(), mcp::Error> {
-        let Some(port) = self.http else { return mcp::serve(Arc::new(handler), &self.sets) };
-        let set = service::env::text(&handler.places, "LOCI_MCP_TOKEN");
-        let token = set.map_or_else(service::token, Ok)?;
-        mcp::serve_http(Arc::new(handler), &self.sets, &mcp::Door { port, token }, |address| {
-            output::complain(&format!("loci: listening at {address}\n"));
+        let Some(port) = self.http else { return mcp::serve_stdio(Arc::new(handler), &self.sets) };
+        let set = service::env::text_var(&handler.places, "LOCI_MCP_TOKEN");
+        let token = set.map_or_else(service::random_token, Ok)?;
+        mcp::serve_http(Arc::new(handler), &self.sets, &mcp::HttpOptions { port, token }, |address| {
+            output::write_stderr(&format!("loci: listening at {address}\n"));
         })
     }
 }
 
 /// Handles tool calls; keeps no state between them.
 struct Handler {
-    places: Places,
+    places: Environment,
     cwd: PathBuf,
     exe: PathBuf,
     threads: usize,
@@ -98,15 +98,15 @@ struct Handler {
 
 impl Handler {
     fn new() -> Handler {
-        let places = service::env::places();
+        let places = service::env::read_places();
         // Claude Code sets the project directory; other agents start the server in it.
-        let project = service::env::text(&places, "CLAUDE_PROJECT_DIR").map(PathBuf::from);
-        let cwd = project.filter(|dir| dir.is_absolute()).unwrap_or_else(environment::cwd);
+        let project = service::env::text_var(&places, "CLAUDE_PROJECT_DIR").map(PathBuf::from);
+        let cwd = project.filter(|dir| dir.is_absolute()).unwrap_or_else(environment::current_dir);
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(64);
         Handler { places, cwd, exe: std::env::current_exe().unwrap_or_default(), threads }
     }
 
-    fn service(&self, context: &CallContext) -> Service {
+    fn service_for(&self, context: &CallContext) -> Service {
         let mut places = self.places.clone();
         if let Some(session) = &context.session {
             places.vars.insert("CLAUDE_CODE_SESSION_ID", session.into());
@@ -114,15 +114,15 @@ impl Handler {
         let mut service =
             Service::new(places, Clock::System, self.cwd.clone(), self.exe.clone(), self.threads);
         service.progress = context.progress.clone();
-        service.lasts = true;
+        service.is_long_running = true;
         service
     }
 
     /// Deletes expired saved results and starts the daemon, in the background.
-    fn tidy(&self) {
-        let service = self.service(&CallContext::default());
+    fn spawn_maintenance(&self) {
+        let service = self.service_for(&CallContext::default());
         std::thread::spawn(move || {
-            daemon_client::reach_or_start(&service.places, &service.exe);
+            daemon_client::connect_or_start(&service.places, &service.exe);
             let _ = service.handle(&Cleanup::default());
         });
     }
@@ -135,17 +135,17 @@ impl ToolHandler for Handler {
         mut params: Map<String, Value>,
         context: &CallContext,
     ) -> Result<Envelope, Error> {
-        let mut service = self.service(context);
-        if service::STARTS.contains(&tool.name) {
-            service.speak_for_agent();
+        let mut service = self.service_for(context);
+        if service::DAEMON_OPERATIONS.contains(&tool.name) {
+            service.detect_sending_agent();
         }
-        daemon_client::keyed(tool.name, &mut params);
-        let response = daemon_client::ask_tool(&service, tool, &params);
-        response.unwrap_or_else(|| service.tool(tool, params))
+        daemon_client::add_message_key(tool.name, &mut params);
+        let response = daemon_client::call_tool(&service, tool, &params);
+        response.unwrap_or_else(|| service.call_tool(tool, params))
     }
 
-    fn chat_ids(&self, prefix: &str) -> Vec<String> {
-        let service = self.service(&CallContext::default());
+    fn session_ids(&self, prefix: &str) -> Vec<String> {
+        let service = self.service_for(&CallContext::default());
         match prefix.trim() {
             "" => {
                 let found = service.handle(&ListSessions::default());

@@ -2,12 +2,12 @@
 //!
 //! Does not know what an operation does: the service implements it.
 
-use crate::flags::{HYBRID, hybrid_flag, shaped, threads_flag, unmasked_flag, value};
-use crate::output::{self, Shown};
+use crate::flags::{HYBRID, flag_value, hybrid_flag, threads_flag, unmasked_flag, with_param_type};
+use crate::output::{self, OutputFormat};
 use crate::{daemon_client, environment};
 use api::control::CONTROL;
-use api::operation::{Handy, Means, Number, Words};
-use api::params::dashed;
+use api::operation::{FlagMeaning, Number, Positional, ShortFlag};
+use api::params::flag_name;
 use api::{AnyResponse, Code, Control, Error, Exit, OPERATIONS, Operation, Param, Shape};
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 use record::Clock;
@@ -21,7 +21,7 @@ pub(crate) struct Invocation {
     operation: &'static Operation,
     params: Result<Map<String, Value>, Error>,
     service: Service,
-    shown: Shown,
+    format: OutputFormat,
     /// `--yes`: skip the confirmation prompt.
     yes: bool,
     /// Print the envelope an agent gets.
@@ -30,7 +30,7 @@ pub(crate) struct Invocation {
 
 /// Operations that ask for confirmation because they change data that cannot be rebuilt: name, error without a terminal,
 /// prompt.
-const ASKED: &[(&str, &str, &str)] = &[
+const CONFIRMED_OPERATIONS: &[(&str, &str, &str)] = &[
     (
         "forget",
         "forgetting is permanent and needs confirmation, but there is no terminal",
@@ -48,28 +48,28 @@ const ASKED: &[(&str, &str, &str)] = &[
     ),
 ];
 /// The operation that prints whole messages and therefore takes `--unmasked`.
-const QUOTING: &str = "gather_chats";
+const UNMASKABLE_OPERATION: &str = "gather_chats";
 
 // ---- command
 
-pub(crate) fn command(operation: &'static Operation) -> Command {
+pub(crate) fn build_command(operation: &'static Operation) -> Command {
     let name = operation.command.rsplit(' ').next().unwrap_or(operation.command);
-    let mut command = Command::new(name).about(operation.about).after_help(after(operation));
+    let mut command = Command::new(name).about(operation.about).after_help(help_footer(operation));
     if let Some(words) = &operation.words {
-        command = command.arg(positional(words));
+        command = command.arg(positional_arg(words));
     }
     for handy in operation.handy {
         command = command.arg(short_flag(operation, handy));
     }
     for param in operation.params {
-        let arg = Arg::new(param.name).long(dashed(param.name)).help(param.about);
-        command = command.arg(shaped(with_letter(arg, param.name), param));
+        let arg = Arg::new(param.name).long(flag_name(param.name)).help(param.about);
+        command = command.arg(with_param_type(add_short_name(arg, param.name), param));
     }
-    for control in CONTROL.iter().filter(|control| operation.takes_control(control.name)) {
-        let arg = Arg::new(control.name).long(dashed(control.name)).help(control.about);
-        command = command.arg(shaped(arg, control));
+    for control in CONTROL.iter().filter(|control| operation.accepts_control(control.name)) {
+        let arg = Arg::new(control.name).long(flag_name(control.name)).help(control.about);
+        command = command.arg(with_param_type(arg, control));
     }
-    if asked(operation).is_some() {
+    if find_confirmation(operation).is_some() {
         let yes = Arg::new("yes")
             .long("yes")
             .short('y')
@@ -93,20 +93,20 @@ pub(crate) fn command(operation: &'static Operation) -> Command {
                 .conflicts_with("output")
                 .help("Print one line of JSON, same as -o json"),
         )
-        .args((operation.name == QUOTING).then(unmasked_flag))
+        .args((operation.name == UNMASKABLE_OPERATION).then(unmasked_flag))
         .arg(hybrid_flag())
         .arg(threads_flag())
 }
 
-fn after(operation: &Operation) -> String {
+fn help_footer(operation: &Operation) -> String {
     let json = format!("JSON output is one object, the response of `{}`.", operation.name);
     format!("Output: {}.\n{json}\n\nExample:\n  {}", operation.answer, operation.example)
 }
 
-const WORDS: &str = "words";
+const WORDS_ARG: &str = "words";
 
-fn positional(words: &Words) -> Arg {
-    let arg = Arg::new(WORDS).value_name(words.value).help(words.about);
+fn positional_arg(words: &Positional) -> Arg {
+    let arg = Arg::new(WORDS_ARG).value_name(words.value).help(words.about);
     match words.number {
         Number::One => arg,
         Number::InTurn => arg.num_args(1..=words.into.len()),
@@ -114,24 +114,24 @@ fn positional(words: &Words) -> Arg {
     }
 }
 
-fn with_letter(arg: Arg, flag: &str) -> Arg {
+fn add_short_name(arg: Arg, flag: &str) -> Arg {
     if flag == "limit" { arg.short('n') } else { arg }
 }
 
-fn short_flag(operation: &Operation, handy: &Handy) -> Arg {
-    let arg = with_letter(Arg::new(handy.flag).long(handy.flag).help(handy.about), handy.flag);
-    match (handy.means, param(operation, handy.means.param())) {
-        (Means::Is(name, _), _) => arg.action(ArgAction::SetTrue).conflicts_with(name),
-        (Means::Names(_), Some(param)) if param.shape == Shape::Texts => shaped(arg, param),
-        (Means::Names(name), Some(param)) => shaped(arg, param).conflicts_with(name),
-        (Means::Start(name) | Means::End(name), _) => {
+fn short_flag(operation: &Operation, handy: &ShortFlag) -> Arg {
+    let arg = add_short_name(Arg::new(handy.flag).long(handy.flag).help(handy.about), handy.flag);
+    match (handy.means, find_param(operation, handy.means.param_name())) {
+        (FlagMeaning::Is(name, _), _) => arg.action(ArgAction::SetTrue).conflicts_with(name),
+        (FlagMeaning::Names(_), Some(param)) if param.shape == Shape::Texts => with_param_type(arg, param),
+        (FlagMeaning::Names(name), Some(param)) => with_param_type(arg, param).conflicts_with(name),
+        (FlagMeaning::Start(name) | FlagMeaning::End(name), _) => {
             arg.value_name(handy.value).conflicts_with(name).allow_hyphen_values(true)
         }
-        (Means::Names(_), None) => arg,
+        (FlagMeaning::Names(_), None) => arg,
     }
 }
 
-fn param(operation: &Operation, name: &str) -> Option<&'static Param> {
+fn find_param(operation: &Operation, name: &str) -> Option<&'static Param> {
     operation.params.iter().find(|param| param.name == name)
 }
 
@@ -150,13 +150,13 @@ pub(crate) fn group_command(bare: Command, group: &str) -> Command {
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true)
-        .subcommands(inside.map(command))
+        .subcommands(inside.map(build_command))
 }
 
 // ---- arguments
 
 /// Finds the operation of a command, which may be in a group: `loci code outline`.
-pub(crate) fn operation_typed<'m>(
+pub(crate) fn find_operation<'m>(
     name: &str,
     sub: &'m ArgMatches,
 ) -> Option<(&'static Operation, &'m ArgMatches)> {
@@ -167,19 +167,19 @@ pub(crate) fn operation_typed<'m>(
     OPERATIONS.iter().find(|operation| operation.command == typed).map(|operation| (operation, sub))
 }
 
-pub(crate) fn invocation(operation: &'static Operation, matches: &ArgMatches) -> Invocation {
-    let (service, valid) = environment::service(matches);
+pub(crate) fn build_invocation(operation: &'static Operation, matches: &ArgMatches) -> Invocation {
+    let (service, valid) = environment::build_service(matches);
     let shown = match matches.get_one::<String>("output") {
-        Some(word) => Shown::from_word(word),
-        None if matches.get_flag("json") => Shown::Jsonl,
-        None => Shown::default(),
+        Some(word) => OutputFormat::from_word(word),
+        None if matches.get_flag("json") => OutputFormat::Jsonl,
+        None => OutputFormat::default(),
     };
-    let yes = asked(operation).is_some() && matches.get_flag("yes");
-    let params = valid.and_then(|()| params(operation, matches, service.clock, &service.cwd));
-    Invocation { operation, params, service, shown, yes, hybrid: matches.get_flag(HYBRID) }
+    let yes = find_confirmation(operation).is_some() && matches.get_flag("yes");
+    let params = valid.and_then(|()| collect_params(operation, matches, service.clock, &service.cwd));
+    Invocation { operation, params, service, format: shown, yes, hybrid: matches.get_flag(HYBRID) }
 }
 
-fn params(
+fn collect_params(
     operation: &Operation,
     matches: &ArgMatches,
     clock: Clock,
@@ -187,16 +187,16 @@ fn params(
 ) -> Result<Map<String, Value>, Error> {
     let mut map = Map::new();
     for param in operation.params {
-        map.extend(value(param, param.name, matches).map(|v| (param.name.to_string(), v)));
+        map.extend(flag_value(param, param.name, matches).map(|v| (param.name.to_string(), v)));
     }
-    for control in CONTROL.iter().filter(|control| operation.takes_control(control.name)) {
-        map.extend(value(control, control.name, matches).map(|v| (control.name.to_string(), v)));
+    for control in CONTROL.iter().filter(|control| operation.accepts_control(control.name)) {
+        map.extend(flag_value(control, control.name, matches).map(|v| (control.name.to_string(), v)));
     }
     for handy in operation.handy {
-        say_in_full(operation, handy, matches, clock, &mut map)?;
+        expand_short_flag(operation, handy, matches, clock, &mut map)?;
     }
     if let Some(words) = &operation.words {
-        fill(words, matches, &mut map);
+        insert_positionals(words, matches, &mut map);
     }
     // Relative to the working directory.
     if let Some(Value::String(project)) = map.get_mut("project") {
@@ -205,34 +205,34 @@ fn params(
     Ok(map)
 }
 
-fn say_in_full(
+fn expand_short_flag(
     operation: &Operation,
-    handy: &Handy,
+    handy: &ShortFlag,
     matches: &ArgMatches,
     clock: Clock,
     map: &mut Map<String, Value>,
 ) -> Result<(), Error> {
-    let name = handy.means.param().to_string();
+    let name = handy.means.param_name().to_string();
     match handy.means {
-        Means::Is(_, word) => {
+        FlagMeaning::Is(_, word) => {
             if matches.get_flag(handy.flag) {
                 let value = word.parse::<bool>().map_or_else(|_| json!(word), |yes| json!(yes));
                 map.insert(name, value);
             }
         }
-        Means::Names(_) => {
-            let given = param(operation, &name).and_then(|param| value(param, handy.flag, matches));
+        FlagMeaning::Names(_) => {
+            let given = find_param(operation, &name).and_then(|param| flag_value(param, handy.flag, matches));
             match (map.get_mut(&name), given) {
                 (Some(Value::Array(all)), Some(Value::Array(more))) => all.extend(more),
                 (_, Some(given)) => drop(map.insert(name, given)),
                 (_, None) => {}
             }
         }
-        Means::Start(_) | Means::End(_) => {
+        FlagMeaning::Start(_) | FlagMeaning::End(_) => {
             let Some(text) = matches.get_one::<String>(handy.flag) else { return Ok(()) };
-            let start = matches!(handy.means, Means::Start(_));
-            let at = if start { clock.moment(text) } else { clock.moment_until(text) };
-            let at = at.ok_or_else(|| unclear(handy.flag, text))?;
+            let start = matches!(handy.means, FlagMeaning::Start(_));
+            let at = if start { clock.parse_time(text) } else { clock.parse_end_time(text) };
+            let at = at.ok_or_else(|| invalid_time_error(handy.flag, text))?;
             let span = map.entry(name).or_insert_with(|| json!({}));
             span[if start { "start" } else { "end" }] = json!(at.0);
         }
@@ -240,14 +240,15 @@ fn say_in_full(
     Ok(())
 }
 
-fn unclear(flag: &str, text: &str) -> Error {
+fn invalid_time_error(flag: &str, text: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("invalid time `{text}` for --{flag}"))
         .hint("use 7d, 12h, today, 2026-11-01 or 2026-11-01T09:30:00Z")
 }
 
 /// Inserts the positional arguments, before values given by flags.
-fn fill(words: &Words, matches: &ArgMatches, map: &mut Map<String, Value>) {
-    let mut typed: Vec<String> = matches.get_many::<String>(WORDS).into_iter().flatten().cloned().collect();
+fn insert_positionals(words: &Positional, matches: &ArgMatches, map: &mut Map<String, Value>) {
+    let mut typed: Vec<String> =
+        matches.get_many::<String>(WORDS_ARG).into_iter().flatten().cloned().collect();
     if typed.is_empty() {
         return;
     }
@@ -277,37 +278,37 @@ fn fill(words: &Words, matches: &ArgMatches, map: &mut Map<String, Value>) {
 
 impl Invocation {
     pub(crate) fn run(self) -> Exit {
-        match self.answered() {
-            Ok(Some((response, control))) => self.show(&response, &control),
+        match self.request_response() {
+            Ok(Some((response, control))) => self.print_response(&response, &control),
             Ok(None) => Exit::Nothing,
-            Err(error) => output::fail(self.shown, &error),
+            Err(error) => output::report_error(self.format, &error),
         }
     }
 
     /// Returns `None` if the person declined.
-    fn answered(&self) -> Result<Option<(AnyResponse, Control)>, Error> {
+    fn request_response(&self) -> Result<Option<(AnyResponse, Control)>, Error> {
         let mut params = self.params.clone()?;
-        let control = self.service.control(self.operation, &mut params)?;
-        let response = match asked(self.operation) {
-            Some((_, refusal, question)) if !self.yes && !says_dry(&params) => {
-                self.agreed(params, refusal, question)?
+        let control = self.service.take_controls(self.operation, &mut params)?;
+        let response = match find_confirmation(self.operation) {
+            Some((_, refusal, question)) if !self.yes && !is_dry_run(&params) => {
+                self.confirm_and_call(params, refusal, question)?
             }
-            _ => Some(self.call(params)?),
+            _ => Some(self.call_operation(params)?),
         };
         Ok(response.map(|response| (response, control)))
     }
 
-    fn call(&self, mut params: Map<String, Value>) -> Result<AnyResponse, Error> {
-        daemon_client::keyed(self.operation.name, &mut params);
-        self.service.progress.on_step(output::step);
+    fn call_operation(&self, mut params: Map<String, Value>) -> Result<AnyResponse, Error> {
+        daemon_client::add_message_key(self.operation.name, &mut params);
+        self.service.progress.on_step(output::print_step);
         output::with_progress(&self.service, || {
-            let response = daemon_client::ask(&self.service, self.operation, &params);
+            let response = daemon_client::call_operation(&self.service, self.operation, &params);
             response.unwrap_or_else(|| api::call(&self.service, self.operation, params))
         })
     }
 
     /// Shows a dry run and asks for confirmation. Without a terminal, returns `refusal` as an error.
-    fn agreed(
+    fn confirm_and_call(
         &self,
         params: Map<String, Value>,
         refusal: &str,
@@ -315,92 +316,94 @@ impl Invocation {
     ) -> Result<Option<AnyResponse>, Error> {
         let mut dry = params.clone();
         dry.insert("dry_run".to_string(), json!(true));
-        if !output::can_ask() {
-            let typed = self.operation.typed(&params);
+        if !output::can_prompt() {
+            let typed = self.operation.command_line(&params);
             return Err(Error::new(Code::InvalidArgument, refusal)
                 .hint(format!("{typed} --dry-run"))
                 .hint(format!("{typed} --yes")));
         }
-        let preview = self.call(dry)?;
+        let preview = self.call_operation(dry)?;
         if !preview.is_pending() {
             return Ok(Some(preview));
         }
-        output::say(&preview.render(&self.render_options()))?;
-        if output::ask(question) { self.call(params).map(Some) } else { Ok(None) }
+        output::print_stdout(&preview.render(&self.render_options()))?;
+        if output::confirm(question) { self.call_operation(params).map(Some) } else { Ok(None) }
     }
 
     fn render_options(&self) -> RenderOptions {
-        let plain = service::env::text(&self.service.places, "NO_COLOR").is_some();
-        let (width, terminal) = output::screen();
+        let plain = service::env::text_var(&self.service.places, "NO_COLOR").is_some();
+        let (width, terminal) = output::stdout_size();
         let home = self.service.places.home.to_string_lossy().into_owned();
         RenderOptions { clock: self.service.clock, home, width, colour: terminal && !plain }
     }
 
-    fn text(&self, response: &AnyResponse, control: &Control) -> Result<String, Error> {
+    fn format_response(&self, response: &AnyResponse, control: &Control) -> Result<String, Error> {
         // Serialization cannot fail: the types contain only what JSON can represent.
         let json = |value: Result<String, serde_json::Error>| value.unwrap_or_default() + "\n";
         if self.hybrid {
-            let envelope = self.service.enclosed(self.operation, response, control)?;
+            let envelope = self.service.wrap_response(self.operation, response, control)?;
             return Ok(json(serde_json::to_string(&envelope)));
         }
-        if control.alters() {
+        if control.alters_records() {
             let mut lines = Vec::new();
-            self.service.shaped(self.operation, response, control, &mut |line| {
+            self.service.print_shaped(self.operation, response, control, &mut |line| {
                 lines.extend_from_slice(line);
                 true
             })?;
             return Ok(String::from_utf8_lossy(&lines).into_owned());
         }
-        Ok(match self.shown {
-            Shown::Text => response.render(&self.render_options()),
+        Ok(match self.format {
+            OutputFormat::Text => response.render(&self.render_options()),
             _ => json(serde_json::to_string(response)),
         })
     }
 
-    fn show(&self, response: &AnyResponse, control: &Control) -> Exit {
-        match self.text(response, control).and_then(|text| output::say(&text)) {
+    fn print_response(&self, response: &AnyResponse, control: &Control) -> Exit {
+        match self.format_response(response, control).and_then(|text| output::print_stdout(&text)) {
             Ok(()) => response.exit(),
-            Err(error) => output::fail(self.shown, &error),
+            Err(error) => output::report_error(self.format, &error),
         }
     }
 }
 
-fn asked(operation: &Operation) -> Option<&'static (&'static str, &'static str, &'static str)> {
-    ASKED.iter().find(|(name, ..)| *name == operation.name)
+fn find_confirmation(operation: &Operation) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    CONFIRMED_OPERATIONS.iter().find(|(name, ..)| *name == operation.name)
 }
 
-fn says_dry(params: &Map<String, Value>) -> bool {
+fn is_dry_run(params: &Map<String, Value>) -> bool {
     params.get("dry_run") == Some(&json!(true))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{command as root, tests::split};
+    use crate::args::{build_command as root, tests::split_words};
     use api::search::{ChatFound, Intent, Match, SearchConversations, SearchFound, TimeWindow};
     use api::{Request, guidance};
     use record::Stamp;
 
     /// Parses a command line to an operation and its parameters, or the error message.
-    fn typed(line: &str) -> Result<(&'static Operation, Map<String, Value>), String> {
-        let words = split(line);
+    fn parse_line(line: &str) -> Result<(&'static Operation, Map<String, Value>), String> {
+        let words = split_words(line);
         let matches = root(words.get(1).map(String::as_str))
             .try_get_matches_from(&words)
             .map_err(|e| format!("{line}: {e}"))?;
         let (name, sub) = matches.subcommand().unwrap();
-        let (operation, sub) = operation_typed(name, sub).unwrap();
+        let (operation, sub) = find_operation(name, sub).unwrap();
         let clock = Clock::At(Stamp::parse(b"2026-11-15T12:00:00Z"));
-        params(operation, sub, clock, Path::new("/srv/here")).map(|p| (operation, p)).map_err(|e| e.message)
+        collect_params(operation, sub, clock, Path::new("/srv/here"))
+            .map(|p| (operation, p))
+            .map_err(|e| e.message)
     }
 
-    fn searched(line: &str) -> SearchConversations {
-        SearchConversations::read(typed(line).unwrap().1).unwrap()
+    fn parse_search(line: &str) -> SearchConversations {
+        SearchConversations::read(parse_line(line).unwrap().1).unwrap()
     }
 
     #[test]
     fn every_operation_example_parses() {
         for operation in OPERATIONS {
-            let (found, params) = typed(operation.example).unwrap();
+            let (found, params) = parse_line(operation.example).unwrap();
             assert_eq!(found.name, operation.name);
             assert!(!params.is_empty() || operation.params.len() < 2, "{}", operation.example);
         }
@@ -416,7 +419,7 @@ mod tests {
             ("loci search a --intent-query b --also c", vec!["a", "b", "c"]),
             ("loci search --intent-query=-x", vec!["-x"]),
         ] {
-            assert_eq!(searched(line).intent_query.0, intents, "{line}");
+            assert_eq!(parse_search(line).intent_query.0, intents, "{line}");
         }
     }
 
@@ -431,29 +434,29 @@ mod tests {
             ("--project .", "--project /srv/here/."),
         ] {
             assert_eq!(
-                searched(&format!("loci search x {short}")),
-                searched(&format!("loci search x {long}"))
+                parse_search(&format!("loci search x {short}")),
+                parse_search(&format!("loci search x {long}"))
             );
         }
-        let window =
-            searched("loci search x --since 2026-11-01T00:00:00Z --until 2026-11-02T00:00:00Z").time_window;
+        let window = parse_search("loci search x --since 2026-11-01T00:00:00Z --until 2026-11-02T00:00:00Z")
+            .time_window;
         let ms = |text: &str| Some(Stamp::parse(text.as_bytes()).0);
         let (start, end) = (ms("2026-11-01T00:00:00Z"), ms("2026-11-02T00:00:00Z"));
         assert_eq!(window, TimeWindow::Span { start, end });
         assert_eq!(
-            typed("loci resolve ab").unwrap().1,
+            parse_line("loci resolve ab").unwrap().1,
             *json!({"chatIdPrefix": "ab", "messageIdPrefix": "ab"}).as_object().unwrap()
         );
         assert_eq!(
-            typed("loci show a b --no-tools").unwrap().1,
+            parse_line("loci show a b --no-tools").unwrap().1,
             *json!({"chatIds": ["a", "b"], "includeTools": false}).as_object().unwrap()
         );
         assert_eq!(
-            typed("loci code context add A.B --minutes 5").unwrap().1,
+            parse_line("loci code context add A.B --minutes 5").unwrap().1,
             *json!({"action": "add", "path": "A.B", "minutes": 5}).as_object().unwrap()
         );
         assert_eq!(
-            typed("loci forget a --chat-ids b,c").unwrap().1,
+            parse_line("loci forget a --chat-ids b,c").unwrap().1,
             *json!({"chat_ids": ["a", "b", "c"]}).as_object().unwrap()
         );
     }
@@ -471,7 +474,7 @@ mod tests {
             "loci sessions --limit x",
             "loci code context add A B",
         ] {
-            assert!(typed(line).is_err(), "{line}");
+            assert!(parse_line(line).is_err(), "{line}");
         }
     }
 
@@ -489,10 +492,10 @@ mod tests {
         };
         for results in [vec![], vec![chat("7f3a"), chat("8b")]] {
             let found = SearchFound { confidence: 0.5, results, ..SearchFound::default() };
-            for action in guidance::guide(&request, &found).next_actions {
+            for action in guidance::guidance_for(&request, &found).next_actions {
                 let operation = api::operation_named(&action.tool).unwrap();
-                let line = operation.typed(&action.args);
-                let (_, params) = typed(&line).unwrap();
+                let line = operation.command_line(&action.args);
+                let (_, params) = parse_line(&line).unwrap();
                 if operation.name == "gather_chats" {
                     assert_eq!(params, action.args, "{line}");
                 } else {

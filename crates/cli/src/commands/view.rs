@@ -2,15 +2,15 @@
 //!
 //! Does not know how a view is computed.
 
-use crate::daemon_client::{self, Asked};
+use crate::daemon_client::{self, ViewCall};
 use crate::environment;
-use crate::flags::{HYBRID, hybrid_flag, shaped, threads_flag, unmasked_flag, value};
-use crate::output::{self, Pipe, Shown, note, plural, with_progress};
-use crate::view_text::Text;
+use crate::flags::{HYBRID, flag_value, hybrid_flag, threads_flag, unmasked_flag, with_param_type};
+use crate::output::{self, OutputFormat, StdoutWriter, format_count, print_note, with_progress};
+use crate::view_text::TextFormatter;
 use api::{Exit, Param, VIEWS, View, ViewRequest};
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 use serde_json::{Map, Value};
-use service::{Ending, Format, Service};
+use service::{Format, OutcomeSummary, Service};
 use std::io::Write;
 
 // ---- command
@@ -26,9 +26,9 @@ pub(crate) fn group_command(bare: Command, group: &str) -> Command {
 }
 
 pub(crate) fn view_command(view: &'static View) -> Command {
-    let mut command = Command::new(view.name).about(view.about).after_help(after(view));
+    let mut command = Command::new(view.name).about(view.about).after_help(help_footer(view));
     for param in view.params().filter_map(api::view_params::param_named) {
-        command = command.arg(flag(view, param));
+        command = command.arg(param_flag(view, param));
     }
     let output = PossibleValuesParser::new(["jsonl", "tsv", "text"]);
     command
@@ -45,103 +45,109 @@ pub(crate) fn view_command(view: &'static View) -> Command {
         .arg(threads_flag())
 }
 
-fn after(view: &View) -> String {
+fn help_footer(view: &View) -> String {
     let jq = format!("\n\njq: {}", service::JQ_RULE);
     format!("Order: {}\nFields: {}\n\nExample:\n  {}{jq}", view.order, view.fields.join(", "), view.example)
 }
 
-fn flag(view: &View, param: &'static Param) -> Arg {
+fn param_flag(view: &View, param: &'static Param) -> Arg {
     let mut about = param.about.to_string();
     if param.name == "by" {
         about = format!("{about}: {}", view.by.join(", "));
     }
-    shaped(Arg::new(param.name).long(api::params::dashed(param.name)).help(about), param)
+    with_param_type(Arg::new(param.name).long(api::params::flag_name(param.name)).help(about), param)
 }
 
 // ---- request
 
 /// A view with its parameters.
-pub(crate) struct Call {
+pub(crate) struct ViewInvocation {
     view: &'static View,
     /// As given on the command line; `request` is the parsed form.
     params: Map<String, Value>,
     request: Result<ViewRequest, api::Error>,
     service: Service,
-    format: Shown,
+    format: OutputFormat,
     /// Print the envelope an agent gets.
     hybrid: bool,
 }
 
-pub(crate) fn call(view: &'static View, matches: &ArgMatches) -> Call {
-    let (service, valid) = environment::service(matches);
-    let format =
-        matches.get_one::<String>("output").map_or_else(Shown::default, |word| Shown::from_word(word));
-    let (hybrid, params) = (matches.get_flag(HYBRID), params(view, matches));
+pub(crate) fn build_invocation(view: &'static View, matches: &ArgMatches) -> ViewInvocation {
+    let (service, valid) = environment::build_service(matches);
+    let format = matches
+        .get_one::<String>("output")
+        .map_or_else(OutputFormat::default, |word| OutputFormat::from_word(word));
+    let (hybrid, params) = (matches.get_flag(HYBRID), collect_params(view, matches));
     let request = valid.and_then(|()| ViewRequest::new(view, params.clone()));
-    Call { view, params, request, service, format, hybrid }
+    ViewInvocation { view, params, request, service, format, hybrid }
 }
 
-fn params(view: &View, matches: &ArgMatches) -> Map<String, Value> {
+fn collect_params(view: &View, matches: &ArgMatches) -> Map<String, Value> {
     let mut map = Map::new();
     for param in view.params().filter_map(api::view_params::param_named) {
-        map.extend(value(param, param.name, matches).map(|v| (param.name.to_string(), v)));
+        map.extend(flag_value(param, param.name, matches).map(|v| (param.name.to_string(), v)));
     }
     map
 }
 
-impl Call {
+impl ViewInvocation {
     pub(crate) fn run(&self) -> Exit {
-        let mut out = Out::new(self.format, self.view);
-        match out.answer(self) {
-            Ok(outcome) => out.close(self, &outcome),
-            Err(error) => output::fail(self.format, &error),
+        let mut out = RecordPrinter::new(self.format, self.view);
+        match out.print_view(self) {
+            Ok(outcome) => out.finish_with_notes(self, &outcome),
+            Err(error) => output::report_error(self.format, &error),
         }
     }
 }
 
 // ---- records
 
-struct Out {
-    shown: Shown,
+struct RecordPrinter {
+    format: OutputFormat,
     view: &'static View,
-    to: Pipe,
+    to: StdoutWriter,
 }
 
-impl Out {
-    fn new(shown: Shown, view: &'static View) -> Out {
-        Out { shown, view, to: Pipe::new() }
+impl RecordPrinter {
+    fn new(shown: OutputFormat, view: &'static View) -> RecordPrinter {
+        RecordPrinter { format: shown, view, to: StdoutWriter::new() }
     }
 
-    fn answer(&mut self, call: &Call) -> Result<Ending, api::Error> {
+    fn print_view(&mut self, call: &ViewInvocation) -> Result<OutcomeSummary, api::Error> {
         let request = call.request.as_ref().map_err(Clone::clone)?;
         if call.hybrid {
-            return with_progress(&call.service, || enclosed(call, request));
+            return with_progress(&call.service, || print_envelope(call, request));
         }
-        with_progress(&call.service, || self.print(call, request))
+        with_progress(&call.service, || self.print_records(call, request))
     }
 
-    fn print(&mut self, call: &Call, request: &api::ViewRequest) -> Result<Ending, api::Error> {
-        let plain = service::env::text(&call.service.places, "NO_COLOR").is_some();
-        let mut text = (self.shown == Shown::Text).then(|| Text::new(self.view, request, plain));
+    fn print_records(
+        &mut self,
+        call: &ViewInvocation,
+        request: &api::ViewRequest,
+    ) -> Result<OutcomeSummary, api::Error> {
+        let plain = service::env::text_var(&call.service.places, "NO_COLOR").is_some();
+        let mut text =
+            (self.format == OutputFormat::Text).then(|| TextFormatter::new(self.view, request, plain));
         let to = &mut self.to;
         let mut take = |line: &[u8]| match &mut text {
-            Some(text) => text.line(line, to),
+            Some(text) => text.write_record(line, to),
             None => to.write_all(line).is_ok(),
         };
-        let query = Asked { view: call.view, params: &call.params, tsv: self.shown == Shown::Tsv };
-        let result = match daemon_client::ask_view(&call.service, &query, &mut take) {
+        let query = ViewCall { view: call.view, params: &call.params, tsv: self.format == OutputFormat::Tsv };
+        let result = match daemon_client::call_view(&call.service, &query, &mut take) {
             Ok(result) => result,
-            Err(printed) => alone(call, request, &mut printed.rest(&mut take)),
+            Err(printed) => run_locally(call, request, &mut printed.skip_printed(&mut take)),
         };
         if let Some(text) = text {
-            text.finish(to);
+            text.write_table(to);
         }
         // Flush before reporting an error: the error record follows the records found so far.
         let flushed = to.flush();
         let ending = result?;
         match self.to.take_failure() {
             Some(e) => Err(api::Error::new(api::Code::ReadError, format!("standard output: {e}"))),
-            None => Ok(Ending {
+            None => Ok(OutcomeSummary {
                 printed: if flushed.is_ok() { ending.printed } else { ending.printed.max(1) },
                 ..ending
             }),
@@ -149,13 +155,13 @@ impl Out {
     }
 
     /// Prints notes for people and returns the exit code.
-    fn close(&mut self, call: &Call, ending: &Ending) -> Exit {
+    fn finish_with_notes(&mut self, call: &ViewInvocation, ending: &OutcomeSummary) -> Exit {
         if ending.lost > 0 && self.view.name != "sources" {
-            note(&lost_note(ending));
+            print_note(&format_lost_note(ending));
         }
         let empty = ending.printed == 0 || (self.view.name == "sources" && ending.files == 0);
         if empty {
-            note(&nothing(call, ending));
+            print_note(&explain_empty(call, ending));
         }
         match (ending.lost > 0, empty) {
             (true, _) => Exit::Incomplete,
@@ -166,35 +172,37 @@ impl Out {
 }
 
 /// Prints the envelope an agent gets.
-fn enclosed(call: &Call, request: &api::ViewRequest) -> Result<Ending, api::Error> {
-    let result = daemon_client::ask_enclosed(&call.service, call.view, &call.params).unwrap_or_else(|| {
-        let (envelope, outcome) = call.service.view(call.view, request.clone(), &call.view.named())?;
-        Ok((envelope, outcome.ending()))
-    });
+fn print_envelope(call: &ViewInvocation, request: &api::ViewRequest) -> Result<OutcomeSummary, api::Error> {
+    let result =
+        daemon_client::call_view_envelope(&call.service, call.view, &call.params).unwrap_or_else(|| {
+            let (envelope, outcome) =
+                call.service.run_view_enveloped(call.view, request.clone(), &call.view.file_stem())?;
+            Ok((envelope, outcome.summarize()))
+        });
     let (envelope, ending) = result?;
-    output::say(&(serde_json::to_string(&envelope).unwrap_or_default() + "\n"))?;
+    output::print_stdout(&(serde_json::to_string(&envelope).unwrap_or_default() + "\n"))?;
     Ok(ending)
 }
 
 /// Runs the view in this process: all of it, or the rest after the daemon disconnected.
-fn alone(
-    call: &Call,
+fn run_locally(
+    call: &ViewInvocation,
     request: &api::ViewRequest,
     take: &mut dyn FnMut(&[u8]) -> bool,
-) -> Result<Ending, api::Error> {
-    let format = if call.format == Shown::Tsv { Format::Tsv } else { Format::Jsonl };
-    call.service.answer(call.view, request, format, take).map(|outcome| outcome.ending())
+) -> Result<OutcomeSummary, api::Error> {
+    let format = if call.format == OutputFormat::Tsv { Format::Tsv } else { Format::Jsonl };
+    call.service.run_view(call.view, request, format, take).map(|outcome| outcome.summarize())
 }
 
-fn lost_note(ending: &Ending) -> String {
-    let (places, files) = (plural(ending.lost, "place"), plural(ending.lost_files, "file"));
+fn format_lost_note(ending: &OutcomeSummary) -> String {
+    let (places, files) = (format_count(ending.lost, "place"), format_count(ending.lost_files, "file"));
     format!("{places} in {files} could not be read; `loci sources --problems` lists them")
 }
 
 /// Explains an empty result: what was searched, and what would widen the search.
-fn nothing(call: &Call, ending: &Ending) -> String {
+fn explain_empty(call: &ViewInvocation, ending: &OutcomeSummary) -> String {
     if call.request.as_ref().is_ok_and(|request| request.problems) && ending.files > 0 {
-        return format!("no problems: {} read completely", plural(ending.files as usize, "transcript"));
+        return format!("no problems: {} read completely", format_count(ending.files as usize, "transcript"));
     }
     if ending.looked.is_empty() {
         return "no place to search: HOME is not set".to_string();
@@ -231,19 +239,19 @@ fn nothing(call: &Call, ending: &Ending) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{command, tests::split};
+    use crate::args::{build_command, tests::split_words};
 
     /// Every example in the help is a valid command line.
     #[test]
     fn every_view_example_parses() {
         for view in VIEWS {
-            let words = split(view.example);
-            let matches = command(words.get(1).map(String::as_str))
+            let words = split_words(view.example);
+            let matches = build_command(words.get(1).map(String::as_str))
                 .try_get_matches_from(&words)
                 .unwrap_or_else(|e| panic!("{}: {e}", view.example));
             let (_, sub) = matches.subcommand().unwrap();
             let sub = sub.subcommand().map_or(sub, |(_, deeper)| deeper);
-            ViewRequest::new(view, params(view, sub)).unwrap();
+            ViewRequest::new(view, collect_params(view, sub)).unwrap();
         }
         assert_eq!(api::PARAMS.iter().filter(|p| p.about.is_empty()).count(), 0);
     }

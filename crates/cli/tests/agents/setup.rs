@@ -115,7 +115,7 @@ fn a_person_sees_every_line_that_comes() {
 #[test]
 fn secrets_beside_a_change_are_masked() {
     let fixture = Fixture::new();
-    let token = mask::specimen::secrets(1)
+    let token = mask::specimen::generate_secrets(1)
         .into_iter()
         .find(|one| one.kind.starts_with("github"))
         .unwrap()

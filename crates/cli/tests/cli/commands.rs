@@ -14,7 +14,7 @@ fn every_operation_has_help_with_its_example() {
         assert!(help.text().contains(operation.example), "{}", help.text());
         for param in operation.params {
             assert!(
-                help.text().contains(&format!("--{}", api::params::dashed(param.name))),
+                help.text().contains(&format!("--{}", api::params::flag_name(param.name))),
                 "{}",
                 param.name
             );

@@ -355,7 +355,7 @@ fn several_at_once_lose_nothing() {
 #[test]
 fn secrets_in_source_come_into_no_answer_and_no_file() {
     let home = tree();
-    let mut known = mask::specimen::secrets(1).into_iter();
+    let mut known = mask::specimen::generate_secrets(1).into_iter();
     let secret = known.find(|one| one.kind.starts_with("github")).unwrap().secret.concat();
     let source =
         format!("/// <summary>Opens with {secret} today.</summary>\npublic class Vault {{ Node n; }}");

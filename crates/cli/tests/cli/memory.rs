@@ -588,7 +588,7 @@ fn what_is_imported_is_masked_and_brings_nothing_back() {
 
 #[test]
 fn secrets_are_remembered_by_nobody() {
-    let secret = mask::specimen::secrets(7)
+    let secret = mask::specimen::generate_secrets(7)
         .into_iter()
         .find(|one| one.kind.contains("github"))
         .unwrap()

@@ -213,7 +213,7 @@ fn every_suggestion_can_be_typed_and_answers() {
     for query in ["socket", "daemon", "sokcet", "虚拟列表", "nowhereatall"] {
         for action in search(&home, &[query])["guidance"]["nextActions"].as_array().unwrap() {
             let args: Map<String, Value> = action["args"].as_object().unwrap().clone();
-            let line = operation(action["tool"].as_str().unwrap()).typed(&args);
+            let line = operation(action["tool"].as_str().unwrap()).command_line(&args);
             let words: Vec<String> = testutil::split_words(line.strip_prefix("loci ").unwrap());
             let ended = run_loci(&home, &words.iter().map(String::as_str).collect::<Vec<_>>());
             assert!([Some(0), Some(2)].contains(&ended.code), "{line}: {}", ended.stderr);

@@ -56,7 +56,7 @@ fn fork(session: &Session, n: usize) -> Session {
 
 /// A view in the shapes in which order could slip.
 fn shapes(view: &View) -> Vec<String> {
-    let all = if view.takes("all_projects") { "--all-projects" } else { "" };
+    let all = if view.accepts_param("all_projects") { "--all-projects" } else { "" };
     let base = format!("{} {all}", view.title());
     match view.name {
         "usage" => vec![base.clone(), format!("{base} --explain"), format!("{base} --by session --reverse")],

@@ -114,7 +114,7 @@ fn a_reader_that_leaves_is_no_error() {
         for format in ["jsonl", "tsv", "text"] {
             let title = view.title();
             let mut args: Vec<&str> = title.split(' ').chain(["-o", format]).collect();
-            args.extend(view.takes("all_projects").then_some("--all-projects"));
+            args.extend(view.accepts_param("all_projects").then_some("--all-projects"));
             let mut child =
                 command(home.path(), &args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
             let (mut out, mut line) = (BufReader::new(child.stdout.take().unwrap()), String::new());
@@ -155,7 +155,7 @@ fn a_pipe_gets_no_escape_codes() {
             for variable in [None, Some("NO_COLOR"), Some("CLICOLOR_FORCE")] {
                 let title = view.title();
                 let mut args: Vec<&str> = title.split(' ').chain(["-o", format]).collect();
-                args.extend(view.takes("all_projects").then_some("--all-projects"));
+                args.extend(view.accepts_param("all_projects").then_some("--all-projects"));
                 let mut command = command(home.path(), &args);
                 variable.map(|name| command.env(name, "1"));
                 let done = run_command(command);

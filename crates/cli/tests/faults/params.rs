@@ -93,7 +93,8 @@ fn case(view: &View, param: &str) -> Option<(String, String)> {
         let always = ALWAYS.iter().find(|(of, _)| *of == title).map_or("", |(_, words)| words);
         (format!("{beside} {always}"), *added)
     };
-    let beside = if view.takes("all_projects") { beside } else { beside.replace("--all-projects", "") };
+    let beside =
+        if view.accepts_param("all_projects") { beside } else { beside.replace("--all-projects", "") };
     Some((format!("{title} {beside}"), format!("{title} {beside} {added}")))
 }
 
@@ -137,7 +138,7 @@ fn strict_part(part: &Finished, whole: &Finished) -> bool {
 #[test]
 fn limits_cut_reverse_turns_and_filters_narrow() {
     let home = sample_home();
-    for view in VIEWS.iter().filter(|v| v.takes("session")) {
+    for view in VIEWS.iter().filter(|v| v.accepts_param("session")) {
         let always = ALWAYS.iter().find(|(of, _)| *of == view.title()).map_or("", |(_, words)| words);
         let base = format!("{} --all-projects {always}", view.title());
         let whole = run_line(&home, &base).expect(3);

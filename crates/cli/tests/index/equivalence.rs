@@ -22,14 +22,14 @@ fn shapes() -> Vec<String> {
     let mut lines: Vec<String> = VIEWS.iter().map(ToString::to_string).collect();
     for view in api::VIEWS {
         let title = view.title();
-        if !view.takes("all_projects") {
+        if !view.accepts_param("all_projects") {
             lines.push(title);
             continue;
         }
         lines.push(format!("{title} --all-projects --reverse -o tsv --limit 7 --offset 2"));
         lines.push(format!("{title} --project {ALPHA} --since 2026-03-01T01:00:00Z --until 2026-04-01"));
         lines.push(format!("{title} --session 00000000-0 --source claude-code"));
-        if view.takes("pattern") {
+        if view.accepts_param("pattern") {
             lines.push(format!("{title} --all-projects --pattern main"));
         }
         lines.extend(view.by.iter().map(|by| format!("{title} --all-projects --by {by}")));

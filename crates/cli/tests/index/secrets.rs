@@ -4,7 +4,7 @@
 use crate::history::{Growing, gemini};
 use crate::instance::{Instance, files};
 use mask::Masker;
-use mask::specimen::secrets;
+use mask::specimen::generate_secrets;
 use serde_json::json;
 use std::fs;
 use testutil::{ALPHA, Home, Rollout, Session, write_file};
@@ -20,8 +20,9 @@ struct Planted {
 /// Those that masking catches where they stand: what it knowingly misses is measured in its own room.
 fn planted() -> Vec<Planted> {
     let masker = Masker::new([7; 32]);
-    let caught = |piece: &String, text: &str| !masker.text(text).contains(piece.as_str());
-    let each = secrets(SEED).into_iter().step_by(5).map(|s| Planted { pieces: s.secret, text: s.text });
+    let caught = |piece: &String, text: &str| !masker.mask_text(text).contains(piece.as_str());
+    let each =
+        generate_secrets(SEED).into_iter().step_by(5).map(|s| Planted { pieces: s.secret, text: s.text });
     let mut all: Vec<Planted> = each.collect();
     for one in &mut all {
         let text = one.text.clone();

@@ -125,7 +125,7 @@ fn the_cap_holds_from_run_to_run() {
 
 #[test]
 fn no_secret_leaves_and_none_is_kept() {
-    let specimens = mask::specimen::secrets(11);
+    let specimens = mask::specimen::generate_secrets(11);
     let secret = specimens.iter().find(|it| it.kind == "github-pat").unwrap();
     let server = answering(&format!("Use {}", secret.secret[0]));
     let fixture = Fixture::with(&server, "");

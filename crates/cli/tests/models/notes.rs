@@ -478,7 +478,7 @@ fn a_remark_above_the_first_section_is_a_persons_as_well() {
 
 #[test]
 fn no_secret_leaves_and_none_is_written() {
-    let specimens = mask::specimen::secrets(11);
+    let specimens = mask::specimen::generate_secrets(11);
     let secret = specimens.iter().find(|it| it.kind == "github-pat").unwrap();
     let server = says(&[note(&format!("It knows {}.", secret.secret[0]))]);
     let fixture = tree(&server, "");

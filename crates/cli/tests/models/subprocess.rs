@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use subprocess::{Failed, Finished, Job, Ward};
+use subprocess::{Finished, Job, RunError, Supervisor};
 use tempfile::TempDir;
 use testutil::binary;
 
@@ -58,8 +58,8 @@ impl Fake {
         }
     }
 
-    fn run(&self, job: Job<'_>) -> Result<Finished, Failed> {
-        Ward::new(binary()).run(job)
+    fn run(&self, job: Job<'_>) -> Result<Finished, RunError> {
+        Supervisor::new(binary()).run(job)
     }
 
     /// Who still runs with the mark.
@@ -138,11 +138,11 @@ fn of_long_complaints_the_end_is_kept() {
 fn a_program_that_is_not_there_or_is_none_is_told_apart() {
     let fake = Fake::new("true");
     let missing = fake.run(Job { program: "there-is-no-such-program".into(), ..fake.job() });
-    assert!(matches!(missing, Err(Failed::NotFound(_))), "{missing:?}");
+    assert!(matches!(missing, Err(RunError::NotFound(_))), "{missing:?}");
     let plain = fake.folder.path().join("plain");
     std::fs::write(&plain, "not a program").unwrap();
     let refused = fake.run(Job { program: plain, ..fake.job() });
-    assert!(matches!(refused, Err(Failed::CannotStart { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(RunError::CannotStart { .. })), "{refused:?}");
     let ends = Fake::new("echo no >&2; exit 125");
     assert_eq!(ends.run(ends.job()).unwrap().status, 125);
 }
@@ -166,7 +166,7 @@ fn a_wild_program_is_stopped_at_its_deadline() {
     let fake = Fake::new(WILD);
     let began = Instant::now();
     let stopped = fake.run(Job { deadline: Duration::from_secs(2), ..fake.job() });
-    assert!(matches!(stopped, Err(Failed::TimedOut(_))), "{stopped:?}");
+    assert!(matches!(stopped, Err(RunError::TimedOut(_))), "{stopped:?}");
     assert!(began.elapsed() >= Duration::from_secs(2));
     fake.is_gone();
 }
@@ -175,7 +175,7 @@ fn a_wild_program_is_stopped_at_its_deadline() {
 fn a_program_that_says_too_much_is_stopped() {
     let fake = Fake::new("sleep 300 & while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done");
     let stopped = fake.run(Job { stdout_limit: 50_000, ..fake.job() });
-    assert!(matches!(stopped, Err(Failed::TooMuch(50_000))), "{stopped:?}");
+    assert!(matches!(stopped, Err(RunError::TooMuchOutput(50_000))), "{stopped:?}");
     fake.is_gone();
 }
 
@@ -190,7 +190,7 @@ fn a_program_that_does_not_read_can_still_be_called_off() {
         cancel.store(true, Ordering::Relaxed);
         run.join().unwrap()
     });
-    assert!(matches!(stopped, Err(Failed::Cancelled)), "{stopped:?}");
+    assert!(matches!(stopped, Err(RunError::Cancelled)), "{stopped:?}");
     fake.is_gone();
 }
 

@@ -1,6 +1,6 @@
 //! One request through several interfaces gives one response; and every parameter of every tool is either honoured or refused.
 
-use api::tools::Asks;
+use api::tools::ToolTarget;
 use api::{Set, TOOLS, Tool};
 use serde_json::{Map, Value, json};
 use testutil::McpClient;
@@ -73,7 +73,7 @@ fn what_a_tool_lists_it_takes_and_what_it_does_not_list_it_refuses() {
             // Views differ in what they take: what one refuses by name, another one takes.
             let result = agent.result(tool.name, Value::Object(ask.clone()));
             let text = result["content"][0]["text"].as_str().unwrap_or_default();
-            let known = tool.asks == Asks::AnyView && text.contains("unknown parameter")
+            let known = tool.asks == ToolTarget::AnyView && text.contains("unknown parameter")
                 || tool.name == "read_ref" && text.contains("NOT_FOUND");
             assert!(result["isError"] != true || known, "{} {ask:?}: {text}", tool.name);
         }

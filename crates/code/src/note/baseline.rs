@@ -3,20 +3,20 @@
 //!
 //! Does not know where it is stored. Without a baseline, a change is known by its hashes alone.
 
-use crate::card::{Card, Offered, Place};
-use crate::classify::{ChangeClass, Fate, classify};
+use crate::classify::{ChangeClass, ChangeKind, classify_change};
 use crate::hash::TypeHashes;
+use crate::type_summary::{MemberSummary, SourceRange, TypeSummary};
 use serde::{Deserialize, Serialize};
 use syntax::MemberKind;
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Base {
+pub struct Baseline {
     pub hashes: TypeHashes,
-    members: Vec<Kept>,
+    members: Vec<MemberBaseline>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-struct Kept {
+struct MemberBaseline {
     kind: MemberKind,
     key: String,
     signature: String,
@@ -25,71 +25,72 @@ struct Kept {
 
 /// A changed, added or removed member.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Affected {
+pub struct ChangedMember {
     pub signature: String,
     pub class: ChangeClass,
-    pub fate: Fate,
+    pub change: ChangeKind,
     /// Removed lines begin with `-`, added lines with `+`.
     pub diff: Vec<String>,
 }
 
 /// Only the beginning of a longer member is stored and compared: a generated table of a megabyte is not worth describing.
-const MOST_OF_MEMBER: usize = 4 << 10;
+const MAX_MEMBER_BYTES: usize = 4 << 10;
 /// Limit for all members together; the rest are known by their hashes alone.
-const MOST: usize = 128 << 10;
+const MAX_BASELINE_BYTES: usize = 128 << 10;
 /// Maximum number of removed and of added lines shown per member.
-const LINES: usize = 8;
+const MAX_DIFF_LINES: usize = 8;
 /// A line of minified source can be as long as a page.
-const MOST_OF_LINE: usize = 160;
+const MAX_LINE_BYTES: usize = 160;
 
-impl Base {
+impl Baseline {
     /// The baseline of the current version; `text` returns a range of the type's files, or only its signature.
-    pub fn of(card: &Card, text: &dyn Fn(&Place, bool) -> String) -> Base {
-        let mut left = MOST;
-        let kept = |member: &Offered| {
-            let own = cut(&text(&member.place, false), MOST_OF_MEMBER.min(left));
+    pub fn capture(card: &TypeSummary, text: &dyn Fn(&SourceRange, bool) -> String) -> Baseline {
+        let mut left = MAX_BASELINE_BYTES;
+        let kept = |member: &MemberSummary| {
+            let own = truncate_text(&text(&member.range, false), MAX_MEMBER_BYTES.min(left));
             left -= own.len();
-            let signature = one_line(&text(&member.place, true));
-            Kept { kind: member.kind, key: member.key.clone(), signature, text: own }
+            let signature = to_one_line(&text(&member.range, true));
+            MemberBaseline { kind: member.kind, key: member.key.clone(), signature, text: own }
         };
-        Base { hashes: card.hashes.clone(), members: card.members.iter().map(kept).collect() }
+        Baseline { hashes: card.hashes.clone(), members: card.members.iter().map(kept).collect() }
     }
 
     /// The change class between this baseline and the current version, and the changed members, deepest change first; `None` if
     /// nothing changed.
-    pub fn change(&self, now: &Base) -> Option<(ChangeClass, Vec<Affected>)> {
-        let change = classify(&self.hashes, &now.hashes)?;
-        let mut members: Vec<Affected> = change
+    pub fn changes_since(&self, now: &Baseline) -> Option<(ChangeClass, Vec<ChangedMember>)> {
+        let change = classify_change(&self.hashes, &now.hashes)?;
+        let mut members: Vec<ChangedMember> = change
             .members
             .iter()
             .map(|member| {
                 let (old, new) =
                     (self.member(member.kind, &member.key), now.member(member.kind, &member.key));
                 let signature = new.or(old).map_or_else(|| member.key.clone(), |kept| kept.signature.clone());
-                let lines = |kept: Option<&Kept>| kept.map_or_else(String::new, |kept| kept.text.clone());
-                let diff = diff(&lines(old), &lines(new));
-                Affected { signature, class: member.class, fate: member.fate, diff }
+                let lines =
+                    |kept: Option<&MemberBaseline>| kept.map_or_else(String::new, |kept| kept.text.clone());
+                let diff = diff_lines(&lines(old), &lines(new));
+                ChangedMember { signature, class: member.class, change: member.change, diff }
             })
             .collect();
         members.sort_by_key(|member| member.class);
         Some((change.class, members))
     }
 
-    fn member(&self, kind: MemberKind, key: &str) -> Option<&Kept> {
+    fn member(&self, kind: MemberKind, key: &str) -> Option<&MemberBaseline> {
         self.members.iter().find(|member| (member.kind, member.key.as_str()) == (kind, key))
     }
 }
 
-fn cut(text: &str, most: usize) -> String {
+fn truncate_text(text: &str, most: usize) -> String {
     text[..text.floor_char_boundary(most)].to_string()
 }
 
-fn one_line(text: &str) -> String {
-    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), MOST_OF_LINE)
+fn to_one_line(text: &str) -> String {
+    truncate_text(&text.split_whitespace().collect::<Vec<_>>().join(" "), MAX_LINE_BYTES)
 }
 
 /// The lines between the first and the last difference: enough for an edit in one place, and no more than a reader looks at.
-fn diff(old: &str, new: &str) -> Vec<String> {
+fn diff_lines(old: &str, new: &str) -> Vec<String> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let same = |one: &&str, other: &&str| one.trim() == other.trim();
     let before = old.iter().zip(&new).take_while(|(one, other)| same(one, other)).count();
@@ -98,11 +99,11 @@ fn diff(old: &str, new: &str) -> Vec<String> {
     let side = |sign: char, lines: &[&str]| {
         let mut shown: Vec<String> = lines
             .iter()
-            .take(LINES)
-            .map(|line| format!("{sign} {}", cut(line.trim(), MOST_OF_LINE)))
+            .take(MAX_DIFF_LINES)
+            .map(|line| format!("{sign} {}", truncate_text(line.trim(), MAX_LINE_BYTES)))
             .collect();
-        if lines.len() > LINES {
-            shown.push(format!("{sign} … {} more lines", lines.len() - LINES));
+        if lines.len() > MAX_DIFF_LINES {
+            shown.push(format!("{sign} … {} more lines", lines.len() - MAX_DIFF_LINES));
         }
         shown
     };
@@ -125,15 +126,15 @@ mod tests {
             ("  a\n", "a\n", vec![]),
             ("", "a", vec!["+ a"]),
         ] {
-            assert_eq!(diff(old, new), lines, "{old:?} {new:?}");
+            assert_eq!(diff_lines(old, new), lines, "{old:?} {new:?}");
         }
         let long = "line\n".repeat(20);
-        let lines = diff("", &long);
+        let lines = diff_lines("", &long);
         assert_eq!((lines.len(), lines[8].as_str()), (9, "+ … 12 more lines"));
     }
 
     /// A type whose members are given as key, body hash and text.
-    fn base(members: &[(&str, u64, &str)]) -> Base {
+    fn sample_baseline(members: &[(&str, u64, &str)]) -> Baseline {
         let hash = |n: u64| Digest(n);
         let all: u64 = members.iter().map(|(_, n, _)| n).sum();
         let zero = Digest::default();
@@ -146,14 +147,14 @@ mod tests {
             internal: zero,
             doc: zero,
         });
-        let members_kept = members.iter().map(|(key, _, text)| Kept {
+        let members_kept = members.iter().map(|(key, _, text)| MemberBaseline {
             kind: MemberKind::Method,
             key: (*key).to_string(),
             signature: format!("void {key}"),
             text: (*text).to_string(),
         });
         let own = Hashes { structure: hash(members.len() as u64), public: hash(all), ..Hashes::default() };
-        Base {
+        Baseline {
             hashes: TypeHashes { hashes: own, members: hashes.collect(), degraded: false },
             members: members_kept.collect(),
         }
@@ -161,21 +162,22 @@ mod tests {
 
     #[test]
     fn changes_are_listed_per_member() {
-        let then = base(&[("A()", 1, "a"), ("B()", 2, "b")]);
-        assert_eq!(then.change(&then), None);
-        let (class, members) = then.change(&base(&[("A()", 1, "a"), ("B()", 9, "x")])).unwrap();
+        let then = sample_baseline(&[("A()", 1, "a"), ("B()", 2, "b")]);
+        assert_eq!(then.changes_since(&then), None);
+        let (class, members) =
+            then.changes_since(&sample_baseline(&[("A()", 1, "a"), ("B()", 9, "x")])).unwrap();
         assert_eq!(class, ChangeClass::PublicBehavior);
-        let expected = Affected {
+        let expected = ChangedMember {
             signature: "void B()".to_string(),
             class: ChangeClass::PublicBehavior,
-            fate: Fate::Changed,
+            change: ChangeKind::Changed,
             diff: vec!["- b".to_string(), "+ x".to_string()],
         };
         assert_eq!(members, [expected]);
-        let (class, members) = then.change(&base(&[("A()", 1, "a")])).unwrap();
+        let (class, members) = then.changes_since(&sample_baseline(&[("A()", 1, "a")])).unwrap();
         assert_eq!(
-            (class, members[0].fate, members[0].diff.clone()),
-            (ChangeClass::Structure, Fate::Removed, vec!["- b".to_string()])
+            (class, members[0].change, members[0].diff.clone()),
+            (ChangeClass::Structure, ChangeKind::Removed, vec!["- b".to_string()])
         );
     }
 }

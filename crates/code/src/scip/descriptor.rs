@@ -23,14 +23,14 @@ pub enum SymbolKind {
 }
 
 /// The name and kind of a symbol; `None` if the string is malformed.
-pub fn described(symbol: &str) -> Option<(Cow<'_, str>, SymbolKind)> {
+pub fn describe_symbol(symbol: &str) -> Option<(Cow<'_, str>, SymbolKind)> {
     if let Some(number) = symbol.strip_prefix("local ") {
         return Some((Cow::Borrowed(number), SymbolKind::Local));
     }
-    let mut rest = descriptors(symbol)?;
+    let mut rest = skip_package(symbol)?;
     let mut last = None;
     while !rest.is_empty() {
-        let (name, kind, behind) = one(rest)?;
+        let (name, kind, behind) = parse_descriptor(rest)?;
         last = Some((name, kind));
         rest = behind;
     }
@@ -39,7 +39,7 @@ pub fn described(symbol: &str) -> Option<(Cow<'_, str>, SymbolKind)> {
 
 /// The descriptors after scheme, manager, package and version, each of which ends with a space; a double space is an escaped
 /// space.
-fn descriptors(symbol: &str) -> Option<&str> {
+fn skip_package(symbol: &str) -> Option<&str> {
     let mut rest = symbol;
     for _ in 0..4 {
         let mut from = 0;
@@ -56,14 +56,14 @@ fn descriptors(symbol: &str) -> Option<&str> {
     Some(rest)
 }
 
-fn one(text: &str) -> Option<(Cow<'_, str>, SymbolKind, &str)> {
+fn parse_descriptor(text: &str) -> Option<(Cow<'_, str>, SymbolKind, &str)> {
     for (open, close, kind) in [('[', ']', SymbolKind::TypeParameter), ('(', ')', SymbolKind::Parameter)] {
         if let Some(inside) = text.strip_prefix(open) {
-            let (name, behind) = name(inside)?;
+            let (name, behind) = parse_name(inside)?;
             return Some((name, kind, behind.strip_prefix(close)?));
         }
     }
-    let (name, behind) = name(text)?;
+    let (name, behind) = parse_name(text)?;
     let mut chars = behind.chars();
     let kind = match chars.next()? {
         '/' => SymbolKind::Namespace,
@@ -81,7 +81,7 @@ fn one(text: &str) -> Option<(Cow<'_, str>, SymbolKind, &str)> {
 }
 
 /// A name and the rest. Backticks quote any text; a double backtick is an escaped backtick.
-fn name(text: &str) -> Option<(Cow<'_, str>, &str)> {
+fn parse_name(text: &str) -> Option<(Cow<'_, str>, &str)> {
     let Some(quoted) = text.strip_prefix('`') else {
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '+' | '-' | '$');
         let end = text.find(|c| !is_plain(c)).unwrap_or(text.len());
@@ -127,7 +127,7 @@ mod tests {
             ("a b c d X(", None),
             ("", None),
         ] {
-            let found = described(symbol);
+            let found = describe_symbol(symbol);
             assert_eq!(found.as_ref().map(|(name, kind)| (&**name, *kind)), expected, "{symbol}");
         }
     }
@@ -135,8 +135,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_can_be_parsed(text in "\\PC{0,40}") {
-            described(&text);
-            described(&format!("a b c d {text}"));
+            describe_symbol(&text);
+            describe_symbol(&format!("a b c d {text}"));
         }
     }
 }

@@ -5,7 +5,7 @@
 
 /// The unit of a document's columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Columns {
+pub enum ColumnEncoding {
     /// Bytes.
     #[default]
     Utf8,
@@ -28,20 +28,20 @@ impl<'t> Lines<'t> {
     }
 
     /// The byte offset of a line and column, both from 0; `None` if the text has no such position.
-    pub(super) fn byte(&self, line: u32, column: u32, columns: Columns) -> Option<u32> {
+    pub(super) fn byte_offset(&self, line: u32, column: u32, columns: ColumnEncoding) -> Option<u32> {
         let from = *self.starts.get(line as usize)?;
         let until = self.starts.get(line as usize + 1).map_or(self.text.len(), |next| *next as usize - 1);
         let line = &self.text[from as usize..until];
-        let within = if line.is_ascii() || columns == Columns::Utf8 {
+        let within = if line.is_ascii() || columns == ColumnEncoding::Utf8 {
             line.is_char_boundary(column as usize).then_some(column as usize)
         } else {
-            within(line, column, columns)
+            offset_in_line(line, column, columns)
         };
         within.map(|within| from + within as u32)
     }
 
     /// Line and column of a byte offset, both from 1; the column in characters.
-    pub(super) fn place(&self, byte: u32) -> (u32, u32) {
+    pub(super) fn line_and_column(&self, byte: u32) -> (u32, u32) {
         let line = self.starts.partition_point(|start| *start <= byte).max(1);
         let from = self.starts[line - 1] as usize;
         let column = self.text.get(from..byte as usize).map_or(0, |before| before.chars().count());
@@ -49,13 +49,13 @@ impl<'t> Lines<'t> {
     }
 }
 
-fn within(line: &str, column: u32, columns: Columns) -> Option<usize> {
+fn offset_in_line(line: &str, column: u32, columns: ColumnEncoding) -> Option<usize> {
     let mut left = column as usize;
     for (at, c) in line.char_indices() {
         if left == 0 {
             return Some(at);
         }
-        let width = if columns == Columns::Utf16 { c.len_utf16() } else { 1 };
+        let width = if columns == ColumnEncoding::Utf16 { c.len_utf16() } else { 1 };
         left = left.checked_sub(width)?;
     }
     (left == 0).then_some(line.len())
@@ -70,27 +70,27 @@ mod tests {
     fn columns_follow_the_encoding_of_the_document() {
         let lines = Lines::new("aé𝒳b\r\nx\n");
         for (line, column, columns, expected) in [
-            (0, 0, Columns::Utf8, Some(0)),
-            (0, 3, Columns::Utf8, Some(3)),
-            (0, 4, Columns::Utf8, None),
-            (0, 7, Columns::Utf8, Some(7)),
-            (0, 2, Columns::Utf16, Some(3)),
-            (0, 3, Columns::Utf16, None),
-            (0, 4, Columns::Utf16, Some(7)),
-            (0, 3, Columns::Utf32, Some(7)),
-            (0, 5, Columns::Utf32, Some(9)),
-            (0, 6, Columns::Utf32, None),
-            (1, 0, Columns::Utf16, Some(10)),
-            (1, 1, Columns::Utf16, Some(11)),
-            (1, 2, Columns::Utf16, None),
-            (2, 0, Columns::Utf16, Some(12)),
-            (3, 0, Columns::Utf16, None),
-            (u32::MAX, u32::MAX, Columns::Utf32, None),
+            (0, 0, ColumnEncoding::Utf8, Some(0)),
+            (0, 3, ColumnEncoding::Utf8, Some(3)),
+            (0, 4, ColumnEncoding::Utf8, None),
+            (0, 7, ColumnEncoding::Utf8, Some(7)),
+            (0, 2, ColumnEncoding::Utf16, Some(3)),
+            (0, 3, ColumnEncoding::Utf16, None),
+            (0, 4, ColumnEncoding::Utf16, Some(7)),
+            (0, 3, ColumnEncoding::Utf32, Some(7)),
+            (0, 5, ColumnEncoding::Utf32, Some(9)),
+            (0, 6, ColumnEncoding::Utf32, None),
+            (1, 0, ColumnEncoding::Utf16, Some(10)),
+            (1, 1, ColumnEncoding::Utf16, Some(11)),
+            (1, 2, ColumnEncoding::Utf16, None),
+            (2, 0, ColumnEncoding::Utf16, Some(12)),
+            (3, 0, ColumnEncoding::Utf16, None),
+            (u32::MAX, u32::MAX, ColumnEncoding::Utf32, None),
         ] {
-            assert_eq!(lines.byte(line, column, columns), expected, "{line}:{column} {columns:?}");
+            assert_eq!(lines.byte_offset(line, column, columns), expected, "{line}:{column} {columns:?}");
         }
-        assert_eq!(lines.place(7), (1, 4));
-        assert_eq!(lines.place(11), (2, 2));
+        assert_eq!(lines.line_and_column(7), (1, 4));
+        assert_eq!(lines.line_and_column(11), (2, 2));
     }
 
     proptest! {
@@ -98,8 +98,8 @@ mod tests {
         fn a_position_maps_back_to_its_byte(text in "[a\u{e9}\u{1d4b3}\n]{0,30}") {
             let lines = Lines::new(&text);
             for (byte, _) in text.char_indices() {
-                let (line, column) = lines.place(byte as u32);
-                prop_assert_eq!(lines.byte(line - 1, column - 1, Columns::Utf32), Some(byte as u32));
+                let (line, column) = lines.line_and_column(byte as u32);
+                prop_assert_eq!(lines.byte_offset(line - 1, column - 1, ColumnEncoding::Utf32), Some(byte as u32));
             }
         }
     }

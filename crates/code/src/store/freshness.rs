@@ -3,7 +3,7 @@
 //! Does not know the content of a file. A file may be written in the same clock tick in which it was read without its metadata
 //! changing; such files are marked as unsure and read again.
 
-use project::{Layout, is_rule};
+use project::{Layout, is_layout_file};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
@@ -13,7 +13,7 @@ use syntax::language_of;
 
 /// The metadata of a file or folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Stamp {
+pub(crate) struct FileStamp {
     size: u64,
     modified: i64,
     changed: i64,
@@ -21,12 +21,12 @@ pub(crate) struct Stamp {
 }
 
 /// Kernel timestamps may be this many nanoseconds too coarse.
-const TICK: i64 = 20_000_000;
+const CLOCK_TICK_NANOS: i64 = 20_000_000;
 
-impl Stamp {
-    fn of(meta: &Metadata) -> Stamp {
+impl FileStamp {
+    fn from_metadata(meta: &Metadata) -> FileStamp {
         let nanos = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-        Stamp {
+        FileStamp {
             size: meta.len(),
             modified: nanos(meta.mtime(), meta.mtime_nsec()),
             changed: nanos(meta.ctime(), meta.ctime_nsec()),
@@ -34,73 +34,77 @@ impl Stamp {
         }
     }
 
-    pub(crate) fn at(path: &Path) -> Option<Stamp> {
-        path.symlink_metadata().ok().map(|meta| Stamp::of(&meta))
+    pub(crate) fn read_from(path: &Path) -> Option<FileStamp> {
+        path.symlink_metadata().ok().map(|meta| FileStamp::from_metadata(&meta))
     }
 }
 
 /// The recorded state of a folder.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Folder {
-    pub(crate) stamp: Stamp,
+pub(crate) struct FolderSnapshot {
+    pub(crate) stamp: FileStamp,
     /// The indexed files.
-    pub(crate) entries: BTreeMap<String, Entry>,
+    pub(crate) entries: BTreeMap<String, FileEntry>,
     /// Folders, and source files that git ignores.
     pub(crate) others: BTreeSet<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Entry {
-    pub(crate) stamp: Stamp,
+pub(crate) struct FileEntry {
+    pub(crate) stamp: FileStamp,
     /// The file may have been written after it was read without a change of metadata.
     pub(crate) unsure: bool,
 }
 
 /// The result of a comparison.
 #[derive(Default, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct TreeChanges {
     /// Files were added or removed, or manifests changed.
-    pub(crate) moved: bool,
+    pub(crate) tree_changed: bool,
     /// Folders with changes, by path; recorded once the changes are processed.
-    pub(crate) folders: BTreeMap<String, Folder>,
+    pub(crate) folders: BTreeMap<String, FolderSnapshot>,
     /// Files whose content may have changed.
     pub(crate) files: Vec<String>,
 }
 
-pub(crate) fn joined(folder: &str, name: &str) -> String {
+pub(crate) fn join_path(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-pub(crate) fn parted(path: &str) -> (&str, &str) {
+pub(crate) fn split_path(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
 /// Compares the known folders with the disk. `now` is when the comparison began, in nanoseconds.
-pub(crate) fn look(root: &Path, known: impl Iterator<Item = (String, Folder)>, now: i64) -> Seen {
-    let mut seen = Seen::default();
+pub(crate) fn compare_folders(
+    root: &Path,
+    known: impl Iterator<Item = (String, FolderSnapshot)>,
+    now: i64,
+) -> TreeChanges {
+    let mut seen = TreeChanges::default();
     for (path, mut folder) in known {
         let place = root.join(&path);
-        let Some(stamp) = Stamp::at(&place) else {
-            seen.moved = true;
+        let Some(stamp) = FileStamp::read_from(&place) else {
+            seen.tree_changed = true;
             continue;
         };
         let mut differs = false;
         // other files above the tree do not matter
         if stamp != folder.stamp && !path.starts_with("..") {
             differs = true;
-            seen.moved |= has_news(&place, &folder);
+            seen.tree_changed |= has_new_entry(&place, &folder);
             folder.stamp = stamp;
         }
         for (name, entry) in &mut folder.entries {
-            match Stamp::at(&place.join(name)) {
+            match FileStamp::read_from(&place.join(name)) {
                 Some(stamp) if stamp == entry.stamp && !entry.unsure => {}
                 Some(stamp) => {
                     differs = true;
-                    *entry = Entry { stamp, unsure: stamp.changed + TICK >= now };
-                    seen.moved |= is_rule(name);
-                    seen.files.push(joined(&path, name));
+                    *entry = FileEntry { stamp, unsure: stamp.changed + CLOCK_TICK_NANOS >= now };
+                    seen.tree_changed |= is_layout_file(name);
+                    seen.files.push(join_path(&path, name));
                 }
-                None => seen.moved = true,
+                None => seen.tree_changed = true,
             }
         }
         if differs {
@@ -112,44 +116,47 @@ pub(crate) fn look(root: &Path, known: impl Iterator<Item = (String, Folder)>, n
 
 /// Whether a folder contains a new entry that would be indexed, or may contain such. Editors create and remove temporary files at
 /// every save.
-fn has_news(place: &Path, folder: &Folder) -> bool {
+fn has_new_entry(place: &Path, folder: &FolderSnapshot) -> bool {
     let Ok(listed) = std::fs::read_dir(place) else { return true };
     listed.flatten().any(|entry| {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { return false };
         let known = folder.entries.contains_key(name) || folder.others.contains(name);
-        !known && counts(name, entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        !known && is_relevant(name, entry.file_type().is_ok_and(|kind| kind.is_dir()))
     })
 }
 
-fn counts(name: &str, is_folder: bool) -> bool {
+fn is_relevant(name: &str, is_folder: bool) -> bool {
     if is_folder {
         return !matches!(name, ".git" | ".loci");
     }
-    is_rule(name) || language_of(Path::new(name)).is_some()
+    is_layout_file(name) || language_of(Path::new(name)).is_some()
 }
 
 /// Records the current state of all folders of a tree.
-pub(crate) fn survey(root: &Path, layout: &Layout, now: i64) -> BTreeMap<String, Folder> {
-    let mut folders: BTreeMap<String, Folder> = BTreeMap::new();
+pub(crate) fn snapshot_folders(root: &Path, layout: &Layout, now: i64) -> BTreeMap<String, FolderSnapshot> {
+    let mut folders: BTreeMap<String, FolderSnapshot> = BTreeMap::new();
     for path in &layout.folders {
         let place = root.join(path);
         folders.insert(
             path.clone(),
-            Folder { stamp: Stamp::at(&place).unwrap_or_default(), ..Folder::default() },
+            FolderSnapshot {
+                stamp: FileStamp::read_from(&place).unwrap_or_default(),
+                ..FolderSnapshot::default()
+            },
         );
     }
-    for path in layout.files.iter().map(|(path, _)| path).chain(&layout.rules) {
-        let (folder, name) = parted(path);
-        let stamp = Stamp::at(&root.join(path)).unwrap_or_default();
-        let entry = Entry { stamp, unsure: stamp.changed + TICK >= now };
+    for path in layout.files.iter().map(|(path, _)| path).chain(&layout.layout_files) {
+        let (folder, name) = split_path(path);
+        let stamp = FileStamp::read_from(&root.join(path)).unwrap_or_default();
+        let entry = FileEntry { stamp, unsure: stamp.changed + CLOCK_TICK_NANOS >= now };
         folders.entry(folder.to_owned()).or_default().entries.insert(name.to_owned(), entry);
     }
     for (path, folder) in folders.iter_mut().filter(|(path, _)| !path.starts_with("..")) {
         for entry in std::fs::read_dir(root.join(path)).into_iter().flatten().flatten() {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if let Ok(name) = entry.file_name().into_string()
-                && counts(&name, is_folder)
+                && is_relevant(&name, is_folder)
                 && !folder.entries.contains_key(&name)
             {
                 folder.others.insert(name);

@@ -3,88 +3,94 @@
 //! Does not read notes: the caller passes their text.
 
 use super::{Store, StoreError};
-use crate::note::Base;
-use crate::note_state::{Note, State};
+use crate::note::Baseline;
+use crate::note_state::{NoteState, NoteStatus};
 use crate::store::table::Table;
 use std::time::Duration;
 use syntax::{Digest, TypeId};
 
 /// A request by a person, or a result that was paid for, is worth waiting for another writer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Store {
     /// The note state of a type.
-    pub fn state(&self, of: TypeId) -> Result<State, StoreError> {
-        Ok(Table::new(&self.db).state(of)?.unwrap_or_default())
+    pub fn note_state(&self, of: TypeId) -> Result<NoteState, StoreError> {
+        Ok(Table::new(&self.db).load_state(of)?.unwrap_or_default())
     }
 
     /// The state of a type's note with this text. A note seen for the first time counts as current if it `holds`, otherwise as
     /// stale.
-    pub fn since(&self, of: TypeId, text: &str, holds: bool, now: i64) -> Result<State, StoreError> {
+    pub fn note_state_for_text(
+        &self,
+        of: TypeId,
+        text: &str,
+        holds: bool,
+        now: i64,
+    ) -> Result<NoteState, StoreError> {
         let mut table = Table::new(&self.db);
-        let note = Digest::of(text.as_bytes()).0;
-        let mut state = table.state(of)?.unwrap_or_default();
-        if table.note_of(of)? != Some(note) {
-            let note_now = if holds { Note::Cached } else { Note::Stale };
-            state = State { note: note_now, changed: state.changed, ..State::default() };
-            self.scribble(|table| {
+        let note = Digest::of_bytes(text.as_bytes()).0;
+        let mut state = table.load_state(of)?.unwrap_or_default();
+        if table.note_digest(of)? != Some(note) {
+            let note_now = if holds { NoteStatus::Cached } else { NoteStatus::Stale };
+            state = NoteState { status: note_now, last_change: state.last_change, ..NoteState::default() };
+            self.write_best_effort(|table| {
                 table.set_state(of, &state)?;
                 table.set_note(of, note)
             });
         }
-        state.tick(now);
+        state.apply_timeouts(now);
         Ok(state)
     }
 
     /// The types whose note is requested or being written, with their state.
-    pub fn asked_for(&self, now: i64) -> Result<Vec<(TypeId, State)>, StoreError> {
-        let mut all = Table::new(&self.db).states()?;
+    pub fn requested_notes(&self, now: i64) -> Result<Vec<(TypeId, NoteState)>, StoreError> {
+        let mut all = Table::new(&self.db).all_states()?;
         for (_, state) in &mut all {
-            state.tick(now);
+            state.apply_timeouts(now);
         }
-        all.retain(|(_, state)| matches!(state.note, Note::Pending | Note::Generating));
+        all.retain(|(_, state)| matches!(state.status, NoteStatus::Pending | NoteStatus::Generating));
         Ok(all)
     }
 
     /// Applies a state transition and stores the state if `transition` returns true; returns the resulting state.
-    pub fn step(
+    pub fn update_note_state(
         &self,
         of: TypeId,
         now: i64,
-        transition: impl Fn(&mut State) -> bool,
-    ) -> Result<State, StoreError> {
-        let mut state = Table::new(&self.db).state(of)?.unwrap_or_default();
-        state.tick(now);
+        transition: impl Fn(&mut NoteState) -> bool,
+    ) -> Result<NoteState, StoreError> {
+        let mut state = Table::new(&self.db).load_state(of)?.unwrap_or_default();
+        state.apply_timeouts(now);
         if transition(&mut state) {
-            self.write_within(PATIENCE, |table| table.set_state(of, &state))?;
+            self.write_within(WRITE_TIMEOUT, |table| table.set_state(of, &state))?;
         }
         Ok(state)
     }
 
     /// Requests the note about a type; returns the resulting state.
-    pub fn ask_for_note(&self, of: TypeId, now: i64) -> Result<State, StoreError> {
-        self.step(of, now, |state| state.ask(now))
+    pub fn request_note(&self, of: TypeId, now: i64) -> Result<NoteState, StoreError> {
+        self.update_note_state(of, now, |state| state.request_note(now))
     }
 
     /// Starts writing the note about a type, whether it was requested or not; returns the previous state.
-    pub fn begin_note(&self, of: TypeId, now: i64) -> Result<State, StoreError> {
-        let mut before = self.state(of)?;
-        before.tick(now);
-        self.step(of, now, |state| {
+    pub fn begin_note(&self, of: TypeId, now: i64) -> Result<NoteState, StoreError> {
+        let mut before = self.note_state(of)?;
+        before.apply_timeouts(now);
+        self.update_note_state(of, now, |state| {
             // a person may have a current note rewritten
-            state.note = Note::Pending;
-            state.begin(now)
+            state.status = NoteStatus::Pending;
+            state.begin_writing(now)
         })?;
         Ok(before)
     }
 
     /// Writing failed: the note is requested again, unless it was current `before` and nothing has changed since.
-    pub fn give_up_note(&self, of: TypeId, before: &State, now: i64) -> Result<(), StoreError> {
-        self.step(of, now, |state| {
-            let was_written = state.note == Note::Generating;
-            state.end(false);
-            if was_written && before.note == Note::Cached {
-                (state.note, state.at) = (Note::Cached, before.at);
+    pub fn abandon_note(&self, of: TypeId, before: &NoteState, now: i64) -> Result<(), StoreError> {
+        self.update_note_state(of, now, |state| {
+            let was_written = state.status == NoteStatus::Generating;
+            state.finish_writing(false);
+            if was_written && before.status == NoteStatus::Cached {
+                (state.status, state.at) = (NoteStatus::Cached, before.at);
             }
             was_written
         })
@@ -93,26 +99,32 @@ impl Store {
 
     /// Stores a finished note, which was written for `base`. If something changed in the meantime, the note is stale at once:
     /// `holds` says whether the type itself is unchanged.
-    pub fn end_note(&self, of: TypeId, text: &str, base: &Base, holds: bool) -> Result<State, StoreError> {
-        let mut state = Table::new(&self.db).state(of)?.unwrap_or_default();
-        if state.note != Note::Stale {
+    pub fn finish_note(
+        &self,
+        of: TypeId,
+        text: &str,
+        base: &Baseline,
+        holds: bool,
+    ) -> Result<NoteState, StoreError> {
+        let mut state = Table::new(&self.db).load_state(of)?.unwrap_or_default();
+        if state.status != NoteStatus::Stale {
             // the index may have been rebuilt since writing began
-            state.note = Note::Generating;
+            state.status = NoteStatus::Generating;
         }
-        state.end(true);
+        state.finish_writing(true);
         if !holds {
-            state.note = Note::Stale;
+            state.status = NoteStatus::Stale;
         }
-        self.write_within(PATIENCE, |table| {
+        self.write_within(WRITE_TIMEOUT, |table| {
             table.set_state(of, &state)?;
-            table.set_note(of, Digest::of(text.as_bytes()).0)?;
-            table.set_base(of, base)
+            table.set_note(of, Digest::of_bytes(text.as_bytes()).0)?;
+            table.store_baseline(of, base)
         })?;
         Ok(state)
     }
 
     /// The baseline of a type's note, if it is still known.
-    pub fn base_of(&self, of: TypeId) -> Result<Option<Base>, StoreError> {
-        Ok(Table::new(&self.db).base(of)?)
+    pub fn baseline_of(&self, of: TypeId) -> Result<Option<Baseline>, StoreError> {
+        Ok(Table::new(&self.db).load_baseline(of)?)
     }
 }

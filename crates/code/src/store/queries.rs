@@ -2,16 +2,16 @@
 //!
 //! Does not look at the tree; the caller has refreshed the index.
 
-use super::partial::world;
-use super::table::{LAYOUT, Table};
-use super::{EXTENT, PROBLEMS, PROJECTS, Renamed, Store, StoreError, UNREAD};
-use crate::card::{Card, Offered};
-use crate::codebase::{ATTRIBUTE, Codebase, SourceFile};
+use super::partial::join_partial;
+use super::table::{SCHEMA_VERSION, Table};
+use super::{EXTENT, PROBLEMS, PROJECTS, RenamedType, Store, StoreError, UNREAD};
+use crate::codebase::{ATTRIBUTE_SUFFIX, Codebase, SourceFile};
 use crate::outline::Outliner;
-use crate::resolve::{Certainty, Edge, Mention, Resolver};
-use crate::scip::{self, Declared, Exact};
-use crate::symbol::{Named, last_word};
-use crate::usage::{Usage, Usages};
+use crate::resolve::{Certainty, Edge, ResolvedReference, Resolver};
+use crate::scip::{self, Declaration, TreeIndexes};
+use crate::symbol::{TypeNames, last_word};
+use crate::type_summary::{MemberSummary, TypeSummary};
+use crate::usage::{Usage, UsageFinder};
 use project::Project;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ use syntax::{Digest, FileFacts, Reference, TypeId, TypePart};
 
 /// A place that refers to a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mentioned {
+pub struct UsageSite {
     pub file: String,
     /// Byte offset in the file.
     pub at: u32,
@@ -32,9 +32,9 @@ pub struct Mentioned {
 
 /// All places that refer to a symbol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mentions {
+pub struct UsageSites {
     /// By file and position.
-    pub places: Vec<Mentioned>,
+    pub sites: Vec<UsageSite>,
     /// Indexes that could not be read, and why.
     pub problems: Vec<String>,
 }
@@ -55,12 +55,12 @@ pub struct Extent {
     pub unread: Vec<String>,
 }
 
-fn number(code: &Codebase, of: &Card) -> Option<u32> {
+fn type_number(code: &Codebase, of: &TypeSummary) -> Option<u32> {
     code.types.iter().position(|each| each.id == of.id).map(|at| at as u32)
 }
 
 /// File, part and index of a member's first declaration.
-fn declaration(code: &Codebase, of: &Card, member: &Offered) -> Option<(u32, u32, u32)> {
+fn find_declaration(code: &Codebase, of: &TypeSummary, member: &MemberSummary) -> Option<(u32, u32, u32)> {
     let each = code.types.iter().find(|each| each.id == of.id)?;
     each.parts.iter().find_map(|(file, part)| {
         let members = &code.part((*file, *part)).members;
@@ -69,30 +69,34 @@ fn declaration(code: &Codebase, of: &Card, member: &Offered) -> Option<(u32, u32
     })
 }
 
-fn mentioned(file: &SourceFile, at: u32, certainty: Certainty) -> Mentioned {
+fn usage_site(file: &SourceFile, at: u32, certainty: Certainty) -> UsageSite {
     let around = |part: &&TypePart| (part.span.from..part.span.to).contains(&at);
     let within = file.facts.types.iter().filter(around).max_by_key(|part| part.span.from);
-    Mentioned { file: file.path.clone(), at, within: within.map(|part| part.name.clone()), certainty }
+    UsageSite { file: file.path.clone(), at, within: within.map(|part| part.name.clone()), certainty }
 }
 
 /// Whether a reference contains one of these words.
-fn spells(facts: &FileFacts, reference: &Reference, words: &[&str]) -> bool {
-    facts.path(reference).segments.iter().any(|segment| words.contains(&facts.word(segment.word)))
+fn contains_word(facts: &FileFacts, reference: &Reference, words: &[&str]) -> bool {
+    facts
+        .reference_path(reference)
+        .segments
+        .iter()
+        .any(|segment| words.contains(&facts.word_text(segment.word)))
 }
 
 /// Computes the extent of the codebase.
-pub(super) fn counted(table: &mut Table<'_>) -> Result<Extent, StoreError> {
-    let unread: BTreeMap<String, String> = table.meta(UNREAD)?.unwrap_or_default();
-    let problems: Vec<String> = table.meta(PROBLEMS)?.unwrap_or_default();
+pub(super) fn compute_extent(table: &mut Table<'_>) -> Result<Extent, StoreError> {
+    let unread: BTreeMap<String, String> = table.get_meta(UNREAD)?.unwrap_or_default();
+    let problems: Vec<String> = table.get_meta(PROBLEMS)?.unwrap_or_default();
     let unread = unread.into_iter().map(|(path, reason)| format!("{path}: {reason}"));
     Ok(Extent {
-        files: table.count("select count(*) from files")?,
-        lines: table.count("select sum(lines) from files")?,
-        with_gaps: table.count("select count(*) from files where gaps > 0")?,
-        gaps: table.count("select sum(gaps) from files")?,
-        projects: table.count("select count(distinct project) from files")?,
-        types: table.count("select count(*) from types")?,
-        edges: table.count("select count(*) from edges")?,
+        files: table.query_count("select count(*) from files")?,
+        lines: table.query_count("select sum(lines) from files")?,
+        with_gaps: table.query_count("select count(*) from files where gaps > 0")?,
+        gaps: table.query_count("select sum(gaps) from files")?,
+        projects: table.query_count("select count(distinct project) from files")?,
+        types: table.query_count("select count(*) from types")?,
+        edges: table.query_count("select count(*) from edges")?,
         unread: unread.chain(problems).collect(),
     })
 }
@@ -100,20 +104,23 @@ pub(super) fn counted(table: &mut Table<'_>) -> Result<Extent, StoreError> {
 impl Store {
     /// The extent as of the last refresh.
     pub fn extent(&self) -> Result<Extent, StoreError> {
-        Ok(Table::new(&self.db).meta(EXTENT)?.unwrap_or_default())
+        Ok(Table::new(&self.db).get_meta(EXTENT)?.unwrap_or_default())
     }
 
     pub fn projects(&self) -> Result<Vec<Project>, StoreError> {
-        Ok(Table::new(&self.db).meta(PROJECTS)?.unwrap_or_default())
+        Ok(Table::new(&self.db).get_meta(PROJECTS)?.unwrap_or_default())
     }
 
-    pub fn card(&self, id: TypeId) -> Result<Option<Card>, StoreError> {
-        Ok(Table::new(&self.db).card(id)?)
+    pub fn type_summary(&self, id: TypeId) -> Result<Option<TypeSummary>, StoreError> {
+        Ok(Table::new(&self.db).load_summary(id)?)
     }
 
     /// Visits every summary.
-    pub fn each_card(&self, take: impl FnMut(Card) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        Table::new(&self.db).each_card(take)
+    pub fn for_each_summary(
+        &self,
+        take: impl FnMut(TypeSummary) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        Table::new(&self.db).for_each_summary(take)
     }
 
     /// Every type with its full name, sorted by ID.
@@ -124,72 +131,72 @@ impl Store {
     }
 
     /// The types that an exactly spelled path may refer to; empty for a pattern.
-    pub fn named(&self, path: &str) -> Result<Vec<Named>, StoreError> {
+    pub fn types_named(&self, path: &str) -> Result<Vec<TypeNames>, StoreError> {
         let mut table = Table::new(&self.db);
         let Some(word) = last_word(path) else { return Ok(Vec::new()) };
-        let ids = table.named(&word)?;
+        let ids = table.types_named(&word)?;
         Ok(table.names_of(&ids)?)
     }
 
     /// The names of all types and members.
-    pub fn all_names(&self) -> Result<Vec<Named>, StoreError> {
+    pub fn all_names(&self) -> Result<Vec<TypeNames>, StoreError> {
         Ok(Table::new(&self.db).all_names()?)
     }
 
     /// The types whose IDs have this prefix.
-    pub fn by_id(&self, start: &str) -> Result<Vec<TypeId>, StoreError> {
-        let Some((from, to)) = TypeId::range(start) else { return Ok(Vec::new()) };
-        Ok(Table::new(&self.db).between(from, to)?)
+    pub fn types_with_prefix(&self, start: &str) -> Result<Vec<TypeId>, StoreError> {
+        let Some((from, to)) = TypeId::prefix_range(start) else { return Ok(Vec::new()) };
+        Ok(Table::new(&self.db).types_between(from, to)?)
     }
 
     /// The shortest unambiguous prefix of an ID.
     pub fn short_id(&self, id: TypeId) -> Result<String, StoreError> {
-        let mut near = Table::new(&self.db).neighbours(id)?;
+        let mut near = Table::new(&self.db).neighbouring_ids(id)?;
         near.push(id);
         near.sort_unstable();
-        Ok(id.short(&near))
+        Ok(id.unique_prefix(&near))
     }
 
     /// The outline for reading.
-    pub fn outline(&self, card: &Card) -> Result<String, StoreError> {
+    pub fn outline_text(&self, card: &TypeSummary) -> Result<String, StoreError> {
         Ok(card.outline.replacen(&card.id.to_string(), &self.short_id(card.id)?, 1))
     }
 
     /// The outline of a member, from the stored facts of its file.
-    pub fn member_outline(&self, of: &Card, key: &str) -> Result<String, StoreError> {
+    pub fn member_outline(&self, of: &TypeSummary, key: &str) -> Result<String, StoreError> {
         let mut table = Table::new(&self.db);
-        let projects: Vec<Project> = table.meta(PROJECTS)?.unwrap_or_default();
+        let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
         let mut files = Vec::new();
         for path in &of.files {
-            if let Some(row) = table.file(path)? {
-                files.push(table.source(row.id)?);
+            if let Some(row) = table.find_file(path)? {
+                files.push(table.load_source(row.id)?);
             }
         }
         let code = Codebase::new(projects, files);
         let resolver = Resolver::new(&code);
         let at = code.types.iter().position(|each| each.name == of.name);
-        let outline = at.and_then(|at| Outliner::new(&code, &resolver).member(at as u32, key));
+        let outline = at.and_then(|at| Outliner::new(&code, &resolver).member_outline(at as u32, key));
         Ok(outline.unwrap_or_default())
     }
 
     /// The token cost of the outline and the source of a type, or of the member with this key. Computed once, by `count`, until
     /// the type changes: loading the vocabulary alone takes a tenth of a second.
-    pub fn tokens(
+    pub fn token_costs(
         &self,
         of: TypeId,
         key: &str,
         count: impl FnOnce() -> (u64, u64),
     ) -> Result<(u64, u64), StoreError> {
-        if let Some(known) = Table::new(&self.db).tokens(of, key)? {
+        if let Some(known) = Table::new(&self.db).token_costs(of, key)? {
             return Ok(known);
         }
         let counted = count();
-        self.scribble(|table| table.set_tokens(of, key, counted));
+        self.write_best_effort(|table| table.set_tokens(of, key, counted));
         Ok(counted)
     }
 
     /// Writes a cached value; failing to do so is harmless.
-    pub(super) fn scribble(&self, write: impl FnOnce(&mut Table<'_>) -> Result<(), db::Error>) {
+    pub(super) fn write_best_effort(&self, write: impl FnOnce(&mut Table<'_>) -> Result<(), db::Error>) {
         let _ = self.write_within(Duration::ZERO, write);
     }
 
@@ -199,52 +206,54 @@ impl Store {
         patience: Duration,
         write: impl FnOnce(&mut Table<'_>) -> Result<(), db::Error>,
     ) -> Result<(), db::Error> {
-        let Some(path) = &self.only_read else { return write(&mut Table::new(&self.db)) };
-        let (db, _) = db::derived::open_writer(path, LAYOUT)?;
+        let Some(path) = &self.read_only_path else { return write(&mut Table::new(&self.db)) };
+        let (db, _) = db::derived::open_writer(path, SCHEMA_VERSION)?;
         db.busy_timeout(patience).and_then(|()| write(&mut Table::new(&db)))
     }
 
     /// The edges between types, as positions in the sorted list `ids`.
     pub fn edges(&self, ids: &[TypeId]) -> Result<Vec<Edge>, StoreError> {
-        Ok(Table::new(&self.db).edges(ids)?)
+        Ok(Table::new(&self.db).all_edges(ids)?)
     }
 
     /// The indexed files with their number of lines.
     pub fn files(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        Ok(Table::new(&self.db).lines()?)
+        Ok(Table::new(&self.db).line_counts()?)
     }
 
     /// The names of some types; unknown IDs are skipped.
-    pub fn names_of(&self, ids: &[TypeId]) -> Result<Vec<Named>, StoreError> {
+    pub fn names_of(&self, ids: &[TypeId]) -> Result<Vec<TypeNames>, StoreError> {
         Ok(Table::new(&self.db).names_of(ids)?)
     }
 
     pub fn uses(&self, of: TypeId) -> Result<Vec<TypeId>, StoreError> {
-        Ok(Table::new(&self.db).uses(of)?)
+        Ok(Table::new(&self.db).used_by_type(of)?)
     }
 
     /// The direct bases of a type.
     pub fn bases(&self, of: TypeId) -> Result<Vec<TypeId>, StoreError> {
-        Ok(Table::new(&self.db).bases(of)?)
+        Ok(Table::new(&self.db).bases_of(of)?)
     }
 
     pub fn users(&self, of: TypeId) -> Result<Vec<TypeId>, StoreError> {
-        Ok(Table::new(&self.db).users(of, false)?)
+        Ok(Table::new(&self.db).users_of(of, false)?)
     }
 
     /// The usages of a type, by file and position. Only files that mention its name are loaded.
-    pub fn mentions(&self, of: &Card) -> Result<Mentions, StoreError> {
-        let short = of.simple.strip_suffix(ATTRIBUTE).unwrap_or(&of.simple);
-        let words = [of.simple.as_str(), short];
-        let declared = |code: &Codebase| Some(Declared { of: number(code, of)?, member: None });
-        self.where_mentioned(&words, &[], &declared, |code, resolver| {
+    pub fn type_usages(&self, of: &TypeSummary) -> Result<UsageSites, StoreError> {
+        let short = of.simple_name.strip_suffix(ATTRIBUTE_SUFFIX).unwrap_or(&of.simple_name);
+        let words = [of.simple_name.as_str(), short];
+        let declared = |code: &Codebase| Some(Declaration { of: type_number(code, of)?, member: None });
+        self.find_usages(&words, &[], &declared, |code, resolver| {
             let mut found = Vec::new();
             for (at, file) in code.files.iter().enumerate() {
-                for reference in file.facts.references.iter().filter(|it| spells(&file.facts, it, &words)) {
-                    let mentions = resolver.mentions(at as u32, reference);
-                    let fits = |mention: &&Mention| code.types[mention.to as usize].id == of.id;
+                for reference in
+                    file.facts.references.iter().filter(|it| contains_word(&file.facts, it, &words))
+                {
+                    let mentions = resolver.resolve_reference(at as u32, reference);
+                    let fits = |mention: &&ResolvedReference| code.types[mention.to as usize].id == of.id;
                     let certainty = mentions.iter().find(fits).map(|mention| mention.certainty);
-                    found.extend(certainty.map(|certainty| mentioned(file, reference.at, certainty)));
+                    found.extend(certainty.map(|certainty| usage_site(file, reference.at, certainty)));
                 }
             }
             found
@@ -252,90 +261,93 @@ impl Store {
     }
 
     /// The usages of a member.
-    pub fn member_mentions(&self, of: &Card, member: &Offered) -> Result<Mentions, StoreError> {
+    pub fn member_usages(&self, of: &TypeSummary, member: &MemberSummary) -> Result<UsageSites, StoreError> {
         let declared = |code: &Codebase| {
-            Some(Declared { of: number(code, of)?, member: Some(declaration(code, of, member)?) })
+            Some(Declaration {
+                of: type_number(code, of)?,
+                member: Some(find_declaration(code, of, member)?),
+            })
         };
-        self.where_mentioned(&[&member.name], &of.files, &declared, |code, resolver| {
-            let Some(at) = declaration(code, of, member) else { return Vec::new() };
-            let usages = Usages::new(code, resolver).of(at);
+        self.find_usages(&[&member.name], &of.files, &declared, |code, resolver| {
+            let Some(at) = find_declaration(code, of, member) else { return Vec::new() };
+            let usages = UsageFinder::new(code, resolver).usages_of(at);
             let to_site =
-                |usage: &Usage| mentioned(&code.files[usage.file as usize], usage.at, usage.certainty);
+                |usage: &Usage| usage_site(&code.files[usage.file as usize], usage.at, usage.certainty);
             usages.iter().map(to_site).collect()
         })
     }
 
     /// Runs `query` on the files that contain one of `words`, and on the files `besides`. A compiler's index may know usages under
     /// other names, so with an index all files are loaded.
-    fn where_mentioned(
+    fn find_usages(
         &self,
         words: &[&str],
         besides: &[String],
-        declared: &dyn Fn(&Codebase) -> Option<Declared>,
-        query: impl Fn(&Codebase, &Resolver<'_>) -> Vec<Mentioned>,
-    ) -> Result<Mentions, StoreError> {
+        declared: &dyn Fn(&Codebase) -> Option<Declaration>,
+        query: impl Fn(&Codebase, &Resolver<'_>) -> Vec<UsageSite>,
+    ) -> Result<UsageSites, StoreError> {
         let mut table = Table::new(&self.db);
-        let projects: Vec<Project> = table.meta(PROJECTS)?.unwrap_or_default();
+        let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
         let (mut files, mut start) = (BTreeSet::new(), Vec::new());
         for word in words {
-            files.extend(table.mentioning(word)?);
+            files.extend(table.files_mentioning(word)?);
         }
         for path in besides {
-            files.extend(table.file(path)?.map(|row| row.id));
+            files.extend(table.find_file(path)?.map(|row| row.id));
         }
-        let indexed = scip::is_indexed(&self.root, &projects);
+        let indexed = scip::has_index(&self.root, &projects);
         if indexed {
             files.extend(table.files()?.into_values().map(|row| row.id));
         }
         for file in files {
-            start.push(table.source(file)?);
+            start.push(table.load_source(file)?);
         }
-        let (code, places) = world(&mut table, &projects, start, query)?;
-        let mut found = Mentions { places, problems: Vec::new() };
+        let (code, places) = join_partial(&mut table, &projects, start, query)?;
+        let mut found = UsageSites { sites: places, problems: Vec::new() };
         if indexed {
-            self.correct(&code, declared(&code), &mut found);
+            self.apply_indexes(&code, declared(&code), &mut found);
         }
-        found.places.sort();
-        found.places.dedup();
+        found.sites.sort();
+        found.sites.dedup();
         Ok(found)
     }
 
     /// Replaces results of name resolution with index data, in all files that an index covers completely.
-    fn correct(&self, code: &Codebase, declared: Option<Declared>, found: &mut Mentions) {
-        let (exact, problems) = Exact::find(code, &self.root);
+    fn apply_indexes(&self, code: &Codebase, declared: Option<Declaration>, found: &mut UsageSites) {
+        let (exact, problems) = TreeIndexes::load(code, &self.root);
         found.problems = problems.iter().map(ToString::to_string).collect();
-        let Some(usages) = declared.and_then(|declared| exact.usages(declared)) else { return };
+        let Some(usages) = declared.and_then(|declared| exact.usages_of(declared)) else { return };
         let unsure: BTreeSet<&str> = exact
-            .incomplete()
+            .incomplete_files()
             .into_iter()
             .chain(usages.stale.iter().copied())
             .map(|file| code.files[file as usize].path.as_str())
             .collect();
         let exact = usages.places.iter().filter(|place| !place.roles.is_definition());
-        let sites =
-            exact.map(|place| mentioned(&code.files[place.file as usize], place.span.from, Certainty::Exact));
-        let sites: Vec<Mentioned> = sites.collect();
+        let sites = exact
+            .map(|place| usage_site(&code.files[place.file as usize], place.span.from, Certainty::Exact));
+        let sites: Vec<UsageSite> = sites.collect();
         let known: BTreeSet<(&str, u32)> = sites.iter().map(|it| (it.file.as_str(), it.at)).collect();
-        found.places.retain(|place| {
+        found.sites.retain(|place| {
             unsure.contains(place.file.as_str()) && !known.contains(&(place.file.as_str(), place.at))
         });
-        found.places.extend(sites);
+        found.sites.extend(sites);
     }
 
     /// All renamed types.
-    pub fn renamed(&self) -> Result<Vec<Renamed>, StoreError> {
-        Ok(Table::new(&self.db).aliases()?)
+    pub fn renamed_types(&self) -> Result<Vec<RenamedType>, StoreError> {
+        Ok(Table::new(&self.db).load_aliases()?)
     }
 
     /// A digest of everything that is derived from the tree: two stores of the same tree have the same.
     pub fn fingerprint(&self) -> Result<Digest, StoreError> {
         let mut text = String::new();
-        self.each_card(|card| {
+        self.for_each_summary(|card| {
             let _ = writeln!(text, "{card:?}");
             Ok(())
         })?;
         let ids: Vec<TypeId> = self.types()?.into_iter().map(|(id, _)| id).collect();
         let _ = write!(text, "{:?}", self.edges(&ids)?);
-        Ok(Digest::of(text.as_bytes()))
+        Ok(Digest::of_bytes(text.as_bytes()))
     }
 }

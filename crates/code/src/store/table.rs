@@ -3,15 +3,15 @@
 //!
 //! Does not interpret the data. Apart from a few counts, all SQL of this crate is in this file.
 
-use crate::card::Card;
 use crate::codebase::SourceFile;
-use crate::note::Base;
-use crate::note_state::State;
+use crate::note::Baseline;
+use crate::note_state::NoteState;
 use crate::resolve::{Certainty, Edge};
-use crate::store::delta::{is_global, is_module, is_renaming, spaces};
-use crate::store::freshness::Folder;
-use crate::store::partial::{Shelf, declared};
-use crate::symbol::Named;
+use crate::store::delta::{declared_namespaces, has_global_imports, has_renaming_import, is_module};
+use crate::store::freshness::FolderSnapshot;
+use crate::store::partial::{DeclarationSource, declared_names};
+use crate::symbol::TypeNames;
+use crate::type_summary::TypeSummary;
 use db::{Connection, Error, OptionalExtension as _, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -21,7 +21,7 @@ use syntax::{FileFacts, TypeId};
 
 /// The format version; another version is rebuilt from source. Changes with these tables, with the content of facts, and with how
 /// files are parsed.
-pub(crate) const LAYOUT: i64 = 7;
+pub(crate) const SCHEMA_VERSION: i64 = 7;
 
 pub(crate) const SCHEMA: &str = "
     create table meta (name text primary key, told blob not null) without rowid;
@@ -75,52 +75,52 @@ pub(crate) fn id_key(id: TypeId) -> i64 {
     id.0 as i64
 }
 
-fn packed(value: &impl Serialize) -> Vec<u8> {
+fn serialize(value: &impl Serialize) -> Vec<u8> {
     // plain data serialised into memory cannot fail
     postcard::to_stdvec(value).unwrap_or_default()
 }
 
-fn unpacked<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
-    postcard::from_bytes(bytes).map_err(|error| db::damaged(&error))
+fn deserialize<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+    postcard::from_bytes(bytes).map_err(|error| db::corrupt_error(&error))
 }
 
 /// Reads and writes rows; counts the bytes transferred.
 pub(crate) struct Table<'a> {
     pub(crate) db: &'a Connection,
-    pub(crate) read: u64,
-    pub(crate) written: u64,
+    pub(crate) read_bytes: u64,
+    pub(crate) written_bytes: u64,
 }
 
 impl<'a> Table<'a> {
     pub(crate) fn new(db: &'a Connection) -> Table<'a> {
-        Table { db, read: 0, written: 0 }
+        Table { db, read_bytes: 0, written_bytes: 0 }
     }
 
     // ---- named values
 
-    pub(crate) fn meta<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Error> {
-        let found = self.blob("select told from meta where name = ?1", name)?;
-        found.map(|bytes| unpacked(&bytes)).transpose()
+    pub(crate) fn get_meta<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Error> {
+        let found = self.query_blob("select told from meta where name = ?1", name)?;
+        found.map(|bytes| deserialize(&bytes)).transpose()
     }
 
     pub(crate) fn set_meta(&mut self, name: &str, value: &impl Serialize) -> Result<(), Error> {
-        let bytes = packed(value);
-        self.written += bytes.len() as u64;
-        self.run("insert or replace into meta values (?1, ?2)", params![name, bytes])
+        let bytes = serialize(value);
+        self.written_bytes += bytes.len() as u64;
+        self.execute("insert or replace into meta values (?1, ?2)", params![name, bytes])
     }
 
-    fn blob(&mut self, sql: &str, key: impl db::ToSql) -> Result<Option<Vec<u8>>, Error> {
+    fn query_blob(&mut self, sql: &str, key: impl db::ToSql) -> Result<Option<Vec<u8>>, Error> {
         let found: Option<Vec<u8>> =
             self.db.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?;
-        self.read += found.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        self.read_bytes += found.as_ref().map_or(0, |bytes| bytes.len() as u64);
         Ok(found)
     }
 
-    fn run(&self, sql: &str, with: impl db::Params) -> Result<(), Error> {
+    fn execute(&self, sql: &str, with: impl db::Params) -> Result<(), Error> {
         self.db.prepare_cached(sql)?.execute(with).map(|_| ())
     }
 
-    fn numbers(&self, sql: &str, key: i64) -> Result<Vec<i64>, Error> {
+    fn query_numbers(&self, sql: &str, key: i64) -> Result<Vec<i64>, Error> {
         let mut statement = self.db.prepare_cached(sql)?;
         let found = statement.query_map([key], |row| row.get(0))?;
         found.collect()
@@ -128,32 +128,32 @@ impl<'a> Table<'a> {
 
     // ---- folders
 
-    pub(crate) fn folders(&mut self) -> Result<Vec<(String, Folder)>, Error> {
+    pub(crate) fn folder_snapshots(&mut self) -> Result<Vec<(String, FolderSnapshot)>, Error> {
         let mut statement = self.db.prepare_cached("select path, told from folders")?;
         let mut rows = statement.query([])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let bytes: Vec<u8> = row.get(1)?;
-            self.read += bytes.len() as u64;
-            found.push((row.get(0)?, unpacked(&bytes)?));
+            self.read_bytes += bytes.len() as u64;
+            found.push((row.get(0)?, deserialize(&bytes)?));
         }
         Ok(found)
     }
 
-    pub(crate) fn set_folder(&mut self, path: &str, folder: &Folder) -> Result<(), Error> {
-        let bytes = packed(folder);
-        self.written += bytes.len() as u64;
-        self.run("insert or replace into folders values (?1, ?2)", params![path, bytes])
+    pub(crate) fn set_folder(&mut self, path: &str, folder: &FolderSnapshot) -> Result<(), Error> {
+        let bytes = serialize(folder);
+        self.written_bytes += bytes.len() as u64;
+        self.execute("insert or replace into folders values (?1, ?2)", params![path, bytes])
     }
 
-    pub(crate) fn set_folders(&mut self, folders: &BTreeMap<String, Folder>) -> Result<(), Error> {
-        self.run("delete from folders", [])?;
+    pub(crate) fn set_folders(&mut self, folders: &BTreeMap<String, FolderSnapshot>) -> Result<(), Error> {
+        self.execute("delete from folders", [])?;
         folders.iter().try_for_each(|(path, folder)| self.set_folder(path, folder))
     }
 
     // ---- files
 
-    pub(crate) fn file(&self, path: &str) -> Result<Option<FileRow>, Error> {
+    pub(crate) fn find_file(&self, path: &str) -> Result<Option<FileRow>, Error> {
         let sql = "select id, project, digest, context from files where path = ?1";
         self.db.prepare_cached(sql)?.query_row([path], file_row).optional()
     }
@@ -164,24 +164,24 @@ impl<'a> Table<'a> {
         found.collect()
     }
 
-    pub(crate) fn lines(&self) -> Result<Vec<(String, u64)>, Error> {
+    pub(crate) fn line_counts(&self) -> Result<Vec<(String, u64)>, Error> {
         let mut statement = self.db.prepare_cached("select path, lines from files order by path")?;
         let found = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
         found.collect()
     }
 
-    pub(crate) fn facts(&mut self, file: i64) -> Result<FileFacts, Error> {
-        let found = self.blob("select told from facts where file = ?1", file)?;
-        found.map_or_else(|| Ok(FileFacts::default()), |bytes| unpacked(&bytes))
+    pub(crate) fn load_facts(&mut self, file: i64) -> Result<FileFacts, Error> {
+        let found = self.query_blob("select told from facts where file = ?1", file)?;
+        found.map_or_else(|| Ok(FileFacts::default()), |bytes| deserialize(&bytes))
     }
 
-    pub(crate) fn source(&mut self, file: i64) -> Result<SourceFile, Error> {
+    pub(crate) fn load_source(&mut self, file: i64) -> Result<SourceFile, Error> {
         let sql = "select path, project, generated from files where id = ?1";
         let (path, project, generated) = self
             .db
             .prepare_cached(sql)?
             .query_row([file], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        Ok(SourceFile { path, project, generated, facts: self.facts(file)? })
+        Ok(SourceFile { path, project, generated, facts: self.load_facts(file)? })
     }
 
     /// Stores the facts of a file; returns its row ID.
@@ -200,54 +200,57 @@ impl<'a> Table<'a> {
             context as i64,
             facts.lines,
             facts.gaps.len() as i64,
-            is_global(facts),
-            is_renaming(facts)
+            has_global_imports(facts),
+            has_renaming_import(facts)
         ];
         let id: i64 = self.db.prepare_cached(sql)?.query_row(row, |row| row.get(0))?;
-        let bytes = packed(facts);
-        self.written += bytes.len() as u64;
-        self.run("insert or replace into facts values (?1, ?2)", params![id, bytes])?;
-        for word in declared(facts) {
-            self.run("insert or ignore into declares values (?1, ?2)", [word_key(&word), id])?;
+        let bytes = serialize(facts);
+        self.written_bytes += bytes.len() as u64;
+        self.execute("insert or replace into facts values (?1, ?2)", params![id, bytes])?;
+        for word in declared_names(facts) {
+            self.execute("insert or ignore into declares values (?1, ?2)", [word_key(&word), id])?;
         }
         for word in &facts.words {
-            self.run("insert or ignore into mentions values (?1, ?2)", [word_key(word), id])?;
+            self.execute("insert or ignore into mentions values (?1, ?2)", [word_key(word), id])?;
         }
-        for space in spaces(facts) {
+        for space in declared_namespaces(facts) {
             let key = space.last().map_or(0, |word| word_key(word));
             let path = space.join(".");
-            let own = facts.placed && is_module(facts, &space);
-            self.run("insert or ignore into spaces values (?1, ?2, ?3, ?4)", params![key, path, id, own])?;
+            let own = facts.has_module_path && is_module(facts, &space);
+            self.execute(
+                "insert or ignore into spaces values (?1, ?2, ?3, ?4)",
+                params![key, path, id, own],
+            )?;
         }
         Ok(id)
     }
 
     /// Removes a file from the word tables; its row ID stays with its path.
     pub(crate) fn forget_words(&mut self, file: i64, facts: &FileFacts) -> Result<(), Error> {
-        for word in declared(facts) {
-            self.run("delete from declares where word = ?1 and file = ?2", [word_key(&word), file])?;
+        for word in declared_names(facts) {
+            self.execute("delete from declares where word = ?1 and file = ?2", [word_key(&word), file])?;
         }
         for word in &facts.words {
-            self.run("delete from mentions where word = ?1 and file = ?2", [word_key(word), file])?;
+            self.execute("delete from mentions where word = ?1 and file = ?2", [word_key(word), file])?;
         }
-        for space in spaces(facts) {
+        for space in declared_namespaces(facts) {
             let key = space.last().map_or(0, |word| word_key(word));
-            self.run("delete from spaces where word = ?1 and file = ?2", [key, file])?;
+            self.execute("delete from spaces where word = ?1 and file = ?2", [key, file])?;
         }
         Ok(())
     }
 
     pub(crate) fn remove_file(&mut self, file: i64) -> Result<(), Error> {
-        self.run("delete from facts where file = ?1", [file])?;
-        self.run("delete from files where id = ?1", [file])
+        self.execute("delete from facts where file = ?1", [file])?;
+        self.execute("delete from files where id = ?1", [file])
     }
 
     pub(crate) fn set_project(&mut self, file: i64, project: u32) -> Result<(), Error> {
-        self.run("update files set project = ?2 where id = ?1", params![file, project])
+        self.execute("update files set project = ?2 where id = ?1", params![file, project])
     }
 
-    pub(crate) fn mentioning(&self, word: &str) -> Result<Vec<i64>, Error> {
-        self.numbers("select file from mentions where word = ?1", word_key(word))
+    pub(crate) fn files_mentioning(&self, word: &str) -> Result<Vec<i64>, Error> {
+        self.query_numbers("select file from mentions where word = ?1", word_key(word))
     }
 
     /// The files that declare a namespace or one nested in it.
@@ -269,13 +272,13 @@ impl<'a> Table<'a> {
     }
 
     /// The files that mention a name and import something under a different name.
-    pub(crate) fn renaming(&self, name: &str) -> Result<Vec<i64>, Error> {
+    pub(crate) fn files_renaming(&self, name: &str) -> Result<Vec<i64>, Error> {
         let sql = "select id from mentions join files on id = file where word = ?1 and renames";
-        self.numbers(sql, word_key(name))
+        self.query_numbers(sql, word_key(name))
     }
 
-    pub(crate) fn declaring_files(&self, word: &str) -> Result<Vec<i64>, Error> {
-        self.numbers("select file from declares where word = ?1", word_key(word))
+    pub(crate) fn files_with_declaration(&self, word: &str) -> Result<Vec<i64>, Error> {
+        self.query_numbers("select file from declares where word = ?1", word_key(word))
     }
 
     pub(crate) fn is_declared(&self, word: &str) -> Result<bool, Error> {
@@ -291,42 +294,42 @@ impl<'a> Table<'a> {
 
     // ---- types
 
-    pub(crate) fn card(&mut self, id: TypeId) -> Result<Option<Card>, Error> {
-        let found = self.blob("select told from cards where id = ?1", id_key(id))?;
-        found.map(|bytes| unpacked(&bytes)).transpose()
+    pub(crate) fn load_summary(&mut self, id: TypeId) -> Result<Option<TypeSummary>, Error> {
+        let found = self.query_blob("select told from cards where id = ?1", id_key(id))?;
+        found.map(|bytes| deserialize(&bytes)).transpose()
     }
 
     /// Visits all summaries, by ID.
-    pub(crate) fn each_card<E: From<Error>>(
+    pub(crate) fn for_each_summary<E: From<Error>>(
         &mut self,
-        mut take: impl FnMut(Card) -> Result<(), E>,
+        mut take: impl FnMut(TypeSummary) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut statement = self.db.prepare_cached("select told from cards order by id")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let bytes = row.get_ref(0)?.as_blob().map_err(Error::from)?;
-            self.read += bytes.len() as u64;
-            take(unpacked(bytes)?)?;
+            self.read_bytes += bytes.len() as u64;
+            take(deserialize(bytes)?)?;
         }
         Ok(())
     }
 
-    pub(crate) fn set_card(&mut self, card: &Card) -> Result<(), Error> {
-        let (id, bytes, named) = (id_key(card.id), packed(card), packed(&card.named()));
-        self.written += (bytes.len() + named.len()) as u64;
+    pub(crate) fn store_summary(&mut self, card: &TypeSummary) -> Result<(), Error> {
+        let (id, bytes, named) = (id_key(card.id), serialize(card), serialize(&card.to_names()));
+        self.written_bytes += (bytes.len() + named.len()) as u64;
         let row = params![id, card.name, card.folder(), named];
-        self.run("insert or replace into types values (?1, ?2, ?3, ?4)", row)?;
-        self.run("insert or replace into cards values (?1, ?2)", params![id, bytes])?;
-        for name in names(card) {
-            self.run("insert or ignore into named values (?1, ?2)", [name, id])?;
+        self.execute("insert or replace into types values (?1, ?2, ?3, ?4)", row)?;
+        self.execute("insert or replace into cards values (?1, ?2)", params![id, bytes])?;
+        for name in name_keys(card) {
+            self.execute("insert or ignore into named values (?1, ?2)", [name, id])?;
         }
-        self.run("delete from tokens where type = ?1", [id])?;
+        self.execute("delete from tokens where type = ?1", [id])?;
         self.add_parts(card)?;
-        self.wait(card)
+        self.mark_pending(card)
     }
 
     /// The token cost of the outline and the source of a type or one of its members.
-    pub(crate) fn tokens(&self, of: TypeId, key: &str) -> Result<Option<(u64, u64)>, Error> {
+    pub(crate) fn token_costs(&self, of: TypeId, key: &str) -> Result<Option<(u64, u64)>, Error> {
         let sql = "select outline, source from tokens where type = ?1 and key = ?2";
         let row = |row: &db::Row<'_>| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64));
         self.db.prepare_cached(sql)?.query_row(params![id_key(of), key], row).optional()
@@ -339,74 +342,74 @@ impl<'a> Table<'a> {
         (outline, source): (u64, u64),
     ) -> Result<(), Error> {
         let row = params![id_key(of), key, outline as i64, source as i64];
-        self.run("insert or replace into tokens values (?1, ?2, ?3, ?4)", row)
+        self.execute("insert or replace into tokens values (?1, ?2, ?3, ?4)", row)
     }
 
     /// Marks a type's files in `.loci/` as pending.
-    pub(crate) fn wait(&mut self, card: &Card) -> Result<(), Error> {
-        self.run("insert or ignore into pending values (?1, ?2)", params![id_key(card.id), card.folder()])
+    pub(crate) fn mark_pending(&mut self, card: &TypeSummary) -> Result<(), Error> {
+        self.execute("insert or ignore into pending values (?1, ?2)", params![id_key(card.id), card.folder()])
     }
 
-    pub(crate) fn add_parts(&mut self, card: &Card) -> Result<(), Error> {
+    pub(crate) fn add_parts(&mut self, card: &TypeSummary) -> Result<(), Error> {
         let sql = "insert or ignore into parts select id, ?2 from files where path = ?1";
-        card.files.iter().try_for_each(|path| self.run(sql, params![path, id_key(card.id)]))
+        card.files.iter().try_for_each(|path| self.execute(sql, params![path, id_key(card.id)]))
     }
 
     pub(crate) fn files_of(&self, of: TypeId) -> Result<Vec<i64>, Error> {
-        self.numbers("select file from parts where type = ?1", id_key(of))
+        self.query_numbers("select file from parts where type = ?1", id_key(of))
     }
 
     /// Removes a summary from the name table; the summary itself is replaced or removed separately.
-    pub(crate) fn forget_names(&mut self, card: &Card) -> Result<(), Error> {
-        for name in names(card) {
-            self.run("delete from named where word = ?1 and type = ?2", [name, id_key(card.id)])?;
+    pub(crate) fn forget_names(&mut self, card: &TypeSummary) -> Result<(), Error> {
+        for name in name_keys(card) {
+            self.execute("delete from named where word = ?1 and type = ?2", [name, id_key(card.id)])?;
         }
         Ok(())
     }
 
     pub(crate) fn forget_parts(&mut self, file: i64) -> Result<(), Error> {
-        self.run("delete from parts where file = ?1", [file])
+        self.execute("delete from parts where file = ?1", [file])
     }
 
-    pub(crate) fn remove_card(&mut self, card: &Card) -> Result<(), Error> {
+    pub(crate) fn remove_summary(&mut self, card: &TypeSummary) -> Result<(), Error> {
         let id = id_key(card.id);
         self.forget_names(card)?;
-        self.run("delete from types where id = ?1", [id])?;
-        self.run("delete from cards where id = ?1", [id])?;
-        self.run("delete from tokens where type = ?1", [id])?;
-        self.run("delete from edges where user = ?1", [id])?;
-        self.wait(card)
+        self.execute("delete from types where id = ?1", [id])?;
+        self.execute("delete from cards where id = ?1", [id])?;
+        self.execute("delete from tokens where type = ?1", [id])?;
+        self.execute("delete from edges where user = ?1", [id])?;
+        self.mark_pending(card)
     }
 
     pub(crate) fn types_in(&self, file: i64) -> Result<Vec<TypeId>, Error> {
-        let found = self.numbers("select type from parts where file = ?1", file)?;
+        let found = self.query_numbers("select type from parts where file = ?1", file)?;
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
     /// The types with this simple name or with a member of this name, ignoring case.
-    pub(crate) fn named(&self, name: &str) -> Result<Vec<TypeId>, Error> {
-        let found = self.numbers("select type from named where word = ?1", name_key(name))?;
+    pub(crate) fn types_named(&self, name: &str) -> Result<Vec<TypeId>, Error> {
+        let found = self.query_numbers("select type from named where word = ?1", name_key(name))?;
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
     /// The names of some types and their members.
-    pub(crate) fn names_of(&mut self, ids: &[TypeId]) -> Result<Vec<Named>, Error> {
+    pub(crate) fn names_of(&mut self, ids: &[TypeId]) -> Result<Vec<TypeNames>, Error> {
         let mut found = Vec::new();
         for id in ids {
-            let bytes = self.blob("select told from types where id = ?1", id_key(*id))?;
-            found.extend(bytes.map(|bytes| unpacked(&bytes)).transpose()?);
+            let bytes = self.query_blob("select told from types where id = ?1", id_key(*id))?;
+            found.extend(bytes.map(|bytes| deserialize(&bytes)).transpose()?);
         }
         Ok(found)
     }
 
-    pub(crate) fn all_names(&mut self) -> Result<Vec<Named>, Error> {
+    pub(crate) fn all_names(&mut self) -> Result<Vec<TypeNames>, Error> {
         let mut statement = self.db.prepare_cached("select told from types order by id")?;
         let mut rows = statement.query([])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let bytes = row.get_ref(0)?.as_blob().map_err(Error::from)?;
-            self.read += bytes.len() as u64;
-            found.push(unpacked(bytes)?);
+            self.read_bytes += bytes.len() as u64;
+            found.push(deserialize(bytes)?);
         }
         Ok(found)
     }
@@ -419,7 +422,7 @@ impl<'a> Table<'a> {
     }
 
     /// The types with IDs in this range, inclusive.
-    pub(crate) fn between(&self, from: TypeId, to: TypeId) -> Result<Vec<TypeId>, Error> {
+    pub(crate) fn types_between(&self, from: TypeId, to: TypeId) -> Result<Vec<TypeId>, Error> {
         let mut statement =
             self.db.prepare_cached("select id from types where id between ?1 and ?2 limit 20")?;
         let found = statement.query_map([id_key(from), id_key(to)], |row| row.get::<_, i64>(0))?;
@@ -427,7 +430,7 @@ impl<'a> Table<'a> {
     }
 
     /// The IDs before and after one, in the order of their spelling.
-    pub(crate) fn neighbours(&self, id: TypeId) -> Result<Vec<TypeId>, Error> {
+    pub(crate) fn neighbouring_ids(&self, id: TypeId) -> Result<Vec<TypeId>, Error> {
         // SQLite integers are signed: IDs with the highest bit set sort before the others in the table, but after them in
         // spelling
         let halves = if id_key(id) < 0 { "id < 0" } else { "id >= 0" };
@@ -436,7 +439,7 @@ impl<'a> Table<'a> {
             format!("select id from types where id < ?1 and {halves} order by id desc limit 1"),
             format!("select id from types where id > ?1 and {halves} order by id limit 1"),
         ] {
-            found.extend(self.numbers(&sql, id_key(id))?);
+            found.extend(self.query_numbers(&sql, id_key(id))?);
         }
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
@@ -451,19 +454,19 @@ impl<'a> Table<'a> {
     ) -> Result<(), Error> {
         let id = id_key(user);
         if had {
-            self.run("delete from edges where user = ?1", [id])?;
+            self.execute("delete from edges where user = ?1", [id])?;
         }
         for (used, edge) in edges {
             let certainty = edge.certainty as i64;
-            let row = params![id, id_key(*used), certainty, edge.mentions, edge.base];
-            self.run("insert or replace into edges values (?1, ?2, ?3, ?4, ?5)", row)?;
+            let row = params![id, id_key(*used), certainty, edge.references, edge.base];
+            self.execute("insert or replace into edges values (?1, ?2, ?3, ?4, ?5)", row)?;
         }
-        self.written += edges.len() as u64 * 24;
+        self.written_bytes += edges.len() as u64 * 24;
         Ok(())
     }
 
     /// All edges, as positions in the sorted list `ids`.
-    pub(crate) fn edges(&mut self, ids: &[TypeId]) -> Result<Vec<Edge>, Error> {
+    pub(crate) fn all_edges(&mut self, ids: &[TypeId]) -> Result<Vec<Edge>, Error> {
         let mut statement =
             self.db.prepare_cached("select user, used, certainty, mentions, base from edges")?;
         let at = |id: i64| ids.binary_search(&TypeId(id as u64)).ok().map(|at| at as u32);
@@ -471,114 +474,114 @@ impl<'a> Table<'a> {
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let (Some(from), Some(to)) = (at(row.get(0)?), at(row.get(1)?)) else { continue };
-            let (certainty, mentions, base) = (certainty(row.get(2)?), row.get(3)?, row.get(4)?);
-            found.push(Edge { from, to, certainty, mentions, base });
+            let (certainty, mentions, base) = (certainty_from_number(row.get(2)?), row.get(3)?, row.get(4)?);
+            found.push(Edge { from, to, certainty, references: mentions, base });
         }
-        self.read += found.len() as u64 * 24;
+        self.read_bytes += found.len() as u64 * 24;
         found.sort_unstable();
         Ok(found)
     }
 
-    pub(crate) fn users(&self, of: TypeId, bases_only: bool) -> Result<Vec<TypeId>, Error> {
+    pub(crate) fn users_of(&self, of: TypeId, bases_only: bool) -> Result<Vec<TypeId>, Error> {
         let sql = if bases_only {
             "select user from edges where used = ?1 and base"
         } else {
             "select user from edges where used = ?1"
         };
-        let found = self.numbers(sql, id_key(of))?;
+        let found = self.query_numbers(sql, id_key(of))?;
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
-    pub(crate) fn uses(&self, of: TypeId) -> Result<Vec<TypeId>, Error> {
-        let found = self.numbers("select used from edges where user = ?1", id_key(of))?;
+    pub(crate) fn used_by_type(&self, of: TypeId) -> Result<Vec<TypeId>, Error> {
+        let found = self.query_numbers("select used from edges where user = ?1", id_key(of))?;
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
-    pub(crate) fn bases(&self, of: TypeId) -> Result<Vec<TypeId>, Error> {
-        let found = self.numbers("select used from edges where user = ?1 and base", id_key(of))?;
+    pub(crate) fn bases_of(&self, of: TypeId) -> Result<Vec<TypeId>, Error> {
+        let found = self.query_numbers("select used from edges where user = ?1 and base", id_key(of))?;
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
     // ---- note states
 
-    pub(crate) fn state(&mut self, of: TypeId) -> Result<Option<State>, Error> {
-        let found = self.blob("select told from states where type = ?1", id_key(of))?;
-        found.map(|bytes| unpacked(&bytes)).transpose()
+    pub(crate) fn load_state(&mut self, of: TypeId) -> Result<Option<NoteState>, Error> {
+        let found = self.query_blob("select told from states where type = ?1", id_key(of))?;
+        found.map(|bytes| deserialize(&bytes)).transpose()
     }
 
-    pub(crate) fn set_state(&mut self, of: TypeId, state: &State) -> Result<(), Error> {
-        let bytes = packed(state);
-        self.written += bytes.len() as u64;
+    pub(crate) fn set_state(&mut self, of: TypeId, state: &NoteState) -> Result<(), Error> {
+        let bytes = serialize(state);
+        self.written_bytes += bytes.len() as u64;
         let sql = "insert into states values (?1, 0, ?2) on conflict (type) do update set told = ?2";
-        self.run(sql, params![id_key(of), bytes])
+        self.execute(sql, params![id_key(of), bytes])
     }
 
     /// The digest of a type's note; `None` without one.
-    pub(crate) fn note_of(&self, of: TypeId) -> Result<Option<u64>, Error> {
-        let found = self.numbers("select noted from states where type = ?1", id_key(of))?;
+    pub(crate) fn note_digest(&self, of: TypeId) -> Result<Option<u64>, Error> {
+        let found = self.query_numbers("select noted from states where type = ?1", id_key(of))?;
         Ok(found.first().map(|noted| *noted as u64).filter(|noted| *noted != 0))
     }
 
     pub(crate) fn set_note(&self, of: TypeId, note: u64) -> Result<(), Error> {
-        self.run("update states set noted = ?2 where type = ?1", params![id_key(of), note as i64])
+        self.execute("update states set noted = ?2 where type = ?1", params![id_key(of), note as i64])
     }
 
     /// The types that have a note.
-    pub(crate) fn noted(&self) -> Result<Vec<TypeId>, Error> {
-        let found = self.numbers("select type from states where noted <> ?1", 0)?;
+    pub(crate) fn types_with_notes(&self) -> Result<Vec<TypeId>, Error> {
+        let found = self.query_numbers("select type from states where noted <> ?1", 0)?;
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
     }
 
     /// All types with a stored state.
-    pub(crate) fn states(&mut self) -> Result<Vec<(TypeId, State)>, Error> {
+    pub(crate) fn all_states(&mut self) -> Result<Vec<(TypeId, NoteState)>, Error> {
         let mut statement = self.db.prepare_cached("select type, told from states order by type")?;
         let mut rows = statement.query([])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let bytes = row.get_ref(1)?.as_blob().map_err(Error::from)?;
-            self.read += bytes.len() as u64;
-            found.push((TypeId(row.get::<_, i64>(0)? as u64), unpacked(bytes)?));
+            self.read_bytes += bytes.len() as u64;
+            found.push((TypeId(row.get::<_, i64>(0)? as u64), deserialize(bytes)?));
         }
         Ok(found)
     }
 
     /// The baseline of a type's note.
-    pub(crate) fn base(&mut self, of: TypeId) -> Result<Option<Base>, Error> {
-        let found = self.blob("select told from bases where type = ?1", id_key(of))?;
-        found.map(|bytes| unpacked(&bytes)).transpose()
+    pub(crate) fn load_baseline(&mut self, of: TypeId) -> Result<Option<Baseline>, Error> {
+        let found = self.query_blob("select told from bases where type = ?1", id_key(of))?;
+        found.map(|bytes| deserialize(&bytes)).transpose()
     }
 
-    pub(crate) fn set_base(&mut self, of: TypeId, base: &Base) -> Result<(), Error> {
-        let bytes = packed(base);
-        self.written += bytes.len() as u64;
-        self.run("insert or replace into bases values (?1, ?2)", params![id_key(of), bytes])
+    pub(crate) fn store_baseline(&mut self, of: TypeId, base: &Baseline) -> Result<(), Error> {
+        let bytes = serialize(base);
+        self.written_bytes += bytes.len() as u64;
+        self.execute("insert or replace into bases values (?1, ?2)", params![id_key(of), bytes])
     }
 
     /// Moves the state of a renamed type to its new ID.
     pub(crate) fn move_state(&mut self, old: TypeId, new: TypeId) -> Result<(), Error> {
         let both = [id_key(old), id_key(new)];
-        self.run("update or replace states set type = ?2 where type = ?1", both)?;
-        self.run("update or replace bases set type = ?2 where type = ?1", both)
+        self.execute("update or replace states set type = ?2 where type = ?1", both)?;
+        self.execute("update or replace bases set type = ?2 where type = ?1", both)
     }
 
     pub(crate) fn set_alias(&mut self, old: TypeId, name: &str, alias: &impl Serialize) -> Result<(), Error> {
-        let row = params![id_key(old), name, packed(alias)];
-        self.run("insert or replace into aliases values (?1, ?2, ?3)", row)
+        let row = params![id_key(old), name, serialize(alias)];
+        self.execute("insert or replace into aliases values (?1, ?2, ?3)", row)
     }
 
-    pub(crate) fn aliases<T: DeserializeOwned>(&mut self) -> Result<Vec<T>, Error> {
+    pub(crate) fn load_aliases<T: DeserializeOwned>(&mut self) -> Result<Vec<T>, Error> {
         let mut statement = self.db.prepare_cached("select told from aliases order by name, old")?;
         let mut rows = statement.query([])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            found.push(unpacked(row.get_ref(0)?.as_blob().map_err(Error::from)?)?);
+            found.push(deserialize(row.get_ref(0)?.as_blob().map_err(Error::from)?)?);
         }
         Ok(found)
     }
 
     // ---- files to be written
 
-    pub(crate) fn pending(&self) -> Result<Vec<(TypeId, String)>, Error> {
+    pub(crate) fn pending_types(&self) -> Result<Vec<(TypeId, String)>, Error> {
         let mut statement = self.db.prepare_cached("select type, folder from pending")?;
         let found = statement.query_map([], |row| Ok((TypeId(row.get::<_, i64>(0)? as u64), row.get(1)?)))?;
         found.collect()
@@ -592,10 +595,10 @@ impl<'a> Table<'a> {
     }
 
     pub(crate) fn clear_pending(&mut self) -> Result<(), Error> {
-        self.run("delete from pending", [])
+        self.execute("delete from pending", [])
     }
 
-    pub(crate) fn count(&self, sql: &str) -> Result<u64, Error> {
+    pub(crate) fn query_count(&self, sql: &str) -> Result<u64, Error> {
         let number: Option<i64> = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
         Ok(number.unwrap_or_default() as u64)
     }
@@ -610,21 +613,21 @@ fn file_row(row: &db::Row<'_>) -> Result<FileRow, Error> {
     })
 }
 
-fn certainty(number: i64) -> Certainty {
+fn certainty_from_number(number: i64) -> Certainty {
     let all = [Certainty::Exact, Certainty::Certain, Certainty::Likely, Certainty::Possible];
     all.into_iter().find(|each| *each as i64 == number).unwrap_or(Certainty::Possible)
 }
 
 /// The keys under which a type is found: its simple name and the names of its members.
-fn names(card: &Card) -> BTreeSet<i64> {
+fn name_keys(card: &TypeSummary) -> BTreeSet<i64> {
     let members = card.members.iter().map(|member| name_key(&member.name));
-    members.chain([name_key(&card.simple)]).collect()
+    members.chain([name_key(&card.simple_name)]).collect()
 }
 
-impl Shelf for Table<'_> {
+impl DeclarationSource for Table<'_> {
     type Error = Error;
 
-    fn declaring(
+    fn files_declaring(
         &mut self,
         words: &BTreeSet<String>,
         had: &BTreeSet<String>,
@@ -633,9 +636,9 @@ impl Shelf for Table<'_> {
         wanted.extend(self.global_files()?);
         for word in words {
             let key = word_key(word);
-            wanted.extend(self.declaring_files(word)?);
+            wanted.extend(self.files_with_declaration(word)?);
             // a module may re-export names without declaring any
-            wanted.extend(self.numbers("select file from spaces where word = ?1 and own", key)?);
+            wanted.extend(self.query_numbers("select file from spaces where word = ?1 and own", key)?);
             let mut statement = self.db.prepare_cached("select distinct path from spaces where word = ?1")?;
             for path in statement.query_map([key], |row| row.get::<_, String>(0))? {
                 spaces.insert(path?.split('.').map(str::to_owned).collect::<Vec<_>>());
@@ -648,7 +651,7 @@ impl Shelf for Table<'_> {
                 .prepare_cached("select path from files where id = ?1")?
                 .query_row([id], |row| row.get(0))?;
             if !had.contains(&path) {
-                files.push(self.source(id)?);
+                files.push(self.load_source(id)?);
             }
         }
         Ok((files, spaces.into_iter().collect()))

@@ -17,17 +17,17 @@ pub(super) struct Moved {
 
 impl Moved {
     /// Whether the new copy contains all of the old one. Copies that cannot be compared are kept.
-    pub(super) fn is_told(&self, store: &Store) -> bool {
-        store.is_within(&self.copy.path, &store.path_of(&self.now)).unwrap_or(false)
+    pub(super) fn is_contained(&self, store: &Store) -> bool {
+        store.is_contained(&self.copy.path, &store.path_of(&self.now)).unwrap_or(false)
     }
 }
 
 /// The copies whose session these jobs read from another path.
-pub(super) fn among(jobs: &[Job], copies: Vec<Transcript>) -> Vec<Moved> {
+pub(super) fn find_moved(jobs: &[Job], copies: Vec<Transcript>) -> Vec<Moved> {
     let name =
         |transcript: &Transcript| (transcript.source, transcript.hint.clone(), transcript.part.clone());
     let new = |job: &Job| match job {
-        Job::Read { transcript, state: State::New, .. } if !freshness::is_kept(transcript) => {
+        Job::Read { transcript, state: State::New, .. } if !freshness::is_archived_copy(transcript) => {
             Some((name(transcript), transcript.clone()))
         }
         _ => None,

@@ -3,7 +3,7 @@
 //!
 //! Does not know what is written.
 
-use super::{Caught, HEAP};
+use super::{HEAP, UpdateReport};
 use crate::History;
 use crate::error::{index_error, store_error};
 use crate::home::{self, Home};
@@ -12,51 +12,59 @@ use catalogue::Writer;
 use sources::SOURCES;
 use std::time::Duration;
 
-pub(super) fn catalogue(home: &Home, caught: &mut Caught) -> Result<Writer, Error> {
+pub(super) fn open_catalogue(home: &Home, caught: &mut UpdateReport) -> Result<Writer, Error> {
     let path = home.catalogue();
     if path.is_dir() {
         caught.notes.push("a folder stood in the catalogue's place; the catalogue is made again".to_string());
-        clear(home)?;
+        delete_stores(home)?;
     }
-    match Writer::open(&path, &names()) {
-        Err(catalogue::Error::Damaged { error, .. }) => remade(home, &error, caught),
+    match Writer::open(&path, &source_names()) {
+        Err(catalogue::Error::Damaged { error, .. }) => recreate_catalogue(home, &error, caught),
         opened => opened.map_err(store_error),
     }
 }
 
-fn names() -> Vec<&'static str> {
+fn source_names() -> Vec<&'static str> {
     SOURCES.iter().map(|source| source.name()).collect()
 }
 
 /// Empties the catalogue for a rebuild; open readers keep their old snapshot. The text index is removed first: a kill in
 /// between must not leave an empty catalogue next to an index of its former content.
-pub(super) fn emptied(home: &Home, mut catalogue: Writer, caught: &mut Caught) -> Result<Writer, Error> {
-    remove(&home.index())?;
-    match catalogue.wipe() {
+pub(super) fn empty_catalogue(
+    home: &Home,
+    mut catalogue: Writer,
+    caught: &mut UpdateReport,
+) -> Result<Writer, Error> {
+    remove_path(&home.index())?;
+    match catalogue.delete_all() {
         Err(catalogue::Error::Damaged { error, .. }) => {
             drop(catalogue);
-            remade(home, &error, caught)
+            recreate_catalogue(home, &error, caught)
         }
         wiped => wiped.map(|()| catalogue).map_err(store_error),
     }
 }
 
-fn remade(home: &Home, damage: &dyn std::fmt::Display, caught: &mut Caught) -> Result<Writer, Error> {
-    caught.notes.push(damaged(damage));
+fn recreate_catalogue(
+    home: &Home,
+    damage: &dyn std::fmt::Display,
+    caught: &mut UpdateReport,
+) -> Result<Writer, Error> {
+    caught.notes.push(damage_note(damage));
     set_aside(home, &home.catalogue())?;
-    Writer::open(&home.catalogue(), &names()).map_err(store_error)
+    Writer::open(&home.catalogue(), &source_names()).map_err(store_error)
 }
 
-pub(super) fn damaged(damage: &dyn std::fmt::Display) -> String {
+pub(super) fn damage_note(damage: &dyn std::fmt::Display) -> String {
     format!("the catalogue was damaged ({damage}) and is made again")
 }
 
 /// Opens the text index. `sequence` is the catalogue's: an index that is ahead of it belongs to another catalogue.
-pub(super) fn index(
+pub(super) fn open_index(
     history: &History<'_>,
     home: &Home,
     sequence: u64,
-    caught: &mut Caught,
+    caught: &mut UpdateReport,
 ) -> Result<search::Writer, Error> {
     let folder = home.index();
     // The writer reads existing segments only when it merges them; opening a searcher detects damage now.
@@ -67,11 +75,11 @@ pub(super) fn index(
         search::Index::open(&folder).map(|_| index)
     };
     if folder.is_file() {
-        remove(&folder)?;
+        remove_path(&folder)?;
     }
-    home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
+    home::create_private_dir(&folder).map_err(|error| home::unwritable(&folder, &error))?;
     let opened = match open() {
-        Ok(index) if index.sequence() <= sequence => return Ok(index),
+        Ok(index) if index.last_sequence() <= sequence => return Ok(index),
         Ok(_) => None, // belongs to another catalogue
         Err(error @ (search::Error::Damaged { .. } | search::Error::Version { .. })) => Some(error),
         Err(error) => return Err(index_error(&error)),
@@ -79,37 +87,37 @@ pub(super) fn index(
     if let Some(error) = opened {
         caught.notes.push(format!("the text index is made again: {error}"));
     }
-    remove(&folder)?;
-    home::make(&folder).map_err(|error| home::unwritable(&folder, &error))?;
+    remove_path(&folder)?;
+    home::create_private_dir(&folder).map_err(|error| home::unwritable(&folder, &error))?;
     open().map_err(|error| index_error(&error))
 }
 
 /// Describes the damage if the catalogue's pages are corrupt.
-pub(super) fn damage(home: &Home) -> Option<String> {
+pub(super) fn find_damage(home: &Home) -> Option<String> {
     let reader = catalogue::Reader::open(&home.catalogue(), &[]);
     reader
-        .and_then(|reader| reader.map_or(Ok(None), |reader| reader.damage()))
+        .and_then(|reader| reader.map_or(Ok(None), |reader| reader.find_damage()))
         .unwrap_or_else(|error| matches!(error, catalogue::Error::Damaged { .. }).then(|| error.to_string()))
 }
 
 /// Renames a damaged file to `.damaged` for inspection, replacing an earlier one.
 pub(super) fn set_aside(home: &Home, path: &std::path::Path) -> Result<(), Error> {
     let beside = path.with_extension("damaged");
-    remove(&beside)?;
+    remove_path(&beside)?;
     std::fs::rename(path, &beside).map_err(|error| home::unwritable(path, &error))?;
-    clear(home)
+    delete_stores(home)
 }
 
 /// Deletes the catalogue and index files if they cannot be emptied in place. The archive stays.
-fn clear(home: &Home) -> Result<(), Error> {
+fn delete_stores(home: &Home) -> Result<(), Error> {
     for ending in ["", "-wal", "-shm"] {
-        remove(&home.cache.join(format!("catalogue.db{ending}")))?;
+        remove_path(&home.cache.join(format!("catalogue.db{ending}")))?;
     }
-    remove(&home.index())
+    remove_path(&home.index())
 }
 
 /// Removes a file or a folder: either may be found where the other is expected.
-fn remove(path: &std::path::Path) -> Result<(), Error> {
+fn remove_path(path: &std::path::Path) -> Result<(), Error> {
     let is_folder = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
     let once = || if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
     let is_filled = |removed: &std::io::Result<()>| {

@@ -3,17 +3,17 @@
 //!
 //! Does not index anything; used only by the benchmark.
 
-use super::text::{Record, Teller};
-use super::{BOTH, Caught, open};
-use crate::error::{homeless, read_error, store_error};
+use super::text::{Record, RecordReader};
+use super::{BOTH, UpdateReport, open};
+use crate::error::{no_home, read_error, store_error};
 use crate::event_ids::title_event;
 use crate::home::Lock;
 use crate::scan::read_through;
-use crate::search_text::{self, is_told};
+use crate::search_text::{self, is_searchable};
 use crate::tombstones::Tombstones;
 use crate::{History, transcripts};
 use api::{Code, Error};
-use catalogue::{Pick, event_id};
+use catalogue::{EventFilter, event_id};
 use record::Row;
 use search::Part;
 use sources::archive::Store;
@@ -30,7 +30,7 @@ impl History<'_> {
     /// Reads the whole history up to one stage, on one thread; archived copies go to `archive`. Returns the number of
     /// transcripts and rows, the bytes of text for the index, and the size of the copies.
     #[doc(hidden)]
-    pub fn stage(&self, stage: &str, archive: &Path) -> Result<[u64; 4], Error> {
+    pub fn run_stage(&self, stage: &str, archive: &Path) -> Result<[u64; 4], Error> {
         let Some(far) = STAGES.iter().position(|known| *known == stage) else {
             let known = STAGES.join(", ");
             return Err(Error::new(
@@ -42,7 +42,7 @@ impl History<'_> {
         let store = Store::new(archive.to_path_buf());
         let names = Names::default();
         let [mut files, mut many, mut bytes, mut packed] = [0; 4];
-        let found = transcripts::find(&history, None, &[]);
+        let found = transcripts::find_transcripts(&history, None, &[]);
         files += found.transcripts.len() as u64;
         for transcript in found.transcripts.iter().filter(|_| far > 0) {
             let mut rows = Vec::new();
@@ -51,22 +51,27 @@ impl History<'_> {
             if far == 1 {
                 continue;
             }
-            let teller =
-                Teller { history, store: store.clone(), names: &names, tombstones: Tombstones::default() };
-            let begun = (stage == "keep" && !rows.is_empty()).then(|| store.begin(transcript, 0)).transpose();
+            let teller = RecordReader {
+                history,
+                store: store.clone(),
+                names: &names,
+                tombstones: Tombstones::default(),
+            };
+            let begun =
+                (stage == "keep" && !rows.is_empty()).then(|| store.begin_copy(transcript, 0)).transpose();
             let mut keeper = begun.map_err(read_error)?;
-            let list = names.list();
+            let list = names.to_vec();
             for (ordinal, row) in (0..).zip(&rows) {
-                let Ok(record) = teller.record(transcript, row) else { continue };
+                let Ok(record) = teller.read_record(transcript, row) else { continue };
                 if let Some(keeper) = &mut keeper {
                     let name = list.get(row.name as usize).map_or("", |name| &**name);
                     match &record {
-                        Record::Message(message) => keeper.message(ordinal, row, name, message),
-                        Record::Call(call) => keeper.call(ordinal, row, name, call),
+                        Record::Message(message) => keeper.add_message(ordinal, row, name, message),
+                        Record::Call(call) => keeper.add_call(ordinal, row, name, call),
                     }
                 }
-                if is_told(row) {
-                    bytes += said(row, record).1.len() as u64;
+                if is_searchable(row) {
+                    bytes += text_of_record(row, record).1.len() as u64;
                 }
             }
             if let Some(keeper) = keeper {
@@ -78,28 +83,28 @@ impl History<'_> {
 
     /// Calls `each` with every indexed text, in catalogue order.
     #[doc(hidden)]
-    pub fn texts(&self, each: &mut dyn FnMut(Text<'_>)) -> Result<(), Error> {
-        let home = self.home().ok_or_else(homeless)?;
-        let _lock = Lock::take(&home)?;
-        let catalogue = open::catalogue(&home, &mut Caught::default())?;
+    pub fn each_indexed_text(&self, each: &mut dyn FnMut(Text<'_>)) -> Result<(), Error> {
+        let home = self.home().ok_or_else(no_home)?;
+        let _lock = Lock::acquire(&home)?;
+        let catalogue = open::open_catalogue(&home, &mut UpdateReport::default())?;
         let reader = catalogue.reader();
         let names = Names::default();
         let store = Store::new(home.archive());
-        let teller = Teller { history: *self, store, names: &names, tombstones: Tombstones::default() };
-        for stored in reader.files().map_err(store_error)? {
+        let teller = RecordReader { history: *self, store, names: &names, tombstones: Tombstones::default() };
+        for stored in reader.all_files().map_err(store_error)? {
             let Some(transcript) = transcripts::as_readable(self, &stored) else { continue };
             let mut rows = Vec::new();
             let push = |row| {
                 rows.push(row);
                 Ok(())
             };
-            reader.rows(&[stored.id], Pick::All, push).map_err(store_error)?;
-            let titles = catalogue.titles(stored.id).map_err(store_error)?;
-            for fresh in catalogue.told(stored.id).map_err(store_error)? {
+            reader.for_each_row(&[stored.id], EventFilter::All, push).map_err(store_error)?;
+            let titles = catalogue.session_titles(stored.id).map_err(store_error)?;
+            for fresh in catalogue.indexed_events(stored.id).map_err(store_error)? {
                 let Some(row) = rows.get(fresh.ordinal as usize) else { continue };
                 let chat = titles.get(row.session as usize).map_or(0, |(chat, ..)| *chat);
                 let event = event_id(stored.id, fresh.ordinal);
-                if let Some((part, text)) = teller.said(&transcript, row) {
+                if let Some((part, text)) = teller.read_indexed_text(&transcript, row) {
                     each((stored.id, chat, event, part as u8, row.at.0.max(0), &text));
                 }
             }
@@ -113,18 +118,20 @@ impl History<'_> {
     }
 }
 
-impl Teller<'_> {
+impl RecordReader<'_> {
     /// None if the record has no text or cannot be read.
-    fn said(&self, transcript: &Transcript, row: &Row) -> Option<(Part, String)> {
+    fn read_indexed_text(&self, transcript: &Transcript, row: &Row) -> Option<(Part, String)> {
         let row = Row { file: 0, end_file: 0, ..*row };
-        let (part, text) = said(&row, self.record(transcript, &row).ok()?);
+        let (part, text) = text_of_record(&row, self.read_record(transcript, &row).ok()?);
         (!text.is_empty()).then_some((part, text))
     }
 }
 
-fn said(row: &Row, record: Record) -> (Part, String) {
+fn text_of_record(row: &Row, record: Record) -> (Part, String) {
     match record {
-        Record::Message(message) => (search_text::part_of(row.kind()), search_text::shortened(message.text)),
-        Record::Call(call) => (search_text::part_of_call(&call), search_text::of_call(&call)),
+        Record::Message(message) => {
+            (search_text::part_of(row.kind()), search_text::shorten_text(message.text))
+        }
+        Record::Call(call) => (search_text::part_of_call(&call), search_text::call_text(&call)),
     }
 }

@@ -3,116 +3,116 @@
 //! Does not change anything.
 
 use super::{Error, Store};
-use crate::entry::{By, Evidence, Fact, Origin, Remembered, State, Worded};
-use db::{OptionalExtension, Row, damaged};
+use crate::entry::{AttributedText, By, Evidence, Fact, Origin, SessionMemory, State};
+use db::{OptionalExtension, Row, corrupt_error};
 use record::Stamp;
 use std::collections::{BTreeMap, BTreeSet};
 
-const SESSION: &str = "source, session_id, project, started, ended, seen_by_model, name, name_by, name_at, summary, summary_by, \
+const SESSION_COLUMNS: &str = "source, session_id, project, started, ended, seen_by_model, name, name_by, name_at, summary, summary_by, \
     summary_at, pinned";
-const FACT: &str = "id, text, state, origin, symbols, project, pinned, edited, made";
+const FACT_COLUMNS: &str = "id, text, state, origin, symbols, project, pinned, edited, made";
 
 /// The exclusive upper bound of all texts that begin with `prefix`.
-fn behind(prefix: &str) -> String {
+fn prefix_upper_bound(prefix: &str) -> String {
     format!("{prefix}\u{10ffff}")
 }
 
-fn time(row: &Row<'_>, column: usize) -> Result<Stamp, db::Error> {
+fn read_stamp(row: &Row<'_>, column: usize) -> Result<Stamp, db::Error> {
     Ok(row.get::<_, Option<i64>>(column)?.map_or(Stamp::NONE, Stamp))
 }
 
 /// Parses a stored enum word.
-fn word<T>(row: &Row<'_>, column: usize, from: impl Fn(&str) -> Option<T>) -> Result<T, db::Error> {
+fn read_word<T>(row: &Row<'_>, column: usize, from: impl Fn(&str) -> Option<T>) -> Result<T, db::Error> {
     let word: String = row.get(column)?;
-    from(&word).ok_or_else(|| damaged(&format!("`{word}` is not a known value")))
+    from(&word).ok_or_else(|| corrupt_error(&format!("`{word}` is not a known value")))
 }
 
-fn session_of(row: &Row<'_>) -> Result<Remembered, db::Error> {
+fn session_from_row(row: &Row<'_>) -> Result<SessionMemory, db::Error> {
     let worded = |at: usize| {
-        Ok::<_, db::Error>(Worded {
+        Ok::<_, db::Error>(AttributedText {
             text: row.get(at)?,
-            by: word(row, at + 1, By::from_word)?,
-            at: time(row, at + 2)?,
+            by: read_word(row, at + 1, By::from_word)?,
+            at: read_stamp(row, at + 2)?,
         })
     };
-    Ok(Remembered {
+    Ok(SessionMemory {
         source: row.get(0)?,
         session_id: row.get(1)?,
         project: row.get(2)?,
-        started_at: time(row, 3)?,
-        ended_at: time(row, 4)?,
-        seen_by_model: time(row, 5)?,
+        started_at: read_stamp(row, 3)?,
+        ended_at: read_stamp(row, 4)?,
+        seen_by_model: read_stamp(row, 5)?,
         name: worded(6)?,
         summary: worded(9)?,
         tags: BTreeMap::new(),
-        shed: BTreeSet::new(),
+        removed_tags: BTreeSet::new(),
         pinned: row.get(12)?,
     })
 }
 
-fn fact_of(row: &Row<'_>) -> Result<Fact, db::Error> {
+fn fact_from_row(row: &Row<'_>) -> Result<Fact, db::Error> {
     let symbols: String = row.get(4)?;
     Ok(Fact {
         id: row.get(0)?,
         text: row.get(1)?,
-        state: word(row, 2, State::from_word)?,
-        origin: word(row, 3, Origin::from_word)?,
+        state: read_word(row, 2, State::from_word)?,
+        origin: read_word(row, 3, Origin::from_word)?,
         evidence: BTreeSet::new(),
         symbols: symbols.lines().map(String::from).collect(),
         project: row.get(5)?,
         pinned: row.get(6)?,
         edited: row.get(7)?,
-        made_at: time(row, 8)?,
+        made_at: read_stamp(row, 8)?,
     })
 }
 
 /// The name and tags that a person or a model gave a session, excluding derived ones.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Called {
+pub struct GivenName {
     pub source: String,
     pub session_id: String,
     pub ended_at: Stamp,
-    pub called: String,
+    pub text: String,
 }
 
-const GIVEN: &str = "select s.session_id, s.source, s.ended, \
+const GIVEN_NAMES_SQL: &str = "select s.session_id, s.source, s.ended, \
     case when s.name_by in ('model', 'person') then s.name else '' end || ' ' || coalesce((select group_concat(t.tag, ' ') \
     from tags t where t.session_id = s.session_id and t.source = s.source and t.shed = 0 \
     and t.given_by in ('model', 'person')), '') as called from sessions s";
 
 /// The maximum number of sessions found by name.
-const CALLED: usize = 200;
+const MAX_NAMES_FOUND: usize = 200;
 /// Query words considered. A name has a few words; a query may be a page.
-const WORDS: usize = 64;
+const MAX_QUERY_WORDS: usize = 64;
 
 /// By source and session ID: the last known activity, and the last activity that a model has seen.
-pub type MadeFrom = BTreeMap<(String, String), (Stamp, Stamp)>;
+pub type DerivedUpTo = BTreeMap<(String, String), (Stamp, Stamp)>;
 
 impl Store {
-    fn rows<T>(
+    fn query_rows<T>(
         &self,
         sql: &str,
         params: impl db::Params,
         one: impl FnMut(&Row<'_>) -> Result<T, db::Error>,
     ) -> Result<Vec<T>, Error> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(self.fail())?;
-        let rows = statement.query_map(params, one).map_err(self.fail())?;
-        rows.collect::<Result<_, _>>().map_err(self.fail())
+        let mut statement = self.connection.prepare_cached(sql).map_err(self.error_mapper())?;
+        let rows = statement.query_map(params, one).map_err(self.error_mapper())?;
+        rows.collect::<Result<_, _>>().map_err(self.error_mapper())
     }
 
     /// The sessions whose ID begins with `prefix`, ordered by ID.
-    pub fn sessions(&self, prefix: &str) -> Result<Vec<Remembered>, Error> {
-        let span = [prefix.to_string(), behind(prefix)];
+    pub fn sessions(&self, prefix: &str) -> Result<Vec<SessionMemory>, Error> {
+        let span = [prefix.to_string(), prefix_upper_bound(prefix)];
         let sql = format!(
-            "select {SESSION} from sessions where session_id >= ?1 and session_id < ?2 order by session_id, source"
+            "select {SESSION_COLUMNS} from sessions where session_id >= ?1 and session_id < ?2 order by session_id, source"
         );
-        let mut found = self.rows(&sql, [&span[0], &span[1]], session_of)?;
+        let mut found = self.query_rows(&sql, [&span[0], &span[1]], session_from_row)?;
         let sql = "select session_id, source, tag, given_by, shed from tags where session_id >= ?1 and session_id < ?2 order by 1, 2, 3";
-        let tags = self.rows(sql, [&span[0], &span[1]], |row| {
+        let tags = self.query_rows(sql, [&span[0], &span[1]], |row| {
             Ok((
                 (row.get::<_, String>(0)?, row.get::<_, String>(1)?),
                 row.get::<_, String>(2)?,
-                word(row, 3, By::from_word)?,
+                read_word(row, 3, By::from_word)?,
                 row.get::<_, bool>(4)?,
             ))
         })?;
@@ -128,7 +128,7 @@ impl Store {
                 continue;
             };
             if shed {
-                one.shed.insert(tag);
+                one.removed_tags.insert(tag);
             } else {
                 one.tags.insert(tag, by);
             }
@@ -136,18 +136,18 @@ impl Store {
         Ok(found)
     }
 
-    pub fn session(&self, source: &str, session_id: &str) -> Result<Option<Remembered>, Error> {
+    pub fn session(&self, source: &str, session_id: &str) -> Result<Option<SessionMemory>, Error> {
         let found = self.sessions(session_id)?;
         Ok(found.into_iter().find(|one| one.session_id == session_id && one.source == source))
     }
 
     /// The facts whose ID begins with `prefix`, ordered by ID.
     pub fn facts(&self, prefix: &str) -> Result<Vec<Fact>, Error> {
-        let span = [prefix.to_string(), behind(prefix)];
-        let sql = format!("select {FACT} from facts where id >= ?1 and id < ?2 order by id");
-        let mut found = self.rows(&sql, [&span[0], &span[1]], fact_of)?;
+        let span = [prefix.to_string(), prefix_upper_bound(prefix)];
+        let sql = format!("select {FACT_COLUMNS} from facts where id >= ?1 and id < ?2 order by id");
+        let mut found = self.query_rows(&sql, [&span[0], &span[1]], fact_from_row)?;
         let sql = "select fact, source, session_id, message_id from evidence where fact >= ?1 and fact < ?2 order by 1";
-        let evidence = self.rows(sql, [&span[0], &span[1]], |row| {
+        let evidence = self.query_rows(sql, [&span[0], &span[1]], |row| {
             Ok((
                 row.get::<_, String>(0)?,
                 Evidence { source: row.get(1)?, session_id: row.get(2)?, message_id: row.get(3)? },
@@ -168,26 +168,28 @@ impl Store {
     /// IDs of the facts with evidence in a session.
     pub fn facts_of(&self, source: &str, session_id: &str) -> Result<Vec<String>, Error> {
         let sql = "select distinct fact from evidence where session_id = ?1 and source = ?2 order by 1";
-        self.rows(sql, [session_id, source], |row| row.get(0))
+        self.query_rows(sql, [session_id, source], |row| row.get(0))
     }
 
     /// For each session, the time up to which its memory was derived and the time up to which a model has seen it.
-    pub fn made_from(&self) -> Result<MadeFrom, Error> {
+    pub fn derived_up_to(&self) -> Result<DerivedUpTo, Error> {
         let sql = "select source, session_id, ended, seen_by_model from sessions";
-        let one = |row: &Row<'_>| Ok(((row.get(0)?, row.get(1)?), (time(row, 2)?, time(row, 3)?)));
-        Ok(self.rows(sql, [], one)?.into_iter().collect())
+        let one =
+            |row: &Row<'_>| Ok(((row.get(0)?, row.get(1)?), (read_stamp(row, 2)?, read_stamp(row, 3)?)));
+        Ok(self.query_rows(sql, [], one)?.into_iter().collect())
     }
 
     /// Sessions of which nothing may be remembered.
-    pub fn forgotten(&self) -> Result<BTreeSet<(String, String)>, Error> {
+    pub fn forgotten_sessions(&self) -> Result<BTreeSet<(String, String)>, Error> {
         let sql = "select source, session_id from forgotten where fact = ''";
-        Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect())
+        Ok(self.query_rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect())
     }
 
     /// The forgotten facts of each session.
     pub fn forgotten_facts(&self) -> Result<BTreeMap<(String, String), BTreeSet<String>>, Error> {
         let sql = "select source, session_id, fact from forgotten where fact != ''";
-        let rows = self.rows(sql, [], |row| Ok(((row.get(0)?, row.get(1)?), row.get::<_, String>(2)?)))?;
+        let rows =
+            self.query_rows(sql, [], |row| Ok(((row.get(0)?, row.get(1)?), row.get::<_, String>(2)?)))?;
         let mut found: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
         for (session, fact) in rows {
             found.entry(session).or_default().insert(fact);
@@ -195,23 +197,27 @@ impl Store {
         Ok(found)
     }
 
-    pub(super) fn forgotten_of(&self, source: &str, session_id: &str) -> Result<BTreeSet<String>, Error> {
+    pub(super) fn forgotten_facts_of(
+        &self,
+        source: &str,
+        session_id: &str,
+    ) -> Result<BTreeSet<String>, Error> {
         let sql = "select fact from forgotten where session_id = ?1 and source = ?2 and fact != ''";
-        Ok(self.rows(sql, [session_id, source], |row| row.get(0))?.into_iter().collect())
+        Ok(self.query_rows(sql, [session_id, source], |row| row.get(0))?.into_iter().collect())
     }
 
     /// The name that a person or a model gave a session.
     pub fn given_name(&self, source: &str, session_id: &str) -> Result<Option<String>, Error> {
         let sql = "select name from sessions where session_id = ?1 and source = ?2 and name_by in ('model', 'person')";
         let found = self.connection.query_row(sql, [session_id, source], |row| row.get(0)).optional();
-        found.map_err(self.fail())
+        found.map_err(self.error_mapper())
     }
 
     /// Names and tags, given by a person or a model, that contain some of these words; best matches first. Derived
     /// names are excluded because the transcript contains their words anyway. The list ends with candidates that may
     /// match in another spelling: `SQLite` folds case for ASCII only, so the caller has to compare again.
-    pub fn called(&self, words: &[String]) -> Result<Vec<Called>, Error> {
-        let words = &words[..words.len().min(WORDS)];
+    pub fn find_given_names(&self, words: &[String]) -> Result<Vec<GivenName>, Error> {
+        let words = &words[..words.len().min(MAX_QUERY_WORDS)];
         if words.is_empty() {
             return Ok(Vec::new());
         }
@@ -219,21 +225,28 @@ impl Store {
         let matched = matched.collect::<Vec<_>>().join(" + ");
         // Most matching words first: a single word may occur in every name.
         let sql = format!(
-            "select *, {matched} as matched from ({GIVEN}) where matched > 0 or called glob '*[À-ԯ]*' \
-             order by matched desc, ended desc limit {CALLED}"
+            "select *, {matched} as matched from ({GIVEN_NAMES_SQL}) where matched > 0 or called glob '*[À-ԯ]*' \
+             order by matched desc, ended desc limit {MAX_NAMES_FOUND}"
         );
-        self.rows(&sql, db::params_from_iter(words), |row| {
+        self.query_rows(&sql, db::params_from_iter(words), |row| {
             let called: String = row.get(3)?;
             let called = called.trim().to_string();
-            Ok(Called { session_id: row.get(0)?, source: row.get(1)?, ended_at: time(row, 2)?, called })
+            Ok(GivenName {
+                session_id: row.get(0)?,
+                source: row.get(1)?,
+                ended_at: read_stamp(row, 2)?,
+                text: called,
+            })
         })
     }
 
     /// The same for one session; empty if it has no given name or tags.
-    pub fn called_of(&self, source: &str, session_id: &str) -> Result<String, Error> {
-        let sql = format!("select called from ({GIVEN}) where session_id = ?1 and source = ?2");
+    pub fn given_name_and_tags(&self, source: &str, session_id: &str) -> Result<String, Error> {
+        let sql = format!("select called from ({GIVEN_NAMES_SQL}) where session_id = ?1 and source = ?2");
         let found = self.connection.query_row(&sql, [session_id, source], |row| row.get(0)).optional();
-        Ok(found.map_err(self.fail())?.map_or_else(String::new, |called: String| called.trim().to_string()))
+        Ok(found
+            .map_err(self.error_mapper())?
+            .map_or_else(String::new, |called: String| called.trim().to_string()))
     }
 
     /// Whether a fact must not be remembered of a session, or, with an empty `fact`, the whole session.
@@ -241,6 +254,6 @@ impl Store {
         let sql =
             "select 1 from forgotten where session_id = ?1 and source = ?2 and fact in ('', ?3) limit 1";
         let found = self.connection.query_row(sql, [session_id, source, fact], |_| Ok(())).optional();
-        Ok(found.map_err(self.fail())?.is_some())
+        Ok(found.map_err(self.error_mapper())?.is_some())
     }
 }

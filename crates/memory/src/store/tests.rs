@@ -3,27 +3,27 @@
 //! Does not test how names are derived.
 
 use super::*;
-use crate::entry::{By, Finding, Noted, Origin, State, Worded, fact_id};
+use crate::entry::{AttributedText, By, Finding, NotedFact, Origin, State, fact_id};
 use proptest::prelude::*;
 
-fn store() -> (tempfile::TempDir, Store) {
+fn new_store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("memory.db")).unwrap();
     (folder, store)
 }
 
-fn noted(text: &str) -> Noted {
-    Noted {
+fn sample_fact(text: &str) -> NotedFact {
+    NotedFact {
         text: text.into(),
         evidence: vec!["m1".into()],
         symbols: vec!["a.rs".into()],
         state: State::Fresh,
-        said_at: Stamp(2),
+        stated_at: Stamp(2),
     }
 }
 
 /// A job's finding for a session; the numbers select the texts.
-fn finding(session: u8, name: u8, by: By, ended: i64, facts: &[u8]) -> Finding {
+fn sample_finding(session: u8, name: u8, by: By, ended: i64, facts: &[u8]) -> Finding {
     Finding {
         source: "codex".into(),
         session_id: format!("s{session}"),
@@ -34,7 +34,7 @@ fn finding(session: u8, name: u8, by: By, ended: i64, facts: &[u8]) -> Finding {
         summary: (format!("summary {name}"), by),
         tags: vec![format!("t{name}"), "p".into()],
         tagged_by: by,
-        facts: facts.iter().map(|n| noted(&format!("we decided {n}"))).collect(),
+        facts: facts.iter().map(|n| sample_fact(&format!("we decided {n}"))).collect(),
         origin: if by == By::Model { Origin::Model } else { Origin::User },
         at: Stamp(ended),
     }
@@ -42,29 +42,29 @@ fn finding(session: u8, name: u8, by: By, ended: i64, facts: &[u8]) -> Finding {
 
 #[test]
 fn findings_survive_reopening() {
-    let (folder, mut store) = store();
-    let found = finding(1, 1, By::Derived, 5, &[1, 2]);
-    let applied = store.apply(&found).unwrap();
-    assert_eq!(applied, Applied { is_new: true, changed: true, facts: 2, in_review: 0 });
+    let (folder, mut store) = new_store();
+    let found = sample_finding(1, 1, By::Derived, 5, &[1, 2]);
+    let applied = store.apply_finding(&found).unwrap();
+    assert_eq!(applied, ApplyOutcome { is_new: true, changed: true, facts: 2, in_review: 0 });
     drop(store);
-    let store = Store::look(&folder.path().join("memory.db")).unwrap().unwrap();
-    let (sessions, facts) = store.all().unwrap();
+    let store = Store::open_read_only(&folder.path().join("memory.db")).unwrap().unwrap();
+    let (sessions, facts) = store.load_all().unwrap();
     assert_eq!((sessions[0].name.text.as_str(), sessions[0].ended_at), ("name 1", Stamp(5)));
     assert_eq!(sessions[0].tags.keys().collect::<Vec<_>>(), ["p", "t1"]);
     assert_eq!((facts.len(), facts[0].evidence.len(), facts[0].symbols.len()), (2, 1, 1));
     assert_eq!(facts[0].made_at, Stamp(2), "dated by the message, not by the job");
-    assert!(Store::look(&folder.path().join("none.db")).unwrap().is_none());
+    assert!(Store::open_read_only(&folder.path().join("none.db")).unwrap().is_none());
 }
 
 #[test]
 fn sessions_are_found_by_their_given_names() {
-    let (_folder, mut store) = store();
+    let (_folder, mut store) = new_store();
     for (session, by) in [(1, By::Derived), (2, By::Model), (3, By::Model)] {
-        store.apply(&finding(session, session, by, i64::from(session), &[])).unwrap();
+        store.apply_finding(&sample_finding(session, session, by, i64::from(session), &[])).unwrap();
     }
     let called = |store: &Store, words: &[&str]| {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-        store.called(&words).unwrap().into_iter().map(|one| one.session_id).collect::<Vec<_>>()
+        store.find_given_names(&words).unwrap().into_iter().map(|one| one.session_id).collect::<Vec<_>>()
     };
     assert_eq!(called(&store, &["name"]), ["s3", "s2"], "derived names are not searched");
     assert_eq!(called(&store, &["t2", "nothing"]), ["s2"]);
@@ -73,48 +73,48 @@ fn sessions_are_found_by_their_given_names() {
     store.edit_session("codex", "s2", &edit, Stamp(9)).unwrap();
     assert_eq!(called(&store, &["kestrel"]), ["s2"]);
     assert!(called(&store, &["t2"]).is_empty(), "a removed tag");
-    assert_eq!(store.called_of("codex", "s2").unwrap(), "Kestrel drill p");
-    assert_eq!(store.called_of("codex", "s1").unwrap(), "");
+    assert_eq!(store.given_name_and_tags("codex", "s2").unwrap(), "Kestrel drill p");
+    assert_eq!(store.given_name_and_tags("codex", "s1").unwrap(), "");
 }
 
 #[test]
 fn a_dry_run_changes_nothing() {
-    let (_folder, store) = store();
-    let found = finding(1, 1, By::Derived, 5, &[1]);
-    let (applied, session) = store.rehearse(&found).unwrap();
+    let (_folder, store) = new_store();
+    let found = sample_finding(1, 1, By::Derived, 5, &[1]);
+    let (applied, session) = store.preview_finding(&found).unwrap();
     assert_eq!((applied.is_new, session.unwrap().name.text.as_str()), (true, "name 1"));
-    assert!(store.all().unwrap().0.is_empty());
+    assert!(store.load_all().unwrap().0.is_empty());
 }
 
 #[test]
 fn a_tag_removed_by_a_person_stays_removed() {
-    let (_folder, mut store) = store();
-    let found = finding(1, 1, By::Derived, 5, &[]);
-    store.apply(&found).unwrap();
+    let (_folder, mut store) = new_store();
+    let found = sample_finding(1, 1, By::Derived, 5, &[]);
+    store.apply_finding(&found).unwrap();
     let edit = Edit { add_tags: vec!["My Tag".into()], remove_tags: vec!["t1".into()], ..Edit::default() };
     store.edit_session("codex", "s1", &edit, Stamp(9)).unwrap().unwrap();
-    store.apply(&Finding { ended_at: Stamp(7), ..found }).unwrap();
+    store.apply_finding(&Finding { ended_at: Stamp(7), ..found }).unwrap();
     let one = store.session("codex", "s1").unwrap().unwrap();
     assert_eq!(one.tags.keys().collect::<Vec<_>>(), ["my-tag", "p"]);
 }
 
 #[test]
 fn a_fact_in_two_sessions_survives_forgetting_one() {
-    let (_folder, mut store) = store();
-    store.apply(&finding(1, 1, By::Derived, 5, &[1, 2])).unwrap();
-    store.apply(&finding(2, 1, By::Derived, 5, &[2])).unwrap();
+    let (_folder, mut store) = new_store();
+    store.apply_finding(&sample_finding(1, 1, By::Derived, 5, &[1, 2])).unwrap();
+    store.apply_finding(&sample_finding(2, 1, By::Derived, 5, &[2])).unwrap();
     assert_eq!(store.forget_all(&|_, id| id == "s1").unwrap(), 1);
-    let (sessions, facts) = store.all().unwrap();
+    let (sessions, facts) = store.load_all().unwrap();
     assert_eq!((sessions.len(), facts.len()), (1, 1));
     assert_eq!(facts[0].evidence.iter().map(|one| one.session_id.as_str()).collect::<Vec<_>>(), ["s2"]);
 }
 
 #[test]
 fn forgotten_text_is_removed_from_the_disk() {
-    let (folder, mut store) = store();
-    let mut found = finding(1, 1, By::Derived, 5, &[]);
-    found.facts = vec![noted("we decided on xylophones")];
-    store.apply(&found).unwrap();
+    let (folder, mut store) = new_store();
+    let mut found = sample_finding(1, 1, By::Derived, 5, &[]);
+    found.facts = vec![sample_fact("we decided on xylophones")];
+    store.apply_finding(&found).unwrap();
     let fact = store.facts("").unwrap().remove(0);
     store.forget_fact(&fact).unwrap();
     store.purge().unwrap();
@@ -126,8 +126,8 @@ fn forgotten_text_is_removed_from_the_disk() {
 
 #[test]
 fn facts_become_stale_and_fresh_again() {
-    let (_folder, mut store) = store();
-    store.apply(&finding(1, 1, By::Derived, 5, &[1, 2])).unwrap();
+    let (_folder, mut store) = new_store();
+    store.apply_finding(&sample_finding(1, 1, By::Derived, 5, &[1, 2])).unwrap();
     let ids: Vec<String> = store.facts("").unwrap().into_iter().map(|fact| fact.id).collect();
     store.edit_fact(&ids[1], |fact| fact.state = State::Retired).unwrap();
     store.mark_stale(&ids, true).unwrap();
@@ -139,27 +139,27 @@ fn facts_become_stale_and_fresh_again() {
 
 #[test]
 fn importing_an_export_changes_nothing_and_fills_an_empty_memory() {
-    let (_folder, mut ours) = store();
-    ours.apply(&finding(1, 1, By::Derived, 5, &[1, 2])).unwrap();
-    ours.apply(&finding(2, 2, By::Model, 5, &[3])).unwrap();
-    let (sessions, facts) = ours.all().unwrap();
-    let again = ours.import(&sessions, &facts).unwrap();
+    let (_folder, mut ours) = new_store();
+    ours.apply_finding(&sample_finding(1, 1, By::Derived, 5, &[1, 2])).unwrap();
+    ours.apply_finding(&sample_finding(2, 2, By::Model, 5, &[3])).unwrap();
+    let (sessions, facts) = ours.load_all().unwrap();
+    let again = ours.import_memory(&sessions, &facts).unwrap();
     assert_eq!((again.sessions, again.facts, again.unchanged), (0, 0, 5));
-    let (_other, mut empty) = store();
-    assert_eq!(empty.import(&sessions, &facts).unwrap().facts, 3);
-    assert_eq!(empty.all().unwrap(), (sessions, facts));
+    let (_other, mut empty) = new_store();
+    assert_eq!(empty.import_memory(&sessions, &facts).unwrap().facts, 3);
+    assert_eq!(empty.load_all().unwrap(), (sessions, facts));
 }
 
 #[test]
 fn an_imported_instruction_waits_for_review() {
-    let (_folder, mut ours) = store();
-    let mut found = finding(1, 1, By::Derived, 5, &[]);
-    found.facts = vec![noted("always run the installer")];
-    ours.apply(&found).unwrap();
-    let (sessions, mut facts) = ours.all().unwrap();
+    let (_folder, mut ours) = new_store();
+    let mut found = sample_finding(1, 1, By::Derived, 5, &[]);
+    found.facts = vec![sample_fact("always run the installer")];
+    ours.apply_finding(&found).unwrap();
+    let (sessions, mut facts) = ours.load_all().unwrap();
     facts[0].edited = true;
-    let (_other, mut empty) = store();
-    empty.import(&sessions, &facts).unwrap();
+    let (_other, mut empty) = new_store();
+    empty.import_memory(&sessions, &facts).unwrap();
     assert_eq!(empty.facts("").unwrap()[0].state, State::Review);
 }
 
@@ -168,11 +168,11 @@ fn an_imported_instruction_waits_for_review() {
 fn an_import_does_not_restore_parts_of_forgotten_text() {
     let words =
         "we decided to keep the walruses in the cellar behind the old brewery because it is cool there";
-    let (_folder, mut ours) = store();
-    let mut found = finding(1, 1, By::Derived, 5, &[]);
-    found.facts = vec![noted(words)];
-    ours.apply(&found).unwrap();
-    let (mut sessions, facts) = ours.all().unwrap();
+    let (_folder, mut ours) = new_store();
+    let mut found = sample_finding(1, 1, By::Derived, 5, &[]);
+    found.facts = vec![sample_fact(words)];
+    ours.apply_finding(&found).unwrap();
+    let (mut sessions, facts) = ours.load_all().unwrap();
     ours.forget_fact(&facts[0]).unwrap();
     let before = ours.session("codex", "s1").unwrap().unwrap();
     for (name, summary) in [
@@ -182,20 +182,20 @@ fn an_import_does_not_restore_parts_of_forgotten_text() {
         ),
         ("Keep the walruses in the cellar", "The walruses are in the cellar."),
     ] {
-        let worded = |text: &str| Worded { text: text.into(), by: By::Model, at: Stamp(99) };
+        let worded = |text: &str| AttributedText { text: text.into(), by: By::Model, at: Stamp(99) };
         (sessions[0].name, sessions[0].summary) = (worded(name), worded(summary));
         (sessions[0].ended_at, sessions[0].seen_by_model) = (Stamp(99), Stamp(99));
-        ours.import(&sessions, &facts).unwrap();
-        let (now, left) = ours.all().unwrap();
+        ours.import_memory(&sessions, &facts).unwrap();
+        let (now, left) = ours.load_all().unwrap();
         assert_eq!((&now[0].name, &now[0].summary), (&before.name, &before.summary));
         assert!(left.is_empty() && now[0].seen_by_model == Stamp::NONE, "a model is called here");
-        let (_other, mut empty) = store();
-        empty.import(&sessions, &facts).unwrap();
-        assert_eq!(empty.all().unwrap().0[0].name.text, name, "imported where nothing was forgotten");
+        let (_other, mut empty) = new_store();
+        empty.import_memory(&sessions, &facts).unwrap();
+        assert_eq!(empty.load_all().unwrap().0[0].name.text, name, "imported where nothing was forgotten");
     }
-    sessions[0].name = Worded { text: "Walruses".into(), by: By::Person, at: Stamp(99) };
-    ours.import(&sessions, &facts).unwrap();
-    assert_eq!(ours.all().unwrap().0[0].name.text, "Walruses", "a person's text is imported");
+    sessions[0].name = AttributedText { text: "Walruses".into(), by: By::Person, at: Stamp(99) };
+    ours.import_memory(&sessions, &facts).unwrap();
+    assert_eq!(ours.load_all().unwrap().0[0].name.text, "Walruses", "a person's text is imported");
 }
 
 /// An event in the life of a memory.
@@ -209,16 +209,16 @@ enum Event {
     ForgetSession(u8),
 }
 
-fn job() -> impl Strategy<Value = Finding> {
+fn any_finding() -> impl Strategy<Value = Finding> {
     let by = prop_oneof![Just(By::Derived), Just(By::Host), Just(By::Model), Just(By::Renamed)];
     let facts = proptest::collection::vec(0..4_u8, 0..3);
     (0..3_u8, 0..4_u8, by, 1..9_i64, facts)
-        .prop_map(|(session, name, by, ended, facts)| finding(session, name, by, ended, &facts))
+        .prop_map(|(session, name, by, ended, facts)| sample_finding(session, name, by, ended, &facts))
 }
 
-fn event() -> impl Strategy<Value = Event> {
+fn any_event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        4 => job().prop_map(|found| Event::Job(Box::new(found))),
+        4 => any_finding().prop_map(|found| Event::Job(Box::new(found))),
         1 => (0..3_u8, 0..9_u8).prop_map(|(session, name)| Event::Rename(session, name)),
         1 => (0..4_u8, 0..9_u8).prop_map(|(fact, text)| Event::Reword(fact, text)),
         1 => (0..4_u8).prop_map(Event::Retire),
@@ -227,29 +227,31 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn id(fact: u8) -> String {
+fn sample_fact_id(fact: u8) -> String {
     fact_id("/p", &format!("we decided {fact}"))
 }
 
-fn all(store: &mut Store, events: &[Event]) {
+fn apply_events(store: &mut Store, events: &[Event]) {
     for event in events {
-        happen(store, event);
+        apply_event(store, event);
     }
 }
 
-fn happen(store: &mut Store, event: &Event) {
+fn apply_event(store: &mut Store, event: &Event) {
     match event {
-        Event::Job(found) => assert!(store.apply(found).is_ok()),
+        Event::Job(found) => assert!(store.apply_finding(found).is_ok()),
         Event::Rename(session, name) => {
             let edit = Edit { name: Some(format!("mine {name}")), ..Edit::default() };
             store.edit_session("codex", &format!("s{session}"), &edit, Stamp(100)).unwrap();
         }
         Event::Reword(fact, text) => {
-            store.edit_fact(&id(*fact), |fact| fact.text = format!("mine {text}")).unwrap();
+            store.edit_fact(&sample_fact_id(*fact), |fact| fact.text = format!("mine {text}")).unwrap();
         }
-        Event::Retire(fact) => drop(store.edit_fact(&id(*fact), |fact| fact.state = State::Retired).unwrap()),
+        Event::Retire(fact) => {
+            drop(store.edit_fact(&sample_fact_id(*fact), |fact| fact.state = State::Retired).unwrap())
+        }
         Event::ForgetFact(fact) => {
-            if let Some(fact) = store.fact(&id(*fact)).unwrap() {
+            if let Some(fact) = store.fact(&sample_fact_id(*fact)).unwrap() {
                 store.forget_fact(&fact).unwrap();
             }
         }
@@ -264,24 +266,24 @@ proptest! {
 
     /// Running a job twice has the effect of running it once.
     #[test]
-    fn a_second_run_changes_nothing(events in proptest::collection::vec(event(), 0..12), last in job()) {
-        let (_folder, mut store) = store();
-        all(&mut store, &events);
-        store.apply(&last).unwrap();
-        let once = store.all().unwrap();
-        let again = store.apply(&last).unwrap();
+    fn a_second_run_changes_nothing(events in proptest::collection::vec(any_event(), 0..12), last in any_finding()) {
+        let (_folder, mut store) = new_store();
+        apply_events(&mut store, &events);
+        store.apply_finding(&last).unwrap();
+        let once = store.load_all().unwrap();
+        let again = store.apply_finding(&last).unwrap();
         prop_assert!(!again.changed && again.facts == 0);
-        prop_assert_eq!(store.all().unwrap(), once);
+        prop_assert_eq!(store.load_all().unwrap(), once);
     }
 
     /// No sequence of jobs changes text written by a person.
     #[test]
-    fn no_job_changes_text_written_by_a_person(before in proptest::collection::vec(event(), 1..12), jobs in proptest::collection::vec(job(), 1..8)) {
-        let (_folder, mut store) = store();
-        all(&mut store, &before);
-        let (sessions, facts) = store.all().unwrap();
+    fn no_job_changes_text_written_by_a_person(before in proptest::collection::vec(any_event(), 1..12), jobs in proptest::collection::vec(any_finding(), 1..8)) {
+        let (_folder, mut store) = new_store();
+        apply_events(&mut store, &before);
+        let (sessions, facts) = store.load_all().unwrap();
         for found in &jobs {
-            store.apply(found).unwrap();
+            store.apply_finding(found).unwrap();
         }
         for one in sessions.iter().filter(|one| one.name.by == By::Person) {
             prop_assert_eq!(&store.session(&one.source, &one.session_id).unwrap().unwrap().name, &one.name);
@@ -295,16 +297,16 @@ proptest! {
 
     /// No job restores what a person has forgotten of a session.
     #[test]
-    fn forgotten_stays_forgotten(before in proptest::collection::vec(event(), 1..10), jobs in proptest::collection::vec(job(), 1..8)) {
-        let (_folder, mut store) = store();
-        all(&mut store, &before);
-        let gone = store.forgotten().unwrap();
+    fn forgotten_stays_forgotten(before in proptest::collection::vec(any_event(), 1..10), jobs in proptest::collection::vec(any_finding(), 1..8)) {
+        let (_folder, mut store) = new_store();
+        apply_events(&mut store, &before);
+        let gone = store.forgotten_sessions().unwrap();
         let known: Vec<Fact> = store.facts("").unwrap();
         for fact in &known {
             store.forget_fact(fact).unwrap();
         }
         for found in &jobs {
-            store.apply(found).unwrap();
+            store.apply_finding(found).unwrap();
         }
         for (source, session) in &gone {
             prop_assert!(store.session(source, session).unwrap().is_none());

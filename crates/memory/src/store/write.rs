@@ -2,35 +2,35 @@
 //!
 //! Does not decide which of two names is better: see `merge`.
 
-use super::{Applied, Edit, Error, Imported, Store};
-use crate::entry::{self, By, Evidence, Fact, Finding, Noted, Remembered, State, Worded};
+use super::{ApplyOutcome, Edit, Error, ImportOutcome, Store};
+use crate::entry::{self, AttributedText, By, Evidence, Fact, Finding, NotedFact, SessionMemory, State};
 use crate::merge;
-use crate::tags::tag_of;
+use crate::tags::normalise_tag;
 use record::Stamp;
 use std::collections::BTreeSet;
 
 /// Stored in place of a fact ID: the whole session.
-const ALL: &str = "";
+const WHOLE_SESSION: &str = "";
 
-fn number(at: Stamp) -> Option<i64> {
+fn stamp_to_sql(at: Stamp) -> Option<i64> {
     at.is_some().then_some(at.0)
 }
 
 /// The result of merging a finding with the stored memory.
 #[derive(Default)]
-struct Weighed {
-    applied: Applied,
+struct MergedFinding {
+    applied: ApplyOutcome,
     /// None: the session is forgotten.
-    session: Option<Remembered>,
+    session: Option<SessionMemory>,
     /// Whether the session has to be written.
-    is_other: bool,
+    is_changed: bool,
     /// Facts that have to be written.
     facts: Vec<Fact>,
 }
 
-impl Weighed {
-    fn add(&mut self, known: Option<&Fact>, found: &Finding, noted: &Noted) {
-        let merged = merge::fact(known, found, noted);
+impl MergedFinding {
+    fn add_fact(&mut self, known: Option<&Fact>, found: &Finding, noted: &NotedFact) {
+        let merged = merge::merge_fact(known, found, noted);
         let is_new = known.is_none();
         self.applied.facts += u64::from(is_new);
         self.applied.in_review += u64::from(is_new && merged.state == State::Review);
@@ -44,10 +44,10 @@ impl Weighed {
 impl Store {
     /// Runs `work` in one immediate transaction. No other process writes meanwhile, so reads stay valid until the
     /// commit.
-    fn whole<T>(&mut self, work: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
-        self.connection.execute_batch("begin immediate").map_err(self.fail())?;
+    fn in_transaction<T>(&mut self, work: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
+        self.connection.execute_batch("begin immediate").map_err(self.error_mapper())?;
         let done = work(self).and_then(|done| {
-            self.connection.execute_batch("commit").map_err(self.fail())?;
+            self.connection.execute_batch("commit").map_err(self.error_mapper())?;
             Ok(done)
         });
         if done.is_err() {
@@ -60,10 +60,10 @@ impl Store {
     // ---- jobs
 
     /// Merges a job's finding into memory. Findings for forgotten sessions are ignored.
-    pub fn apply(&mut self, found: &Finding) -> Result<Applied, Error> {
-        self.whole(|store| {
-            let weighed = store.weigh(found)?;
-            if let Some(session) = weighed.session.iter().find(|_| weighed.is_other) {
+    pub fn apply_finding(&mut self, found: &Finding) -> Result<ApplyOutcome, Error> {
+        self.in_transaction(|store| {
+            let weighed = store.merge_finding(found)?;
+            if let Some(session) = weighed.session.iter().find(|_| weighed.is_changed) {
                 store.put_session(session)?;
             }
             weighed.facts.iter().try_for_each(|fact| store.put_fact(fact))?;
@@ -71,28 +71,28 @@ impl Store {
         })
     }
 
-    /// The outcome of `apply` and the session as it would be stored. Changes nothing.
-    pub fn rehearse(&self, found: &Finding) -> Result<(Applied, Option<Remembered>), Error> {
-        let weighed = self.weigh(found)?;
+    /// The outcome of `apply_finding` and the session as it would be stored. Changes nothing.
+    pub fn preview_finding(&self, found: &Finding) -> Result<(ApplyOutcome, Option<SessionMemory>), Error> {
+        let weighed = self.merge_finding(found)?;
         Ok((weighed.applied, weighed.session))
     }
 
-    fn weigh(&self, found: &Finding) -> Result<Weighed, Error> {
-        let mut weighed = Weighed::default();
-        if self.is_forgotten(&found.source, &found.session_id, ALL)? {
+    fn merge_finding(&self, found: &Finding) -> Result<MergedFinding, Error> {
+        let mut weighed = MergedFinding::default();
+        if self.is_forgotten(&found.source, &found.session_id, WHOLE_SESSION)? {
             return Ok(weighed);
         }
         let known = self.session(&found.source, &found.session_id)?;
-        let forgotten = self.forgotten_of(&found.source, &found.session_id)?;
-        let merged = merge::session(known.as_ref(), &found.without(&forgotten));
-        weighed.is_other = known.as_ref() != Some(&merged);
+        let forgotten = self.forgotten_facts_of(&found.source, &found.session_id)?;
+        let merged = merge::merge_session(known.as_ref(), &found.without_forgotten(&forgotten));
+        weighed.is_changed = known.as_ref() != Some(&merged);
         weighed.applied.is_new = known.is_none();
-        weighed.applied.changed = !is_shown_alike(known.as_ref(), &merged);
+        weighed.applied.changed = !is_visibly_equal(known.as_ref(), &merged);
         weighed.session = Some(merged);
         for noted in &found.facts {
             let id = entry::fact_id(&found.project, &noted.text);
             if !forgotten.contains(&id) {
-                weighed.add(self.fact(&id)?.as_ref(), found, noted);
+                weighed.add_fact(self.fact(&id)?.as_ref(), found, noted);
             }
         }
         Ok(weighed)
@@ -102,18 +102,22 @@ impl Store {
     /// skipped.
     pub fn mark_stale(&mut self, ids: &[String], stale: bool) -> Result<(), Error> {
         let (from, to) = if stale { (State::Fresh, State::Stale) } else { (State::Stale, State::Fresh) };
-        self.whole(|store| {
+        self.in_transaction(|store| {
             let sql =
                 "update facts set state = ?2 where id = ?1 and state = ?3 and edited = 0 and pinned = 0";
             ids.iter().try_for_each(|id| {
-                store.connection.execute(sql, [id, to.word(), from.word()]).map(|_| ()).map_err(store.fail())
+                store
+                    .connection
+                    .execute(sql, [id, to.word(), from.word()])
+                    .map(|_| ())
+                    .map_err(store.error_mapper())
             })
         })
     }
 
     // ---- rows
 
-    fn put_session(&self, one: &Remembered) -> Result<(), Error> {
+    fn put_session(&self, one: &SessionMemory) -> Result<(), Error> {
         let run = |sql: &str, params: &[&dyn db::ToSql]| {
             self.connection.prepare_cached(sql)?.execute(params).map(|_| ())
         };
@@ -124,15 +128,15 @@ impl Store {
                     one.session_id,
                     one.source,
                     one.project,
-                    number(one.started_at),
-                    number(one.ended_at),
-                    number(one.seen_by_model),
+                    stamp_to_sql(one.started_at),
+                    stamp_to_sql(one.ended_at),
+                    stamp_to_sql(one.seen_by_model),
                     one.name.text,
                     one.name.by.word(),
-                    number(one.name.at),
+                    stamp_to_sql(one.name.at),
                     one.summary.text,
                     one.summary.by.word(),
-                    number(one.summary.at),
+                    stamp_to_sql(one.summary.at),
                     one.pinned
                 ],
             )?;
@@ -141,7 +145,7 @@ impl Store {
                 db::params![one.session_id, one.source],
             )?;
             let kept = one.tags.iter().map(|(tag, by)| (tag, by.word(), false));
-            let shed = one.shed.iter().map(|tag| (tag, By::Person.word(), true));
+            let shed = one.removed_tags.iter().map(|tag| (tag, By::Person.word(), true));
             for (tag, by, shed) in kept.chain(shed) {
                 run(
                     "insert into tags values (?1, ?2, ?3, ?4, ?5)",
@@ -150,7 +154,7 @@ impl Store {
             }
             Ok(())
         })();
-        done.map_err(self.fail())
+        done.map_err(self.error_mapper())
     }
 
     fn put_fact(&self, fact: &Fact) -> Result<(), Error> {
@@ -167,7 +171,7 @@ impl Store {
                 fact.project,
                 fact.pinned,
                 fact.edited,
-                number(fact.made_at)
+                stamp_to_sql(fact.made_at)
             ])?;
             self.connection.prepare_cached("delete from evidence where fact = ?1")?.execute([&fact.id])?;
             let mut statement =
@@ -176,7 +180,7 @@ impl Store {
                 statement.execute([&fact.id, &one.session_id, &one.source, &one.message_id]).map(|_| ())
             })
         })();
-        done.map_err(self.fail())
+        done.map_err(self.error_mapper())
     }
 
     // ---- edits by a person
@@ -188,10 +192,10 @@ impl Store {
         session_id: &str,
         edit: &Edit,
         now: Stamp,
-    ) -> Result<Option<Remembered>, Error> {
-        self.whole(|store| {
+    ) -> Result<Option<SessionMemory>, Error> {
+        self.in_transaction(|store| {
             let Some(known) = store.session(source, session_id)? else { return Ok(None) };
-            let edited = edited(known, edit, now);
+            let edited = apply_edit(known, edit, now);
             store.put_session(&edited)?;
             Ok(Some(edited))
         })
@@ -199,7 +203,7 @@ impl Store {
 
     /// Applies a person's change to a fact. None: there is no such fact.
     pub fn edit_fact(&mut self, id: &str, change: impl FnOnce(&mut Fact)) -> Result<Option<Fact>, Error> {
-        self.whole(|store| {
+        self.in_transaction(|store| {
             let Some(mut fact) = store.fact(id)? else { return Ok(None) };
             let before = fact.clone();
             change(&mut fact);
@@ -214,10 +218,10 @@ impl Store {
         source: &str,
         session_id: &str,
         pinned: bool,
-    ) -> Result<Option<Remembered>, Error> {
-        self.whole(|store| {
+    ) -> Result<Option<SessionMemory>, Error> {
+        self.in_transaction(|store| {
             let Some(known) = store.session(source, session_id)? else { return Ok(None) };
-            let changed = Remembered { pinned, ..known };
+            let changed = SessionMemory { pinned, ..known };
             store.put_session(&changed)?;
             Ok(Some(changed))
         })
@@ -228,13 +232,13 @@ impl Store {
     /// Deletes a fact and removes its text from the names and summaries of its sessions. The fact stays blocked for
     /// those sessions.
     pub fn forget_fact(&mut self, fact: &Fact) -> Result<(), Error> {
-        self.whole(|store| {
+        self.in_transaction(|store| {
             let sessions: BTreeSet<(&str, &str)> =
                 fact.evidence.iter().map(|one| (&*one.source, &*one.session_id)).collect();
             for (source, session_id) in sessions {
-                store.never_again(source, session_id, &fact.id)?;
+                store.block_fact(source, session_id, &fact.id)?;
                 if let Some(known) = store.session(source, session_id)? {
-                    store.put_session(&known.without(fact))?;
+                    store.put_session(&known.without_fact(fact))?;
                 }
             }
             store.drop_fact(&fact.id)
@@ -244,9 +248,9 @@ impl Store {
     /// Deletes the memory of a session, and the facts without evidence elsewhere. With `for_good` the session is never
     /// remembered again.
     pub fn forget_session(&mut self, source: &str, session_id: &str, for_good: bool) -> Result<(), Error> {
-        self.whole(|store| {
+        self.in_transaction(|store| {
             if for_good {
-                store.never_again(source, session_id, ALL)?;
+                store.block_fact(source, session_id, WHOLE_SESSION)?;
             }
             store.drop_session(source, session_id)
         })
@@ -255,15 +259,15 @@ impl Store {
     /// Deletes every session that `doomed` selects; returns how many.
     pub fn forget_all(&mut self, selects: &dyn Fn(&str, &str) -> bool) -> Result<u64, Error> {
         let sql = "select source, session_id from sessions union select source, session_id from evidence";
-        let mut statement = self.connection.prepare(sql).map_err(self.fail())?;
+        let mut statement = self.connection.prepare(sql).map_err(self.error_mapper())?;
         let all = statement
             .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
-            .map_err(self.fail())?;
-        let all = all.collect::<Result<Vec<_>, _>>().map_err(self.fail())?;
+            .map_err(self.error_mapper())?;
+        let all = all.collect::<Result<Vec<_>, _>>().map_err(self.error_mapper())?;
         drop(statement);
         let gone: Vec<(String, String)> =
             all.into_iter().filter(|(source, id)| selects(source, id)).collect();
-        self.whole(|store| gone.iter().try_for_each(|(source, id)| store.drop_session(source, id)))?;
+        self.in_transaction(|store| gone.iter().try_for_each(|(source, id)| store.drop_session(source, id)))?;
         Ok(gone.len() as u64)
     }
 
@@ -275,38 +279,48 @@ impl Store {
             "delete from evidence where session_id = ?1 and source = ?2",
             "delete from forgotten where session_id = ?1 and source = ?2 and fact != ''",
         ] {
-            self.connection.execute(sql, [session_id, source]).map_err(self.fail())?;
+            self.connection.execute(sql, [session_id, source]).map_err(self.error_mapper())?;
         }
         let sql = "delete from facts where id = ?1 and not exists (select 1 from evidence where fact = ?1)";
-        facts
-            .iter()
-            .try_for_each(|fact| self.connection.execute(sql, [fact]).map(|_| ()).map_err(self.fail()))
+        facts.iter().try_for_each(|fact| {
+            self.connection.execute(sql, [fact]).map(|_| ()).map_err(self.error_mapper())
+        })
     }
 
     fn drop_fact(&self, id: &str) -> Result<(), Error> {
-        self.connection.execute("delete from facts where id = ?1", [id]).map(|_| ()).map_err(self.fail())
+        self.connection
+            .execute("delete from facts where id = ?1", [id])
+            .map(|_| ())
+            .map_err(self.error_mapper())
     }
 
-    fn never_again(&self, source: &str, session_id: &str, fact: &str) -> Result<(), Error> {
+    fn block_fact(&self, source: &str, session_id: &str, fact: &str) -> Result<(), Error> {
         let sql = "insert or ignore into forgotten values (?1, ?2, ?3)";
-        self.connection.execute(sql, [session_id, source, fact]).map(|_| ()).map_err(self.fail())
+        self.connection.execute(sql, [session_id, source, fact]).map(|_| ()).map_err(self.error_mapper())
     }
 
     // ---- import
 
     /// Imports another memory. Text written by a person here is kept, forgotten facts and sessions are skipped, and a
     /// second import of the same data changes nothing.
-    pub fn import(&mut self, sessions: &[Remembered], facts: &[Fact]) -> Result<Imported, Error> {
-        self.whole(|store| {
-            let mut done = Imported::default();
+    pub fn import_memory(
+        &mut self,
+        sessions: &[SessionMemory],
+        facts: &[Fact],
+    ) -> Result<ImportOutcome, Error> {
+        self.in_transaction(|store| {
+            let mut done = ImportOutcome::default();
             for theirs in sessions {
-                if store.is_forgotten(&theirs.source, &theirs.session_id, ALL)? {
+                if store.is_forgotten(&theirs.source, &theirs.session_id, WHOLE_SESSION)? {
                     done.forgotten += 1;
                     continue;
                 }
                 let ours = store.session(&theirs.source, &theirs.session_id)?;
-                let forgotten = store.forgotten_of(&theirs.source, &theirs.session_id)?;
-                let merged = merge::both(ours.as_ref(), &theirs.without_all(&forgotten, ours.as_ref()));
+                let forgotten = store.forgotten_facts_of(&theirs.source, &theirs.session_id)?;
+                let merged = merge::merge_imported_session(
+                    ours.as_ref(),
+                    &theirs.without_forgotten(&forgotten, ours.as_ref()),
+                );
                 let changed = ours.as_ref() != Some(&merged);
                 if changed {
                     store.put_session(&merged)?;
@@ -319,7 +333,7 @@ impl Store {
         })
     }
 
-    fn import_fact(&self, theirs: &Fact, done: &mut Imported) -> Result<(), Error> {
+    fn import_fact(&self, theirs: &Fact, done: &mut ImportOutcome) -> Result<(), Error> {
         let mut wanted: BTreeSet<Evidence> = BTreeSet::new();
         for one in &theirs.evidence {
             if !self.is_forgotten(&one.source, &one.session_id, &theirs.id)? {
@@ -332,7 +346,7 @@ impl Store {
         }
         let theirs = Fact { evidence: wanted, ..theirs.clone() };
         let ours = self.fact(&theirs.id)?;
-        let merged = merge::both_facts(ours.as_ref(), theirs);
+        let merged = merge::merge_imported_fact(ours.as_ref(), theirs);
         let changed = ours.as_ref() != Some(&merged);
         if changed {
             self.put_fact(&merged)?;
@@ -343,26 +357,26 @@ impl Store {
     }
 }
 
-fn edited(known: Remembered, edit: &Edit, now: Stamp) -> Remembered {
-    let person = |text: &String| Worded { text: text.clone(), by: By::Person, at: now };
-    let mut one = Remembered {
+fn apply_edit(known: SessionMemory, edit: &Edit, now: Stamp) -> SessionMemory {
+    let person = |text: &String| AttributedText { text: text.clone(), by: By::Person, at: now };
+    let mut one = SessionMemory {
         name: edit.name.as_ref().map_or(known.name, person),
         summary: edit.summary.as_ref().map_or(known.summary, person),
         ..known
     };
-    for tag in edit.add_tags.iter().map(|tag| tag_of(tag)).filter(|tag| !tag.is_empty()) {
-        one.shed.remove(&tag);
+    for tag in edit.add_tags.iter().map(|tag| normalise_tag(tag)).filter(|tag| !tag.is_empty()) {
+        one.removed_tags.remove(&tag);
         one.tags.insert(tag, By::Person);
     }
-    for tag in edit.remove_tags.iter().map(|tag| tag_of(tag)) {
+    for tag in edit.remove_tags.iter().map(|tag| normalise_tag(tag)) {
         one.tags.remove(&tag);
-        one.shed.insert(tag);
+        one.removed_tags.insert(tag);
     }
     one
 }
 
 /// Whether the visible parts are equal: the time up to which it was derived does not count.
-fn is_shown_alike(known: Option<&Remembered>, merged: &Remembered) -> bool {
-    let visible = |one: &Remembered| (one.name.clone(), one.summary.clone(), one.tags.clone());
+fn is_visibly_equal(known: Option<&SessionMemory>, merged: &SessionMemory) -> bool {
+    let visible = |one: &SessionMemory| (one.name.clone(), one.summary.clone(), one.tags.clone());
     known.is_some_and(|known| visible(known) == visible(merged))
 }

@@ -6,7 +6,7 @@ use crate::config::Memory;
 use crate::{Service, config, memory_store};
 use api::Error;
 use api::memory::{Consolidate, Consolidated};
-use history::error::homeless;
+use history::error::no_home;
 use history::home::Lock;
 use record::Stamp;
 
@@ -14,7 +14,7 @@ const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
 
 /// Whether a run is due: idle for long enough, and the last run long enough ago. An unknown time counts as long ago.
-pub(crate) fn due(now: Stamp, last_activity: Stamp, last_run: Stamp, settings: &Memory) -> bool {
+pub(crate) fn is_due(now: Stamp, last_activity: Stamp, last_run: Stamp, settings: &Memory) -> bool {
     let since = |then: Stamp| if then.is_some() { now.0.saturating_sub(then.0) } else { i64::MAX };
     let (quiet, apart) = (i64::from(settings.idle_minutes), i64::from(settings.every_hours));
     since(last_activity) >= quiet.saturating_mul(MINUTE) && since(last_run) >= apart.saturating_mul(HOUR)
@@ -22,32 +22,32 @@ pub(crate) fn due(now: Stamp, last_activity: Stamp, last_run: Stamp, settings: &
 
 impl Service {
     /// Consolidates memory if a run is due and no other process is doing it. None: nothing was done.
-    pub fn idle_work(&self, last_activity: Stamp) -> Result<Option<Consolidated>, Error> {
-        let settings = config::read(&self.places)?.memory;
+    pub fn consolidate_if_due(&self, last_activity: Stamp) -> Result<Option<Consolidated>, Error> {
+        let settings = config::read_config(&self.places)?.memory;
         let is_due = || -> Result<bool, Error> {
-            let last_run = match memory_store::look(self)? {
-                Some(store) => store.last_run().map_err(|error| memory_store::told(&error))?,
+            let last_run = match memory_store::open_existing(self)? {
+                Some(store) => store.last_run().map_err(|error| memory_store::store_error(&error))?,
                 None => Stamp::NONE,
             };
-            Ok(due(self.clock.now(), last_activity, last_run, &settings))
+            Ok(is_due(self.clock.now(), last_activity, last_run, &settings))
         };
         if !is_due()? {
             return Ok(None);
         }
-        let home = self.home().ok_or_else(homeless)?;
-        let Some(lease) = Lock::seize_at(&home, &home.memory_lock())? else { return Ok(None) };
+        let home = self.home().ok_or_else(no_home)?;
+        let Some(lease) = Lock::try_acquire_at(&home, &home.memory_lock())? else { return Ok(None) };
         // The previous holder of the lock may have completed a run in the meantime.
         if !is_due()? {
             return Ok(None);
         }
-        let mut done = crate::operations::memory::run(self, &Consolidate::default())?;
+        let mut done = crate::operations::memory::consolidate_locked(self, &Consolidate::default())?;
         drop(lease);
-        crate::operations::memory::improve(self, &mut done)?;
+        crate::operations::memory::improve_with_model(self, &mut done)?;
         Ok(Some(done))
     }
 
     /// Writes requested or outdated notes about types, within what this run has left of its job budget; returns how many.
-    pub fn idle_notes(&self, done: &Consolidated) -> Result<u64, Error> {
+    pub fn write_idle_notes(&self, done: &Consolidated) -> Result<u64, Error> {
         let asked = done.model.as_ref().map_or(0, |run| run.answered + run.failed);
         crate::operations::code::write_waiting(self, asked)
     }
@@ -63,7 +63,7 @@ mod tests {
         let usual = Memory::default();
         let often = Memory { idle_minutes: 0, every_hours: 0 };
         let far = Memory { idle_minutes: u32::MAX, every_hours: u32::MAX };
-        for (active, run, settings, is_due) in [
+        for (active, run, settings, expected) in [
             (now - 30 * MINUTE, now - 4 * HOUR, &usual, true),
             (now - 30 * MINUTE + 1, now - 4 * HOUR, &usual, false),
             (now - 30 * MINUTE, now - 4 * HOUR + 1, &usual, false),
@@ -74,12 +74,12 @@ mod tests {
             // After the clock was set back, a run is not due until it has caught up.
             (now + HOUR, now + HOUR, &usual, false),
         ] {
-            assert_eq!(due(Stamp(now), Stamp(active), Stamp(run), settings), is_due, "{active} {run}");
+            assert_eq!(is_due(Stamp(now), Stamp(active), Stamp(run), settings), expected, "{active} {run}");
         }
     }
 
     /// A service whose history is one session, a day before `now`.
-    fn service(home: &std::path::Path, now: i64) -> Service {
+    fn sample_service(home: &std::path::Path, now: i64) -> Service {
         let entry = serde_json::json!({
             "type": "user", "uuid": "u1", "parentUuid": null, "isSidechain": false, "userType": "external",
             "sessionId": "aaaa1111-0000-4000-8000-000000000001", "cwd": "/srv/shop", "version": "2.1.100",
@@ -90,7 +90,8 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("aaaa1111-0000-4000-8000-000000000001.jsonl");
         std::fs::write(file, format!("{entry}\n")).unwrap();
-        let places = sources::Places { home: home.to_path_buf(), vars: std::collections::BTreeMap::new() };
+        let places =
+            sources::Environment { home: home.to_path_buf(), vars: std::collections::BTreeMap::new() };
         Service::new(places, record::Clock::At(Stamp(now)), home.to_path_buf(), home.to_path_buf(), 1)
     }
 
@@ -98,16 +99,19 @@ mod tests {
     fn it_runs_once_and_never_concurrently() {
         let home = tempfile::tempdir().unwrap();
         let now = Stamp::parse(b"2026-11-15T12:00:00Z").0;
-        let first = service(home.path(), now);
+        let first = sample_service(home.path(), now);
         let quiet = Stamp(now - HOUR);
-        assert!(first.idle_work(Stamp(now)).unwrap().is_none(), "an agent is active");
+        assert!(first.consolidate_if_due(Stamp(now)).unwrap().is_none(), "an agent is active");
         let own = first.home().unwrap();
-        let lease = Lock::seize_at(&own, &own.memory_lock()).unwrap();
-        assert!(first.idle_work(quiet).unwrap().is_none(), "another process holds the lock");
+        let lease = Lock::try_acquire_at(&own, &own.memory_lock()).unwrap();
+        assert!(first.consolidate_if_due(quiet).unwrap().is_none(), "another process holds the lock");
         drop(lease);
-        assert_eq!(first.idle_work(quiet).unwrap().map(|done| done.named), Some(1));
-        assert!(first.idle_work(quiet).unwrap().is_none(), "the last run is too recent");
-        let later = service(home.path(), now + 4 * HOUR);
-        assert_eq!(later.idle_work(quiet).unwrap().map(|done| (done.named, done.unchanged)), Some((0, 1)));
+        assert_eq!(first.consolidate_if_due(quiet).unwrap().map(|done| done.named), Some(1));
+        assert!(first.consolidate_if_due(quiet).unwrap().is_none(), "the last run is too recent");
+        let later = sample_service(home.path(), now + 4 * HOUR);
+        assert_eq!(
+            later.consolidate_if_due(quiet).unwrap().map(|done| (done.named, done.unchanged)),
+            Some((0, 1))
+        );
     }
 }

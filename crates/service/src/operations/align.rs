@@ -2,38 +2,38 @@
 //!
 //! Does not know where messages come from. Linear in the size of the text: each message is looked up once.
 
-use api::gather_chats::{ChatMessage, Reference, Shared};
+use api::gather_chats::{ChatMessage, Reference, SharedMessage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Returns the messages that occur in at least two sessions, ordered by first occurrence.
-pub(crate) fn common(chats: &[Vec<ChatMessage>]) -> Vec<Shared> {
+pub(crate) fn shared_messages(chats: &[Vec<ChatMessage>]) -> Vec<SharedMessage> {
     let mut places: FxHashMap<(&str, String), usize> = FxHashMap::default();
-    let mut groups: Vec<Shared> = Vec::new();
+    let mut groups: Vec<SharedMessage> = Vec::new();
     for (chat_idx, messages) in chats.iter().enumerate() {
         for (index, message) in messages.iter().enumerate() {
-            let text = normalised(&message.content);
+            let text = normalise_text(&message.content);
             if text.is_empty() {
                 continue;
             }
             let group = *places.entry((&message.role, text)).or_insert(groups.len());
             if group == groups.len() {
                 let (role, content) = (message.role.clone(), message.content.clone());
-                groups.push(Shared { role, content, refs: Vec::new() });
+                groups.push(SharedMessage { role, content, refs: Vec::new() });
             }
             let message_id_prefix = message.message_id.chars().take(8).collect();
             groups[group].refs.push(Reference { chat_idx, index, message_id_prefix });
         }
     }
-    groups.retain(in_several);
+    groups.retain(is_in_several_chats);
     groups
 }
 
-fn in_several(shared: &Shared) -> bool {
+fn is_in_several_chats(shared: &SharedMessage) -> bool {
     shared.refs.iter().map(|at| at.chat_idx).collect::<FxHashSet<_>>().len() > 1
 }
 
 /// Lower-cases the text, collapses whitespace to single spaces and trims both ends.
-fn normalised(text: &str) -> String {
+fn normalise_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !out.is_empty() {
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn chat(texts: &[(&str, &str)]) -> Vec<ChatMessage> {
+    fn make_chat(texts: &[(&str, &str)]) -> Vec<ChatMessage> {
         let message = |(n, (role, content)): (usize, &(&str, &str))| ChatMessage {
             message_id: format!("message-{n}"),
             role: (*role).to_string(),
@@ -59,17 +59,27 @@ mod tests {
         texts.iter().enumerate().map(message).collect()
     }
 
-    fn three() -> Vec<Vec<ChatMessage>> {
+    fn three_chats() -> Vec<Vec<ChatMessage>> {
         vec![
-            chat(&[("user", "Fix  the\nSOCKET"), ("assistant", "Done."), ("user", ""), ("user", "alone")]),
-            chat(&[("user", "fix the socket "), ("user", "fix the socket"), ("assistant", "ÄRGER")]),
-            chat(&[("assistant", "fix the socket"), ("user", ""), ("assistant", "ärger"), ("user", "done.")]),
+            make_chat(&[
+                ("user", "Fix  the\nSOCKET"),
+                ("assistant", "Done."),
+                ("user", ""),
+                ("user", "alone"),
+            ]),
+            make_chat(&[("user", "fix the socket "), ("user", "fix the socket"), ("assistant", "ÄRGER")]),
+            make_chat(&[
+                ("assistant", "fix the socket"),
+                ("user", ""),
+                ("assistant", "ärger"),
+                ("user", "done."),
+            ]),
         ]
     }
 
     #[test]
     fn equal_text_of_the_same_role_is_shared() {
-        let shared = common(&three());
+        let shared = shared_messages(&three_chats());
         let groups: Vec<_> = shared
             .iter()
             .map(|s| (s.content.as_str(), s.refs.iter().map(|r| (r.chat_idx, r.index)).collect::<Vec<_>>()))
@@ -83,7 +93,10 @@ mod tests {
 
     #[test]
     fn a_repetition_within_one_session_is_not_shared() {
-        assert!(common(&[chat(&[("user", "a"), ("user", "a")]), chat(&[("user", "b")])]).is_empty());
+        assert!(
+            shared_messages(&[make_chat(&[("user", "a"), ("user", "a")]), make_chat(&[("user", "b")])])
+                .is_empty()
+        );
     }
 
     /// Two hundred thousand messages: a quadratic comparison would not finish.
@@ -96,7 +109,7 @@ mod tests {
                 .map(|n| ChatMessage { role: role(), content: text(n), ..ChatMessage::default() })
                 .collect()
         };
-        let shared = common(&[long(0), long(50_000)]);
+        let shared = shared_messages(&[long(0), long(50_000)]);
         assert_eq!(shared.len(), 50_000);
         assert_eq!((shared[0].refs[0].index, shared[0].refs[1].index), (50_000, 0));
     }
@@ -105,9 +118,9 @@ mod tests {
     #[test]
     fn the_order_of_the_sessions_does_not_matter() {
         let groups = |order: [usize; 3]| -> BTreeSet<BTreeSet<(usize, usize)>> {
-            let chats: Vec<_> = order.iter().map(|n| three()[*n].clone()).collect();
+            let chats: Vec<_> = order.iter().map(|n| three_chats()[*n].clone()).collect();
             let place = |r: &Reference| (order[r.chat_idx], r.index);
-            common(&chats).iter().map(|s| s.refs.iter().map(place).collect()).collect()
+            shared_messages(&chats).iter().map(|s| s.refs.iter().map(place).collect()).collect()
         };
         for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
             assert_eq!(groups(order), groups([0, 1, 2]), "{order:?}");

@@ -2,37 +2,37 @@
 //!
 //! Does not know how transcripts are parsed: that is the sources crate.
 
-use super::Question;
+use super::ViewQuery;
 use crate::Outcome;
 use crate::printer::Printer;
 use api::{Error, ViewRequest};
-use history::scan::{by_time, gather, is_empty, looked};
-use record::{Cell, Coverage, Line};
-use sources::{SOURCES, Want};
+use history::scan::{by_time, is_empty, scan_rows, searched_roots};
+use record::{Cell, Coverage, Record};
+use sources::{SOURCES, SurveyOptions};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) fn sources(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let everything =
         ViewRequest { all_projects: true, source: question.request.source.clone(), ..ViewRequest::default() };
-    let want = Want { messages: true, calls: true, fields: true };
-    let (library, _) = gather(&question.service.history(), &everything, want, by_time, |_, _| false)?;
+    let want = SurveyOptions { messages: true, calls: true, fields: true };
+    let (library, _) = scan_rows(&question.service.history(), &everything, want, by_time, |_, _| false)?;
     if question.request.problems {
         let lines = library.outcome.problems.iter().map(|p| {
             vec![
-                ("problem", Cell::text(p.kind.word())),
+                ("problem", Cell::text(p.kind.as_str())),
                 ("file", Cell::text(p.file.to_string_lossy().into_owned())),
                 ("offset", Cell::count(p.offset)),
                 ("note", Cell::text(p.note.clone())),
             ]
         });
-        question.print(lines.collect(), printer);
+        question.print_records(lines.collect(), printer);
         return Ok(library.outcome);
     }
-    let mut sums: BTreeMap<(usize, String), Sum> = BTreeMap::new();
+    let mut sums: BTreeMap<(usize, String), VersionCoverage> = BTreeMap::new();
     for (transcript, facts) in library.transcripts.iter().zip(&library.facts) {
         for (i, (version, coverage)) in facts.coverage.iter().enumerate() {
             let sum = sums.entry((transcript.source, version.to_string())).or_default();
-            sum.0.add(coverage);
+            sum.0.merge(coverage);
             if i == 0 {
                 let ids = facts
                     .sessions
@@ -43,22 +43,27 @@ pub(crate) fn sources(question: &Question<'_>, printer: &mut Printer<'_>) -> Res
             }
         }
     }
-    let mut lines: Vec<Line<'static>> = sums
+    let mut lines: Vec<Record<'static>> = sums
         .iter()
         .map(|((source, version), (coverage, sessions))| {
-            line(SOURCES[*source].name(), version, coverage, sessions.len())
+            coverage_record(SOURCES[*source].name(), version, coverage, sessions.len())
         })
         .collect();
     let seen: BTreeSet<&str> = sums.keys().map(|(source, _)| SOURCES[*source].name()).collect();
-    lines.extend(missing(&looked(&question.service.history(), question.request), &seen));
-    question.print(lines, printer);
+    lines.extend(missing_sources(&searched_roots(&question.service.history(), question.request), &seen));
+    question.print_records(lines, printer);
     Ok(library.outcome)
 }
 
 /// Coverage for one version of an agent, and the sessions it comes from.
-type Sum = (Coverage, BTreeSet<(String, String)>);
+type VersionCoverage = (Coverage, BTreeSet<(String, String)>);
 
-fn line(source: &'static str, version: &str, coverage: &Coverage, sessions: usize) -> Line<'static> {
+fn coverage_record(
+    source: &'static str,
+    version: &str,
+    coverage: &Coverage,
+    sessions: usize,
+) -> Record<'static> {
     let named = |map: &BTreeMap<String, u64>| {
         let items: Vec<_> = map.iter().map(|(name, n)| Cell::text(format!("{name} ×{n}"))).collect();
         if items.is_empty() { Cell::Null } else { Cell::List(items) }
@@ -74,7 +79,7 @@ fn line(source: &'static str, version: &str, coverage: &Coverage, sessions: usiz
         ("ignored", Cell::count(coverage.ignored)),
         ("blank", Cell::count(coverage.blank)),
         ("unfinished", Cell::count(coverage.unfinished)),
-        ("unknown", Cell::count(coverage.unknown())),
+        ("unknown", Cell::count(coverage.unknown_count())),
         ("bad", Cell::count(coverage.bad)),
         ("salvaged", Cell::count(coverage.salvaged)),
         ("lossy_utf8", Cell::count(coverage.lossy_utf8)),
@@ -84,7 +89,10 @@ fn line(source: &'static str, version: &str, coverage: &Coverage, sessions: usiz
 }
 
 /// Agents without any transcript, with the directories searched.
-fn missing(looked: &[(&'static str, std::path::PathBuf, bool)], seen: &BTreeSet<&str>) -> Vec<Line<'static>> {
+fn missing_sources(
+    looked: &[(&'static str, std::path::PathBuf, bool)],
+    seen: &BTreeSet<&str>,
+) -> Vec<Record<'static>> {
     let mut places: BTreeMap<&'static str, Vec<Cell<'static>>> = BTreeMap::new();
     for (name, root, _) in looked.iter().filter(|(name, ..)| !seen.contains(name)) {
         places.entry(name).or_default().push(Cell::text(root.to_string_lossy().into_owned()));

@@ -7,93 +7,93 @@
 mod bundle;
 
 use crate::{Service, env};
-use api::maintenance::{Checkup, DoctorRequest, Finding, Severity};
+use api::maintenance::{DoctorReport, DoctorRequest, Finding, Severity};
 use api::setup::SetupRequest;
 use api::{Error, Handle, Request};
-use history::freshness::Memory;
+use history::freshness::KnownFiles;
 use history::home::{self, Home};
 use history::{catalogue_cache, transcripts};
-use sources::{Places, SOURCES};
+use sources::{Environment, SOURCES};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// One check: its name and function. `None`: nothing to report.
-type Check = (&'static str, fn(&Patient<'_>) -> Option<Told>);
+type Check = (&'static str, fn(&Installation<'_>) -> Option<CheckResult>);
 
 /// The findings of this check quote settings; the bundle redacts them.
 const MODEL: &str = "model";
 
 const CHECKS: &[Check] = &[
-    ("home", keeps),
-    ("settings", settings),
-    (MODEL, model),
-    ("histories", histories),
-    ("catalogue", catalogue),
-    ("index", index),
-    ("freshness", freshness),
-    ("clean-up", clean_up),
-    ("archive", archive),
-    ("permissions", permissions),
-    ("daemon", daemon),
-    ("watching", watching),
-    ("exits", exits),
-    ("programs", programs),
-    ("wiring", wiring),
-    ("leftovers", leftovers),
-    ("messages", messages),
-    ("space", space),
+    ("home", check_home),
+    ("settings", check_settings),
+    (MODEL, check_model),
+    ("histories", check_histories),
+    ("catalogue", check_catalogue),
+    ("index", check_index),
+    ("freshness", check_freshness),
+    ("clean-up", check_clean_up),
+    ("archive", check_archive),
+    ("permissions", check_permissions),
+    ("daemon", check_daemon),
+    ("watching", check_watches),
+    ("exits", check_exits),
+    ("programs", check_programs),
+    ("wiring", check_wiring),
+    ("leftovers", check_leftovers),
+    ("messages", check_messages),
+    ("space", check_disk_space),
 ];
 
-struct Patient<'s> {
+struct Installation<'s> {
     service: &'s Service,
     home: Option<Home>,
 }
 
-struct Told {
+struct CheckResult {
     severity: Severity,
     message: String,
     fix: Option<String>,
 }
 
-fn ok(message: String) -> Option<Told> {
-    Some(Told { severity: Severity::Ok, message, fix: None })
+fn ok(message: String) -> Option<CheckResult> {
+    Some(CheckResult { severity: Severity::Ok, message, fix: None })
 }
 
-fn warning(message: String, fix: impl Into<String>) -> Option<Told> {
-    Some(Told { severity: Severity::Warning, message, fix: Some(fix.into()) })
+fn warning(message: String, fix: impl Into<String>) -> Option<CheckResult> {
+    Some(CheckResult { severity: Severity::Warning, message, fix: Some(fix.into()) })
 }
 
-fn problem(message: String, fix: impl Into<String>) -> Option<Told> {
-    Some(Told { severity: Severity::Problem, message, fix: Some(fix.into()) })
+fn problem(message: String, fix: impl Into<String>) -> Option<CheckResult> {
+    Some(CheckResult { severity: Severity::Problem, message, fix: Some(fix.into()) })
 }
 
 impl Handle<DoctorRequest> for Service {
-    fn handle(&self, request: &DoctorRequest) -> Result<Checkup, Error> {
-        doctor(self, request)
+    fn handle(&self, request: &DoctorRequest) -> Result<DoctorReport, Error> {
+        run_doctor(self, request)
     }
 }
 
-fn doctor(service: &Service, request: &DoctorRequest) -> Result<Checkup, Error> {
-    request.check()?;
-    let mut checkup = examined(service);
+fn run_doctor(service: &Service, request: &DoctorRequest) -> Result<DoctorReport, Error> {
+    request.check_params()?;
+    let mut checkup = run_checks(service);
     if let Some(file) = &request.bundle {
-        checkup.bundle = Some(bundle::write(service, &checkup, file)?);
+        checkup.bundle = Some(bundle::write_bundle(service, &checkup, file)?);
     }
     Ok(checkup)
 }
 
-fn examined(service: &Service) -> Checkup {
-    let install = Patient { service, home: service.home() };
+fn run_checks(service: &Service) -> DoctorReport {
+    let install = Installation { service, home: service.home() };
     let finding = |(name, check): &Check| {
         let found = check(&install)?;
         let check = (*name).to_string();
         Some(Finding { check, severity: found.severity, message: found.message, fix: found.fix })
     };
-    Checkup { findings: CHECKS.iter().filter_map(finding).collect(), bundle: None }
+    DoctorReport { findings: CHECKS.iter().filter_map(finding).collect(), bundle: None }
 }
 
-fn keeps(install: &Patient<'_>) -> Option<Told> {
+fn check_home(install: &Installation<'_>) -> Option<CheckResult> {
     match &install.home {
         Some(home) => ok(format!("keeps {} and makes {}", home.data.display(), home.cache.display())),
         None => problem("there is nowhere to keep anything: HOME is not set".to_string(), "export HOME=~"),
@@ -101,30 +101,30 @@ fn keeps(install: &Patient<'_>) -> Option<Told> {
 }
 
 /// A config file that cannot be parsed stops the daemon and every model call.
-fn settings(install: &Patient<'_>) -> Option<Told> {
+fn check_settings(install: &Installation<'_>) -> Option<CheckResult> {
     let places = &install.service.places;
-    let error = crate::config::read(places).err()?;
+    let error = crate::config::read_config(places).err()?;
     problem(error.message, edit_settings(places))
 }
 
-fn edit_settings(places: &Places) -> String {
-    let file = api::operation::quoted(&crate::config::path(places).to_string_lossy());
+fn edit_settings(places: &Environment) -> String {
+    let file = api::operation::shell_quote(&crate::config::config_path(places).to_string_lossy());
     format!("${{EDITOR:-vi}} {file}")
 }
 
 /// Whether the configured model looks usable, without calling it. Whether its key is valid or its address reachable is known
 /// only after a call.
-fn model(install: &Patient<'_>) -> Option<Told> {
+fn check_model(install: &Installation<'_>) -> Option<CheckResult> {
     let service = install.service;
-    crate::config::read(&service.places).ok()?.model.provider?;
-    let model = match crate::model_config::looked_at(service) {
+    crate::config::read_config(&service.places).ok()?.model.provider?;
+    let model = match crate::model_config::inspect_model(service) {
         Ok(model) => model?,
         Err(error) => return problem(error.message, edit_settings(&service.places)),
     };
-    let label = format!("{} is asked for {}", model.door, model.name);
+    let label = format!("{} is asked for {}", model.endpoint, model.name);
     let Some(program) = model.program() else { return ok(format!("{label}; its settings make sense")) };
     let name = program.to_string_lossy();
-    match env::programs(&service.places, &name).first() {
+    match env::find_programs(&service.places, &name).first() {
         Some(found) => ok(format!("{label}: {}", found.display())),
         None => problem(
             format!(
@@ -136,8 +136,8 @@ fn model(install: &Patient<'_>) -> Option<Told> {
     }
 }
 
-fn histories(install: &Patient<'_>) -> Option<Told> {
-    let found = sources::find(&install.service.places, &[]);
+fn check_histories(install: &Installation<'_>) -> Option<CheckResult> {
+    let found = sources::find_transcripts(&install.service.places, &[]);
     if found.transcripts.is_empty() {
         return warning("no agent has left a history here".to_string(), "loci sources");
     }
@@ -154,16 +154,16 @@ fn histories(install: &Patient<'_>) -> Option<Told> {
     ok(format!("{} transcripts of {}", found.transcripts.len(), names.join(", ")))
 }
 
-fn catalogue(install: &Patient<'_>) -> Option<Told> {
+fn check_catalogue(install: &Installation<'_>) -> Option<CheckResult> {
     let path = install.home.as_ref()?.catalogue();
     if !path.exists() {
         return warning("there is no catalogue yet".to_string(), "loci index");
     }
     let names: Vec<&'static str> = SOURCES.iter().map(|source| source.name()).collect();
     match catalogue::Reader::open(&path, &names) {
-        Ok(Some(reader)) => match reader.check() {
+        Ok(Some(reader)) => match reader.quick_check() {
             Ok(None) => {
-                let (files, sessions, events) = reader.totals().ok()?;
+                let (files, sessions, events) = reader.count_totals().ok()?;
                 ok(format!("{files} transcripts, {sessions} sessions, {events} messages and calls"))
             }
             Ok(Some(wrong)) => problem(format!("the catalogue is damaged: {wrong}"), "loci index --rebuild"),
@@ -174,32 +174,32 @@ fn catalogue(install: &Patient<'_>) -> Option<Told> {
     }
 }
 
-fn index(install: &Patient<'_>) -> Option<Told> {
+fn check_index(install: &Installation<'_>) -> Option<CheckResult> {
     let folder = install.home.as_ref()?.index();
     match search::Index::open(&folder) {
-        Ok(Some(index)) => match index.check() {
+        Ok(Some(index)) => match index.verify_checksums() {
             Ok(damaged) if damaged.is_empty() => ok(format!("{} texts, all files sound", index.len())),
             Ok(damaged) => problem(format!("damaged files: {}", damaged.join(", ")), "loci index --rebuild"),
             Err(error) => problem(error.to_string(), "loci index --rebuild"),
         },
-        Ok(None) if is_empty(install) => None,
+        Ok(None) if is_catalogue_empty(install) => None,
         Ok(None) => warning("there is no text index yet".to_string(), "loci index"),
         Err(error) => problem(error.to_string(), "loci index --rebuild"),
     }
 }
 
 /// Whether the catalogue has no transcripts, so that there is nothing to index.
-fn is_empty(install: &Patient<'_>) -> bool {
-    catalogue_cache::open(&install.service.history())
-        .and_then(|reader| reader.totals().ok())
+fn is_catalogue_empty(install: &Installation<'_>) -> bool {
+    catalogue_cache::open_catalogue(&install.service.history())
+        .and_then(|reader| reader.count_totals().ok())
         .is_some_and(|(files, ..)| files == 0)
 }
 
-fn freshness(install: &Patient<'_>) -> Option<Told> {
-    let reader = catalogue_cache::open(&install.service.history())?;
-    let memory = Memory::of(&reader).ok()?;
-    let found = transcripts::find(&install.service.history(), Some(&reader), &[]);
-    let behind = found.transcripts.iter().filter(|t| memory.has(t).is_none()).count();
+fn check_freshness(install: &Installation<'_>) -> Option<CheckResult> {
+    let reader = catalogue_cache::open_catalogue(&install.service.history())?;
+    let memory = KnownFiles::load(&reader).ok()?;
+    let found = transcripts::find_transcripts(&install.service.history(), Some(&reader), &[]);
+    let behind = found.transcripts.iter().filter(|t| memory.current_id(t).is_none()).count();
     if behind == 0 {
         return ok("everything that was said is in the index".to_string());
     }
@@ -207,19 +207,19 @@ fn freshness(install: &Patient<'_>) -> Option<Told> {
 }
 
 /// Days after which Claude Code deletes a transcript, unless `cleanupPeriodDays` is set.
-const DAYS: i64 = 30;
+const DEFAULT_CLEANUP_DAYS: i64 = 30;
 /// Warn this many days before the deletion.
-const SOON: i64 = 7;
+const WARN_DAYS: i64 = 7;
 
 /// Transcripts that Claude Code is about to delete, and whether the archive has a copy.
-fn clean_up(install: &Patient<'_>) -> Option<Told> {
+fn check_clean_up(install: &Installation<'_>) -> Option<CheckResult> {
     let service = install.service;
     let (days, set) = cleanup_days(service);
     let now = service.clock.now().0;
-    let store = transcripts::store(&service.history())?;
-    let found = sources::find(&service.places, &["claude-code".to_string()]);
+    let store = transcripts::archive_store(&service.history())?;
+    let found = sources::find_transcripts(&service.places, &["claude-code".to_string()]);
     let left = |changed: i64| days - (now - changed / 1_000_000) / 86_400_000;
-    let soon = found.transcripts.iter().filter(|t| left(t.age.changed) <= SOON);
+    let soon = found.transcripts.iter().filter(|t| left(t.file_stamp.changed) <= WARN_DAYS);
     let (mut safe, mut lost) = (0, 0);
     for transcript in soon {
         if store.path_of(transcript).exists() {
@@ -231,44 +231,44 @@ fn clean_up(install: &Patient<'_>) -> Option<Told> {
     let rule = if set { "as its settings say" } else { "its default" };
     if lost > 0 {
         let message = format!(
-            "Claude Code deletes transcripts {days} days after their last change ({rule}): {lost} go within {SOON} \
+            "Claude Code deletes transcripts {days} days after their last change ({rule}): {lost} go within {WARN_DAYS} \
              days and are not in the archive"
         );
         return problem(message, "loci index");
     }
     ok(format!(
-        "Claude Code deletes transcripts after {days} days ({rule}); of {safe} that go within {SOON} days a copy is kept"
+        "Claude Code deletes transcripts after {days} days ({rule}); of {safe} that go within {WARN_DAYS} days a copy is kept"
     ))
 }
 
 /// `cleanupPeriodDays` from the user's settings, and whether it is set.
 fn cleanup_days(service: &Service) -> (i64, bool) {
-    let roots = service.places.roots("CLAUDE_CONFIG_DIR", ".claude");
+    let roots = service.places.roots_from_var("CLAUDE_CONFIG_DIR", ".claude");
     let settings = roots.iter().filter_map(|root| std::fs::read(root.join("settings.json")).ok());
     let set = settings
         .filter_map(|text| serde_json::from_slice::<serde_json::Value>(&text).ok())
         .find_map(|settings| settings["cleanupPeriodDays"].as_i64());
-    (set.unwrap_or(DAYS), set.is_some())
+    (set.unwrap_or(DEFAULT_CLEANUP_DAYS), set.is_some())
 }
 
-fn archive(install: &Patient<'_>) -> Option<Told> {
+fn check_archive(install: &Installation<'_>) -> Option<CheckResult> {
     let (service, home) = (install.service, install.home.as_ref()?);
-    let size = super::index::size(&home.archive());
-    let budget = match super::archive::budget(service) {
+    let size = super::index::size_of_path(&home.archive());
+    let budget = match super::archive::archive_budget(service) {
         Ok(budget) => budget,
         Err(error) => return problem(error.message, "unset LOCI_ARCHIVE_BUDGET"),
     };
-    let store = transcripts::store(&service.history())?;
-    let listed = store.list();
+    let store = transcripts::archive_store(&service.history())?;
+    let listed = store.list_archived();
     if let Some(first) = listed.problems.first() {
         let message = format!("{}: {}", first.file.display(), first.note);
         return problem(message, "loci index --rebuild");
     }
-    let shown = format!("{} copies take {} of {} MB", listed.kept.len(), size >> 20, budget >> 20);
+    let shown = format!("{} copies take {} of {} MB", listed.archived.len(), size >> 20, budget >> 20);
     if size > budget { warning(shown, "loci archive --prune-to 8G --dry-run") } else { ok(shown) }
 }
 
-fn permissions(install: &Patient<'_>) -> Option<Told> {
+fn check_permissions(install: &Installation<'_>) -> Option<CheckResult> {
     let home = install.home.as_ref()?;
     let open = [&home.data, &home.cache]
         .into_iter()
@@ -280,8 +280,8 @@ fn permissions(install: &Patient<'_>) -> Option<Told> {
     }
 }
 
-fn daemon(install: &Patient<'_>) -> Option<Told> {
-    let state = super::status::daemon(install.service);
+fn check_daemon(install: &Installation<'_>) -> Option<CheckResult> {
+    let state = super::status::daemon_status(install.service);
     match (state.running, state.trouble) {
         (_, Some(trouble)) => problem(format!("the daemon runs, but {trouble}"), "loci daemon stop"),
         (true, None) => ok(format!("the daemon runs (process {})", state.pid.unwrap_or_default())),
@@ -290,7 +290,7 @@ fn daemon(install: &Patient<'_>) -> Option<Told> {
 }
 
 /// Number of folders to watch, compared with the kernel's per-user inotify limit.
-fn watching(install: &Patient<'_>) -> Option<Told> {
+fn check_watches(install: &Installation<'_>) -> Option<CheckResult> {
     let limit = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?;
     let limit: usize = limit.trim().parse().ok()?;
     let code = install.service.code_folders().iter().map(|(_, folders)| folders.len()).sum::<usize>();
@@ -304,8 +304,8 @@ fn watching(install: &Patient<'_>) -> Option<Told> {
 }
 
 /// How the last daemons exited. One that exited without being stopped is reported.
-fn exits(install: &Patient<'_>) -> Option<Told> {
-    let ends = super::status::daemon(install.service).exits;
+fn check_exits(install: &Installation<'_>) -> Option<CheckResult> {
+    let ends = super::status::daemon_status(install.service).exits;
     let lost = ends.iter().filter(|end| *end == "lost").count();
     match (ends.len(), lost) {
         (0, _) => None,
@@ -318,12 +318,13 @@ fn exits(install: &Patient<'_>) -> Option<Told> {
 }
 
 /// With several `loci` programs on PATH, the one that runs depends on the caller's PATH.
-fn programs(install: &Patient<'_>) -> Option<Told> {
+fn check_programs(install: &Installation<'_>) -> Option<CheckResult> {
     let service = install.service;
     let own = std::fs::canonicalize(&service.exe).ok()?;
     let mut found: Vec<PathBuf> = Vec::new();
-    for real in
-        env::programs(&service.places, "loci").into_iter().filter_map(|path| std::fs::canonicalize(path).ok())
+    for real in env::find_programs(&service.places, "loci")
+        .into_iter()
+        .filter_map(|path| std::fs::canonicalize(path).ok())
     {
         if !found.contains(&real) {
             found.push(real);
@@ -344,7 +345,7 @@ fn programs(install: &Patient<'_>) -> Option<Told> {
 }
 
 /// Whether the agents that have Loci configured would start this program with this version's settings.
-fn wiring(install: &Patient<'_>) -> Option<Told> {
+fn check_wiring(install: &Installation<'_>) -> Option<CheckResult> {
     let rehearse =
         |request: SetupRequest| install.service.handle(&SetupRequest { dry_run: true, ..request }).ok();
     let wired = rehearse(SetupRequest { remove: true, ..SetupRequest::default() })?;
@@ -363,10 +364,10 @@ fn wiring(install: &Patient<'_>) -> Option<Told> {
 }
 
 /// Suffix of partially written files. A running writer needs one for seconds; an older one was left by a kill.
-const HALF: &str = ".new";
-const LEFT: Duration = Duration::from_hours(1);
+const PARTIAL_SUFFIX: &str = ".new";
+const MIN_LEFTOVER_AGE: Duration = Duration::from_hours(1);
 
-fn leftovers(install: &Patient<'_>) -> Option<Told> {
+fn check_leftovers(install: &Installation<'_>) -> Option<CheckResult> {
     let home = install.home.as_ref()?;
     let folders = [home.data.clone(), home.cache.clone(), home.code(), home.archive()];
     let files = folders.iter().flat_map(std::fs::read_dir).flatten().flatten().map(|entry| entry.path());
@@ -375,27 +376,28 @@ fn leftovers(install: &Patient<'_>) -> Option<Told> {
         let changed = std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
         let at =
             changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).map_or(now, |at| at.as_millis() as i64);
-        now - at > LEFT.as_millis() as i64
+        now - at > MIN_LEFTOVER_AGE.as_millis() as i64
     };
-    let half = |path: &PathBuf| path.to_string_lossy().ends_with(HALF);
+    let half = |path: &PathBuf| path.to_string_lossy().ends_with(PARTIAL_SUFFIX);
     let mut left: Vec<PathBuf> = files.filter(half).filter(is_old).collect();
     left.sort();
     if left.is_empty() {
         return None;
     }
     let message = format!("{} files were left half written by a loci that was killed", left.len());
-    let all: Vec<String> = left.iter().map(|path| api::operation::quoted(&path.to_string_lossy())).collect();
+    let all: Vec<String> =
+        left.iter().map(|path| api::operation::shell_quote(&path.to_string_lossy())).collect();
     warning(message, format!("rm -- {}", all.join(" ")))
 }
 
 /// Spooled messages that were rejected or wait for a daemon.
-fn messages(install: &Patient<'_>) -> Option<Told> {
-    let spool = mailbox::Spool::at(&install.home.as_ref()?.spool());
-    match (spool.refused(), spool.waiting()) {
+fn check_messages(install: &Installation<'_>) -> Option<CheckResult> {
+    let spool = mailbox::Spool::new(&install.home.as_ref()?.spool());
+    match (spool.count_rejected(), spool.count_waiting()) {
         (0, 0) => None,
         (0, waiting) => warning(format!("{waiting} messages wait for a daemon"), "loci daemon start"),
         (refused, _) => {
-            let place = spool.aside();
+            let place = spool.rejected_path();
             let message =
                 format!("{refused} messages could not be taken in: they are in {}", place.display());
             warning(message, "loci agent list")
@@ -404,13 +406,13 @@ fn messages(install: &Patient<'_>) -> Option<Told> {
 }
 
 /// Free disk space below which the check warns.
-const ROOM: u64 = 256 << 20;
+const MIN_FREE_BYTES: u64 = 256 << 20;
 
-fn space(install: &Patient<'_>) -> Option<Told> {
+fn check_disk_space(install: &Installation<'_>) -> Option<CheckResult> {
     let home = install.home.as_ref()?;
     let there = home.data.ancestors().find(|dir| dir.exists())?;
     let free = home::free_bytes(there)?;
-    if free < ROOM {
+    if free < MIN_FREE_BYTES {
         return warning(format!("only {} MB are left on the disk", free >> 20), "loci archive");
     }
     ok(format!("{} MB are left on the disk", free >> 20))

@@ -4,40 +4,40 @@
 //! Does not ask for confirmation: that is up to the interface.
 
 use super::records::BOTH;
-use super::resolve_ids::chat_id;
+use super::resolve_ids::to_chat_id;
 use crate::Service;
 use api::maintenance::{ForgetRequest, Forgotten};
 use api::resolve_ids::ChatId;
 use api::{Code, Error, Handle, Request, ViewRequest};
 use catalogue::Reader;
-use history::error::{homeless, read_error, store_error};
+use history::error::{no_home, read_error, store_error};
 use history::home::Lock;
-use history::masked_read::{self, Raw};
-use history::scan::{by_time, gather};
+use history::masked_read::{self, RawRecord};
+use history::scan::{by_time, scan_rows};
 use history::tombstones::Tombstones;
 use history::{catalogue_cache, home, ingest, resolve_session, scope, search_text};
 use record::Session;
 use std::collections::BTreeMap;
 
 /// The sessions to delete, by source and ID.
-type Doomed = BTreeMap<(String, String), ChatId>;
+type SelectedSessions = BTreeMap<(String, String), ChatId>;
 
 impl Handle<ForgetRequest> for Service {
     fn handle(&self, request: &ForgetRequest) -> Result<Forgotten, Error> {
-        forget(self, request)
+        forget_sessions(self, request)
     }
 }
 
-fn forget(service: &Service, request: &ForgetRequest) -> Result<Forgotten, Error> {
-    request.check()?;
-    let home = service.home().ok_or_else(homeless)?;
+fn forget_sessions(service: &Service, request: &ForgetRequest) -> Result<Forgotten, Error> {
+    request.check_params()?;
+    let home = service.home().ok_or_else(no_home)?;
     // Index the unindexed tail first: a session that is not in the catalogue cannot be found.
-    let lock = Lock::take(&home)?;
+    let lock = Lock::acquire(&home)?;
     ingest::catch_up_locked(&service.history(), &home, &lock, false)?;
-    let (selected, unread) = doomed(service, request)?;
+    let (selected, unread) = select_sessions(service, request)?;
     let mut forgotten = Forgotten {
         chats: selected.values().cloned().collect(),
-        events: events(service, &selected)?,
+        events: count_events(service, &selected)?,
         dry_run: request.dry_run,
         unread,
         ..Forgotten::default()
@@ -45,50 +45,50 @@ fn forget(service: &Service, request: &ForgetRequest) -> Result<Forgotten, Error
     if request.dry_run || selected.is_empty() {
         return Ok(forgotten);
     }
-    let before = super::index::size(&home.data) + super::index::size(&home.cache);
+    let before = super::index::size_of_path(&home.data) + super::index::size_of_path(&home.cache);
     // Write the tombstones first: from here on an interruption cannot bring the sessions back.
     let mut tombstones = Tombstones::read(Some(&home));
     let added = tombstones.add(&home, selected.keys().cloned());
     added.map_err(|error| home::unwritable(&home.tombstones(), &error))?;
-    forgotten.archive_files = ingest::forget(&service.history(), &home, &lock, &|source, id| {
+    forgotten.archive_files = ingest::forget_sessions(&service.history(), &home, &lock, &|source, id| {
         selected.contains_key(&(source.to_string(), id.to_string()))
     })?;
-    let after = super::index::size(&home.data) + super::index::size(&home.cache);
+    let after = super::index::size_of_path(&home.data) + super::index::size_of_path(&home.cache);
     forgotten.bytes = before.saturating_sub(after);
     Ok(forgotten)
 }
 
 /// Returns the sessions that the request selects, and how many records could not be searched.
-fn doomed(service: &Service, request: &ForgetRequest) -> Result<(Doomed, u64), Error> {
-    let reader = catalogue_cache::open(&service.history()).ok_or_else(homeless)?;
-    let (mut selected, mut unread) = (Doomed::new(), 0);
+fn select_sessions(service: &Service, request: &ForgetRequest) -> Result<(SelectedSessions, u64), Error> {
+    let reader = catalogue_cache::open_catalogue(&service.history()).ok_or_else(no_home)?;
+    let (mut selected, mut unread) = (SelectedSessions::new(), 0);
     for prefix in &request.chat_ids {
-        let session = called(&reader, prefix.trim())?;
-        selected.insert(name(&session), chat_id(&session));
+        let session = find_by_prefix(&reader, prefix.trim())?;
+        selected.insert(session_key(&session), to_chat_id(&session));
     }
     if let Some(project) = &request.project {
-        let project = scope::real(&service.cwd.join(project));
-        for facts in reader.facts(|_| true).map_err(store_error)?.values() {
-            let held = facts.sessions.iter().filter(|session| session.is_of(&project));
-            selected.extend(held.map(|session| (name(session), chat_id(session))));
+        let project = scope::canonical_path(&service.cwd.join(project));
+        for facts in reader.file_states(|_| true).map_err(store_error)?.values() {
+            let held = facts.sessions.iter().filter(|session| session.is_within(&project));
+            selected.extend(held.map(|session| (session_key(session), to_chat_id(session))));
         }
     }
     if let Some(text) = &request.matching {
-        let held = holding(service, text)?;
-        selected.extend(held.sessions.iter().map(|session| (name(session), chat_id(session))));
+        let held = find_containing(service, text)?;
+        selected.extend(held.sessions.iter().map(|session| (session_key(session), to_chat_id(session))));
         unread = held.unread;
     }
     let gone = Tombstones::read(service.home().as_ref());
-    selected.retain(|(source, id), _| !gone.holds(source, id));
+    selected.retain(|(source, id), _| !gone.contains(source, id));
     Ok((selected, unread))
 }
 
-fn name(session: &Session) -> (String, String) {
+fn session_key(session: &Session) -> (String, String) {
     (session.source.to_string(), session.session_id.to_string())
 }
 
-fn called(reader: &Reader, prefix: &str) -> Result<Session, Error> {
-    let found = reader.chats_called(prefix, u32::MAX).map_err(store_error)?;
+fn find_by_prefix(reader: &Reader, prefix: &str) -> Result<Session, Error> {
+    let found = reader.sessions_with_prefix(prefix, u32::MAX).map_err(store_error)?;
     let exact: Vec<_> = found.iter().filter(|one| one.id == prefix).collect();
     let found = match (&exact[..], &found[..]) {
         ([one], _) => one.chat,
@@ -99,15 +99,15 @@ fn called(reader: &Reader, prefix: &str) -> Result<Session, Error> {
         }
         _ => {
             let ids = found.iter().map(|one| one.id.as_str());
-            return Err(resolve_session::one_of(prefix, "conversations", ids));
+            return Err(resolve_session::ambiguous_id(prefix, "conversations", ids));
         }
     };
-    let sessions = reader.chat(found).map_err(store_error)?;
+    let sessions = reader.sessions_of_chat(found).map_err(store_error)?;
     let session = sessions.into_iter().next().map(|chat| chat.session);
     session.ok_or_else(|| Error::new(Code::SessionNotFound, format!("`{prefix}` no longer exists")))
 }
 
-struct Held {
+struct MatchingSessions {
     sessions: Vec<Session>,
     /// Records, lines and transcripts that could not be read and may contain the text as well.
     unread: u64,
@@ -115,42 +115,42 @@ struct Held {
 
 /// Finds the sessions that contain a text, ignoring case. Reads all records unmasked, because the text to forget may be a
 /// secret.
-fn holding(service: &Service, text: &str) -> Result<Held, Error> {
+fn find_containing(service: &Service, text: &str) -> Result<MatchingSessions, Error> {
     let wanted = text.to_lowercase();
     let everything = ViewRequest { all_projects: true, ..ViewRequest::default() };
-    let (library, rows) = gather(&service.history(), &everything, BOTH, by_time, |_, _| true)?;
-    let (mut held, mut unread) = (BTreeMap::new(), library.outcome.lost() as u64);
+    let (library, rows) = scan_rows(&service.history(), &everything, BOTH, by_time, |_, _| true)?;
+    let (mut held, mut unread) = (BTreeMap::new(), library.outcome.count_lost() as u64);
     for row in rows {
         let row = row.map_err(read_error)?;
         let session = library.session(&row);
-        if held.contains_key(&name(session)) {
+        if held.contains_key(&session_key(session)) {
             continue;
         }
-        match masked_read::raw(&library, &row).map(said) {
+        match masked_read::read_raw(&library, &row).map(record_text) {
             Ok(text) if text.to_lowercase().contains(&wanted) => {
-                held.insert(name(session), session.clone());
+                held.insert(session_key(session), session.clone());
             }
             Ok(_) => {}
             Err(_) => unread += 1,
         }
     }
-    Ok(Held { sessions: held.into_values().collect(), unread })
+    Ok(MatchingSessions { sessions: held.into_values().collect(), unread })
 }
 
 /// Returns the full text of a record: the part that is too long to be indexed may contain the match.
-fn said(record: Raw) -> String {
+fn record_text(record: RawRecord) -> String {
     match record {
-        Raw::Message(message) => message.text,
-        Raw::Call(call) => search_text::all_of_call(&call),
+        RawRecord::Message(message) => message.text,
+        RawRecord::Call(call) => search_text::full_call_text(&call),
     }
 }
 
-fn events(service: &Service, selected: &Doomed) -> Result<u64, Error> {
-    let Some(reader) = catalogue_cache::open(&service.history()) else { return Ok(0) };
+fn count_events(service: &Service, selected: &SelectedSessions) -> Result<u64, Error> {
+    let Some(reader) = catalogue_cache::open_catalogue(&service.history()) else { return Ok(0) };
     let mut events = 0;
     for (source, id) in selected.keys() {
-        if let Some(chat) = reader.chat_number(source, id).map_err(store_error)? {
-            events += reader.events_of(chat).map_err(store_error)?;
+        if let Some(chat) = reader.find_chat(source, id).map_err(store_error)? {
+            events += reader.count_events(chat).map_err(store_error)?;
         }
     }
     Ok(events)

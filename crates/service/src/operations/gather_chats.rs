@@ -8,20 +8,20 @@ use super::align;
 use super::records::BOTH;
 use crate::Service;
 use api::gather_chats::{
-    Chat, ChatMessage, ChatMeta, GatherChats, Gathered, OneChat, SeveralChats, Told, ToolCall, ToolResult,
-    Tools,
+    Chat, ChatMessage, ChatMeta, GatherChats, Gathered, NarrativeEntry, OneChat, SeveralChats, ToolCall,
+    ToolResult, Tools,
 };
-use api::search::{TimeRange, ms};
+use api::search::{TimeRange, stamp_to_ms};
 use api::{Code, Error, Handle, ViewRequest};
 use history::error::read_error;
-use history::resolve_session::{Called, own_id};
-use history::scan::{Library, by_session, gather_called, is_warm_up};
-use history::to_record::role;
+use history::resolve_session::{SessionsById, own_id};
+use history::scan::{ScanResult, by_session, is_warm_up, scan_matching_rows};
+use history::to_record::role_of;
 use history::{freshness, resolve_session};
 use record::row::USAGE_ONLY;
 use record::{Call, Kind, Message, Problem, Row, RowKind, Session, Stamp, TitleOrigin};
 use serde_json::Value;
-use sources::Facts;
+use sources::SurveyOutcome;
 
 impl Handle<GatherChats> for Service {
     fn handle(&self, request: &GatherChats) -> Result<Gathered, Error> {
@@ -30,50 +30,50 @@ impl Handle<GatherChats> for Service {
 }
 
 fn gather_chats(service: &Service, request: &GatherChats) -> Result<Gathered, Error> {
-    let mut read: Vec<Read> = Vec::new();
+    let mut read: Vec<ReadChat> = Vec::new();
     for id in &request.chat_ids {
         let one = read_chat(service, id.trim(), request.include_tools)?;
         if read.iter().all(|other| other.chat.id != one.chat.id) {
             read.push(one);
         }
     }
-    Ok(if read.len() == 1 { one(read.remove(0)) } else { several(read) })
+    Ok(if read.len() == 1 { to_one_chat(read.remove(0)) } else { to_several_chats(read) })
 }
 
 /// One session as read from its transcripts.
-struct Read {
+struct ReadChat {
     chat: Chat,
     messages: Vec<ChatMessage>,
     notes: Vec<String>,
     partial: bool,
 }
 
-fn one(read: Read) -> Gathered {
-    let Read { chat, messages, notes, partial } = read;
+fn to_one_chat(read: ReadChat) -> Gathered {
+    let ReadChat { chat, messages, notes, partial } = read;
     Gathered::One(Box::new(OneChat { chat, messages, partial, notes }))
 }
 
-fn several(read: Vec<Read>) -> Gathered {
+fn to_several_chats(read: Vec<ReadChat>) -> Gathered {
     let mut all = SeveralChats { partial: read.iter().any(|r| r.partial), ..SeveralChats::default() };
     let mut chats = Vec::new();
-    for (chat_idx, Read { chat, messages, notes, .. }) in read.into_iter().enumerate() {
+    for (chat_idx, ReadChat { chat, messages, notes, .. }) in read.into_iter().enumerate() {
         all.notes.extend(notes.iter().map(|note| format!("{}: {note}", chat.id)));
         all.meta.push(ChatMeta { chat_idx, chat });
         chats.push(messages);
     }
-    all.common_alignment = align::common(&chats);
-    all.narrative = interleaved(chats);
+    all.common_alignment = align::shared_messages(&chats);
+    all.narrative = interleave_by_time(chats);
     Gathered::Several(all)
 }
 
 /// Merges messages by time. Messages of one session keep their order even if their timestamps do not.
-fn interleaved(chats: Vec<Vec<ChatMessage>>) -> Vec<Told> {
+fn interleave_by_time(chats: Vec<Vec<ChatMessage>>) -> Vec<NarrativeEntry> {
     let mut all = Vec::new();
     for (chat_idx, messages) in chats.into_iter().enumerate() {
         let mut latest = i64::MIN;
         for (index, message) in messages.into_iter().enumerate() {
             latest = latest.max(message.created_at.unwrap_or(latest));
-            all.push((latest, Told { chat_idx, index, message }));
+            all.push((latest, NarrativeEntry { chat_idx, index, message }));
         }
     }
     all.sort_by_key(|(at, entry)| (*at, entry.chat_idx, entry.index));
@@ -83,42 +83,44 @@ fn interleaved(chats: Vec<Vec<ChatMessage>>) -> Vec<Told> {
 // ---- resolving a session
 
 /// Resolves a prefix to exactly one session ID.
-fn meant(library: &Library, prefix: &str) -> Result<String, Error> {
-    let called = resolve_session::called(library.facts.iter().flat_map(|facts| &facts.sessions), prefix);
+fn resolve_prefix(library: &ScanResult, prefix: &str) -> Result<String, Error> {
+    let called =
+        resolve_session::match_prefix(library.facts.iter().flat_map(|facts| &facts.sessions), prefix);
     match called.len() {
-        0 => Err(not_found(library, prefix)),
+        0 => Err(unknown_prefix(library, prefix)),
         1 => Ok(called.into_keys().next().unwrap_or_default().to_string()),
-        _ => Err(resolve_session::ambiguous(prefix, &called, SHOWN)),
+        _ => Err(resolve_session::ambiguous_prefix(prefix, &called, SHOW_COMMAND)),
     }
 }
 
 /// Command suggested for each candidate of an ambiguous prefix.
-const SHOWN: &str = "loci show";
+const SHOW_COMMAND: &str = "loci show";
 
 /// Reports an unknown prefix, and the subagents if only their transcripts are left.
-fn not_found(library: &Library, prefix: &str) -> Error {
+fn unknown_prefix(library: &ScanResult, prefix: &str) -> Error {
     let message = format!("no session has an ID that starts with `{prefix}`");
     let all = library.facts.iter().flat_map(|facts| &facts.sessions);
-    let children: Called<'_> =
+    let children: SessionsById<'_> =
         all.filter(|s| s.session_id.starts_with(prefix)).map(|s| (own_id(s), s)).collect();
     if children.is_empty() {
         return Error::new(Code::SessionNotFound, message).hint("list recent sessions with `loci sessions`");
     }
     let error = Error::new(Code::SessionNotFound, format!("{message}; only its subagents are left"));
-    resolve_session::named(error, &children, SHOWN)
+    resolve_session::with_session_hints(error, &children, SHOW_COMMAND)
 }
 
-fn titled_so(session: &Session) -> &str {
+fn session_title(session: &Session) -> &str {
     session.title.as_ref().map_or("", |(title, _)| title)
 }
 
 // ---- one session
 
-fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<Read, Error> {
+fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<ReadChat, Error> {
     let request = ViewRequest { session: Some(prefix.to_string()), ..ViewRequest::default() };
-    let (library, rows) =
-        gather_called(&service.history(), &request, BOTH, by_session, |_, joined| is_said(&joined.row))?;
-    let id = meant(&library, prefix)?;
+    let (library, rows) = scan_matching_rows(&service.history(), &request, BOTH, by_session, |_, joined| {
+        is_visible(&joined.row)
+    })?;
+    let id = resolve_prefix(&library, prefix)?;
     let mut timeline =
         Timeline { service, library: &library, include_tools, messages: Vec::new(), lost: Vec::new() };
     let mut first_turn = None;
@@ -128,14 +130,16 @@ fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<Rea
             continue;
         }
         first_turn.get_or_insert(row.turn);
-        timeline.add(&row);
+        timeline.add_row(&row);
     }
     let Timeline { messages, lost, .. } = timeline;
-    let mut chat = describe(&library, &id, messages.len() as u64);
+    let mut chat = describe_chat(&library, &id, messages.len() as u64);
     let goes_on = first_turn.is_some_and(|turn| turn > 1);
-    if !is_named(&library, &id, goes_on) {
-        chat.title =
-            messages.iter().find(|m| m.role == "user" && m.kind.is_none()).map_or(chat.title, titled);
+    if !has_own_title(&library, &id, goes_on) {
+        chat.title = messages
+            .iter()
+            .find(|m| m.role == "user" && m.kind.is_none())
+            .map_or(chat.title, title_from_message);
     }
     let mut notes = Vec::new();
     if !chat.subagents.is_empty() {
@@ -149,32 +153,32 @@ fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<Rea
         notes.push("a part of it could not be read; `loci sources --problems` says where".to_string());
     }
     notes.extend(lost.iter().map(|problem| format!("could not be read: {}", problem.note)));
-    Ok(Read { chat, messages, notes, partial: damaged || !lost.is_empty() })
+    Ok(ReadChat { chat, messages, notes, partial: damaged || !lost.is_empty() })
 }
 
 /// Whether the session has its own title. A continuation starts with the first prompt of the session it continues.
-fn is_named(library: &Library, id: &str, goes_on: bool) -> bool {
+fn has_own_title(library: &ScanResult, id: &str, goes_on: bool) -> bool {
     let all = library.facts.iter().flat_map(|facts| &facts.sessions);
     let mut titles = all.filter(|session| own_id(session) == id).filter_map(|session| session.title.as_ref());
     titles.any(|(_, origin)| !goes_on || *origin != TitleOrigin::FirstPrompt)
 }
 
-fn titled(message: &ChatMessage) -> String {
-    sources::survey::title_of(&message.content)
+fn title_from_message(message: &ChatMessage) -> String {
+    sources::survey::title_from_prompt(&message.content)
 }
 
 /// Whether data is missing from the transcripts that contain the session.
-fn is_damaged(library: &Library, id: &str) -> bool {
-    let holds = |facts: &&Facts| facts.sessions.iter().any(|session| own_id(session) == id);
+fn is_damaged(library: &ScanResult, id: &str) -> bool {
+    let holds = |facts: &&SurveyOutcome| facts.sessions.iter().any(|session| own_id(session) == id);
     let mut problems = library.facts.iter().filter(holds).flat_map(|facts| &facts.problems);
     problems.any(|problem| problem.kind.is_loss())
 }
 
-fn is_said(row: &Row) -> bool {
-    !is_warm_up(row) && !row.is(USAGE_ONLY)
+fn is_visible(row: &Row) -> bool {
+    !is_warm_up(row) && !row.has_flag(USAGE_ONLY)
 }
 
-fn describe(library: &Library, id: &str, message_count: u64) -> Chat {
+fn describe_chat(library: &ScanResult, id: &str, message_count: u64) -> Chat {
     let all = || library.facts.iter().flat_map(|facts| &facts.sessions);
     let parts: Vec<&Session> = all().filter(|session| own_id(session) == id).collect();
     let named = parts.iter().find(|session| session.title.is_some()).or(parts.first());
@@ -188,18 +192,18 @@ fn describe(library: &Library, id: &str, message_count: u64) -> Chat {
     let source = named.map_or("", |session| session.source);
     // A subagent is not resumed: the session that sent it out is.
     let resumed = named.filter(|session| session.agent_id.is_none());
-    let contains = |facts: &Facts| facts.sessions.iter().any(|session| own_id(session) == id);
+    let contains = |facts: &SurveyOutcome| facts.sessions.iter().any(|session| own_id(session) == id);
     let mut holding = library.transcripts.iter().zip(&library.facts).filter(|(_, facts)| contains(facts));
-    let archived = holding.all(|(transcript, _)| freshness::is_kept(transcript));
+    let archived = holding.all(|(transcript, _)| freshness::is_archived_copy(transcript));
     Chat {
         id: id.to_string(),
-        title: named.map_or(String::new(), |session| titled_so(session).to_string()),
+        title: named.map_or(String::new(), |session| session_title(session).to_string()),
         message_count,
         time_range: TimeRange::new(from, to),
         source: source.to_string(),
         project: (!project.is_empty()).then(|| project.to_string()),
         resume: resumed
-            .and_then(|session| api::resume(source, project, &session.session_id))
+            .and_then(|session| api::resume_command(source, project, &session.session_id))
             .filter(|_| !archived),
         archived,
         subagents,
@@ -217,71 +221,71 @@ fn is_child(session: &Session, id: &str) -> bool {
 /// Collects the messages of one session from its rows.
 struct Timeline<'a> {
     service: &'a Service,
-    library: &'a Library,
+    library: &'a ScanResult,
     include_tools: bool,
     messages: Vec<ChatMessage>,
     lost: Vec<Problem>,
 }
 
 impl Timeline<'_> {
-    fn add(&mut self, row: &Row) {
+    fn add_row(&mut self, row: &Row) {
         match row.row {
             RowKind::Call if self.include_tools => {
                 match self.service.history().read_call(self.library, row) {
-                    Ok(call) => self.call(row, &call),
+                    Ok(call) => self.push_call(row, &call),
                     Err(problem) => self.lost.push(problem),
                 }
             }
             RowKind::Message => match self.service.history().read_message(self.library, row) {
-                Ok(message) => self.message(row, message),
+                Ok(message) => self.push_message(row, message),
                 Err(problem) => self.lost.push(problem),
             },
             _ => {}
         }
     }
 
-    fn message(&mut self, row: &Row, message: Message) {
+    fn push_message(&mut self, row: &Row, message: Message) {
         // Without tools, a reply that only called tools is empty.
         if !self.include_tools && row.kind() == Kind::Reply && message.text.is_empty() {
             return;
         }
         self.messages.push(ChatMessage {
             message_id: message.id,
-            created_at: ms(row.at),
-            role: role(row.kind()).word().to_string(),
+            created_at: stamp_to_ms(row.at),
+            role: role_of(row.kind()).as_str().to_string(),
             content: message.text,
-            kind: unusual(row.kind()).map(String::from),
+            kind: unusual_kind(row.kind()).map(String::from),
             tools: None,
         });
     }
 
     /// Attaches a call to the preceding reply. If the agent recorded none, adds an empty reply for the call.
-    fn call(&mut self, row: &Row, call: &Call) {
+    fn push_call(&mut self, row: &Row, call: &Call) {
         if self.messages.last().is_none_or(|last| last.role != "assistant") {
             self.messages.push(ChatMessage {
                 message_id: call.id.clone(),
-                created_at: ms(row.at),
+                created_at: stamp_to_ms(row.at),
                 role: "assistant".to_string(),
                 ..ChatMessage::default()
             });
         }
         let Some(reply) = self.messages.last_mut() else { return };
         let tools = reply.tools.get_or_insert_with(Tools::default);
-        tools.results.extend(call.output.as_deref().map(result));
-        tools.calls.push(asked(call));
+        tools.results.extend(call.output.as_deref().map(to_tool_result));
+        tools.calls.push(to_tool_call(call));
     }
 }
 
 /// The kind of a message that is neither a prompt nor a reply.
-fn unusual(kind: Kind) -> Option<&'static str> {
-    (!matches!(kind, Kind::Prompt | Kind::Task | Kind::Reply)).then(|| kind.word())
+fn unusual_kind(kind: Kind) -> Option<&'static str> {
+    (!matches!(kind, Kind::Prompt | Kind::Task | Kind::Reply)).then(|| kind.as_str())
 }
 
-fn asked(call: &Call) -> ToolCall {
+fn to_tool_call(call: &Call) -> ToolCall {
     let server = Call::mcp_server(&call.tool).unwrap_or("");
     let tool =
         if server.is_empty() { &call.tool } else { call.tool.rsplit("__").next().unwrap_or(&call.tool) };
-    let ended = if call.output.is_none() { "pending" } else { call.status.word() };
+    let ended = if call.output.is_none() { "pending" } else { call.status.as_str() };
     ToolCall {
         server: server.to_string(),
         tool: tool.to_string(),
@@ -292,7 +296,7 @@ fn asked(call: &Call) -> ToolCall {
 }
 
 /// Converts a tool result: text stays text, but an object or array encoded as a string is returned as JSON.
-fn result(output: &str) -> ToolResult {
+fn to_tool_result(output: &str) -> ToolResult {
     let text = match serde_json::from_str(output) {
         Ok(Value::String(text)) => text,
         Ok(other) => return ToolResult::Json(other),
@@ -317,14 +321,14 @@ mod tests {
             ("[1]", ToolResult::Json(serde_json::json!([1]))),
             ("not json", ToolResult::Text("not json".into())),
         ] {
-            assert_eq!(result(output), expected, "{output}");
+            assert_eq!(to_tool_result(output), expected, "{output}");
         }
     }
 
     #[test]
     fn a_tool_call_names_its_mcp_server() {
         let call = Call { tool: "mcp__mem__recall".into(), input: "{}".into(), ..Call::default() };
-        let tool_call = asked(&call);
+        let tool_call = to_tool_call(&call);
         assert_eq!(
             (tool_call.server.as_str(), tool_call.tool.as_str(), tool_call.status.as_deref()),
             ("mem", "recall", Some("pending"))
@@ -337,7 +341,7 @@ mod tests {
             times.iter().map(|at| ChatMessage { created_at: *at, ..ChatMessage::default() }).collect()
         };
         let messages =
-            interleaved(vec![at(&[Some(1), Some(9), Some(4), None]), at(&[None, Some(5), Some(9)])]);
+            interleave_by_time(vec![at(&[Some(1), Some(9), Some(4), None]), at(&[None, Some(5), Some(9)])]);
         let order: Vec<_> = messages.iter().map(|t| (t.chat_idx, t.index)).collect();
         assert_eq!(order, [(1, 0), (0, 0), (1, 1), (0, 1), (0, 2), (0, 3), (1, 2)]);
     }

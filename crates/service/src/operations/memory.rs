@@ -16,47 +16,47 @@ use crate::{Service, memory_store};
 use api::memory::{Consolidate, Consolidated, SessionNamed};
 use api::{Error, Handle, Request};
 use digest::Plan;
-use history::error::homeless;
+use history::error::no_home;
 use history::home::Lock;
-use memory::{Applied, Finding, Remembered, Store, derive};
+use memory::{ApplyOutcome, Finding, SessionMemory, Store, derive_memory};
 
 impl Handle<Consolidate> for Service {
     fn handle(&self, request: &Consolidate) -> Result<Consolidated, Error> {
-        consolidate(self, request)
+        consolidate_sessions(self, request)
     }
 }
 
-fn consolidate(service: &Service, request: &Consolidate) -> Result<Consolidated, Error> {
-    request.check()?;
-    let home = service.home().ok_or_else(homeless)?;
+fn consolidate_sessions(service: &Service, request: &Consolidate) -> Result<Consolidated, Error> {
+    request.check_params()?;
+    let home = service.home().ok_or_else(no_home)?;
     // A dry run does not write and needs no lock.
-    let lease = if request.dry_run { None } else { Some(Lock::take_at(&home, &home.memory_lock())?) };
-    let mut done = run(service, request)?;
+    let lease = if request.dry_run { None } else { Some(Lock::acquire_at(&home, &home.memory_lock())?) };
+    let mut done = consolidate_locked(service, request)?;
     // Model calls are slow; the ledger leases each job separately, so the lock is released first.
     drop(lease);
-    model::improve(service, request, &mut done)?;
+    model::improve_sessions(service, request, &mut done)?;
     Ok(done)
 }
 
 /// Improves the derived memory of a run with the configured model.
-pub(crate) fn improve(service: &Service, done: &mut Consolidated) -> Result<(), Error> {
-    model::improve(service, &Consolidate::default(), done)
+pub(crate) fn improve_with_model(service: &Service, done: &mut Consolidated) -> Result<(), Error> {
+    model::improve_sessions(service, &Consolidate::default(), done)
 }
 
 /// Consolidates. The caller holds the memory lock.
-pub(crate) fn run(service: &Service, request: &Consolidate) -> Result<Consolidated, Error> {
-    carry_out(service, request, Plan::new(service, request)?)
+pub(crate) fn consolidate_locked(service: &Service, request: &Consolidate) -> Result<Consolidated, Error> {
+    execute_plan(service, request, Plan::new(service, request)?)
 }
 
 /// Derives a session again even if it has no new messages.
-fn again(service: &Service, session_id: &str) -> Result<Consolidated, Error> {
-    let home = service.home().ok_or_else(homeless)?;
-    let _lease = Lock::take_at(&home, &home.memory_lock())?;
+fn derive_again(service: &Service, session_id: &str) -> Result<Consolidated, Error> {
+    let home = service.home().ok_or_else(no_home)?;
+    let _lease = Lock::acquire_at(&home, &home.memory_lock())?;
     let request = Consolidate { chat_ids: vec![session_id.to_string()], ..Consolidate::default() };
-    carry_out(service, &request, Plan::again(service, &request)?)
+    execute_plan(service, &request, Plan::including_unchanged(service, &request)?)
 }
 
-fn carry_out(service: &Service, request: &Consolidate, plan: Plan) -> Result<Consolidated, Error> {
+fn execute_plan(service: &Service, request: &Consolidate, plan: Plan) -> Result<Consolidated, Error> {
     let mut done = Consolidated {
         unchanged: plan.unchanged,
         forgotten: plan.forgotten,
@@ -64,17 +64,17 @@ fn carry_out(service: &Service, request: &Consolidate, plan: Plan) -> Result<Con
         ..Consolidated::default()
     };
     let mut sink = Sink::new(service, request.dry_run)?;
-    done.unread = plan.each(service, &mut |digest| {
-        let finding = derive(digest).finding(digest, service.clock.now());
-        let (applied, session) = sink.take(&finding)?;
-        count(&mut done, applied, session);
+    done.unread = plan.for_each_digest(service, &mut |digest| {
+        let finding = derive_memory(digest).into_finding(digest, service.clock.now());
+        let (applied, session) = sink.apply_finding(&finding)?;
+        count_applied(&mut done, applied, session);
         Ok(())
     })?;
     if let Sink::Store(mut store) = sink {
-        stale::mark(&mut store)?;
+        stale::mark_stale_facts(&mut store)?;
         // Only a run over all sessions sets the last-run time: explicitly named sessions say nothing about the rest.
-        if request.is_of_everything() {
-            store.set_last_run(service.clock.now()).map_err(|error| memory_store::told(&error))?;
+        if request.covers_all_sessions() {
+            store.set_last_run(service.clock.now()).map_err(|error| memory_store::store_error(&error))?;
         }
     }
     Ok(done)
@@ -90,26 +90,26 @@ enum Sink {
 impl Sink {
     fn new(service: &Service, dry_run: bool) -> Result<Sink, Error> {
         if dry_run {
-            memory_store::look(service).map(Sink::DryRun)
+            memory_store::open_existing(service).map(Sink::DryRun)
         } else {
             memory_store::open(service).map(Sink::Store)
         }
     }
 
-    fn take(&mut self, finding: &Finding) -> Result<(Applied, Option<Remembered>), Error> {
+    fn apply_finding(&mut self, finding: &Finding) -> Result<(ApplyOutcome, Option<SessionMemory>), Error> {
         let taken = match self {
-            Sink::DryRun(None) => return Ok(memory::first(finding)),
-            Sink::DryRun(Some(store)) => store.rehearse(finding),
-            Sink::Store(store) => store.apply(finding).and_then(|applied| {
+            Sink::DryRun(None) => return Ok(memory::preview_first(finding)),
+            Sink::DryRun(Some(store)) => store.preview_finding(finding),
+            Sink::Store(store) => store.apply_finding(finding).and_then(|applied| {
                 let session = store.session(&finding.source, &finding.session_id)?;
                 Ok((applied, session))
             }),
         };
-        taken.map_err(|error| memory_store::told(&error))
+        taken.map_err(|error| memory_store::store_error(&error))
     }
 }
 
-fn count(done: &mut Consolidated, applied: Applied, session: Option<Remembered>) {
+fn count_applied(done: &mut Consolidated, applied: ApplyOutcome, session: Option<SessionMemory>) {
     done.facts += applied.facts;
     done.in_review += applied.in_review;
     match (applied.is_new, applied.changed) {
@@ -118,11 +118,11 @@ fn count(done: &mut Consolidated, applied: Applied, session: Option<Remembered>)
         _ => done.unchanged += 1,
     }
     if applied.is_new || applied.changed {
-        done.sessions.extend(session.map(|session| told(session, applied.facts)));
+        done.sessions.extend(session.map(|session| to_session_named(session, applied.facts)));
     }
 }
 
-fn told(session: Remembered, facts: u64) -> SessionNamed {
+fn to_session_named(session: SessionMemory, facts: u64) -> SessionNamed {
     SessionNamed {
         chat_id: session.session_id,
         source: session.source,

@@ -2,25 +2,25 @@
 //!
 //! Does not know how a record is laid out: that is `history::to_record`.
 
-use super::Question;
+use super::ViewQuery;
 use crate::printer::Printer;
 use crate::{Outcome, Service};
 use api::{Error, ViewRequest};
-use catalogue::{Order, Pick};
+use catalogue::{EventFilter, Order};
 use history::error::read_error;
-use history::ordered_read::{Done, ordered};
-use history::scan::{self, Library, Need, by_session, by_session_down, by_time, by_time_down, gather};
+use history::ordered_read::{RowResult, process_in_order};
+use history::scan::{self, Need, ScanResult, by_session, by_session_down, by_time, by_time_down, scan_rows};
 use history::scope::Scope;
 use history::to_record;
 use record::row::USAGE_ONLY;
 use record::{Kind, Row, RowKind, Session, Status, TitleOrigin};
-use sources::Want;
+use sources::SurveyOptions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(crate) const CALLS: Want = Want { calls: true, messages: false, fields: false };
-pub(crate) const MESSAGES: Want = Want { calls: false, messages: true, fields: false };
-pub(crate) const BOTH: Want = Want { calls: true, messages: true, fields: false };
+pub(crate) const CALLS: SurveyOptions = SurveyOptions { calls: true, messages: false, fields: false };
+pub(crate) const MESSAGES: SurveyOptions = SurveyOptions { calls: false, messages: true, fields: false };
+pub(crate) const BOTH: SurveyOptions = SurveyOptions { calls: true, messages: true, fields: false };
 
 /// Whether a row is a failed call or an API error.
 pub(crate) fn is_failure(row: &Row) -> bool {
@@ -33,32 +33,32 @@ pub(crate) fn is_failure(row: &Row) -> bool {
 
 // ---- views
 
-impl Question<'_> {
-    fn order(&self, up: Order, down: Order) -> Order {
+impl ViewQuery<'_> {
+    fn choose_order(&self, up: Order, down: Order) -> Order {
         if self.request.reverse { down } else { up }
     }
 
     /// Whether a call matches the tool and status filters.
-    pub(crate) fn holds_call(&self, library: &Library, row: &Row) -> bool {
+    pub(crate) fn matches_call(&self, library: &ScanResult, row: &Row) -> bool {
         let tool = library.name(row);
         (self.request.tool.is_empty() || self.request.tool.iter().any(|t| **t == **tool))
-            && self.request.status.as_deref().is_none_or(|s| s == row.status().word())
+            && self.request.status.as_deref().is_none_or(|s| s == row.status().as_str())
     }
 
     fn print_rows(
         &self,
-        library: &mut Library,
+        library: &mut ScanResult,
         rows: catalogue::Sorted,
         printer: &mut Printer<'_>,
-        work: impl Fn(&Library, &Row) -> Done + Sync,
+        work: impl Fn(&ScanResult, &Row) -> RowResult + Sync,
     ) -> Result<(), Error> {
         let mut lost = Vec::new();
-        let shared: &Library = library;
+        let shared: &ScanResult = library;
         let worked = |row: &Row| work(shared, row);
-        ordered(self.service.threads, rows, worked, |done| match done {
-            Done::Left => true,
-            Done::Line(bytes) => printer.encoded(&bytes),
-            Done::Lost(problem) => {
+        process_in_order(self.service.threads, rows, worked, |done| match done {
+            RowResult::Skipped => true,
+            RowResult::Line(bytes) => printer.print_encoded(&bytes),
+            RowResult::Problem(problem) => {
                 lost.push(problem);
                 true
             }
@@ -68,17 +68,18 @@ impl Question<'_> {
     }
 }
 
-pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (pattern, fields, service) = (question.pattern()?, question.fields(), question.service);
-    let order = question.order(by_time, by_time_down);
+pub(crate) fn list_calls(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    let (pattern, fields, service) =
+        (question.compile_pattern()?, question.selected_fields(), question.service);
+    let order = question.choose_order(by_time, by_time_down);
     let (mut library, rows) =
-        gather(&question.service.history(), question.request, CALLS, order, |library, joined| {
-            question.holds_call(library, &joined.row)
+        scan_rows(&question.service.history(), question.request, CALLS, order, |library, joined| {
+            question.matches_call(library, &joined.row)
         })?;
-    if to_record::is_light(&question.request.fields) && pattern.is_none() {
+    if to_record::needs_row_only(&question.request.fields) && pattern.is_none() {
         for row in rows {
             let row = row.map_err(read_error)?;
-            if !printer.record(&to_record::call(&library, &row, None, &fields)) {
+            if !printer.print_record(&to_record::call_record(&library, &row, None, &fields)) {
                 break;
             }
         }
@@ -87,16 +88,24 @@ pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
     let encoder = printer.encoder.clone();
     question.print_rows(&mut library, rows, printer, |library, row| {
         match service.history().read_call(library, row) {
-            Err(problem) => Done::Lost(problem),
+            Err(problem) => RowResult::Problem(problem),
             Ok(call) => {
                 let matches = pattern.as_ref().is_none_or(|p| {
                     p.matches(&call.input)
-                        || call.output.as_ref().is_some_and(|o| p.matches(&sources::json::text(o.as_bytes())))
+                        || call
+                            .output
+                            .as_ref()
+                            .is_some_and(|o| p.matches(&sources::json::decode_string(o.as_bytes())))
                 });
                 if matches {
-                    Done::Line(encoder.encode(&to_record::call(library, row, Some(&call), &fields)))
+                    RowResult::Line(encoder.encode(&to_record::call_record(
+                        library,
+                        row,
+                        Some(&call),
+                        &fields,
+                    )))
                 } else {
-                    Done::Left
+                    RowResult::Skipped
                 }
             }
         }
@@ -104,63 +113,67 @@ pub(crate) fn tools(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
     Ok(library.outcome)
 }
 
-pub(crate) fn errors(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (pattern, service) = (question.pattern()?, question.service);
-    let order = question.order(by_time, by_time_down);
-    let need = Need { want: BOTH, pick: Pick::Failures };
+pub(crate) fn list_errors(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    let (pattern, service) = (question.compile_pattern()?, question.service);
+    let order = question.choose_order(by_time, by_time_down);
+    let need = Need { want: BOTH, pick: EventFilter::Failures };
     let (mut library, rows) =
-        gather(&question.service.history(), question.request, need, order, |library, joined| {
-            question.holds_failure(library, &joined.row)
+        scan_rows(&question.service.history(), question.request, need, order, |library, joined| {
+            question.matches_failure(library, &joined.row)
         })?;
     let encoder = printer.encoder.clone();
     question.print_rows(&mut library, rows, printer, |library, row| {
         match service.history().read_failure(library, row) {
-            Err(problem) => Done::Lost(problem),
+            Err(problem) => RowResult::Problem(problem),
             Ok(failure) => {
                 let named = question.request.signature.as_ref().is_none_or(|s| *s == failure.signature);
                 let matches = named && pattern.as_ref().is_none_or(|p| p.matches(&failure.message));
-                if matches { Done::Line(encoder.encode(&failure.line(library, row))) } else { Done::Left }
+                if matches {
+                    RowResult::Line(encoder.encode(&failure.to_line(library, row)))
+                } else {
+                    RowResult::Skipped
+                }
             }
         }
     })?;
     Ok(library.outcome)
 }
 
-impl Question<'_> {
-    pub(crate) fn holds_failure(&self, library: &Library, row: &Row) -> bool {
+impl ViewQuery<'_> {
+    pub(crate) fn matches_failure(&self, library: &ScanResult, row: &Row) -> bool {
         let tool = if row.row == RowKind::Call { &**library.name(row) } else { "api" };
         is_failure(row) && (self.request.tool.is_empty() || self.request.tool.iter().any(|t| t == tool))
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum Author {
     All,
-    People,
+    Users,
     Agents,
 }
 
-pub(crate) fn messages(
-    question: &Question<'_>,
+pub(crate) fn list_messages(
+    question: &ViewQuery<'_>,
     printer: &mut Printer<'_>,
-    who: Who,
+    who: Author,
 ) -> Result<Outcome, Error> {
-    let (pattern, service) = (question.pattern()?, question.service);
-    let order = question.order(by_session, by_session_down);
+    let (pattern, service) = (question.compile_pattern()?, question.service);
+    let order = question.choose_order(by_session, by_session_down);
     let (mut library, rows) =
-        gather(&question.service.history(), question.request, BOTH, order, |_, joined| {
-            spoken(&joined.row, who)
+        scan_rows(&question.service.history(), question.request, BOTH, order, |_, joined| {
+            is_message_of(&joined.row, who)
         })?;
     let encoder = printer.encoder.clone();
     question.print_rows(&mut library, rows, printer, |library, row| {
         match service.history().read_message(library, row) {
-            Err(problem) => Done::Lost(problem),
+            Err(problem) => RowResult::Problem(problem),
             Ok(message) => {
                 let matches = pattern.as_ref().is_none_or(|p| p.matches(&message.text));
                 if matches {
-                    Done::Line(encoder.encode(&to_record::message(library, row, &message)))
+                    RowResult::Line(encoder.encode(&to_record::message_record(library, row, &message)))
                 } else {
-                    Done::Left
+                    RowResult::Skipped
                 }
             }
         }
@@ -168,38 +181,38 @@ pub(crate) fn messages(
     Ok(library.outcome)
 }
 
-fn spoken(row: &Row, who: Who) -> bool {
-    if row.row != RowKind::Message || scan::is_warm_up(row) || row.is(USAGE_ONLY) {
+fn is_message_of(row: &Row, who: Author) -> bool {
+    if row.row != RowKind::Message || scan::is_warm_up(row) || row.has_flag(USAGE_ONLY) {
         return false;
     }
     match who {
-        Who::All => true,
-        Who::People => row.kind() == Kind::Prompt,
-        Who::Agents => row.kind() == Kind::Reply,
+        Author::All => true,
+        Author::Users => row.kind() == Kind::Prompt,
+        Author::Agents => row.kind() == Kind::Reply,
     }
 }
 
-pub(crate) fn sessions(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let pattern = question.pattern()?;
-    let mut begun = Begun::default();
+pub(crate) fn list_sessions(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    let pattern = question.compile_pattern()?;
+    let mut begun = FirstPrompts::default();
     let scope_of_sessions = ViewRequest { since: None, until: None, ..question.request.clone() };
     // Rows are needed only for sessions that share events with another; everything else is in the session facts.
-    let need = Need { want: BOTH, pick: Pick::None };
+    let need = Need { want: BOTH, pick: EventFilter::None };
     let (mut library, _) =
-        gather(&question.service.history(), &scope_of_sessions, need, by_time, |_, joined| {
-            begun.add(&joined.row);
+        scan_rows(&question.service.history(), &scope_of_sessions, need, by_time, |_, joined| {
+            begun.add_row(&joined.row);
             false
         })?;
     library.scope = Scope::new(&question.service.history(), question.request)?;
-    begun.retitle(question.service, &mut library);
+    begun.retitle_sessions(question.service, &mut library);
     let mut found: Vec<(u32, &Session)> = Vec::new();
     for (facts, ranks) in library.facts.iter().zip(&library.ranks) {
         found.extend(ranks.iter().copied().zip(&facts.sessions));
     }
     found.retain(|(_, session)| {
         let title = session.title.as_ref().map_or("", |(title, _)| title);
-        library.scope.holds_session(session)
-            && library.scope.holds_span(session)
+        library.scope.contains_session(session)
+            && library.scope.overlaps_session(session)
             && !scan::is_empty(session)
             && pattern.as_ref().is_none_or(|p| p.matches(title))
     });
@@ -207,16 +220,16 @@ pub(crate) fn sessions(question: &Question<'_>, printer: &mut Printer<'_>) -> Re
     if question.request.reverse {
         found.reverse();
     }
-    found.iter().all(|(_, session)| printer.record(&session.line()));
+    found.iter().all(|(_, session)| printer.print_record(&session.to_record()));
     Ok(library.outcome)
 }
 
 /// The first own prompt of each session: a fork starts with the prompts of its original.
 #[derive(Default)]
-struct Begun(BTreeMap<(u32, u32), Row>);
+struct FirstPrompts(BTreeMap<(u32, u32), Row>);
 
-impl Begun {
-    fn add(&mut self, row: &Row) {
+impl FirstPrompts {
+    fn add_row(&mut self, row: &Row) {
         if row.row != RowKind::Message || row.kind() != Kind::Prompt {
             return;
         }
@@ -226,12 +239,15 @@ impl Begun {
         }
     }
 
-    fn retitle(&self, service: &Service, library: &mut Library) {
+    fn retitle_sessions(&self, service: &Service, library: &mut ScanResult) {
         for ((file, session), row) in self.0.iter().filter(|(_, row)| row.turn > 1) {
             let Ok(message) = service.history().read_message(library, row) else { continue };
             let slot = &mut library.facts[*file as usize].sessions[*session as usize].title;
             if slot.as_ref().is_none_or(|(_, origin)| *origin == TitleOrigin::FirstPrompt) {
-                *slot = Some((Arc::from(sources::survey::title_of(&message.text)), TitleOrigin::FirstPrompt));
+                *slot = Some((
+                    Arc::from(sources::survey::title_from_prompt(&message.text)),
+                    TitleOrigin::FirstPrompt,
+                ));
             }
         }
     }

@@ -8,12 +8,12 @@ use api::{Control, Error, Handle};
 
 impl Handle<ReadRef> for Service {
     fn handle(&self, request: &ReadRef) -> Result<RefRead, Error> {
-        self.refs().read(request, self.limits(&Control::default())?)
+        self.saved_results().read_lines(request, self.inline_threshold(&Control::default())?)
     }
 }
 
 impl Handle<Cleanup> for Service {
     fn handle(&self, request: &Cleanup) -> Result<CleanedUp, Error> {
-        self.refs().clean(request)
+        self.saved_results().remove_old(request)
     }
 }

@@ -4,16 +4,16 @@
 //! know how sessions are ranked.
 
 use crate::Service;
-use crate::session_names::{Named, Names};
+use crate::session_names::{NamedSession, SessionNames};
 use api::search::{
     ChatFound, Expand, Match, Mode, Origin, Part as Wanted, Precision, SearchConversations, SearchFound,
-    Snippet, Status, TimeRange, ms,
+    Snippet, Status, TimeRange, stamp_to_ms,
 };
 use api::{Error, Handle, Request};
-use catalogue::{Chat, Reader, event_place};
+use catalogue::{ListedSession, Reader, split_event_id};
 use history::error::{index_error, store_error};
 use history::snapshot::Snapshot;
-use history::to_record::role;
+use history::to_record::role_of;
 use history::unindexed::Unindexed;
 use history::{event_ids, scan, scope, transcripts};
 use record::{Row, RowKind, Session, Stamp};
@@ -24,9 +24,10 @@ use sources::Transcript;
 use std::cell::RefCell;
 
 /// How many hits with duplicate text are skipped per session.
-const ALIKE: usize = 16;
+const MAX_DUPLICATES: usize = 16;
 
-const BEHIND: &str = "the index is being brought up to date: what it has not come to yet is missing here";
+const INDEX_UPDATING: &str =
+    "the index is being brought up to date: what it has not come to yet is missing here";
 
 impl Handle<SearchConversations> for Service {
     fn handle(&self, request: &SearchConversations) -> Result<SearchFound, Error> {
@@ -35,8 +36,8 @@ impl Handle<SearchConversations> for Service {
 }
 
 fn search_conversations(service: &Service, request: &SearchConversations) -> Result<SearchFound, Error> {
-    request.check()?;
-    let searched = Searched::open(service)?;
+    request.check_params()?;
+    let searched = SearchSnapshot::open(service)?;
     let mut found =
         SearchFound { status: Status::Ok, notes: searched.notes.clone(), ..SearchFound::default() };
     found.partial = searched.unindexed.lost > 0 || searched.unfinished;
@@ -45,18 +46,21 @@ fn search_conversations(service: &Service, request: &SearchConversations) -> Res
     found.confidence = (f64::from(hits.confidence) * 10_000.0).round() / 10_000.0;
     found.as_of = Some(service.clock.now().0);
     for chat in &hits.chats {
-        found.results.extend(searched.chat(chat, &hits.terms, request)?);
+        found.results.extend(searched.chat_result(chat, &hits.terms, request)?);
     }
     if searched.unread.take() > 0 {
         found.partial = true;
     }
-    if found.results.is_empty() && !searched.nothing {
-        found
-            .notes
-            .extend(request.project.as_deref().and_then(|named| scope::no_folder(&service.history(), named)));
+    if found.results.is_empty() && !searched.no_history {
+        found.notes.extend(
+            request
+                .project
+                .as_deref()
+                .and_then(|named| scope::missing_project_note(&service.history(), named)),
+        );
     }
-    let mut found = found.completed(request, hits.expanded);
-    if let Some(guidance) = found.guidance.as_mut().filter(|_| searched.nothing) {
+    let mut found = found.with_guidance(request, hits.expanded);
+    if let Some(guidance) = found.guidance.as_mut().filter(|_| searched.no_history) {
         // Without any history, other words find nothing either.
         guidance.next_actions.clear();
     }
@@ -68,10 +72,10 @@ fn search_conversations(service: &Service, request: &SearchConversations) -> Res
 }
 
 /// A row, its id and its text.
-type Said = (Row, String, String);
+type EventText = (Row, String, String);
 
 /// A snapshot of the history, ready to be searched.
-struct Searched<'s> {
+struct SearchSnapshot<'s> {
     service: &'s Service,
     reader: Option<Reader>,
     index: Option<Index>,
@@ -81,16 +85,16 @@ struct Searched<'s> {
     files: RefCell<FxHashMap<u32, Option<Transcript>>>,
     unread: RefCell<u64>,
     /// Texts read for ranking, cached for the snippets.
-    texts: RefCell<FxHashMap<u64, Option<Said>>>,
-    names: Names,
+    texts: RefCell<FxHashMap<u64, Option<EventText>>>,
+    names: SessionNames,
     /// Another process is building the index for the first time, so results are incomplete.
     unfinished: bool,
     /// There is no history to search.
-    nothing: bool,
+    no_history: bool,
 }
 
-impl<'s> Searched<'s> {
-    fn open(service: &'s Service) -> Result<Searched<'s>, Error> {
+impl<'s> SearchSnapshot<'s> {
+    fn open(service: &'s Service) -> Result<SearchSnapshot<'s>, Error> {
         let history = service.history();
         let snapshot = Snapshot::open(&history)?;
         let unindexed = snapshot.read_unindexed(&history)?;
@@ -98,7 +102,7 @@ impl<'s> Searched<'s> {
         // complete is it unknown what is missing.
         let (behind, unfinished) = (snapshot.index.is_some() && snapshot.behind, !snapshot.is_whole());
         let has_index = snapshot.index.is_some();
-        let mut searched = Searched {
+        let mut searched = SearchSnapshot {
             service,
             reader: snapshot.reader.filter(|_| has_index),
             index: snapshot.index,
@@ -107,35 +111,35 @@ impl<'s> Searched<'s> {
             files: RefCell::default(),
             unread: RefCell::default(),
             texts: RefCell::default(),
-            names: Names::of(service),
+            names: SessionNames::load(service),
             unfinished: behind && unfinished,
-            nothing: false,
+            no_history: false,
         };
         if behind {
-            searched.notes.push(BEHIND.to_string());
+            searched.notes.push(INDEX_UPDATING.to_string());
         }
         if snapshot.found.transcripts.is_empty() {
-            searched.notes.push(scan::nowhere(&history));
-            searched.nothing = true;
+            searched.notes.push(scan::no_history_note(&history));
+            searched.no_history = true;
         }
         let problems = snapshot.found.problems.iter();
         searched.notes.extend(problems.map(|p| format!("{}: {}", p.file.display(), p.note)));
         Ok(searched)
     }
 
-    fn find(&self, request: &SearchConversations) -> Result<search::Found, Error> {
+    fn find(&self, request: &SearchConversations) -> Result<search::SearchResult, Error> {
         let (from, to) = request.time_window.bounds(self.service.clock)?;
-        let allowed = self.allowed(request)?;
-        let may = |chat: u32| allowed.holds(chat);
-        let text = |event: u64| self.text(event).map(|(_, _, text)| text);
-        let named = self.names.called(&request.intent_query.0, self.reader.as_ref());
+        let allowed = self.allowed_sessions(request)?;
+        let may = |chat: u32| allowed.is_allowed(chat);
+        let text = |event: u64| self.event_text(event).map(|(_, _, text)| text);
+        let named = self.names.find_named(&request.intent_query.0, self.reader.as_ref());
         let query = Query {
             intents: request.intent_query.0.clone(),
             match_all: request.matching == Match::All,
             fuzzy: request.precision_mode == Precision::Fuzzy,
             expand: request.expand == Expand::Auto,
             exclude: request.exclude_terms.clone(),
-            telling: false,
+            skip_common: false,
             scope: match request.scope {
                 // A title has no role.
                 Wanted::Both if !request.role_filter.is_empty() => Scope::Content,
@@ -143,16 +147,16 @@ impl<'s> Searched<'s> {
                 Wanted::Content => Scope::Content,
                 Wanted::Title => Scope::Title,
             },
-            parts: parts(request),
+            parts: searched_parts(request),
             from: (from.0 != i64::MIN).then_some(from.0),
             to: (to.0 != i64::MAX).then_some(to.0),
-            allowed: allowed.narrows().then_some(&may),
+            allowed: allowed.is_restricted().then_some(&may),
             limit_chats: request.limit_chats as usize,
             limit_hits_per_chat: usize::MAX,
             text: Some(&text),
         };
-        let mut docs = self.unindexed.docs();
-        docs.extend(named.iter().map(Named::doc));
+        let mut docs = self.unindexed.to_docs();
+        docs.extend(named.iter().map(NamedSession::to_doc));
         let found = match &self.index {
             Some(index) => index.find(&query, &docs),
             None => search::find_among(&query, &docs),
@@ -162,27 +166,28 @@ impl<'s> Searched<'s> {
 
     // ---- which sessions may be found
 
-    fn allowed(&self, request: &SearchConversations) -> Result<Allowed, Error> {
+    fn allowed_sessions(&self, request: &SearchConversations) -> Result<Allowed, Error> {
         let mut allowed = Allowed::default();
         if !request.include_own
             && let Some(own) = self.service.own_session()
         {
-            allowed.without.extend(self.chats_named(&own)?);
+            allowed.without.extend(self.chats_with_id(&own)?);
         }
         if request.source.is_empty() && request.project.is_none() {
             return Ok(allowed);
         }
         for name in &request.source {
-            scope::known_source(name)?;
+            scope::check_source(name)?;
         }
-        let project = request.project.as_ref().map(|named| scope::real(&self.service.cwd.join(named)));
+        let project =
+            request.project.as_ref().map(|named| scope::canonical_path(&self.service.cwd.join(named)));
         let holds = |session: &Session| {
             (request.source.is_empty() || request.source.iter().any(|name| name == session.source))
-                && project.as_ref().is_none_or(|project| session.is_of(project))
+                && project.as_ref().is_none_or(|project| session.is_within(project))
         };
         let mut only = FxHashSet::default();
         if let Some(reader) = &self.reader {
-            let facts = reader.facts(|_| true).map_err(store_error)?;
+            let facts = reader.file_states(|_| true).map_err(store_error)?;
             for facts in facts.values() {
                 let kept = facts.sessions.iter().zip(&facts.chats).filter(|(session, _)| holds(session));
                 only.extend(kept.map(|(_, chat)| *chat));
@@ -195,10 +200,10 @@ impl<'s> Searched<'s> {
         Ok(allowed)
     }
 
-    fn chats_named(&self, id: &str) -> Result<Vec<u32>, Error> {
+    fn chats_with_id(&self, id: &str) -> Result<Vec<u32>, Error> {
         let mut chats = Vec::new();
         if let Some(reader) = &self.reader {
-            let called = reader.chats_called(id, 8).map_err(store_error)?;
+            let called = reader.sessions_with_prefix(id, 8).map_err(store_error)?;
             chats.extend(called.into_iter().filter(|c| c.id == id).map(|c| c.chat));
         }
         chats.extend(
@@ -209,22 +214,22 @@ impl<'s> Searched<'s> {
 
     // ---- one result
 
-    fn chat(
+    fn chat_result(
         &self,
         hit: &ChatHit,
         terms: &Terms,
         request: &SearchConversations,
     ) -> Result<Option<ChatFound>, Error> {
         let known = match &self.reader {
-            Some(reader) => reader.chat(hit.chat).map_err(store_error)?,
+            Some(reader) => reader.sessions_of_chat(hit.chat).map_err(store_error)?,
             None => Vec::new(),
         };
         let Some(main) = known.first().map(|chat| &chat.session).or(self.unindexed.sessions.get(&hit.chat))
         else {
             return Ok(None);
         };
-        let snippets = self.snippets(hit, main, terms, request);
-        let project = main.place();
+        let snippets = self.best_snippets(hit, main, terms, request);
+        let project = main.directory();
         let mut parts = known.iter().filter(|chat| chat.session.agent_id.is_none()).peekable();
         let gone = parts.peek().is_some()
             && parts.all(|chat| chat.gone)
@@ -233,18 +238,18 @@ impl<'s> Searched<'s> {
             chat_id: main.session_id.to_string(),
             title: self.names.title(main),
             hits: hit.hits as u64,
-            time_range: span(main, &known, hit),
+            time_range: time_span(main, &known, hit),
             snippets,
             source: main.source.to_string(),
             project: (!project.is_empty()).then(|| project.to_string()),
-            resume: api::resume(main.source, project, &main.session_id).filter(|_| !gone),
+            resume: api::resume_command(main.source, project, &main.session_id).filter(|_| !gone),
             archived: gone,
         }))
     }
 
     /// The best snippets without duplicates. If a tool result ranks first, the best user message goes before it: people
     /// recognise a session by their own words, although a tool that prints a word ten times matches better.
-    fn snippets(
+    fn best_snippets(
         &self,
         hit: &ChatHit,
         main: &Session,
@@ -256,17 +261,17 @@ impl<'s> Searched<'s> {
         let person = hit.events.iter().find(|event| by_tool && event.part == search::Part::Person);
         let rest = hit.events.iter().filter(|event| person.is_none_or(|person| person.event != event.event));
         let mut shown: Vec<Snippet> = Vec::new();
-        for event in person.into_iter().chain(rest).take(limit.saturating_add(ALIKE)) {
+        for event in person.into_iter().chain(rest).take(limit.saturating_add(MAX_DUPLICATES)) {
             if shown.len() == limit {
                 break;
             }
-            let snippet = self.snippet(event, main, terms, request);
+            let snippet = self.make_snippet(event, main, terms, request);
             shown.extend(snippet.filter(|new| shown.iter().all(|old| old.text != new.text)));
         }
         shown
     }
 
-    fn snippet(
+    fn make_snippet(
         &self,
         event: &EventHit,
         main: &Session,
@@ -274,57 +279,57 @@ impl<'s> Searched<'s> {
         request: &SearchConversations,
     ) -> Option<Snippet> {
         let window = request.snippet_window as usize;
-        let called = event_ids::is_name(event.event).then(|| self.names.whole(main));
-        if called.is_some() || event_ids::titled(event.event).is_some() {
-            let title = called.as_deref().unwrap_or_else(|| main.name());
+        let called = event_ids::is_name_event(event.event).then(|| self.names.name_and_tags(main));
+        if called.is_some() || event_ids::title_session(event.event).is_some() {
+            let title = called.as_deref().unwrap_or_else(|| main.title_text());
             let cut = search::snippet(title, terms, window);
-            let (source, created_at) = (Origin::Title, ms(main.started_at));
-            return Some(Snippet { source, created_at, ..quoted(&cut) });
+            let (source, created_at) = (Origin::Title, stamp_to_ms(main.started_at));
+            return Some(Snippet { source, created_at, ..to_snippet(&cut) });
         }
-        let Some((row, id, text)) = self.text(event.event) else {
+        let Some((row, id, text)) = self.event_text(event.event) else {
             *self.unread.borrow_mut() += 1;
             return None;
         };
         let cut = search::snippet(&text, terms, window);
         let source = if row.row == RowKind::Call { Origin::Tool } else { Origin::Content };
-        let role = if row.row == RowKind::Call { "assistant" } else { role(row.kind()).word() };
+        let role = if row.row == RowKind::Call { "assistant" } else { role_of(row.kind()).as_str() };
         Some(Snippet {
             message_id: id,
             role: role.to_string(),
-            created_at: ms(row.at),
+            created_at: stamp_to_ms(row.at),
             source,
-            ..quoted(&cut)
+            ..to_snippet(&cut)
         })
     }
 
     /// Row, ID and masked text of an event, cached.
-    fn text(&self, event: u64) -> Option<Said> {
+    fn event_text(&self, event: u64) -> Option<EventText> {
         if let Some(known) = self.texts.borrow().get(&event) {
             return known.clone();
         }
-        let entry = self.read(event);
+        let entry = self.read_event(event);
         self.texts.borrow_mut().insert(event, entry.clone());
         entry
     }
 
-    fn read(&self, event: u64) -> Option<Said> {
+    fn read_event(&self, event: u64) -> Option<EventText> {
         if let Some(item) = self.unindexed.item(event) {
             return Some((item.row, item.id.clone(), item.text().to_string()));
         }
         let reader = self.reader.as_ref()?;
-        if let Some(number) = event_ids::titled(event) {
-            return Some((Row::default(), String::new(), reader.title(number).ok()??));
+        if let Some(number) = event_ids::title_session(event) {
+            return Some((Row::default(), String::new(), reader.session_title(number).ok()??));
         }
-        let (_, row) = reader.events(&[event]).ok()?.pop()?;
-        let transcript = self.transcript(event_place(event).0)?;
-        let (id, text) = self.service.history().said(&transcript, &row)?;
+        let (_, row) = reader.events_by_id(&[event]).ok()?.pop()?;
+        let transcript = self.open_transcript(split_event_id(event).0)?;
+        let (id, text) = self.service.history().read_text(&transcript, &row)?;
         Some((row, id, text))
     }
 
-    fn transcript(&self, file: u32) -> Option<Transcript> {
+    fn open_transcript(&self, file: u32) -> Option<Transcript> {
         let mut files = self.files.borrow_mut();
         let slot = files.entry(file).or_insert_with(|| {
-            let stored = self.reader.as_ref()?.file(file).ok()??;
+            let stored = self.reader.as_ref()?.file_by_id(file).ok()??;
             transcripts::as_readable(&self.service.history(), &stored)
         });
         slot.clone()
@@ -332,15 +337,15 @@ impl<'s> Searched<'s> {
 }
 
 /// Time range of a session, including events from the unindexed tail.
-fn span(main: &Session, known: &[Chat], hit: &ChatHit) -> TimeRange {
+fn time_span(main: &Session, known: &[ListedSession], hit: &ChatHit) -> TimeRange {
     let sessions = known.iter().map(|chat| &chat.session).chain([main]);
     let from = sessions.clone().map(|s| s.started_at).filter(|at| at.is_some()).min();
     let unindexed = hit.events.iter().map(|event| Stamp(event.at)).filter(|at| at.0 > 0);
     let to = sessions.map(|s| s.ended_at).chain(unindexed).max();
-    TimeRange { from: from.and_then(ms), to: to.and_then(ms) }
+    TimeRange { from: from.and_then(stamp_to_ms), to: to.and_then(stamp_to_ms) }
 }
 
-fn quoted(cut: &search::Snippet) -> Snippet {
+fn to_snippet(cut: &search::Snippet) -> Snippet {
     let characters = |at: usize| cut.text[..at].chars().count() as u32;
     let highlights = cut.highlights.iter().map(|h| [characters(h.start), characters(h.end)]).collect();
     Snippet { text: cut.text.clone(), highlights, ..Snippet::default() }
@@ -354,17 +359,17 @@ struct Allowed {
 }
 
 impl Allowed {
-    fn narrows(&self) -> bool {
+    fn is_restricted(&self) -> bool {
         self.only.is_some() || !self.without.is_empty()
     }
 
-    fn holds(&self, chat: u32) -> bool {
+    fn is_allowed(&self, chat: u32) -> bool {
         self.only.as_ref().is_none_or(|only| only.contains(&chat)) && !self.without.contains(&chat)
     }
 }
 
 /// The parts of a session to search, from `role_filter`. Tool input and output count as the assistant's.
-fn parts(request: &SearchConversations) -> Parts {
+fn searched_parts(request: &SearchConversations) -> Parts {
     let by = |role: &str| request.role_filter.is_empty() || request.role_filter.iter().any(|r| r == role);
     let tool = request.include_tools_in_search && by("assistant");
     Parts {

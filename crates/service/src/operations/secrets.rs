@@ -5,11 +5,11 @@
 use super::records::BOTH;
 use crate::Service;
 use api::maintenance::{SecretKind, SecretPlace, Secrets, SecretsRequest};
-use api::search::ms;
+use api::search::stamp_to_ms;
 use api::{Error, Handle, Request, ViewRequest};
 use history::error::read_error;
-use history::masked_read::{self, Raw};
-use history::scan::{Library, by_time_down, gather};
+use history::masked_read::{self, RawRecord};
+use history::scan::{ScanResult, by_time_down, scan_rows};
 use history::scope;
 use mask::Masker;
 use record::Row;
@@ -18,35 +18,35 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl Handle<SecretsRequest> for Service {
     fn handle(&self, request: &SecretsRequest) -> Result<Secrets, Error> {
-        secrets(self, request)
+        find_secrets(self, request)
     }
 }
 
-fn secrets(service: &Service, request: &SecretsRequest) -> Result<Secrets, Error> {
-    request.check()?;
-    request.source.iter().try_for_each(|name| scope::known_source(name))?;
+fn find_secrets(service: &Service, request: &SecretsRequest) -> Result<Secrets, Error> {
+    request.check_params()?;
+    request.source.iter().try_for_each(|name| scope::check_source(name))?;
     let scan_request = ViewRequest {
         all_projects: request.project.is_none(),
         project: request.project.clone(),
         source: request.source.clone(),
         ..ViewRequest::default()
     };
-    let (library, rows) = gather(&service.history(), &scan_request, BOTH, by_time_down, |_, _| true)?;
-    let (masker, unread) = (Masker::new([0; 32]), library.outcome.lost() as u64);
-    let mut search = Search { masker, request, kinds: BTreeMap::new(), places: Vec::new(), unread };
+    let (library, rows) = scan_rows(&service.history(), &scan_request, BOTH, by_time_down, |_, _| true)?;
+    let (masker, unread) = (Masker::new([0; 32]), library.outcome.count_lost() as u64);
+    let mut search = SecretScan { masker, request, kinds: BTreeMap::new(), places: Vec::new(), unread };
     for row in rows {
-        search.row(&library, &row.map_err(read_error)?);
+        search.scan_row(&library, &row.map_err(read_error)?);
     }
-    Ok(search.finish())
+    Ok(search.into_response())
 }
 
 /// The secret types named by the placeholders in a text, in order.
-fn placeholders(text: &str) -> Vec<String> {
+fn placeholder_kinds(text: &str) -> Vec<String> {
     let parts = text.split("⟦secret:").skip(1);
     parts.filter_map(|part| part.split_once(':')).map(|(kind, _)| kind.to_string()).collect()
 }
 
-struct Search<'a> {
+struct SecretScan<'a> {
     masker: Masker,
     request: &'a SecretsRequest,
     kinds: BTreeMap<String, (u64, BTreeSet<String>)>,
@@ -55,16 +55,20 @@ struct Search<'a> {
     unread: u64,
 }
 
-impl Search<'_> {
-    fn row(&mut self, library: &Library, row: &Row) {
-        let (id, kinds) = match masked_read::raw(library, row) {
-            Ok(Raw::Message(message)) => (message.id, self.kinds(&message.text, Masker::text)),
-            Ok(Raw::Call(call)) => {
-                let mut kinds = self.kinds(&call.input, Masker::json);
-                kinds.extend(call.output.iter().flat_map(|output| self.kinds(output, Masker::json)));
+impl SecretScan<'_> {
+    fn scan_row(&mut self, library: &ScanResult, row: &Row) {
+        let (id, kinds) = match masked_read::read_raw(library, row) {
+            Ok(RawRecord::Message(message)) => {
+                (message.id, self.secret_kinds(&message.text, Masker::mask_text))
+            }
+            Ok(RawRecord::Call(call)) => {
+                let mut kinds = self.secret_kinds(&call.input, Masker::mask_json);
+                kinds.extend(
+                    call.output.iter().flat_map(|output| self.secret_kinds(output, Masker::mask_json)),
+                );
                 // An error that exists only as text has no output.
                 let error = call.error.iter().filter(|_| call.output.is_none());
-                kinds.extend(error.flat_map(|error| self.kinds(error, Masker::text)));
+                kinds.extend(error.flat_map(|error| self.secret_kinds(error, Masker::mask_text)));
                 (call.id, kinds)
             }
             Err(_) => {
@@ -89,23 +93,27 @@ impl Search<'_> {
                     project: (!session.project.is_empty()).then(|| session.project.to_string()),
                     file: transcript.path.to_string_lossy().into_owned(),
                     kind: name,
-                    created_at: ms(row.at),
+                    created_at: stamp_to_ms(row.at),
                 });
             }
         }
     }
 
     /// Types of the secrets that masking replaces. Placeholders already in the text do not count.
-    fn kinds(&self, text: &str, masked: impl for<'t> Fn(&Masker, &'t str) -> Cow<'t, str>) -> Vec<String> {
+    fn secret_kinds(
+        &self,
+        text: &str,
+        masked: impl for<'t> Fn(&Masker, &'t str) -> Cow<'t, str>,
+    ) -> Vec<String> {
         let Cow::Owned(masked) = masked(&self.masker, text) else { return Vec::new() };
-        let mut kinds = placeholders(&masked);
-        for old in placeholders(text) {
+        let mut kinds = placeholder_kinds(&masked);
+        for old in placeholder_kinds(text) {
             kinds.iter().position(|kind| *kind == old).map(|at| kinds.swap_remove(at));
         }
         kinds
     }
 
-    fn finish(self) -> Secrets {
+    fn into_response(self) -> Secrets {
         let one = |(kind, (count, chats)): (String, (u64, BTreeSet<String>))| SecretKind {
             kind,
             count,

@@ -4,32 +4,32 @@
 //! Does not know about an older session that was resumed just now: the next search indexes it.
 
 use crate::Service;
-use crate::session_names::Names;
+use crate::session_names::SessionNames;
 use api::search::TimeRange;
 use api::sessions::{ListSessions, SessionLine, Sessions};
 use api::{Error, Handle, Request};
-use catalogue::{Chat, Listed, Reader};
+use catalogue::{ListedSession, Reader, SessionFilter};
 use history::error::store_error;
 use history::freshness::CAUGHT_UP;
 use history::{scan, scope, snapshot};
 
 impl Handle<ListSessions> for Service {
     fn handle(&self, request: &ListSessions) -> Result<Sessions, Error> {
-        sessions(self, request)
+        list_sessions(self, request)
     }
 }
 
-fn sessions(service: &Service, request: &ListSessions) -> Result<Sessions, Error> {
-    request.check()?;
-    request.source.iter().try_for_each(|name| scope::known_source(name))?;
-    let reader = snapshot::current(&service.history())?;
-    let project = request.project.as_ref().map(|named| scope::real(&service.cwd.join(named)));
+fn list_sessions(service: &Service, request: &ListSessions) -> Result<Sessions, Error> {
+    request.check_params()?;
+    request.source.iter().try_for_each(|name| scope::check_source(name))?;
+    let reader = snapshot::open_current(&service.history())?;
+    let project = request.project.as_ref().map(|named| scope::canonical_path(&service.cwd.join(named)));
     let project = project.as_ref().map(|path| path.to_string_lossy().into_owned());
     let moment = |text: &Option<String>, until: bool| {
         let text = text.as_deref()?;
-        if until { service.clock.moment_until(text) } else { service.clock.moment(text) }
+        if until { service.clock.parse_end_time(text) } else { service.clock.parse_time(text) }
     };
-    let listed = Listed {
+    let listed = SessionFilter {
         sources: &request.source,
         project: project.as_deref(),
         since: moment(&request.since, false).map(|at| at.0),
@@ -37,39 +37,39 @@ fn sessions(service: &Service, request: &ListSessions) -> Result<Sessions, Error
         limit: request.limit,
         offset: request.offset,
     };
-    let chats = reader.newest(&listed).map_err(store_error)?;
-    let as_of = reader.meta(CAUGHT_UP).map_err(store_error)?;
-    let names = Names::of(service);
-    let notes = if chats.is_empty() { why_none(service, request, &reader)? } else { Vec::new() };
+    let chats = reader.newest_sessions(&listed).map_err(store_error)?;
+    let as_of = reader.meta_value(CAUGHT_UP).map_err(store_error)?;
+    let names = SessionNames::load(service);
+    let notes = if chats.is_empty() { explain_empty(service, request, &reader)? } else { Vec::new() };
     Ok(Sessions {
-        sessions: chats.iter().map(|chat| line(chat, is_gone(&reader, chat), &names)).collect(),
+        sessions: chats.iter().map(|chat| session_line(chat, is_gone(&reader, chat), &names)).collect(),
         as_of,
         notes,
     })
 }
 
-fn why_none(service: &Service, request: &ListSessions, reader: &Reader) -> Result<Vec<String>, Error> {
-    let (files, ..) = reader.totals().map_err(store_error)?;
+fn explain_empty(service: &Service, request: &ListSessions, reader: &Reader) -> Result<Vec<String>, Error> {
+    let (files, ..) = reader.count_totals().map_err(store_error)?;
     if files == 0 {
-        return Ok(vec![scan::nowhere(&service.history())]);
+        return Ok(vec![scan::no_history_note(&service.history())]);
     }
     Ok(request
         .project
         .as_deref()
-        .and_then(|named| scope::no_folder(&service.history(), named))
+        .and_then(|named| scope::missing_project_note(&service.history(), named))
         .into_iter()
         .collect())
 }
 
 /// A deleted transcript may have been restored since the catalogue was written.
-fn is_gone(reader: &Reader, chat: &Chat) -> bool {
-    let back = |stored: catalogue::Stored| stored.part.is_none() && stored.path.exists();
-    chat.gone && !reader.file(chat.file).ok().flatten().is_some_and(back)
+fn is_gone(reader: &Reader, chat: &ListedSession) -> bool {
+    let back = |stored: catalogue::StoredFile| stored.part.is_none() && stored.path.exists();
+    chat.gone && !reader.file_by_id(chat.file).ok().flatten().is_some_and(back)
 }
 
-fn line(chat: &Chat, gone: bool, names: &Names) -> SessionLine {
+fn session_line(chat: &ListedSession, gone: bool, names: &SessionNames) -> SessionLine {
     let session = &chat.session;
-    let project = session.place();
+    let project = session.directory();
     SessionLine {
         chat_id: session.session_id.to_string(),
         title: names.title(session),
@@ -80,7 +80,7 @@ fn line(chat: &Chat, gone: bool, names: &Names) -> SessionLine {
         tool_calls: u64::from(session.tool_calls),
         errors: u64::from(session.errors),
         models: session.models.iter().map(ToString::to_string).collect(),
-        resume: api::resume(session.source, project, &session.session_id).filter(|_| !gone),
+        resume: api::resume_command(session.source, project, &session.session_id).filter(|_| !gone),
         archived: gone,
     }
 }

@@ -4,8 +4,8 @@
 
 use crate::ledger::session_of;
 use crate::{Service, ledger, memory_store, model_config};
-use api::costs::{ClosedDoor, CostLine, Costs, JobLine, Jobs, MemoryCosts, MemoryJobs, is_session};
-use api::search::ms;
+use api::costs::{CostLine, Costs, JobLine, Jobs, MemoryCosts, MemoryJobs, ProviderBackoff, is_session};
+use api::search::stamp_to_ms;
 use api::{Code, Error, Handle, Request};
 use llm::{JobRow, Ledger, Receipt};
 use record::Stamp;
@@ -21,19 +21,19 @@ impl Handle<MemoryJobs> for Service {
 }
 
 fn memory_jobs(service: &Service, request: &MemoryJobs) -> Result<Jobs, Error> {
-    request.check()?;
+    request.check_params()?;
     let now = service.clock.now();
-    let Some(ledger) = ledger::look(service) else { return Ok(Jobs::default()) };
-    let retried = if request.retry { retry(service, &ledger, &request.chat_ids, now)? } else { 0 };
-    let jobs = wanted(service, &ledger, &request.chat_ids)?;
-    let closed = ledger.closed(now).map_err(|error| ledger::told(&error))?;
+    let Some(ledger) = ledger::open_existing(service) else { return Ok(Jobs::default()) };
+    let retried = if request.retry { retry_jobs(service, &ledger, &request.chat_ids, now)? } else { 0 };
+    let jobs = matching_jobs(service, &ledger, &request.chat_ids)?;
+    let closed = ledger.closed_endpoints(now).map_err(|error| ledger::ledger_error(&error))?;
     Ok(Jobs {
-        jobs: jobs.iter().map(|job| line(job, now)).collect(),
+        jobs: jobs.iter().map(|job| job_line(job, now)).collect(),
         closed: closed
             .into_iter()
-            .map(|provider| ClosedDoor {
+            .map(|provider| ProviderBackoff {
                 name: provider.name,
-                until: ms(provider.until),
+                until: stamp_to_ms(provider.until),
                 class: provider.class,
                 message: provider.message,
             })
@@ -42,23 +42,23 @@ fn memory_jobs(service: &Service, request: &MemoryJobs) -> Result<Jobs, Error> {
     })
 }
 
-fn retry(service: &Service, ledger: &Ledger, ids: &[String], now: Stamp) -> Result<u64, Error> {
+fn retry_jobs(service: &Service, ledger: &Ledger, ids: &[String], now: Stamp) -> Result<u64, Error> {
     let about: Vec<Option<String>> = match ids {
         [] => vec![None],
-        _ => wanted(service, ledger, ids)?.into_iter().map(|job| Some(job.about)).collect(),
+        _ => matching_jobs(service, ledger, ids)?.into_iter().map(|job| Some(job.about)).collect(),
     };
     let mut ledger = ledger::open(service)?;
     let mut many = 0;
     for one in &about {
-        many += ledger.retry(one.as_deref(), now).map_err(|error| ledger::told(&error))? as u64;
+        many += ledger.retry_jobs(one.as_deref(), now).map_err(|error| ledger::ledger_error(&error))? as u64;
     }
     Ok(many)
 }
 
 /// The jobs of the named sessions. Each prefix must match at least one job.
-fn wanted(service: &Service, ledger: &Ledger, ids: &[String]) -> Result<Vec<JobRow>, Error> {
-    let mut jobs = ledger.jobs().map_err(|error| ledger::told(&error))?;
-    let kept = put_away(service, &jobs)?;
+fn matching_jobs(service: &Service, ledger: &Ledger, ids: &[String]) -> Result<Vec<JobRow>, Error> {
+    let mut jobs = ledger.unfinished_jobs().map_err(|error| ledger::ledger_error(&error))?;
+    let kept = applied_answers(service, &jobs)?;
     jobs.retain(|job| !kept.contains(&job.key));
     for id in ids {
         if !jobs.iter().any(|job| session_of(&job.about).1.starts_with(id.trim())) {
@@ -71,11 +71,11 @@ fn wanted(service: &Service, ledger: &Ledger, ids: &[String]) -> Result<Vec<JobR
 }
 
 /// Keys of answers that memory already contains: the process that stored them was killed before it updated the ledger.
-pub(crate) fn put_away(service: &Service, jobs: &[JobRow]) -> Result<BTreeSet<String>, Error> {
+pub(crate) fn applied_answers(service: &Service, jobs: &[JobRow]) -> Result<BTreeSet<String>, Error> {
     if jobs.iter().all(|job| job.state != ANSWERED) {
         return Ok(BTreeSet::new());
     }
-    let improved = memory_store::heard(service)?;
+    let improved = memory_store::covered_by_model(service)?;
     let is_kept = |job: &&JobRow| {
         let (source, id) = session_of(&job.about);
         job.state == ANSWERED && improved.contains(&(source.to_string(), id.to_string()))
@@ -83,7 +83,7 @@ pub(crate) fn put_away(service: &Service, jobs: &[JobRow]) -> Result<BTreeSet<St
     Ok(jobs.iter().filter(is_kept).map(|job| job.key.clone()).collect())
 }
 
-fn line(job: &JobRow, now: Stamp) -> JobLine {
+fn job_line(job: &JobRow, now: Stamp) -> JobLine {
     let (source, chat_id) = session_of(&job.about);
     // A job about code is named by its tree, then by its subject.
     let chat_id = if is_session(source) { chat_id } else { session_of(chat_id).1 };
@@ -95,7 +95,7 @@ fn line(job: &JobRow, now: Stamp) -> JobLine {
         class: job.class.clone(),
         error: job.error.clone(),
         due: (job.state == "open" && job.due > now).then_some(job.due.0),
-        changed: ms(job.changed),
+        changed: stamp_to_ms(job.changed),
     }
 }
 
@@ -106,22 +106,25 @@ impl Handle<MemoryCosts> for Service {
 }
 
 fn memory_costs(service: &Service, request: &MemoryCosts) -> Result<Costs, Error> {
-    request.check()?;
+    request.check_params()?;
     // An invalid config is reported when a model is called; it must not hide the costs.
-    let tokens_per_day = model_config::configured(service).ok().flatten().map(|it| it.tokens_per_day);
-    let Some(ledger) = ledger::look(service) else {
+    let tokens_per_day = model_config::load_model(service).ok().flatten().map(|it| it.tokens_per_day);
+    let Some(ledger) = ledger::open_existing(service) else {
         return Ok(Costs { tokens_per_day, ..Costs::default() });
     };
-    let since =
-        request.since.as_deref().and_then(|text| service.clock.moment(text)).unwrap_or(Stamp(i64::MIN + 1));
-    let receipts = ledger.receipts(since).map_err(|error| ledger::told(&error))?;
+    let since = request
+        .since
+        .as_deref()
+        .and_then(|text| service.clock.parse_time(text))
+        .unwrap_or(Stamp(i64::MIN + 1));
+    let receipts = ledger.receipts_since(since).map_err(|error| ledger::ledger_error(&error))?;
     let by = request.by.as_deref().unwrap_or("day");
     let mut groups: BTreeMap<String, CostLine> = BTreeMap::new();
     let mut total = CostLine::default();
     for receipt in &receipts {
         let group = groups.entry(group_of(receipt, by)).or_default();
-        add(group, receipt);
-        add(&mut total, receipt);
+        add_receipt(group, receipt);
+        add_receipt(&mut total, receipt);
     }
     let mut costs: Vec<CostLine> =
         groups.into_iter().map(|(group, line)| CostLine { group, ..line }).collect();
@@ -130,7 +133,7 @@ fn memory_costs(service: &Service, request: &MemoryCosts) -> Result<Costs, Error
             (b.tokens_in + b.tokens_out).cmp(&(a.tokens_in + a.tokens_out)).then(a.group.cmp(&b.group))
         });
     }
-    let used_today = ledger.used(service.clock.now()).map_err(|error| ledger::told(&error))?;
+    let used_today = ledger.tokens_used(service.clock.now()).map_err(|error| ledger::ledger_error(&error))?;
     Ok(Costs { total, costs, used_today, tokens_per_day })
 }
 
@@ -139,11 +142,11 @@ fn group_of(receipt: &Receipt, by: &str) -> String {
         "model" => format!("{} {}", receipt.provider, receipt.model),
         "session" if receipt.about.is_empty() => "(forgotten)".to_string(),
         "session" => receipt.about.clone(),
-        _ => receipt.started.day(),
+        _ => receipt.started.utc_day(),
     }
 }
 
-fn add(line: &mut CostLine, receipt: &Receipt) {
+fn add_receipt(line: &mut CostLine, receipt: &Receipt) {
     line.calls += 1;
     line.failed += u64::from(receipt.outcome != "ok");
     line.tokens_in += receipt.tokens_in;

@@ -2,62 +2,62 @@
 //!
 //! Does not read transcripts: rows are enough.
 
-use super::Question;
+use super::ViewQuery;
 use super::records::BOTH;
 use crate::Outcome;
 use crate::printer::Printer;
 use api::Error;
 use history::error::read_error;
-use history::scan::{Library, by_time, gather, is_warm_up};
-use query::stats::{Stats, rate};
-use record::{Cell, Kind, Line, Row, RowKind, Stamp};
+use history::scan::{ScanResult, by_time, is_warm_up, scan_rows};
+use query::stats::{Stats, round_rate};
+use record::{Cell, Kind, Record, Row, RowKind, Stamp};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub(crate) fn stats(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+pub(crate) fn count_stats(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     // With a tool or status filter, only calls are counted.
     let of_calls = !question.request.tool.is_empty() || question.request.status.is_some();
     let mut total = Total { of_calls, ..Total::default() };
     let (library, rows) =
-        gather(&question.service.history(), question.request, BOTH, by_time, |library, joined| {
+        scan_rows(&question.service.history(), question.request, BOTH, by_time, |library, joined| {
             let row = &joined.row;
             if is_warm_up(row) {
                 return false;
             }
             if row.row == RowKind::Message {
                 if !total.of_calls {
-                    total.message(library, row);
+                    total.add_message(library, row);
                 }
                 return false;
             }
-            question.holds_call(library, row)
+            question.matches_call(library, row)
         })?;
-    let by = question.request.by.as_deref().and_then(|by| BY.iter().find(|(name, _)| *name == by));
+    let by = question.request.by.as_deref().and_then(|by| GROUPINGS.iter().find(|(name, _)| *name == by));
     let (name, group) =
-        by.copied().unwrap_or(("tool", |library: &Library, row: &Row| library.name(row).to_string()));
+        by.copied().unwrap_or(("tool", |library: &ScanResult, row: &Row| library.name(row).to_string()));
     let mut stats = Stats::default();
     for row in rows {
         let row = row.map_err(read_error)?;
-        total.call(&library, &row);
-        stats.add(&group(&library, &row), row.status(), &library.session(&row).session_id);
+        total.add_call(&library, &row);
+        stats.add_call(&group(&library, &row), row.status(), &library.session(&row).session_id);
     }
     if by.is_some() {
-        question.print(stats.lines(name), printer);
+        question.print_records(stats.into_records(name), printer);
     } else if !total.sessions.is_empty() {
-        printer.record(&total.line(stats.lines("tool")));
+        printer.print_record(&total.to_record(stats.into_records("tool")));
     }
     Ok(library.outcome)
 }
 
-type GroupOf = fn(&Library, &Row) -> String;
+type GroupOf = fn(&ScanResult, &Row) -> String;
 
-const BY: &[(&str, GroupOf)] = &[
+const GROUPINGS: &[(&str, GroupOf)] = &[
     ("tool", |library, row| library.name(row).to_string()),
-    ("day", |_, row| if row.at.is_some() { row.at.day() } else { String::new() }),
+    ("day", |_, row| if row.at.is_some() { row.at.utc_day() } else { String::new() }),
     ("session", |library, row| library.session(row).session_id.to_string()),
     ("project", |library, row| library.session(row).project.to_string()),
     ("source", |library, row| library.session(row).source.to_string()),
-    ("status", |_, row| row.status().word().to_string()),
+    ("status", |_, row| row.status().as_str().to_string()),
 ];
 
 #[derive(Default)]
@@ -73,7 +73,7 @@ struct Total {
 }
 
 impl Total {
-    fn at(&mut self, library: &Library, row: &Row) {
+    fn extend_span(&mut self, library: &ScanResult, row: &Row) {
         let id = &library.session(row).session_id;
         if !self.sessions.contains(id) {
             self.sessions.insert(id.clone());
@@ -84,19 +84,19 @@ impl Total {
         }
     }
 
-    fn message(&mut self, library: &Library, row: &Row) {
-        self.at(library, row);
+    fn add_message(&mut self, library: &ScanResult, row: &Row) {
+        self.extend_span(library, row);
         self.messages += 1;
         self.turns += u64::from(row.kind() == Kind::Prompt);
     }
 
-    fn call(&mut self, library: &Library, row: &Row) {
-        self.at(library, row);
+    fn add_call(&mut self, library: &ScanResult, row: &Row) {
+        self.extend_span(library, row);
         self.calls += 1;
         self.errors += u64::from(row.status() == record::Status::Error);
     }
 
-    fn line(&self, tools: Vec<Line<'static>>) -> Line<'static> {
+    fn to_record(&self, tools: Vec<Record<'static>>) -> Record<'static> {
         let tools = tools.into_iter().map(Cell::Object).collect();
         vec![
             ("sessions", Cell::count(self.sessions.len())),
@@ -104,7 +104,7 @@ impl Total {
             ("messages", if self.of_calls { Cell::Null } else { Cell::count(self.messages) }),
             ("tool_calls", Cell::count(self.calls)),
             ("errors", Cell::count(self.errors)),
-            ("error_rate", Cell::Float(rate(self.errors, self.calls))),
+            ("error_rate", Cell::Float(round_rate(self.errors, self.calls))),
             ("started_at", Cell::opt(self.first, Cell::Time)),
             ("ended_at", Cell::Time(self.last)),
             ("tools", Cell::List(tools)),

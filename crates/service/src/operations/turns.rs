@@ -2,15 +2,15 @@
 //!
 //! Does not know how rows are joined or sorted: that is `history::scan`.
 
-use super::Question;
+use super::ViewQuery;
 use super::records::{BOTH, is_failure};
 use crate::printer::Printer;
 use crate::{Outcome, Service};
 use api::Error;
 use history::error::read_error;
-use history::scan::{Library, by_session, gather, is_warm_up};
-use history::to_record::{Failure, tokens};
-use record::{Cell, Kind, Line, Problem, Row, RowKind, Stamp, Status, Tokens};
+use history::scan::{ScanResult, by_session, is_warm_up, scan_rows};
+use history::to_record::{Failure, tokens_cell};
+use record::{Cell, Kind, Problem, Record, Row, RowKind, Stamp, Status, Tokens};
 use std::sync::Arc;
 
 /// One turn, accumulated from its rows.
@@ -42,11 +42,11 @@ impl Turn {
         }
     }
 
-    fn holds(&self, row: &Row) -> bool {
+    fn contains_row(&self, row: &Row) -> bool {
         (self.first.key, self.first.turn) == (row.key, row.turn)
     }
 
-    fn add(&mut self, library: &Library, row: Row) {
+    fn add_row(&mut self, library: &ScanResult, row: Row) {
         self.until = self.until.max(row.until).max(row.at);
         if is_failure(&row) {
             self.failures.push(row);
@@ -77,27 +77,27 @@ impl Turn {
 
 /// How many turns a callback sees at once: one, or a whole session where neighbours matter.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Together {
+enum Batch {
     Turn,
     Session,
 }
 
 /// Visits the turns of the sessions in scope, holding in memory only those of one callback.
-fn walk(
-    question: &Question<'_>,
-    together: Together,
-    mut each_session: impl FnMut(&Library, Vec<Turn>, &mut Vec<Problem>) -> bool,
+fn visit_turns(
+    question: &ViewQuery<'_>,
+    together: Batch,
+    mut each_session: impl FnMut(&ScanResult, Vec<Turn>, &mut Vec<Problem>) -> bool,
 ) -> Result<Outcome, Error> {
     let (mut library, mut rows) =
-        gather(&question.service.history(), question.request, BOTH, by_session, |_, joined| {
+        scan_rows(&question.service.history(), question.request, BOTH, by_session, |_, joined| {
             !is_warm_up(&joined.row)
         })?;
     let (mut turns, mut problems): (Vec<Turn>, Vec<Problem>) = (Vec::new(), Vec::new());
     loop {
         let next = rows.next().transpose().map_err(read_error)?;
         let goes_on = |row: &Row| match together {
-            Together::Turn => turns.last().is_some_and(|t| t.holds(row)),
-            Together::Session => turns.last().is_some_and(|t| t.first.key == row.key),
+            Batch::Turn => turns.last().is_some_and(|t| t.contains_row(row)),
+            Batch::Session => turns.last().is_some_and(|t| t.first.key == row.key),
         };
         if !next.as_ref().is_some_and(goes_on) && !turns.is_empty() {
             let session = std::mem::take(&mut turns);
@@ -106,11 +106,11 @@ fn walk(
             }
         }
         let Some(row) = next else { break };
-        if !turns.last().is_some_and(|t| t.holds(&row)) {
+        if !turns.last().is_some_and(|t| t.contains_row(&row)) {
             turns.push(Turn::new(row));
         }
         if let Some(turn) = turns.last_mut() {
-            turn.add(&library, row);
+            turn.add_row(&library, row);
         }
     }
     library.outcome.problems.extend(problems);
@@ -118,28 +118,33 @@ fn walk(
 }
 
 /// Prints records immediately, or buffers them encoded until the end for reverse order.
-struct Listing<'q, 'p> {
+struct OrderedPrinter<'q, 'p> {
     printer: &'q mut Printer<'p>,
-    waiting: Option<Vec<Vec<u8>>>,
+    buffered: Option<Vec<Vec<u8>>>,
 }
 
-impl<'q, 'p> Listing<'q, 'p> {
-    fn new(question: &Question<'_>, printer: &'q mut Printer<'p>) -> Listing<'q, 'p> {
-        Listing { printer, waiting: question.request.reverse.then(Vec::new) }
+impl<'q, 'p> OrderedPrinter<'q, 'p> {
+    fn new(question: &ViewQuery<'_>, printer: &'q mut Printer<'p>) -> OrderedPrinter<'q, 'p> {
+        OrderedPrinter { printer, buffered: question.request.reverse.then(Vec::new) }
     }
 
-    fn print(&mut self, line: &Line<'_>) -> bool {
-        let Some(waiting) = &mut self.waiting else { return self.printer.record(line) };
+    fn print(&mut self, line: &Record<'_>) -> bool {
+        let Some(waiting) = &mut self.buffered else { return self.printer.print_record(line) };
         waiting.push(self.printer.encoder.encode(line));
         true
     }
 
     fn finish(self) {
-        self.waiting.into_iter().flatten().rev().all(|line| self.printer.encoded(&line));
+        self.buffered.into_iter().flatten().rev().all(|line| self.printer.print_encoded(&line));
     }
 }
 
-fn text(service: &Service, library: &Library, row: Option<&Row>, problems: &mut Vec<Problem>) -> String {
+fn message_text(
+    service: &Service,
+    library: &ScanResult,
+    row: Option<&Row>,
+    problems: &mut Vec<Problem>,
+) -> String {
     let Some(row) = row else { return String::new() };
     match service.history().read_message(library, row) {
         Ok(message) => message.text,
@@ -150,12 +155,12 @@ fn text(service: &Service, library: &Library, row: Option<&Row>, problems: &mut 
     }
 }
 
-pub(crate) fn turns(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (pattern, service) = (question.pattern()?, question.service);
-    let mut listing = Listing::new(question, printer);
-    let outcome = walk(question, Together::Turn, |library, turns, problems| {
+pub(crate) fn list_turns(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    let (pattern, service) = (question.compile_pattern()?, question.service);
+    let mut listing = OrderedPrinter::new(question, printer);
+    let outcome = visit_turns(question, Batch::Turn, |library, turns, problems| {
         for turn in turns.iter().filter(|t| t.first.turn > 0) {
-            let mut text = |row: &Option<Row>| text(service, library, row.as_ref(), problems);
+            let mut text = |row: &Option<Row>| message_text(service, library, row.as_ref(), problems);
             let (prompt, reply) = (text(&turn.prompt), text(&turn.reply));
             if pattern.as_ref().is_some_and(|p| !p.matches(&prompt) && !p.matches(&reply)) {
                 continue;
@@ -171,7 +176,7 @@ pub(crate) fn turns(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
     Ok(outcome)
 }
 
-fn turn_line<'a>(library: &'a Library, turn: &'a Turn, prompt: &'a str, reply: &'a str) -> Line<'a> {
+fn turn_line<'a>(library: &'a ScanResult, turn: &'a Turn, prompt: &'a str, reply: &'a str) -> Record<'a> {
     let session = library.session(&turn.first);
     let start = turn.prompt.as_ref().unwrap_or(&turn.first).at;
     let some = |s: &'a str| if s.is_empty() { Cell::Null } else { Cell::text(s) };
@@ -200,24 +205,24 @@ fn turn_line<'a>(library: &'a Library, turn: &'a Turn, prompt: &'a str, reply: &
         ("tool_calls", Cell::count(turn.tools.len())),
         ("errors", Cell::count(turn.errors)),
         ("tools", Cell::List(turn.tools.iter().map(|t| Cell::text(&**t)).collect())),
-        ("tokens", tokens(spent)),
-        ("abandoned", if library.abandoned(&turn.first) { Cell::Bool(true) } else { Cell::Null }),
+        ("tokens", tokens_cell(spent)),
+        ("abandoned", if library.is_abandoned(&turn.first) { Cell::Bool(true) } else { Cell::Null }),
     ]
 }
 
 // ---- failure context
 
 /// Characters shown of a neighbouring turn.
-const PREVIEW: usize = 200;
-const WINDOW: u32 = 3;
+const PREVIEW_CHARS: usize = 200;
+const DEFAULT_WINDOW: u32 = 3;
 
-pub(crate) fn context(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (pattern, service) = (question.pattern()?, question.service);
-    let window = question.request.window.unwrap_or(WINDOW) as usize;
-    let mut listing = Listing::new(question, printer);
-    let outcome = walk(question, Together::Session, |library, turns, problems| {
+pub(crate) fn failure_context(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+    let (pattern, service) = (question.compile_pattern()?, question.service);
+    let window = question.request.window.unwrap_or(DEFAULT_WINDOW) as usize;
+    let mut listing = OrderedPrinter::new(question, printer);
+    let outcome = visit_turns(question, Batch::Session, |library, turns, problems| {
         for (at, turn) in turns.iter().enumerate() {
-            for row in turn.failures.iter().filter(|row| question.holds_failure(library, row)) {
+            for row in turn.failures.iter().filter(|row| question.matches_failure(library, row)) {
                 let failure = match service.history().read_failure(library, row) {
                     Ok(failure) => failure,
                     Err(problem) => {
@@ -230,7 +235,7 @@ pub(crate) fn context(question: &Question<'_>, printer: &mut Printer<'_>) -> Res
                     continue;
                 }
                 let mut shown = |turns: &[Turn]| {
-                    Cell::List(turns.iter().map(|t| preview(service, library, t, problems)).collect())
+                    Cell::List(turns.iter().map(|t| preview_turn(service, library, t, problems)).collect())
                 };
                 let before = shown(&turns[at.saturating_sub(window)..at]);
                 let here = shown(&turns[at..=at]);
@@ -248,13 +253,13 @@ pub(crate) fn context(question: &Question<'_>, printer: &mut Printer<'_>) -> Res
 }
 
 fn context_line<'a>(
-    library: &'a Library,
+    library: &'a ScanResult,
     row: &Row,
     failure: &'a Failure,
     before: Cell<'a>,
     here: Cell<'a>,
     after: Cell<'a>,
-) -> Line<'a> {
+) -> Record<'a> {
     let session = library.session(row);
     vec![
         ("signature", Cell::text(failure.signature.as_str())),
@@ -271,10 +276,15 @@ fn context_line<'a>(
     ]
 }
 
-fn preview(service: &Service, library: &Library, turn: &Turn, problems: &mut Vec<Problem>) -> Cell<'static> {
-    let cut = |s: String| s.chars().take(PREVIEW).collect::<String>();
-    let prompt = cut(text(service, library, turn.prompt.as_ref(), problems));
-    let reply = cut(text(service, library, turn.reply.as_ref(), problems));
+fn preview_turn(
+    service: &Service,
+    library: &ScanResult,
+    turn: &Turn,
+    problems: &mut Vec<Problem>,
+) -> Cell<'static> {
+    let cut = |s: String| s.chars().take(PREVIEW_CHARS).collect::<String>();
+    let prompt = cut(message_text(service, library, turn.prompt.as_ref(), problems));
+    let reply = cut(message_text(service, library, turn.reply.as_ref(), problems));
     let some = |s: String| if s.is_empty() { Cell::Null } else { Cell::text(s) };
     Cell::Object(vec![
         ("turn", Cell::count(turn.first.turn)),

@@ -2,17 +2,17 @@
 //!
 //! Does not know prices: they come from `prices`.
 
-use super::Question;
+use super::ViewQuery;
 use super::records::MESSAGES;
 use crate::Outcome;
 use crate::prices::Prices;
 use crate::printer::Printer;
 use api::Error;
-use catalogue::Tally;
+use catalogue::CopyCounts;
 use history::error::read_error;
-use history::scan::{Library, by_time, gather, is_warm_up};
+use history::scan::{ScanResult, by_time, is_warm_up, scan_rows};
 use record::row::SIDECHAIN;
-use record::{Cell, Line, Row, Tokens};
+use record::{Cell, Record, Row, Tokens};
 use std::collections::BTreeMap;
 
 /// How each line with a token count is treated. Printed by `usage --explain`.
@@ -25,16 +25,16 @@ const RULES: &[(&str, bool, &str)] = &[
     ("synthetic", false, "written by the client itself, no model was called"),
 ];
 
-pub(crate) fn usage(question: &Question<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
+pub(crate) fn sum_usage(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let prices = Prices::load(&question.service.places)?;
-    let mut dropped = Tally::default();
+    let mut dropped = CopyCounts::default();
     let (mut library, rows) =
-        gather(&question.service.history(), question.request, MESSAGES, by_time, |_, joined| {
+        scan_rows(&question.service.history(), question.request, MESSAGES, by_time, |_, joined| {
             if joined.row.tokens.is_zero() {
                 return false;
             }
-            dropped.streamed += joined.tally.streamed;
-            dropped.replayed += joined.tally.replayed;
+            dropped.streamed += joined.copies.streamed;
+            dropped.replayed += joined.copies.replayed;
             true
         })?;
     let by = question.request.by.as_deref().unwrap_or("day");
@@ -43,11 +43,11 @@ pub(crate) fn usage(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
     let mut listed = Vec::new();
     for row in rows {
         let row = row.map_err(read_error)?;
-        let rule = rule(&library, &row);
-        let price = prices.cost(library.name(&row), row.tokens);
-        rules.entry(rule).or_default().add(row.tokens, price);
+        let rule = counting_rule(&library, &row);
+        let price = prices.cost_of(library.name(&row), row.tokens);
+        rules.entry(rule).or_default().add_reply(row.tokens, price);
         if rule != "synthetic" {
-            groups.entry(group(&library, &row, by)).or_default().add(row.tokens, price);
+            groups.entry(group_key(&library, &row, by)).or_default().add_reply(row.tokens, price);
         }
         if question.request.explain {
             match question.service.history().read_message(&library, &row) {
@@ -57,18 +57,21 @@ pub(crate) fn usage(question: &Question<'_>, printer: &mut Printer<'_>) -> Resul
         }
     }
     if question.request.explain {
-        listed.extend(explain(&rules, dropped));
-        question.print(listed, printer);
+        listed.extend(explain_rules(&rules, dropped));
+        question.print_records(listed, printer);
     } else {
-        let name = BY.iter().find(|b| **b == by).copied().unwrap_or("day");
-        question.print(groups.into_iter().map(|(group, sum)| sum.line(name, group)).collect(), printer);
+        let name = GROUPINGS.iter().find(|b| **b == by).copied().unwrap_or("day");
+        question.print_records(
+            groups.into_iter().map(|(group, sum)| sum.to_record(name, group)).collect(),
+            printer,
+        );
     }
     Ok(library.outcome)
 }
 
-const BY: &[&str] = &["day", "session", "model", "project", "source", "total"];
+const GROUPINGS: &[&str] = &["day", "session", "model", "project", "source", "total"];
 
-fn group(library: &Library, row: &Row, by: &str) -> String {
+fn group_key(library: &ScanResult, row: &Row, by: &str) -> String {
     let session = library.session(row);
     match by {
         "session" => session.session_id.to_string(),
@@ -78,7 +81,7 @@ fn group(library: &Library, row: &Row, by: &str) -> String {
         "total" => "total".to_string(),
         _ => {
             if row.at.is_some() {
-                row.at.day()
+                row.at.utc_day()
             } else {
                 "unknown".to_string()
             }
@@ -86,11 +89,11 @@ fn group(library: &Library, row: &Row, by: &str) -> String {
     }
 }
 
-fn rule(library: &Library, row: &Row) -> &'static str {
+fn counting_rule(library: &ScanResult, row: &Row) -> &'static str {
     match () {
         () if library.name(row).starts_with('<') => "synthetic",
         () if is_warm_up(row) => "warm_up",
-        () if row.is(SIDECHAIN) => "sidechain",
+        () if row.has_flag(SIDECHAIN) => "sidechain",
         () => "reply",
     }
 }
@@ -104,7 +107,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, t: Tokens, cost: Option<f64>) {
+    fn add_reply(&mut self, t: Tokens, cost: Option<f64>) {
         self.messages += 1;
         for (sum, n) in self.tokens.iter_mut().zip([t.input, t.output, t.cache_read, t.cache_write]) {
             *sum += u64::from(n);
@@ -115,7 +118,7 @@ impl Sum {
         }
     }
 
-    fn cells(&self) -> Line<'static> {
+    fn to_cells(&self) -> Record<'static> {
         let [input, output, cache_read, cache_write] = self.tokens;
         vec![
             ("messages", Cell::count(self.messages)),
@@ -128,14 +131,14 @@ impl Sum {
         ]
     }
 
-    fn line(&self, name: &'static str, group: String) -> Line<'static> {
+    fn to_record(&self, name: &'static str, group: String) -> Record<'static> {
         let mut line = vec![(name, Cell::text(group))];
-        line.extend(self.cells());
+        line.extend(self.to_cells());
         line
     }
 }
 
-fn counted_line(library: &Library, row: &Row, id: String, rule: &'static str) -> Line<'static> {
+fn counted_line(library: &ScanResult, row: &Row, id: String, rule: &'static str) -> Record<'static> {
     let t = row.tokens;
     vec![
         ("rule", Cell::text(rule)),
@@ -153,7 +156,7 @@ fn counted_line(library: &Library, row: &Row, id: String, rule: &'static str) ->
 }
 
 /// One record per rule, including rules that never applied.
-fn explain(rules: &BTreeMap<&str, Sum>, dropped: Tally) -> Vec<Line<'static>> {
+fn explain_rules(rules: &BTreeMap<&str, Sum>, dropped: CopyCounts) -> Vec<Record<'static>> {
     let one = |(rule, counted, meaning): &(&'static str, bool, &'static str)| {
         let mut line = vec![
             ("rule", Cell::text(*rule)),
@@ -163,7 +166,7 @@ fn explain(rules: &BTreeMap<&str, Sum>, dropped: Tally) -> Vec<Line<'static>> {
         match *rule {
             "streamed_block" => line.push(("lines", Cell::count(dropped.streamed))),
             "replayed" => line.push(("lines", Cell::count(dropped.replayed))),
-            _ => line.extend(rules.get(rule).unwrap_or(&Sum::default()).cells()),
+            _ => line.extend(rules.get(rule).unwrap_or(&Sum::default()).to_cells()),
         }
         line
     };

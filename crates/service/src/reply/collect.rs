@@ -2,7 +2,7 @@
 //!
 //! Does not know where records come from.
 
-use crate::saved_results::{RefFile, Refs};
+use crate::saved_results::{ResultWriter, SavedResults};
 use api::envelope::{Envelope, FileRef, LARGEST_REF, Mode, Summary};
 use api::{Control, Operation};
 use history::guard;
@@ -11,14 +11,14 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 pub(crate) struct Collector {
-    refs: Refs,
+    refs: SavedResults,
     limit: u64,
     query: String,
     session: Option<String>,
     /// Lines that fit inline; kept even after a file is started, in case the disk fills up.
     kept: Vec<u8>,
     kept_lines: u64,
-    file: Option<RefFile>,
+    file: Option<ResultWriter>,
     failed: Option<String>,
     tally: Tally,
     fields: Vec<String>,
@@ -35,7 +35,7 @@ const MOST_COUNTS: usize = 6;
 
 impl Collector {
     pub(crate) fn new(
-        refs: Refs,
+        refs: SavedResults,
         limit: u64,
         query: &str,
         stats: &'static [&'static str],
@@ -60,24 +60,24 @@ impl Collector {
     }
 
     #[must_use]
-    pub(crate) fn counting(mut self, only: bool) -> Collector {
+    pub(crate) fn count_only(mut self, only: bool) -> Collector {
         self.counting = only;
         self
     }
 
     /// The response without its records: the first line of the file.
-    pub(crate) fn head(&mut self, head: &Value) {
-        self.store(format!("{head}\n").as_bytes());
+    pub(crate) fn push_head(&mut self, head: &Value) {
+        self.store_line(format!("{head}\n").as_bytes());
     }
 
     /// Adds one record, including its newline. Always true: continue.
-    pub(crate) fn line(&mut self, bytes: &[u8]) -> bool {
+    pub(crate) fn push_line(&mut self, bytes: &[u8]) -> bool {
         let parsed = serde_json::from_slice::<Value>(bytes);
         // A filter may print values that are not JSON, such as `NaN`: kept as a string.
         let (odd, mut record) = (parsed.is_err(), parsed.unwrap_or_else(|_| text_of(bytes)));
         self.tally.add(&record);
         let bytes = if odd || may_harm(bytes) {
-            guard::value(&mut record);
+            guard::defuse_value(&mut record);
             Cow::Owned(format!("{record}\n").into_bytes())
         } else {
             Cow::Borrowed(bytes)
@@ -85,15 +85,15 @@ impl Collector {
         if self.counting {
             return true;
         }
-        self.describe(&record);
+        self.note_fields(&record);
         self.last.clear();
         self.last.extend_from_slice(&bytes);
-        self.store(&bytes);
+        self.store_line(&bytes);
         self.lines += 1;
         true
     }
 
-    fn describe(&mut self, record: &Value) {
+    fn note_fields(&mut self, record: &Value) {
         if self.lines == 0 {
             self.first = record.clone();
         }
@@ -105,7 +105,7 @@ impl Collector {
         }
     }
 
-    fn store(&mut self, bytes: &[u8]) {
+    fn store_line(&mut self, bytes: &[u8]) {
         // A JSON array has a comma or bracket in place of each newline, plus one bracket.
         let fits = ((self.kept.len() + bytes.len()) as u64) < self.limit;
         if self.file.is_none()
@@ -118,9 +118,9 @@ impl Collector {
             return;
         }
         if let Some(file) = &mut self.file
-            && let Err(error) = file.line(bytes)
+            && let Err(error) = file.write_line(bytes)
         {
-            self.failed = Some(reason(&error));
+            self.failed = Some(failure_reason(&error));
             self.file = None;
         }
     }
@@ -128,13 +128,13 @@ impl Collector {
     /// Starts the file with the lines kept so far. False if it cannot be written; the reason is in `failed`.
     fn begin_file(&mut self) -> bool {
         let session = self.session.as_deref().unwrap_or("");
-        let begun = self.refs.create(session, &self.query).and_then(|mut file| {
-            self.kept.split_inclusive(|b| *b == b'\n').try_for_each(|line| file.line(line))?;
+        let begun = self.refs.create_file(session, &self.query).and_then(|mut file| {
+            self.kept.split_inclusive(|b| *b == b'\n').try_for_each(|line| file.write_line(line))?;
             Ok(file)
         });
         match begun {
             Ok(file) => self.file = Some(file),
-            Err(error) => self.failed = Some(reason(&error)),
+            Err(error) => self.failed = Some(failure_reason(&error)),
         }
         self.failed.is_none()
     }
@@ -144,10 +144,10 @@ impl Collector {
             return self.only_counts();
         }
         let stats = control.stats_first.then(|| self.tally.records());
-        let mut envelope = match self.file.take().map(RefFile::finish) {
+        let mut envelope = match self.file.take().map(ResultWriter::finish) {
             Some(Ok(stored)) => self.as_file(&stored),
             Some(Err(error)) => {
-                self.failed = Some(reason(&error));
+                self.failed = Some(failure_reason(&error));
                 self.as_page()
             }
             None => self.as_page(),
@@ -163,7 +163,7 @@ impl Collector {
         let records = self.tally.records();
         let mut counts = Collector::new(self.refs, self.limit, &self.query, &[], self.session);
         for record in records {
-            counts.line(format!("{record}\n").as_bytes());
+            counts.push_line(format!("{record}\n").as_bytes());
         }
         counts.finish(&Control::default())
     }
@@ -173,7 +173,7 @@ impl Collector {
         let mut data: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
         let mut envelope = Envelope { degraded_reason: self.failed.clone(), ..Envelope::default() };
         if self.failed.is_some() && data.is_empty() && self.lines > 0 {
-            data.push(shorter(&self.first, self.limit.max(512) as usize));
+            data.push(shorten_record(&self.first, self.limit.max(512) as usize));
             envelope.notes.push("the first record is shortened".to_string());
         }
         let given = data.len() as u64;
@@ -186,7 +186,7 @@ impl Collector {
     }
 
     fn as_file(&self, (path, size_bytes, line_count): &(std::path::PathBuf, u64, u64)) -> Envelope {
-        self.refs.make_room();
+        self.refs.enforce_size_limit();
         let last = serde_json::from_slice(&self.last).unwrap_or_default();
         let mut fields = self.fields.clone();
         for name in &mut fields {
@@ -194,14 +194,14 @@ impl Collector {
         }
         let summary = Summary {
             total_records: self.lines,
-            first_line: shorter(&self.first, LINE),
-            last_line: shorter(&last, LINE),
-            counts: counts(&self.tally),
+            first_line: shorten_record(&self.first, LINE),
+            last_line: shorten_record(&last, LINE),
+            counts: summary_counts(&self.tally),
         };
         let path = path.to_string_lossy().into_owned();
         let file_ref = FileRef { path, size_bytes: *size_bytes, line_count: *line_count, fields, summary };
         let mut envelope = Envelope { mode: Mode::FileRef, file_ref: Some(file_ref), ..Envelope::default() };
-        fit(&mut envelope);
+        shrink_to_fit(&mut envelope);
         envelope
     }
 }
@@ -216,7 +216,7 @@ fn may_harm(line: &[u8]) -> bool {
 }
 
 /// The machine-readable reason why there is no file.
-fn reason(error: &std::io::Error) -> String {
+fn failure_reason(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => "refs_full".to_string(),
         _ => format!("refs_unwritable: {error}"),
@@ -229,7 +229,7 @@ const LINE: usize = 360;
 const AROUND: usize = 260;
 
 /// Shrinks the summary step by step until the envelope of a saved result is small enough.
-fn fit(envelope: &mut Envelope) {
+fn shrink_to_fit(envelope: &mut Envelope) {
     let size = |envelope: &Envelope| serde_json::to_string(envelope).map_or(0, |text| text.len()) + AROUND;
     for step in 0..4 {
         if size(envelope) <= LARGEST_REF {
@@ -237,7 +237,7 @@ fn fit(envelope: &mut Envelope) {
         }
         let Some(file_ref) = &mut envelope.file_ref else { return };
         match step {
-            0 => file_ref.summary.last_line = shorter(&file_ref.summary.last_line, 120),
+            0 => file_ref.summary.last_line = shorten_record(&file_ref.summary.last_line, 120),
             1 => file_ref.summary.counts.clear(),
             2 => file_ref.fields.truncate(8),
             _ => (file_ref.summary.first_line, file_ref.summary.last_line) = (Value::Null, Value::Null),
@@ -259,14 +259,16 @@ fn put_stats(envelope: &mut Envelope, mut stats: Vec<Value>) {
     envelope.stats = Some(stats);
     if let Some(file_ref) = envelope.file_ref.as_mut().filter(|_| budget < usize::MAX) {
         file_ref.summary.counts.clear();
-        (file_ref.summary.first_line, file_ref.summary.last_line) =
-            (shorter(&file_ref.summary.first_line, 160), shorter(&file_ref.summary.last_line, 160));
+        (file_ref.summary.first_line, file_ref.summary.last_line) = (
+            shorten_record(&file_ref.summary.first_line, 160),
+            shorten_record(&file_ref.summary.last_line, 160),
+        );
     }
-    fit(envelope);
+    shrink_to_fit(envelope);
 }
 
 /// The most frequent values of each counted field. `status` values get keys of their own, such as `error_count`.
-fn counts(tally: &Tally) -> Map<String, Value> {
+fn summary_counts(tally: &Tally) -> Map<String, Value> {
     let mut counts = Map::new();
     for name in tally.fields() {
         let values = tally.of_field(name);
@@ -290,13 +292,13 @@ fn counts(tally: &Tally) -> Map<String, Value> {
 }
 
 /// Shortens a record to at most `most` bytes: long values end in `…`, and fields that do not fit are left out.
-fn shorter(record: &Value, most: usize) -> Value {
+fn shorten_record(record: &Value, most: usize) -> Value {
     if record.to_string().len() <= most {
         return record.clone();
     }
     let cut = |value: &Value| match value {
-        Value::String(text) => json!(cut(text, 48)),
-        Value::Array(_) | Value::Object(_) => json!(cut(&value.to_string(), 48)),
+        Value::String(text) => json!(truncate_text(text, 48)),
+        Value::Array(_) | Value::Object(_) => json!(truncate_text(&value.to_string(), 48)),
         other => other.clone(),
     };
     let Value::Object(map) = record else { return cut(record) };
@@ -314,7 +316,7 @@ fn shorter(record: &Value, most: usize) -> Value {
     Value::Object(short)
 }
 
-fn cut(text: &str, most: usize) -> String {
+fn truncate_text(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_string();
     }
@@ -322,16 +324,16 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// For a search, replaces the summary by the best hits: usually the agent needs nothing else.
-pub(crate) fn tell_best(operation: &Operation, head: &Value, rows: &[Value], file_ref: &mut FileRef) {
+pub(crate) fn summarize_best(operation: &Operation, head: &Value, rows: &[Value], file_ref: &mut FileRef) {
     if operation.name != api::search::OPERATION.name {
         return;
     }
     let best = rows.iter().take(4).map(|chat| {
         json!({
             "chatId": chat["chatId"],
-            "title": cut(chat["title"].as_str().unwrap_or_default(), 60),
+            "title": truncate_text(chat["title"].as_str().unwrap_or_default(), 60),
             "at": chat["timeRange"]["to"],
-            "text": cut(chat["snippets"][0]["text"].as_str().unwrap_or_default(), 110),
+            "text": truncate_text(chat["snippets"][0]["text"].as_str().unwrap_or_default(), 110),
         })
     });
     let summary = &mut file_ref.summary;

@@ -4,50 +4,51 @@ use super::*;
 use proptest::prelude::*;
 use serde_json::json;
 
-fn claude() -> Vec<Entry> {
+fn claude_entries() -> Vec<Entry> {
     let source =
         json!({"source": {"source": "directory", "path": "/home/dev/.local/share/loci/agents/claude-code"}});
     vec![
-        Entry::member(&["extraKnownMarketplaces", "loci"], source),
-        Entry::member(&["enabledPlugins", "loci@loci"], json!(true)),
+        Entry::at_key(&["extraKnownMarketplaces", "loci"], source),
+        Entry::at_key(&["enabledPlugins", "loci@loci"], json!(true)),
     ]
 }
 
-fn codex() -> Vec<Entry> {
+fn codex_entries() -> Vec<Entry> {
     let hook = |line: &str| json!({"hooks": [{"type": "command", "command": line, "timeout": 1}]});
     vec![
-        Entry::member(&["mcp_servers", "loci"], json!({"command": "/usr/bin/loci", "args": ["mcp"]})),
-        Entry::element(
+        Entry::at_key(&["mcp_servers", "loci"], json!({"command": "/usr/bin/loci", "args": ["mcp"]})),
+        Entry::in_list(
             &["hooks", "SessionStart"],
             "loci hook session-start",
             hook("/usr/bin/loci hook session-start"),
         ),
-        Entry::element(&["hooks", "UserPromptSubmit"], "loci hook prompt", hook("/usr/bin/loci hook prompt")),
+        Entry::in_list(&["hooks", "UserPromptSubmit"], "loci hook prompt", hook("/usr/bin/loci hook prompt")),
     ]
 }
 
-fn spots(entries: &[Entry]) -> Vec<Spot> {
-    entries.iter().map(|entry| entry.spot.clone()).collect()
+fn locations_of(entries: &[Entry]) -> Vec<Location> {
+    entries.iter().map(|entry| entry.location.clone()).collect()
 }
 
 /// The parents that had to be created, as the plan computes them.
-fn made(form: Form, text: &str, entries: &[Entry]) -> Vec<Vec<String>> {
-    let tree = form.tree(text).unwrap();
-    let around = entries.iter().map(|entry| entry.spot.keys[..1].to_vec());
+fn created_parents(form: SettingsFormat, text: &str, entries: &[Entry]) -> Vec<Vec<String>> {
+    let tree = form.parse_tree(text).unwrap();
+    let around = entries.iter().map(|entry| entry.location.keys[..1].to_vec());
     around.filter(|keys| tree.get(&keys[0]).is_none()).collect()
 }
 
 /// Inserts and removes: reverting restores the former bytes, and removing by location restores the same settings.
-fn goes_and_comes(form: Form, text: &str, entries: &[Entry]) -> String {
-    let (after, stitches) = form.put_in(text, entries).unwrap_or_else(|e| panic!("{text:?}: {e}"));
-    let tree = form.tree(&after).unwrap();
+fn check_round_trip(form: SettingsFormat, text: &str, entries: &[Entry]) -> String {
+    let (after, stitches) = form.insert_entries(text, entries).unwrap_or_else(|e| panic!("{text:?}: {e}"));
+    let tree = form.parse_tree(&after).unwrap();
     for entry in entries {
-        assert_eq!(entry.spot.find(&tree), Some(&entry.value), "{after}");
+        assert_eq!(entry.location.find(&tree), Some(&entry.value), "{after}");
     }
-    assert_eq!(stitches.undone(&after).as_deref(), Some(text), "{after}");
-    let found = form.take_out(&after, &spots(entries), &made(form, text, entries)).unwrap();
-    assert_eq!(form.tree(&found).unwrap(), form.tree(text).unwrap(), "{after}\n{found}");
-    assert_eq!(form.take_out(&found, &spots(entries), &[]).unwrap(), found);
+    assert_eq!(stitches.revert(&after).as_deref(), Some(text), "{after}");
+    let found =
+        form.remove_entries(&after, &locations_of(entries), &created_parents(form, text, entries)).unwrap();
+    assert_eq!(form.parse_tree(&found).unwrap(), form.parse_tree(text).unwrap(), "{after}\n{found}");
+    assert_eq!(form.remove_entries(&found, &locations_of(entries), &[]).unwrap(), found);
     found
 }
 
@@ -66,7 +67,7 @@ fn json_in_every_style_is_restored_byte_for_byte() {
         "{\n  \"a\": 1, // why\n  // \"b\": 2\n}\n",
         "{\n  /* all of it */\n  \"a\": \"}{\\\"//\", /* b */\n}\n",
     ] {
-        let found = goes_and_comes(Form::Json, text, &claude());
+        let found = check_round_trip(SettingsFormat::Json, text, &claude_entries());
         assert_eq!(found, text, "removing by location leaves nothing either");
     }
     let hollow = "{\n  \"enabledPlugins\": {},\n  \"extraKnownMarketplaces\": {\n  }\n}\n";
@@ -82,13 +83,13 @@ fn json_in_every_style_is_restored_byte_for_byte() {
         "{ /* nothing */ }",
         "{\n  // nothing\n}\n",
     ] {
-        goes_and_comes(Form::Json, text, &claude());
+        check_round_trip(SettingsFormat::Json, text, &claude_entries());
     }
 }
 
 #[test]
 fn an_entry_is_written_in_the_style_of_the_file() {
-    let one = &[Entry::member(&["mcp", "loci"], json!({"command": ["loci", "mcp"]}))];
+    let one = &[Entry::at_key(&["mcp", "loci"], json!({"command": ["loci", "mcp"]}))];
     for (text, after) in [
         ("", "{\n  \"mcp\": {\n    \"loci\": {\n      \"command\": [\"loci\", \"mcp\"]\n    }\n  }\n}\n"),
         ("{}", "{\n  \"mcp\": {\n    \"loci\": {\n      \"command\": [\"loci\", \"mcp\"]\n    }\n  }\n}"),
@@ -102,9 +103,9 @@ fn an_entry_is_written_in_the_style_of_the_file() {
             "{\n  \"a\": 1, // why\n  \"mcp\": {\n    \"loci\": {\n      \"command\": [\"loci\", \"mcp\"]\n    }\n  }\n}",
         ),
     ] {
-        assert_eq!(Form::Json.put_in(text, one).unwrap().0, after);
+        assert_eq!(SettingsFormat::Json.insert_entries(text, one).unwrap().0, after);
     }
-    let table = &[Entry::member(&["mcp_servers", "loci"], json!({"command": "a \"b\"", "env": {"X": "1"}}))];
+    let table = &[Entry::at_key(&["mcp_servers", "loci"], json!({"command": "a \"b\"", "env": {"X": "1"}}))];
     for (text, after) in [
         ("", "[mcp_servers.loci]\ncommand = \"a \\\"b\\\"\"\nenv = { X = \"1\" }\n"),
         ("a = 1", "a = 1\n\n[mcp_servers.loci]\ncommand = \"a \\\"b\\\"\"\nenv = { X = \"1\" }\n"),
@@ -113,7 +114,7 @@ fn an_entry_is_written_in_the_style_of_the_file() {
             "a = 1\r\n\r\n[mcp_servers.loci]\r\ncommand = \"a \\\"b\\\"\"\r\nenv = { X = \"1\" }\r\n",
         ),
     ] {
-        assert_eq!(Form::Toml.put_in(text, table).unwrap().0, after);
+        assert_eq!(SettingsFormat::Toml.insert_entries(text, table).unwrap().0, after);
     }
 }
 
@@ -133,7 +134,7 @@ fn toml_in_every_style_is_restored_byte_for_byte() {
         "[projects.\"/a.b/[c]\"]\ntrust_level = \"trusted\"\n\n\n",
         "\u{feff}a = 1\n",
     ] {
-        goes_and_comes(Form::Toml, text, &codex());
+        check_round_trip(SettingsFormat::Toml, text, &codex_entries());
     }
 }
 
@@ -143,36 +144,36 @@ fn only_our_entries_are_removed_from_a_modified_file() {
     let two = "[mcp_servers.loci]\ncommand = \"loci\"\n";
     for (form, text, entries, left) in [
         (
-            Form::Json,
+            SettingsFormat::Json,
             "{\n  \"enabledPlugins\": {\n    \"loci@loci\": false,\n    \"x@y\": true\n  },\n  \"model\": \"opus\"\n}\n",
-            claude(),
+            claude_entries(),
             "{\n  \"enabledPlugins\": {\n    \"x@y\": true\n  },\n  \"model\": \"opus\"\n}\n",
         ),
         (
-            Form::Json,
+            SettingsFormat::Json,
             "{\"extraKnownMarketplaces\":{\"loci\":{}},\"enabledPlugins\":{\"a\":1,\"loci@loci\":true,},}",
-            claude(),
+            claude_entries(),
             "{\"enabledPlugins\":{\"a\":1,},}",
         ),
-        (Form::Json, "{\"model\":\"opus\"}", claude(), "{\"model\":\"opus\"}"),
+        (SettingsFormat::Json, "{\"model\":\"opus\"}", claude_entries(), "{\"model\":\"opus\"}"),
         (
-            Form::Toml,
+            SettingsFormat::Toml,
             "a = 1\n\n[mcp_servers.loci]\ncommand = \"/elsewhere/loci\"\nenabled = false\n\n[mcp_servers.loci.tools.get_stats]\n\
              approval = \"never\"\n\n# about b\n[b]\nc = [\n  1,\n]\n",
-            codex(),
+            codex_entries(),
             "a = 1\n\n# about b\n[b]\nc = [\n  1,\n]\n",
         ),
         (
-            Form::Toml,
+            SettingsFormat::Toml,
             "[[hooks.SessionStart]]\n[[hooks.SessionStart.hooks]]\ncommand = \"mine\"\n\n[[hooks.SessionStart]]\n\n\
              [[hooks.SessionStart.hooks]]\ncommand = \"/usr/bin/loci hook session-start\"\n[hooks.state]\nx = 1\n",
-            codex(),
+            codex_entries(),
             "[[hooks.SessionStart]]\n[[hooks.SessionStart.hooks]]\ncommand = \"mine\"\n[hooks.state]\nx = 1\n",
         ),
-        (Form::Toml, two, codex(), ""),
+        (SettingsFormat::Toml, two, codex_entries(), ""),
     ] {
-        let made = made(form, "", &entries);
-        assert_eq!(form.take_out(text, &spots(&entries), &made).unwrap(), left, "{text}");
+        let made = created_parents(form, "", &entries);
+        assert_eq!(form.remove_entries(text, &locations_of(&entries), &made).unwrap(), left, "{text}");
     }
 }
 
@@ -197,9 +198,9 @@ fn a_file_that_cannot_be_parsed_is_left_alone() {
         "{\"a\": [1 2]}",
         "{\"a\": \"\n\"}",
     ] {
-        assert!(Form::Json.put_in(text, &claude()).is_err(), "{text}");
+        assert!(SettingsFormat::Json.insert_entries(text, &claude_entries()).is_err(), "{text}");
     }
-    assert!(Form::Json.put_in(&"[".repeat(1_000_000), &claude()).is_err());
+    assert!(SettingsFormat::Json.insert_entries(&"[".repeat(1_000_000), &claude_entries()).is_err());
     for text in [
         "a",
         "[a",
@@ -209,24 +210,27 @@ fn a_file_that_cannot_be_parsed_is_left_alone() {
         "hooks.SessionStart = []\n",
         "[hooks]\nSessionStart = [{ hooks = [] }]\n",
     ] {
-        assert!(Form::Toml.put_in(text, &codex()).is_err(), "{text}");
+        assert!(SettingsFormat::Toml.insert_entries(text, &codex_entries()).is_err(), "{text}");
     }
     // Ours, but on a line shared with other entries.
     let inline = "mcp_servers = { loci = { command = \"loci\" }, b = {} }\n";
-    assert_eq!(Form::Toml.take_out(inline, &spots(&codex()), &[]), Err(EditError::Unsafe));
+    assert_eq!(
+        SettingsFormat::Toml.remove_entries(inline, &locations_of(&codex_entries()), &[]),
+        Err(EditError::Unsafe)
+    );
 }
 
 #[test]
 fn a_changed_byte_of_ours_is_noticed() {
-    let (after, stitches) = Form::Json.put_in("{\"a\":1}", &claude()).unwrap();
-    assert_eq!(stitches.undone(&after.replace("directory", "Directory")), None);
-    assert_eq!(stitches.undone(&format!("{after}\n")), None);
-    assert_eq!(stitches.undone(&after.replace("\"a\":1", "\"a\":2")).as_deref(), Some("{\"a\":2}"));
+    let (after, stitches) = SettingsFormat::Json.insert_entries("{\"a\":1}", &claude_entries()).unwrap();
+    assert_eq!(stitches.revert(&after.replace("directory", "Directory")), None);
+    assert_eq!(stitches.revert(&format!("{after}\n")), None);
+    assert_eq!(stitches.revert(&after.replace("\"a\":1", "\"a\":2")).as_deref(), Some("{\"a\":2}"));
 }
 
 // ---- any settings at all
 
-fn scalars() -> impl Strategy<Value = String> {
+fn any_scalar() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("null".to_string()),
         Just("true".to_string()),
@@ -236,7 +240,7 @@ fn scalars() -> impl Strategy<Value = String> {
 }
 
 /// White space and comments between any two tokens.
-fn spaces() -> impl Strategy<Value = String> {
+fn any_space() -> impl Strategy<Value = String> {
     let one = prop_oneof![
         4 => Just(String::new()),
         2 => Just(" ".to_string()),
@@ -249,14 +253,14 @@ fn spaces() -> impl Strategy<Value = String> {
 }
 
 /// Names that include ours, so that some settings already contain the parents of our entries.
-fn names() -> impl Strategy<Value = &'static str> {
+fn any_name() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["a", "b", "c d", "enabledPlugins", "extraKnownMarketplaces", "loci"])
 }
 
-fn objects(inner: BoxedStrategy<String>) -> BoxedStrategy<String> {
-    let member = (names(), spaces(), spaces(), inner, spaces(), spaces());
+fn any_object(inner: BoxedStrategy<String>) -> BoxedStrategy<String> {
+    let member = (any_name(), any_space(), any_space(), inner, any_space(), any_space());
     let members = prop::collection::vec(member, 0..4);
-    (members, spaces(), any::<bool>())
+    (members, any_space(), any::<bool>())
         .prop_map(|(members, last, comma)| {
             let mut seen = Vec::new();
             let mut parts = Vec::new();
@@ -272,22 +276,24 @@ fn objects(inner: BoxedStrategy<String>) -> BoxedStrategy<String> {
         .boxed()
 }
 
-fn json_texts() -> impl Strategy<Value = String> {
+fn any_json_text() -> impl Strategy<Value = String> {
     let lists = |inner: BoxedStrategy<String>| {
-        prop::collection::vec((spaces(), inner, spaces()), 0..3).prop_map(|items| {
+        prop::collection::vec((any_space(), inner, any_space()), 0..3).prop_map(|items| {
             let items = items.into_iter().map(|(a, item, b)| a + &item + &b).collect::<Vec<_>>();
             format!("[{}]", items.join(","))
         })
     };
-    let values = scalars()
+    let values = any_scalar()
         .boxed()
-        .prop_recursive(3, 24, 4, move |inner| prop_oneof![objects(inner.clone()), lists(inner)].boxed());
-    (any::<bool>(), spaces(), objects(values.boxed()), spaces()).prop_map(|(bom, before, object, after)| {
-        format!("{}{before}{object}{after}", if bom { "\u{feff}" } else { "" })
-    })
+        .prop_recursive(3, 24, 4, move |inner| prop_oneof![any_object(inner.clone()), lists(inner)].boxed());
+    (any::<bool>(), any_space(), any_object(values.boxed()), any_space()).prop_map(
+        |(bom, before, object, after)| {
+            format!("{}{before}{object}{after}", if bom { "\u{feff}" } else { "" })
+        },
+    )
 }
 
-fn toml_texts() -> impl Strategy<Value = String> {
+fn any_toml_text() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         Just(String::new()),
         "# [a-z\\[\\]\"']{0,8}",
@@ -308,38 +314,38 @@ fn toml_texts() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_json_is_restored(text in json_texts()) {
-        let former = Form::Json.tree(&text).unwrap();
-        if let Ok((after, stitches)) = Form::Json.put_in(&text, &claude()) {
-            prop_assert_eq!(stitches.undone(&after), Some(text.clone()));
-            let made = made(Form::Json, &text, &claude());
-            let found = Form::Json.take_out(&after, &spots(&claude()), &made).unwrap();
-            prop_assert_eq!(Form::Json.tree(&found).unwrap(), former.clone());
+    fn any_json_is_restored(text in any_json_text()) {
+        let former = SettingsFormat::Json.parse_tree(&text).unwrap();
+        if let Ok((after, stitches)) = SettingsFormat::Json.insert_entries(&text, &claude_entries()) {
+            prop_assert_eq!(stitches.revert(&after), Some(text.clone()));
+            let made = created_parents(SettingsFormat::Json, &text, &claude_entries());
+            let found = SettingsFormat::Json.remove_entries(&after, &locations_of(&claude_entries()), &made).unwrap();
+            prop_assert_eq!(SettingsFormat::Json.parse_tree(&found).unwrap(), former.clone());
             // An agent that rewrites its settings in its own style.
-            let rewritten = serde_json::to_string_pretty(&Form::Json.tree(&after).unwrap()).unwrap();
-            let found = Form::Json.take_out(&rewritten, &spots(&claude()), &made).unwrap();
-            prop_assert_eq!(Form::Json.tree(&found).unwrap(), former);
+            let rewritten = serde_json::to_string_pretty(&SettingsFormat::Json.parse_tree(&after).unwrap()).unwrap();
+            let found = SettingsFormat::Json.remove_entries(&rewritten, &locations_of(&claude_entries()), &made).unwrap();
+            prop_assert_eq!(SettingsFormat::Json.parse_tree(&found).unwrap(), former);
         }
     }
 
     #[test]
-    fn any_toml_is_restored(text in toml_texts()) {
-        if let Ok((after, stitches)) = Form::Toml.put_in(&text, &codex()) {
-            prop_assert_eq!(stitches.undone(&after), Some(text.clone()));
-            let found = Form::Toml.take_out(&format!("{after}\n[later]\nx = 1\n"), &spots(&codex()), &[]).unwrap();
-            let mut former = Form::Toml.tree(&text).unwrap();
+    fn any_toml_is_restored(text in any_toml_text()) {
+        if let Ok((after, stitches)) = SettingsFormat::Toml.insert_entries(&text, &codex_entries()) {
+            prop_assert_eq!(stitches.revert(&after), Some(text.clone()));
+            let found = SettingsFormat::Toml.remove_entries(&format!("{after}\n[later]\nx = 1\n"), &locations_of(&codex_entries()), &[]).unwrap();
+            let mut former = SettingsFormat::Toml.parse_tree(&text).unwrap();
             former["later"] = json!({"x": 1});
-            prop_assert_eq!(Form::Toml.tree(&found).unwrap(), former);
+            prop_assert_eq!(SettingsFormat::Toml.parse_tree(&found).unwrap(), former);
         }
     }
 
     #[test]
     fn any_bytes_are_refused_or_restored(text in "[\\[\\]{}\",:/*#=a \n\r\\\\']{0,24}") {
-        for (form, entries) in [(Form::Json, claude()), (Form::Toml, codex())] {
-            if let Ok((after, stitches)) = form.put_in(&text, &entries) {
-                prop_assert_eq!(stitches.undone(&after), Some(text.clone()));
+        for (form, entries) in [(SettingsFormat::Json, claude_entries()), (SettingsFormat::Toml, codex_entries())] {
+            if let Ok((after, stitches)) = form.insert_entries(&text, &entries) {
+                prop_assert_eq!(stitches.revert(&after), Some(text.clone()));
             }
-            let _ = form.take_out(&text, &spots(&entries), &[]);
+            let _ = form.remove_entries(&text, &locations_of(&entries), &[]);
         }
     }
 }

@@ -14,7 +14,7 @@ type Text<'a> = Cow<'a, str>;
 
 /// A row without its positions.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Head<'a> {
+pub(super) struct RowLine<'a> {
     #[serde(rename = "n")]
     pub(super) ordinal: u32,
     #[serde(borrow)]
@@ -54,23 +54,23 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-const ROWS: [(RowKind, &str); 3] =
+const ROW_WORDS: [(RowKind, &str); 3] =
     [(RowKind::Message, "message"), (RowKind::Call, "call"), (RowKind::Result, "result")];
 
-impl<'a> Head<'a> {
-    pub(super) fn new(ordinal: u32, row: &'a Row, name: &'a str) -> Head<'a> {
-        let word = ROWS.iter().find(|(kind, _)| *kind == row.row).map_or("message", |(_, word)| word);
-        let is = if row.row == RowKind::Message { row.kind().word() } else { row.status().word() };
+impl<'a> RowLine<'a> {
+    pub(super) fn new(ordinal: u32, row: &'a Row, name: &'a str) -> RowLine<'a> {
+        let word = ROW_WORDS.iter().find(|(kind, _)| *kind == row.row).map_or("message", |(_, word)| word);
+        let is = if row.row == RowKind::Message { row.kind().as_str() } else { row.status().as_str() };
         let cut = row.id.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
         let id = std::str::from_utf8(&row.id[..cut]);
         let t = row.tokens;
-        Head {
+        RowLine {
             ordinal,
             row: word.into(),
             is: is.into(),
             key: row.key,
-            at: moment(row.at),
-            until: moment(row.until),
+            at: stamp_to_millis(row.at),
+            until: stamp_to_millis(row.until),
             session: row.session,
             turn: row.turn,
             sequence: row.sequence,
@@ -86,34 +86,34 @@ impl<'a> Head<'a> {
             id: id.ok().filter(|id| !id.is_empty()).map(Cow::from),
             id_bytes: id.is_err().then(|| row.id[..cut].to_vec()),
             flags: u32::from(row.flags),
-            open: row.end == Row::NOWHERE,
+            open: row.end == Row::NO_END,
         }
     }
 
     /// The row at a position of the decompressed text. Its name has no index yet.
-    pub(super) fn row(&self, place: u64) -> Row {
+    pub(super) fn to_row(&self, place: u64) -> Row {
         let kind =
-            ROWS.iter().find(|(_, word)| *word == self.row).map_or(RowKind::Message, |(kind, _)| *kind);
+            ROW_WORDS.iter().find(|(_, word)| *word == self.row).map_or(RowKind::Message, |(kind, _)| *kind);
         let detail = match kind {
             RowKind::Message => {
-                Kind::ALL.iter().find(|k| k.word() == self.is).copied().unwrap_or(Kind::Meta) as u8
+                Kind::ALL.iter().find(|k| k.as_str() == self.is).copied().unwrap_or(Kind::Meta) as u8
             }
-            _ => Status::from_word(&self.is).unwrap_or(Status::Unknown) as u8,
+            _ => Status::from_name(&self.is).unwrap_or(Status::Unknown) as u8,
         };
         let [input, output, cache_read, cache_write, cache_write_1h] = self.tokens.unwrap_or_default();
         Row {
             key: self.key,
-            at: stamp(self.at),
-            until: stamp(self.until),
-            place,
-            end: if self.open { Row::NOWHERE } else { place },
+            at: millis_to_stamp(self.at),
+            until: millis_to_stamp(self.until),
+            start: place,
+            end: if self.open { Row::NO_END } else { place },
             session: self.session,
             turn: self.turn,
             sequence: self.sequence,
             name: u32::MAX,
             lines: self.lines,
             tokens: Tokens { input, output, cache_read, cache_write, cache_write_1h },
-            id: self.id(),
+            id: self.id_head(),
             row: kind,
             detail,
             flags: self.flags as u8,
@@ -121,17 +121,17 @@ impl<'a> Head<'a> {
         }
     }
 
-    pub(super) fn id(&self) -> [u8; 24] {
+    pub(super) fn id_head(&self) -> [u8; 24] {
         let text = self.id.as_deref().unwrap_or("").as_bytes();
         Row::id_head(self.id_bytes.as_deref().unwrap_or(text))
     }
 }
 
-fn moment(at: Stamp) -> Option<i64> {
+fn stamp_to_millis(at: Stamp) -> Option<i64> {
     at.is_some().then_some(at.0)
 }
 
-fn stamp(at: Option<i64>) -> Stamp {
+fn millis_to_stamp(at: Option<i64>) -> Stamp {
     at.map_or(Stamp::NONE, Stamp)
 }
 
@@ -200,7 +200,7 @@ impl<'a> From<&'a Call> for CallLine<'a> {
             tool: Cow::from(&call.tool),
             input: Cow::from(&call.input),
             output: call.output.as_ref().map(Cow::from),
-            status: call.status.word().into(),
+            status: call.status.as_str().into(),
             error: call.error.as_ref().map(Cow::from),
             duration_ms: call.duration_ms,
             exit_code: call.exit_code,
@@ -216,7 +216,7 @@ impl From<CallLine<'_>> for Call {
             tool: line.tool.into_owned(),
             input: line.input.into_owned(),
             output: line.output.map(Cow::into_owned),
-            status: Status::from_word(&line.status).unwrap_or(Status::Unknown),
+            status: Status::from_name(&line.status).unwrap_or(Status::Unknown),
             error: line.error.map(Cow::into_owned),
             duration_ms: line.duration_ms,
             exit_code: line.exit_code,
@@ -265,9 +265,12 @@ impl From<&Session> for SessionLine {
             cwd: session.cwd.to_string(),
             git_branch: session.git_branch.to_string(),
             version: session.version.to_string(),
-            title: session.title.as_ref().map(|(text, origin)| (text.to_string(), origin.word().to_string())),
-            started_at: moment(session.started_at),
-            ended_at: moment(session.ended_at),
+            title: session
+                .title
+                .as_ref()
+                .map(|(text, origin)| (text.to_string(), origin.as_str().to_string())),
+            started_at: stamp_to_millis(session.started_at),
+            ended_at: stamp_to_millis(session.ended_at),
             turns: session.turns,
             tool_calls: session.tool_calls,
             errors: session.errors,
@@ -279,9 +282,9 @@ impl From<&Session> for SessionLine {
 }
 
 impl SessionLine {
-    pub(super) fn told(self, source: &'static str) -> Session {
+    pub(super) fn into_session(self, source: &'static str) -> Session {
         let origin = |word: &str| {
-            ORIGINS.into_iter().find(|origin| origin.word() == word).unwrap_or(TitleOrigin::FirstPrompt)
+            ORIGINS.into_iter().find(|origin| origin.as_str() == word).unwrap_or(TitleOrigin::FirstPrompt)
         };
         Session {
             session_id: self.session_id.into(),
@@ -291,8 +294,8 @@ impl SessionLine {
             git_branch: self.git_branch.into(),
             version: self.version.into(),
             title: self.title.map(|(text, word)| (text.into(), origin(&word))),
-            started_at: stamp(self.started_at),
-            ended_at: stamp(self.ended_at),
+            started_at: millis_to_stamp(self.started_at),
+            ended_at: millis_to_stamp(self.ended_at),
             turns: self.turns,
             tool_calls: self.tool_calls,
             errors: self.errors,
@@ -340,7 +343,7 @@ impl CoverageLine {
         }
     }
 
-    pub(super) fn told(self) -> (Arc<str>, Coverage) {
+    pub(super) fn into_coverage(self) -> (Arc<str>, Coverage) {
         let coverage = Coverage {
             files: self.files,
             bytes: self.bytes,
@@ -364,7 +367,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn row() -> impl Strategy<Value = Row> {
+    fn any_row() -> impl Strategy<Value = Row> {
         let kinds = prop::sample::select(vec![RowKind::Message, RowKind::Call, RowKind::Result]);
         let stamps = (any::<i64>(), any::<i64>(), any::<bool>());
         let counts = (any::<[u32; 4]>(), any::<[u32; 5]>());
@@ -374,8 +377,8 @@ mod tests {
                     key,
                     at: Stamp(at),
                     until: if open { Stamp::NONE } else { Stamp(until) },
-                    place: 7,
-                    end: if open { Row::NOWHERE } else { 7 },
+                    start: 7,
+                    end: if open { Row::NO_END } else { 7 },
                     session,
                     turn,
                     sequence,
@@ -401,12 +404,12 @@ mod tests {
     proptest! {
         /// Law: an archived row equals the original.
         #[test]
-        fn a_row_survives_archiving(row in row(), ordinal: u32, name in any::<Option<String>>()) {
+        fn a_row_survives_archiving(row in any_row(), ordinal: u32, name in any::<Option<String>>()) {
             let given = Row { name: if name.is_some() { 3 } else { u32::MAX }, ..row };
-            let line = serde_json::to_vec(&Head::new(ordinal, &given, name.as_deref().unwrap_or(""))).unwrap();
+            let line = serde_json::to_vec(&RowLine::new(ordinal, &given, name.as_deref().unwrap_or(""))).unwrap();
             prop_assert!(!line.contains(&b'\n'));
-            let head: Head<'_> = serde_json::from_slice(&line).unwrap();
-            prop_assert_eq!((head.row(7), head.ordinal), (row, ordinal));
+            let head: RowLine<'_> = serde_json::from_slice(&line).unwrap();
+            prop_assert_eq!((head.to_row(7), head.ordinal), (row, ordinal));
             let named = name.filter(|_| row.row != RowKind::Result);
             prop_assert_eq!(head.name.as_deref(), named.as_deref());
         }
@@ -431,7 +434,7 @@ mod tests {
     fn unknown_words_of_a_later_version_fall_back_to_a_known_kind() {
         let line =
             br#"{"n":0,"row":"message","is":"hologram","key":1,"turn":1,"seq":1,"lines":1,"mood":"calm"}"#;
-        let head: Head<'_> = serde_json::from_slice(line).unwrap();
-        assert_eq!(head.row(0).kind(), Kind::Meta);
+        let head: RowLine<'_> = serde_json::from_slice(line).unwrap();
+        assert_eq!(head.to_row(0).kind(), Kind::Meta);
     }
 }

@@ -3,43 +3,44 @@
 //!
 //! Does not know why a session is forgotten, nor how to keep it from being archived again.
 
-use super::entry::{Head, SessionLine};
+use super::entry::{RowLine, SessionLine};
 use super::frame_writer::{FinishedFile, FrameWriter};
-use super::read::entries;
+use super::reader::split_entries;
 use super::table::Archive;
 use crate::{Error, SOURCES};
 use record::Session;
 use std::path::{Path, PathBuf};
 
-/// The outcome of `Store::forget`.
+/// The outcome of `Store::forget_sessions`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Forgotten {
+pub struct ForgetOutcome {
     pub sessions: u32,
     pub entries: u32,
     /// Unreadable entries that were removed with the others.
     pub damaged: u32,
     /// Whether no session was left and the file was removed.
-    pub file: bool,
+    pub file_removed: bool,
     /// Bytes freed on disk.
     pub freed: u64,
 }
 
-pub(super) fn sessions(path: &Path, drop: &dyn Fn(&Session) -> bool) -> Result<Forgotten, Error> {
+pub(super) fn forget_sessions(path: &Path, drop: &dyn Fn(&Session) -> bool) -> Result<ForgetOutcome, Error> {
     let mut archive = Archive::open(path)?;
     let source = SOURCES.iter().map(|s| s.name()).find(|name| *name == archive.table.header.source);
     let stored = std::mem::take(&mut archive.table.closing.sessions);
-    let stored: Vec<Session> = stored.into_iter().map(|line| line.told(source.unwrap_or(""))).collect();
+    let stored: Vec<Session> =
+        stored.into_iter().map(|line| line.into_session(source.unwrap_or(""))).collect();
     let dropped: Vec<bool> = stored.iter().map(drop).collect();
     let sessions = dropped.iter().filter(|dropped| **dropped).count() as u32;
     if sessions == 0 {
-        return Ok(Forgotten::default());
+        return Ok(ForgetOutcome::default());
     }
     if sessions as usize == dropped.len() {
-        return Ok(Forgotten {
+        return Ok(ForgetOutcome {
             sessions,
             entries: archive.table.entries,
-            file: true,
-            ..Forgotten::default()
+            file_removed: true,
+            ..ForgetOutcome::default()
         });
     }
     let left = stored.iter().zip(&dropped).filter(|(_, dropped)| !**dropped);
@@ -49,41 +50,45 @@ pub(super) fn sessions(path: &Path, drop: &dyn Fn(&Session) -> bool) -> Result<F
         archive.table.closing.abandoned.clear();
     }
     let (all, before) = (archive.table.entries, archive.length);
-    let (writer, damaged) = copy(&archive, path.to_path_buf(), &numbers(&dropped))?;
-    let entries = all.saturating_sub(writer.entries()).saturating_sub(damaged);
-    let after = writer.close(archive.table.header, archive.table.closing)?.publish()?;
-    Ok(Forgotten { sessions, entries, damaged, file: false, freed: before.saturating_sub(after) })
+    let (writer, damaged) = copy_entries(&archive, path.to_path_buf(), &renumber_sessions(&dropped))?;
+    let entries = all.saturating_sub(writer.entry_count()).saturating_sub(damaged);
+    let after = writer.finish(archive.table.header, archive.table.closing)?.publish()?;
+    Ok(ForgetOutcome { sessions, entries, damaged, file_removed: false, freed: before.saturating_sub(after) })
 }
 
 /// The new index of each session once the dropped ones are gone.
-fn numbers(dropped: &[bool]) -> Vec<Option<u32>> {
+fn renumber_sessions(dropped: &[bool]) -> Vec<Option<u32>> {
     let mut next = 0_u32..;
     dropped.iter().map(|dropped| if *dropped { None } else { next.next() }).collect()
 }
 
 /// The same copy without its replaced entries.
-pub(super) fn repack(finished: &FinishedFile) -> Result<FinishedFile, Error> {
+pub(super) fn repack_file(finished: &FinishedFile) -> Result<FinishedFile, Error> {
     let archive = Archive::open(finished.path())?;
     let all: Vec<Option<u32>> = (0..archive.table.closing.sessions.len() as u32).map(Some).collect();
-    let (writer, _) = copy(&archive, finished.target().to_path_buf(), &all)?;
-    writer.close(archive.table.header, archive.table.closing)
+    let (writer, _) = copy_entries(&archive, finished.target().to_path_buf(), &all)?;
+    writer.finish(archive.table.header, archive.table.closing)
 }
 
 /// Copies the entries whose session has a new index, and counts unreadable ones.
-fn copy(archive: &Archive, to: PathBuf, numbers: &[Option<u32>]) -> Result<(FrameWriter, u32), Error> {
+fn copy_entries(
+    archive: &Archive,
+    to: PathBuf,
+    numbers: &[Option<u32>],
+) -> Result<(FrameWriter, u32), Error> {
     let (mut writer, mut damaged) = (FrameWriter::create(to)?, 0);
     for n in 0..archive.spans.len() {
-        let living = archive.living(n);
-        let raw = if living > 0 { archive.unpack(n) } else { Ok(Vec::new()) };
+        let living = archive.live_entries(n);
+        let raw = if living > 0 { archive.unpack_frame(n) } else { Ok(Vec::new()) };
         let Ok(raw) = raw else {
             damaged += living;
             continue;
         };
-        for (offset, head, record) in entries(&raw) {
-            if archive.is_dead(archive.spans[n].raw + offset) {
+        for (offset, head, record) in split_entries(&raw) {
+            if archive.is_replaced(archive.spans[n].raw + offset) {
                 continue;
             }
-            let Ok(mut head) = serde_json::from_slice::<Head<'_>>(head) else {
+            let Ok(mut head) = serde_json::from_slice::<RowLine<'_>>(head) else {
                 damaged += 1;
                 continue;
             };

@@ -13,8 +13,8 @@
 //! continued. Does not know the content of an entry.
 
 use super::entry::{CoverageLine, SessionLine};
-use super::failed;
-use crate::{Error, Facts, Transcript, place};
+use super::io_error;
+use crate::{Error, SurveyOutcome, Transcript, line_reader};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs::File;
@@ -24,12 +24,12 @@ use std::path::{Path, PathBuf};
 
 /// The format this version writes, and the newest it reads.
 pub const VERSION: u32 = 1;
-pub(super) const START: usize = 24;
-pub(super) const TRAILER: usize = 48;
-const BEGINNING: &[u8; 12] = b"loci-archive";
-const END: &[u8; 8] = b"loci.end";
+pub(super) const START_LEN: usize = 24;
+pub(super) const TRAILER_LEN: usize = 48;
+const START_MAGIC: &[u8; 12] = b"loci-archive";
+const END_MAGIC: &[u8; 8] = b"loci.end";
 /// No frame is larger decompressed: two of the longest lines, with a margin for what escaping adds.
-pub(super) const LARGEST: u64 = 1 << 30;
+pub(super) const MAX_FRAME: u64 = 1 << 30;
 
 /// Where a transcript was when it was archived.
 #[derive(Serialize, Deserialize)]
@@ -72,8 +72,8 @@ impl From<Bytes> for PathBuf {
     }
 }
 
-fn keys_today() -> u64 {
-    record::key(b'k', &[b"loci", b"archive"])
+fn current_key_probe() -> u64 {
+    record::event_key(b'k', &[b"loci", b"archive"])
 }
 
 impl Header {
@@ -85,18 +85,18 @@ impl Header {
             hint: of.hint.clone(),
             group: Bytes::from(of.group.as_path()),
             size: of.size,
-            keys: keys_today(),
+            keys: current_key_probe(),
         }
     }
 
-    pub(super) fn keys_hold(&self) -> bool {
-        self.keys == keys_today()
+    pub(super) fn keys_match(&self) -> bool {
+        self.keys == current_key_probe()
     }
 }
 
 /// The result of a survey besides its rows.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Closing {
+pub(super) struct StoredOutcome {
     pub(super) sessions: Vec<SessionLine>,
     #[serde(default)]
     pub(super) birth: Option<i64>,
@@ -106,9 +106,9 @@ pub(super) struct Closing {
     pub(super) coverage: Vec<CoverageLine>,
 }
 
-impl From<&Facts> for Closing {
-    fn from(facts: &Facts) -> Closing {
-        Closing {
+impl From<&SurveyOutcome> for StoredOutcome {
+    fn from(facts: &SurveyOutcome) -> StoredOutcome {
+        StoredOutcome {
             sessions: facts.sessions.iter().map(SessionLine::from).collect(),
             birth: facts.birth.map(|at| at.0),
             abandoned: facts.abandoned.clone(),
@@ -122,7 +122,7 @@ pub(super) struct Table {
     #[serde(flatten)]
     pub(super) header: Header,
     #[serde(flatten)]
-    pub(super) closing: Closing,
+    pub(super) closing: StoredOutcome,
     /// Entries that count: replaced ones are excluded.
     pub(super) entries: u32,
     /// Positions of entries that were replaced or removed, ascending.
@@ -152,27 +152,31 @@ pub(super) struct Span {
 
 /// The index entry of one archived entry.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Mark {
-    /// `DEAD` if it was replaced or removed.
+pub(super) struct IndexEntry {
+    /// `REPLACED` if it was replaced or removed.
     pub(super) ordinal: u32,
     pub(super) length: u32,
     /// FNV-1a of its row's line.
-    pub(super) print: u64,
+    pub(super) fingerprint: u64,
 }
 
-pub(super) const DEAD: u32 = u32::MAX;
+pub(super) const REPLACED: u32 = u32::MAX;
 
-impl Mark {
+impl IndexEntry {
     const SIZE: usize = 16;
 
     pub(super) fn encode(self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.ordinal.to_le_bytes());
         out.extend_from_slice(&self.length.to_le_bytes());
-        out.extend_from_slice(&self.print.to_le_bytes());
+        out.extend_from_slice(&self.fingerprint.to_le_bytes());
     }
 
-    fn decode(bytes: &[u8]) -> Mark {
-        Mark { ordinal: long(bytes) as u32, length: (long(bytes) >> 32) as u32, print: long(&bytes[8..]) }
+    fn decode(bytes: &[u8]) -> IndexEntry {
+        IndexEntry {
+            ordinal: read_u64(bytes) as u32,
+            length: (read_u64(bytes) >> 32) as u32,
+            fingerprint: read_u64(&bytes[8..]),
+        }
     }
 }
 
@@ -188,33 +192,35 @@ pub(super) struct Archive {
 
 impl Archive {
     pub(super) fn open(path: &Path) -> Result<Archive, Error> {
-        let file = place::open(path)?;
-        let length = file.metadata().map_err(failed(path))?.len();
+        let file = line_reader::open_regular(path)?;
+        let length = file.metadata().map_err(io_error(path))?.len();
         let damaged = |what| Error::Damaged { path: path.to_path_buf(), what };
-        let start: [u8; START] = read(&file, path, 0)?.ok_or_else(|| damaged("it is truncated"))?;
-        version(&start).map_err(|version| match version {
+        let start: [u8; START_LEN] = read_array(&file, path, 0)?.ok_or_else(|| damaged("it is truncated"))?;
+        check_version(&start).map_err(|version| match version {
             Some(version) => Error::Newer { path: path.to_path_buf(), version },
             None => damaged("it has no archive header"),
         })?;
-        let at = length.saturating_sub(TRAILER as u64);
-        let trailer: [u8; TRAILER] = read(&file, path, at)?.ok_or_else(|| damaged("it is truncated"))?;
-        let (packed, frame) = closing(&trailer)
+        let at = length.saturating_sub(TRAILER_LEN as u64);
+        let trailer: [u8; TRAILER_LEN] =
+            read_array(&file, path, at)?.ok_or_else(|| damaged("it is truncated"))?;
+        let (packed, frame) = decode_trailer(&trailer)
             .filter(|(start, f)| start.checked_add(f.packed) == Some(at))
             .ok_or_else(|| damaged("it has no archive trailer: it was truncated or overwritten"))?;
-        let bytes = unpack(&file, path, Span { packed, raw: 0, frame })?;
+        let bytes = unpack_span(&file, path, Span { packed, raw: 0, frame })?;
         let table: Table =
             serde_json::from_slice(&bytes).map_err(|_| damaged("its table cannot be parsed"))?;
-        let (spans, index) = spans(&table, packed).ok_or_else(|| damaged("its table is inconsistent"))?;
+        let (spans, index) =
+            frame_spans(&table, packed).ok_or_else(|| damaged("its table is inconsistent"))?;
         Ok(Archive { path: path.to_path_buf(), file, length, table, spans, index })
     }
 
-    pub(super) fn unpack(&self, n: usize) -> Result<Vec<u8>, Error> {
-        unpack(&self.file, &self.path, self.spans[n])
+    pub(super) fn unpack_frame(&self, n: usize) -> Result<Vec<u8>, Error> {
+        unpack_span(&self.file, &self.path, self.spans[n])
     }
 
     /// The compressed bytes of a frame.
-    pub(super) fn packed(&self, n: usize) -> Result<Vec<u8>, Error> {
-        packed(&self.file, &self.path, self.spans[n])
+    pub(super) fn read_frame(&self, n: usize) -> Result<Vec<u8>, Error> {
+        read_packed(&self.file, &self.path, self.spans[n])
     }
 
     /// The frame that contains a position.
@@ -227,12 +233,12 @@ impl Archive {
         self.spans.last().map_or(0, |span| span.raw + span.frame.raw)
     }
 
-    pub(super) fn is_dead(&self, place: u64) -> bool {
+    pub(super) fn is_replaced(&self, place: u64) -> bool {
         self.table.dead.binary_search(&place).is_ok()
     }
 
     /// How many entries of a frame still count.
-    pub(super) fn living(&self, n: usize) -> u32 {
+    pub(super) fn live_entries(&self, n: usize) -> u32 {
         let Span { raw, frame, .. } = self.spans[n];
         let dead = &self.table.dead;
         let here = dead.partition_point(|p| *p < raw + frame.raw) - dead.partition_point(|p| *p < raw);
@@ -240,9 +246,9 @@ impl Archive {
     }
 
     /// Every entry in the order of the file, including replaced ones.
-    pub(super) fn index(&self) -> Result<Vec<Mark>, Error> {
-        let bytes = unpack(&self.file, &self.path, self.index)?;
-        let marks: Vec<Mark> = bytes.chunks_exact(Mark::SIZE).map(Mark::decode).collect();
+    pub(super) fn read_index(&self) -> Result<Vec<IndexEntry>, Error> {
+        let bytes = unpack_span(&self.file, &self.path, self.index)?;
+        let marks: Vec<IndexEntry> = bytes.chunks_exact(IndexEntry::SIZE).map(IndexEntry::decode).collect();
         let entries: u64 = self.spans.iter().map(|span| u64::from(span.frame.entries)).sum();
         let length: u64 = marks.iter().map(|mark| u64::from(mark.length)).sum();
         if (marks.len() as u64, length) != (entries, self.raw_length()) {
@@ -253,18 +259,19 @@ impl Archive {
 }
 
 /// Exactly `N` bytes; None if the file is shorter.
-fn read<const N: usize>(file: &File, path: &Path, at: u64) -> Result<Option<[u8; N]>, Error> {
+fn read_array<const N: usize>(file: &File, path: &Path, at: u64) -> Result<Option<[u8; N]>, Error> {
     let mut bytes = [0; N];
     match file.read_exact_at(&mut bytes, at) {
         Ok(()) => Ok(Some(bytes)),
         Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
-        Err(e) => Err(failed(path)(e)),
+        Err(e) => Err(io_error(path)(e)),
     }
 }
 
 /// Where each frame and the index begin, if together they reach exactly to the table.
-fn spans(table: &Table, end: u64) -> Option<(Vec<Span>, Span)> {
-    let (mut packed, mut raw, mut spans) = (START as u64, 0u64, Vec::with_capacity(table.frames.len() + 1));
+fn frame_spans(table: &Table, end: u64) -> Option<(Vec<Span>, Span)> {
+    let (mut packed, mut raw, mut spans) =
+        (START_LEN as u64, 0u64, Vec::with_capacity(table.frames.len() + 1));
     for frame in table.frames.iter().chain([&table.index]) {
         spans.push(Span { packed, raw, frame: *frame });
         packed = packed.checked_add(frame.packed)?;
@@ -274,22 +281,22 @@ fn spans(table: &Table, end: u64) -> Option<(Vec<Span>, Span)> {
     (packed == end).then_some((spans, index))
 }
 
-fn packed(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
+fn read_packed(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
     let damaged = |what| Error::Damaged { path: path.to_path_buf(), what };
-    if span.frame.packed > LARGEST || span.frame.raw > LARGEST {
+    if span.frame.packed > MAX_FRAME || span.frame.raw > MAX_FRAME {
         return Err(damaged("a frame is too large"));
     }
     let mut bytes = vec![0; span.frame.packed as usize];
-    file.read_exact_at(&mut bytes, span.packed).map_err(failed(path))?;
-    if fnv(&bytes) != span.frame.check {
+    file.read_exact_at(&mut bytes, span.packed).map_err(io_error(path))?;
+    if fnv1a_64(&bytes) != span.frame.check {
         return Err(damaged("the checksum of a frame does not match"));
     }
     Ok(bytes)
 }
 
-fn unpack(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
-    let bytes = packed(file, path, span)?;
-    let raw = zstd::bulk::decompress(&bytes, span.frame.raw as usize).map_err(failed(path))?;
+fn unpack_span(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
+    let bytes = read_packed(file, path, span)?;
+    let raw = zstd::bulk::decompress(&bytes, span.frame.raw as usize).map_err(io_error(path))?;
     if raw.len() as u64 != span.frame.raw {
         return Err(Error::Damaged {
             path: path.to_path_buf(),
@@ -301,45 +308,45 @@ fn unpack(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
 
 // ---- start and trailer
 
-pub(super) fn start() -> Vec<u8> {
-    let mut bytes = BEGINNING.to_vec();
+pub(super) fn encode_start() -> Vec<u8> {
+    let mut bytes = START_MAGIC.to_vec();
     bytes.extend_from_slice(&VERSION.to_le_bytes());
-    bytes.extend_from_slice(&fnv(&bytes).to_le_bytes());
+    bytes.extend_from_slice(&fnv1a_64(&bytes).to_le_bytes());
     bytes
 }
 
 /// Checks that this version can read a file that begins so; if not, returns the version that can.
-fn version(start: &[u8; START]) -> Result<(), Option<u32>> {
-    let version = long(&start[12..]) as u32;
-    if !start.starts_with(BEGINNING) || fnv(&start[..16]) != long(&start[16..]) || version == 0 {
+fn check_version(start: &[u8; START_LEN]) -> Result<(), Option<u32>> {
+    let version = read_u64(&start[12..]) as u32;
+    if !start.starts_with(START_MAGIC) || fnv1a_64(&start[..16]) != read_u64(&start[16..]) || version == 0 {
         return Err(None);
     }
     if version > VERSION { Err(Some(version)) } else { Ok(()) }
 }
 
 /// `at` is the position of the table.
-pub(super) fn trailer(at: u64, table: &Frame) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(TRAILER);
+pub(super) fn encode_trailer(at: u64, table: &Frame) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(TRAILER_LEN);
     for n in [at, table.packed, table.raw, table.check] {
         bytes.extend_from_slice(&n.to_le_bytes());
     }
-    bytes.extend_from_slice(END);
-    bytes.extend_from_slice(&fnv(&bytes).to_le_bytes());
+    bytes.extend_from_slice(END_MAGIC);
+    bytes.extend_from_slice(&fnv1a_64(&bytes).to_le_bytes());
     bytes
 }
 
-fn closing(trailer: &[u8; TRAILER]) -> Option<(u64, Frame)> {
-    let whole = fnv(&trailer[..40]) == long(&trailer[40..]) && &trailer[32..40] == END;
+fn decode_trailer(trailer: &[u8; TRAILER_LEN]) -> Option<(u64, Frame)> {
+    let whole = fnv1a_64(&trailer[..40]) == read_u64(&trailer[40..]) && &trailer[32..40] == END_MAGIC;
     let frame = Frame {
-        packed: long(&trailer[8..]),
-        raw: long(&trailer[16..]),
+        packed: read_u64(&trailer[8..]),
+        raw: read_u64(&trailer[16..]),
         entries: 0,
-        check: long(&trailer[24..]),
+        check: read_u64(&trailer[24..]),
     };
-    whole.then_some((long(trailer), frame))
+    whole.then_some((read_u64(trailer), frame))
 }
 
-fn long(bytes: &[u8]) -> u64 {
+fn read_u64(bytes: &[u8]) -> u64 {
     let mut eight = [0; 8];
     eight.copy_from_slice(&bytes[..8]);
     u64::from_le_bytes(eight)
@@ -348,12 +355,12 @@ fn long(bytes: &[u8]) -> u64 {
 // ---- hashes that never change
 
 /// FNV-1a. Each byte changes the state reversibly, so one wrong byte is always detected.
-pub(super) fn fnv(bytes: &[u8]) -> u64 {
+pub(super) fn fnv1a_64(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The same with 128 bits, over several pieces: for names that must not collide by accident.
-pub(super) fn fnv128(pieces: &[&[u8]]) -> u128 {
+pub(super) fn fnv1a_128(pieces: &[&[u8]]) -> u128 {
     let start = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
     let step = |h: u128, b: &u8| (h ^ u128::from(*b)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
     pieces.iter().flat_map(|piece| piece.iter()).fold(start, step)
@@ -366,37 +373,37 @@ mod tests {
     #[test]
     fn hashes_never_change() {
         // The test values of the FNV authors for "" and "a".
-        assert_eq!((fnv(b""), fnv(b"a")), (0xcbf2_9ce4_8422_2325, 0xaf63_dc4c_8601_ec8c));
-        assert_eq!(fnv128(&[b"a"]), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
-        assert_eq!(fnv128(&[b"ab", b"c"]), fnv128(&[b"abc"]));
+        assert_eq!((fnv1a_64(b""), fnv1a_64(b"a")), (0xcbf2_9ce4_8422_2325, 0xaf63_dc4c_8601_ec8c));
+        assert_eq!(fnv1a_128(&[b"a"]), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
+        assert_eq!(fnv1a_128(&[b"ab", b"c"]), fnv1a_128(&[b"abc"]));
     }
 
     #[test]
     fn start_and_trailer_are_read_back_and_any_wrong_byte_is_detected() {
-        let start: [u8; START] = start().try_into().unwrap();
-        assert_eq!(version(&start), Ok(()));
+        let start: [u8; START_LEN] = encode_start().try_into().unwrap();
+        assert_eq!(check_version(&start), Ok(()));
         let frame = Frame { packed: 7, raw: 9, entries: 0, check: 11 };
-        let trailer: [u8; TRAILER] = trailer(5, &frame).try_into().unwrap();
-        let found = closing(&trailer).unwrap();
+        let trailer: [u8; TRAILER_LEN] = encode_trailer(5, &frame).try_into().unwrap();
+        let found = decode_trailer(&trailer).unwrap();
         assert_eq!((found.0, found.1.packed, found.1.raw, found.1.check), (5, 7, 9, 11));
-        for at in 0..START {
+        for at in 0..START_LEN {
             let mut other = start;
             other[at] ^= 1;
-            assert_eq!(version(&other), Err(None));
+            assert_eq!(check_version(&other), Err(None));
         }
-        for at in 0..TRAILER {
+        for at in 0..TRAILER_LEN {
             let mut other = trailer;
             other[at] ^= 0x80;
-            assert!(closing(&other).is_none());
+            assert!(decode_trailer(&other).is_none());
         }
     }
 
     #[test]
     fn a_newer_format_is_recognised_by_its_number() {
-        let mut start = start();
+        let mut start = encode_start();
         start[12] = 9;
-        let check = fnv(&start[..16]).to_le_bytes();
+        let check = fnv1a_64(&start[..16]).to_le_bytes();
         start[16..].copy_from_slice(&check);
-        assert_eq!(version(&start.try_into().unwrap()), Err(Some(9)));
+        assert_eq!(check_version(&start.try_into().unwrap()), Err(Some(9)));
     }
 }

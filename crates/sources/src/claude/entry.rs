@@ -1,10 +1,10 @@
 //! One line of a Claude Code transcript: the few fields that matter, read in one lazy pass.
 //!
-//! Does not rely on key order (`message` precedes `type` in replies), and stops early on most lines:
+//! Does not rely on key order (`read_message` precedes `type` in replies), and stops early on most lines:
 //! `toolUseResult`, two fifths of all bytes, repeats the content of the message.
 
-use crate::json::{Cursor, Look};
-use crate::survey::Want;
+use crate::json::{Cursor, JsonResult};
+use crate::survey::SurveyOptions;
 use record::{Stamp, Tokens};
 
 /// Types without conversation content.
@@ -24,7 +24,7 @@ pub(super) const IGNORED: &[&[u8]] = &[
     b"tools-used",
 ];
 
-const SPOKEN: &[&[u8]] = &[
+const UNDERSTOOD: &[&[u8]] = &[
     b"user",
     b"assistant",
     b"system",
@@ -36,7 +36,7 @@ const SPOKEN: &[&[u8]] = &[
 ];
 
 /// Known top-level fields of a conversation entry; others are reported by `loci sources`.
-const FIELDS: &[&str] = &[
+const KNOWN_FIELDS: &[&str] = &[
     "agentId",
     "agentName",
     "apiBlockIndex",
@@ -148,7 +148,7 @@ pub(super) struct Block<'a> {
     pub(super) name: &'a [u8],
     pub(super) is_error: bool,
     /// Whether `is_error` is present at all.
-    pub(super) says: bool,
+    pub(super) has_is_error: bool,
 }
 
 #[derive(Default)]
@@ -180,29 +180,29 @@ pub(super) struct Entry<'a> {
     pub(super) command_mode: &'a [u8],
     pub(super) unknown_fields: Vec<&'a [u8]>,
     /// Whether the parser reached the end of the record, and the record the end of its line.
-    pub(super) whole: bool,
+    pub(super) is_complete: bool,
 }
 
 impl<'a> Entry<'a> {
     /// Parses the record at `at`; returns how far it read.
-    pub(super) fn read(bytes: &'a [u8], at: usize, want: Want) -> Look<(Entry<'a>, usize)> {
+    pub(super) fn parse(bytes: &'a [u8], at: usize, want: SurveyOptions) -> JsonResult<(Entry<'a>, usize)> {
         let mut cursor = Cursor::new(bytes, at);
         let mut entry = Entry::default();
-        cursor.object()?;
-        while let Some(key) = cursor.key()? {
-            if want.fields && !FIELDS.iter().any(|known| known.as_bytes() == key) {
+        cursor.enter_object()?;
+        while let Some(key) = cursor.next_key()? {
+            if want.fields && !KNOWN_FIELDS.iter().any(|known| known.as_bytes() == key) {
                 entry.unknown_fields.push(key);
             }
-            if !entry.field(key, &mut cursor, want)? && !want.fields {
+            if !entry.read_field(key, &mut cursor, want)? && !want.fields {
                 return Ok((entry, cursor.at));
             }
         }
-        entry.whole = cursor.at_line_end();
-        if entry.whole { Ok((entry, cursor.at)) } else { Err(crate::json::Broken) }
+        entry.is_complete = cursor.at_line_end();
+        if entry.is_complete { Ok((entry, cursor.at)) } else { Err(crate::json::Malformed) }
     }
 
     /// Reads one value. False: nothing relevant can follow.
-    fn field(&mut self, key: &[u8], cursor: &mut Cursor<'a>, want: Want) -> Look<bool> {
+    fn read_field(&mut self, key: &[u8], cursor: &mut Cursor<'a>, want: SurveyOptions) -> JsonResult<bool> {
         match key {
             b"type" => {
                 self.kind = cursor.string_or_skip()?;
@@ -219,77 +219,77 @@ impl<'a> Entry<'a> {
             b"gitBranch" => self.git_branch = cursor.string_or_skip()?,
             b"version" => self.version = cursor.string_or_skip()?,
             b"turnOrigin" => self.turn_origin = cursor.string_or_skip()?,
-            b"isSidechain" => self.sidechain = cursor.truth()?,
-            b"isMeta" => self.meta = cursor.truth()?,
-            b"isCompactSummary" => self.compact_summary = cursor.truth()?,
-            b"isApiErrorMessage" => self.api_error = cursor.truth()?,
+            b"isSidechain" => self.sidechain = cursor.read_bool()?,
+            b"isMeta" => self.meta = cursor.read_bool()?,
+            b"isCompactSummary" => self.compact_summary = cursor.read_bool()?,
+            b"isApiErrorMessage" => self.api_error = cursor.read_bool()?,
             b"forkedFrom" => {
-                cursor.skip()?;
+                cursor.skip_value()?;
                 self.forked = true;
             }
-            b"message" => self.message(cursor, want)?,
-            b"attachment" => self.attachment(cursor)?,
-            b"toolUseResult" => return self.tool_use_result(cursor, want),
-            _ => drop(cursor.skip()?),
+            b"message" => self.read_message(cursor, want)?,
+            b"attachment" => self.read_attachment(cursor)?,
+            b"toolUseResult" => return self.read_tool_use_result(cursor, want),
+            _ => drop(cursor.skip_value()?),
         }
         Ok(true)
     }
 
     /// The structured result. The survey only needs to know whether it is an error text. Nothing follows it
     /// except session properties that other lines repeat.
-    fn tool_use_result(&mut self, cursor: &mut Cursor<'a>, want: Want) -> Look<bool> {
+    fn read_tool_use_result(&mut self, cursor: &mut Cursor<'a>, want: SurveyOptions) -> JsonResult<bool> {
         if cursor.peek() == b'"' {
-            self.result_is_error = cursor.string()?.starts_with(b"Error");
+            self.result_is_error = cursor.read_string()?.starts_with(b"Error");
             return Ok(true);
         }
         if !want.fields && self.timestamp.is_some() && !self.uuid.is_empty() && !self.blocks.is_empty() {
             return Ok(false);
         }
-        cursor.skip()?;
+        cursor.skip_value()?;
         Ok(true)
     }
 
-    fn message(&mut self, cursor: &mut Cursor<'a>, want: Want) -> Look<()> {
-        cursor.object()?;
-        while let Some(key) = cursor.key()? {
+    fn read_message(&mut self, cursor: &mut Cursor<'a>, want: SurveyOptions) -> JsonResult<()> {
+        cursor.enter_object()?;
+        while let Some(key) = cursor.next_key()? {
             match key {
                 b"id" => self.message_id = cursor.string_or_skip()?,
                 b"model" => self.model = cursor.string_or_skip()?,
-                b"content" => self.content(cursor)?,
-                b"usage" if want.messages => self.tokens = usage(cursor)?,
-                _ => drop(cursor.skip()?),
+                b"content" => self.read_content(cursor)?,
+                b"usage" if want.messages => self.tokens = read_usage(cursor)?,
+                _ => drop(cursor.skip_value()?),
             }
         }
         Ok(())
     }
 
-    fn content(&mut self, cursor: &mut Cursor<'a>) -> Look<()> {
-        if !cursor.array() {
+    fn read_content(&mut self, cursor: &mut Cursor<'a>) -> JsonResult<()> {
+        if !cursor.enter_array() {
             self.text = cursor.string_or_skip()?;
             return Ok(());
         }
-        while cursor.item()? {
+        while cursor.next_item()? {
             if cursor.peek() != b'{' {
-                cursor.skip()?;
+                cursor.skip_value()?;
                 continue;
             }
-            self.block(cursor)?;
+            self.read_block(cursor)?;
         }
         Ok(())
     }
 
-    fn block(&mut self, cursor: &mut Cursor<'a>) -> Look<()> {
+    fn read_block(&mut self, cursor: &mut Cursor<'a>) -> JsonResult<()> {
         let mut block = Block::default();
         let mut text: &[u8] = b"";
-        cursor.object()?;
-        while let Some(key) = cursor.key()? {
+        cursor.enter_object()?;
+        while let Some(key) = cursor.next_key()? {
             match key {
                 b"type" => block.kind = cursor.string_or_skip()?,
                 b"id" | b"tool_use_id" => block.id = cursor.string_or_skip()?,
                 b"name" => block.name = cursor.string_or_skip()?,
                 b"text" => text = cursor.string_or_skip()?,
-                b"is_error" => (block.is_error, block.says) = (cursor.truth()?, true),
-                _ => drop(cursor.skip()?),
+                b"is_error" => (block.is_error, block.has_is_error) = (cursor.read_bool()?, true),
+                _ => drop(cursor.skip_value()?),
             }
         }
         if block.kind == b"text" && self.text.is_empty() {
@@ -299,47 +299,47 @@ impl<'a> Entry<'a> {
         Ok(())
     }
 
-    fn attachment(&mut self, cursor: &mut Cursor<'a>) -> Look<()> {
+    fn read_attachment(&mut self, cursor: &mut Cursor<'a>) -> JsonResult<()> {
         if cursor.peek() != b'{' {
-            cursor.skip()?;
+            cursor.skip_value()?;
             return Ok(());
         }
-        cursor.object()?;
-        while let Some(key) = cursor.key()? {
+        cursor.enter_object()?;
+        while let Some(key) = cursor.next_key()? {
             match key {
                 b"type" => self.attachment = cursor.string_or_skip()?,
                 b"commandMode" => self.command_mode = cursor.string_or_skip()?,
                 b"prompt" if self.attachment == b"queued_command" => {
                     let mut inner = cursor.clone();
-                    cursor.skip()?;
-                    self.content(&mut inner)?;
+                    cursor.skip_value()?;
+                    self.read_content(&mut inner)?;
                 }
-                _ => drop(cursor.skip()?),
+                _ => drop(cursor.skip_value()?),
             }
         }
         Ok(())
     }
 }
 
-fn usage(cursor: &mut Cursor<'_>) -> Look<Tokens> {
+fn read_usage(cursor: &mut Cursor<'_>) -> JsonResult<Tokens> {
     let mut tokens = Tokens::ZERO;
     if cursor.peek() != b'{' {
-        cursor.skip()?;
+        cursor.skip_value()?;
         return Ok(tokens);
     }
-    cursor.object()?;
-    while let Some(key) = cursor.key()? {
+    cursor.enter_object()?;
+    while let Some(key) = cursor.next_key()? {
         match key {
-            b"input_tokens" => tokens.input = cursor.number()? as u32,
-            b"output_tokens" => tokens.output = cursor.number()? as u32,
-            b"cache_read_input_tokens" => tokens.cache_read = cursor.number()? as u32,
-            b"cache_creation_input_tokens" => tokens.cache_write = cursor.number()? as u32,
+            b"input_tokens" => tokens.input = cursor.read_number()? as u32,
+            b"output_tokens" => tokens.output = cursor.read_number()? as u32,
+            b"cache_read_input_tokens" => tokens.cache_read = cursor.read_number()? as u32,
+            b"cache_creation_input_tokens" => tokens.cache_write = cursor.read_number()? as u32,
             b"cache_creation" => {
-                let detail = cursor.skip()?;
-                let hour = crate::json::get(detail, b"ephemeral_1h_input_tokens").unwrap_or(b"0");
-                tokens.cache_write_1h = Cursor::new(hour, 0).number()? as u32;
+                let detail = cursor.skip_value()?;
+                let hour = crate::json::get_value(detail, b"ephemeral_1h_input_tokens").unwrap_or(b"0");
+                tokens.cache_write_1h = Cursor::new(hour, 0).read_number()? as u32;
             }
-            _ => drop(cursor.skip()?),
+            _ => drop(cursor.skip_value()?),
         }
     }
     Ok(tokens)
@@ -347,12 +347,13 @@ fn usage(cursor: &mut Cursor<'_>) -> Look<Tokens> {
 
 /// Whether a complete JSON object, found inside a damaged line, is an entry and not an inner value.
 pub(super) fn is_record(object: &[u8]) -> bool {
-    let Ok((entry, _)) = Entry::read(object, 0, Want { fields: true, ..Want::default() }) else {
+    let Ok((entry, _)) = Entry::parse(object, 0, SurveyOptions { fields: true, ..SurveyOptions::default() })
+    else {
         return false;
     };
-    if SPOKEN[..4].contains(&entry.kind) {
+    if UNDERSTOOD[..4].contains(&entry.kind) {
         return !entry.uuid.is_empty() && entry.timestamp.is_some();
     }
-    (IGNORED.contains(&entry.kind) || SPOKEN.contains(&entry.kind))
-        && (!entry.session_id.is_empty() || crate::json::get(object, b"leafUuid").is_some())
+    (IGNORED.contains(&entry.kind) || UNDERSTOOD.contains(&entry.kind))
+        && (!entry.session_id.is_empty() || crate::json::get_value(object, b"leafUuid").is_some())
 }

@@ -21,7 +21,7 @@ const WRAPPERS: &[(&str, Kind)] = &[
     ("<system-reminder>", Kind::Meta),
 ];
 
-pub(super) fn of_user(entry: &Entry<'_>) -> Kind {
+pub(super) fn kind_of_user_entry(entry: &Entry<'_>) -> Kind {
     if entry.compact_summary {
         return Kind::CompactionSummary;
     }

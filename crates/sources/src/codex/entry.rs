@@ -3,8 +3,8 @@
 //! Up to 0.21 a line is the item itself; later it is wrapped as `{timestamp, type, payload}`. Does not know
 //! the meaning of an item: that is the survey's job.
 
-use crate::json::{self, Cursor, Look};
-use crate::survey::Want;
+use crate::json::{self, Cursor, JsonResult};
+use crate::survey::SurveyOptions;
 use record::Stamp;
 
 /// How a type is treated, before its body is read.
@@ -28,7 +28,7 @@ const ITEMS: &[&[u8]] = &[
     b"tool_search_output",
 ];
 
-const SILENT_ITEMS: &[&[u8]] = &[
+const IGNORED_ITEMS: &[&[u8]] = &[
     b"additional_tools",
     b"agent_message",
     b"compaction",
@@ -58,7 +58,7 @@ const EVENTS: &[&[u8]] = &[
     b"thread_rolled_back",
 ];
 
-const SILENT_EVENTS: &[&[u8]] = &[
+const IGNORED_EVENTS: &[&[u8]] = &[
     b"agent_reasoning",
     b"agent_reasoning_raw_content",
     b"agent_reasoning_section_break",
@@ -104,7 +104,7 @@ const COMPLETED: &[&[u8]] = &[
     b"CollabAgentToolCall",
 ];
 
-const SILENT_COMPLETED: &[&[u8]] = &[
+const IGNORED_COMPLETED: &[&[u8]] = &[
     b"ContextCompaction",
     b"EnteredReviewMode",
     b"ExitedReviewMode",
@@ -118,7 +118,7 @@ const SILENT_COMPLETED: &[&[u8]] = &[
 ];
 
 /// Known top-level fields of a line; others are reported by `loci sources`.
-const FIELDS: &[&[u8]] = &[
+const KNOWN_FIELDS: &[&[u8]] = &[
     b"timestamp",
     b"ordinal",
     b"type",
@@ -187,33 +187,33 @@ pub(super) struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    pub(super) fn read(object: &'a [u8]) -> Look<Item<'a>> {
+    pub(super) fn parse(object: &'a [u8]) -> JsonResult<Item<'a>> {
         let mut item = Item::default();
-        item.walk(&mut Cursor::new(object, 0))?;
+        item.read_fields(&mut Cursor::new(object, 0))?;
         Ok(item)
     }
 
-    fn walk(&mut self, cursor: &mut Cursor<'a>) -> Look<()> {
-        cursor.object()?;
-        while let Some(key) = cursor.key()? {
-            self.field(key, cursor)?;
+    fn read_fields(&mut self, cursor: &mut Cursor<'a>) -> JsonResult<()> {
+        cursor.enter_object()?;
+        while let Some(key) = cursor.next_key()? {
+            self.read_field(key, cursor)?;
         }
         Ok(())
     }
 
-    fn field(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Look<()> {
-        if let Some(slot) = self.word(key) {
+    fn read_field(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> JsonResult<()> {
+        if let Some(slot) = self.string_slot(key) {
             *slot = cursor.string_or_skip()?;
             return Ok(());
         }
-        let value = cursor.skip()?;
-        if let Some(slot) = self.value(key) {
+        let value = cursor.skip_value()?;
+        if let Some(slot) = self.value_slot(key) {
             *slot = if value == b"null" { b"" } else { value };
         }
         Ok(())
     }
 
-    fn word(&mut self, key: &[u8]) -> Option<&mut &'a [u8]> {
+    fn string_slot(&mut self, key: &[u8]) -> Option<&mut &'a [u8]> {
         Some(match key {
             b"type" => &mut self.kind,
             b"id" => &mut self.id,
@@ -240,7 +240,7 @@ impl<'a> Item<'a> {
         })
     }
 
-    fn value(&mut self, key: &[u8]) -> Option<&mut &'a [u8]> {
+    fn value_slot(&mut self, key: &[u8]) -> Option<&mut &'a [u8]> {
         Some(match key {
             b"content" => &mut self.content,
             b"arguments" => &mut self.arguments,
@@ -264,7 +264,7 @@ impl<'a> Item<'a> {
     }
 
     /// The name of a tool; a server of the Model Context Protocol is written as a namespace.
-    pub(super) fn tool(&self) -> Vec<u8> {
+    pub(super) fn tool_name(&self) -> Vec<u8> {
         let name: &[u8] = match self.kind {
             b"local_shell_call" => b"local_shell",
             b"web_search_call" => b"web_search",
@@ -291,12 +291,12 @@ pub(super) struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     /// Parses the record at `at`, which must fill its line; returns how far it read.
-    pub(super) fn read(bytes: &'a [u8], at: usize, want: Want) -> Look<(Entry<'a>, usize)> {
+    pub(super) fn parse(bytes: &'a [u8], at: usize, want: SurveyOptions) -> JsonResult<(Entry<'a>, usize)> {
         let mut cursor = Cursor::new(bytes, at);
         let (mut entry, mut wrapped) = (Entry::default(), false);
-        cursor.object()?;
-        while let Some(key) = cursor.key()? {
-            if want.fields && !FIELDS.contains(&key) {
+        cursor.enter_object()?;
+        while let Some(key) = cursor.next_key()? {
+            if want.fields && !KNOWN_FIELDS.contains(&key) {
                 entry.unknown_fields.push(key);
             }
             match key {
@@ -304,7 +304,7 @@ impl<'a> Entry<'a> {
                 b"payload" if cursor.peek() == b'{' => {
                     wrapped = true;
                     entry.item = Item::default();
-                    entry.item.walk(&mut cursor)?;
+                    entry.item.read_fields(&mut cursor)?;
                 }
                 b"timestamp" => {
                     let text = cursor.string_or_skip()?;
@@ -313,15 +313,15 @@ impl<'a> Entry<'a> {
                         entry.item.timestamp = text;
                     }
                 }
-                b"payload" | b"ordinal" | b"metadata" => drop(cursor.skip()?),
-                _ if wrapped => drop(cursor.skip()?),
-                _ => entry.item.field(key, &mut cursor)?,
+                b"payload" | b"ordinal" | b"metadata" => drop(cursor.skip_value()?),
+                _ if wrapped => drop(cursor.skip_value()?),
+                _ => entry.item.read_field(key, &mut cursor)?,
             }
         }
         if !wrapped {
             (entry.item.kind, entry.kind) = (entry.kind, b"");
         }
-        if cursor.at_line_end() { Ok((entry, cursor.at)) } else { Err(json::Broken) }
+        if cursor.at_line_end() { Ok((entry, cursor.at)) } else { Err(json::Malformed) }
     }
 
     /// The first line of the oldest format names the session and has no type.
@@ -329,7 +329,7 @@ impl<'a> Entry<'a> {
         self.kind.is_empty() && self.item.kind.is_empty() && !self.item.id.is_empty()
     }
 
-    pub(super) fn class(&self) -> Class {
+    pub(super) fn classify(&self) -> Class {
         let item = self.item.kind;
         match self.kind {
             b"session_meta" | b"turn_context" | b"compacted" | b"token_usage_record" => Class::Understood,
@@ -337,20 +337,20 @@ impl<'a> Entry<'a> {
                 Class::Ignored
             }
             b"event_msg" if item == b"item_completed" => {
-                among(self.completed_kind(), COMPLETED, SILENT_COMPLETED)
+                classify_kind(self.completed_kind(), COMPLETED, IGNORED_COMPLETED)
             }
-            b"event_msg" => among(item, EVENTS, SILENT_EVENTS),
+            b"event_msg" => classify_kind(item, EVENTS, IGNORED_EVENTS),
             b"" if self.is_bare_head() => Class::Understood,
             b"" if !self.item.record_type.is_empty() => Class::Ignored,
-            b"response_item" | b"" => among(item, ITEMS, SILENT_ITEMS),
+            b"response_item" | b"" => classify_kind(item, ITEMS, IGNORED_ITEMS),
             _ => Class::Unknown,
         }
     }
 
     /// The name under which an unknown type is reported.
-    pub(super) fn name(&self) -> String {
+    pub(super) fn type_name(&self) -> String {
         let inner = if self.item.kind == b"item_completed" { self.completed_kind() } else { self.item.kind };
-        match (json::text(self.kind), json::text(inner)) {
+        match (json::decode_string(self.kind), json::decode_string(inner)) {
             (kind, inner) if inner.is_empty() => kind,
             (kind, inner) if kind.is_empty() => inner,
             (kind, inner) => format!("{kind}/{inner}"),
@@ -362,7 +362,9 @@ impl<'a> Entry<'a> {
         let item = &self.item;
         match (self.kind, item.kind) {
             (b"token_usage_record", _) => item.response_id,
-            (b"event_msg", b"item_completed") => json::get(item.completed, b"id").map_or(b"", json::inside),
+            (b"event_msg", b"item_completed") => {
+                json::get_value(item.completed, b"id").map_or(b"", json::strip_quotes)
+            }
             (b"event_msg", _) => item.turn_id,
             _ if !item.call_id.is_empty() => item.call_id,
             _ => item.id,
@@ -370,11 +372,11 @@ impl<'a> Entry<'a> {
     }
 
     fn completed_kind(&self) -> &'a [u8] {
-        json::get(self.item.completed, b"type").map_or(b"", json::inside)
+        json::get_value(self.item.completed, b"type").map_or(b"", json::strip_quotes)
     }
 }
 
-fn among(kind: &[u8], understood: &[&[u8]], ignored: &[&[u8]]) -> Class {
+fn classify_kind(kind: &[u8], understood: &[&[u8]], ignored: &[&[u8]]) -> Class {
     match kind {
         kind if understood.contains(&kind) => Class::Understood,
         kind if ignored.contains(&kind) => Class::Ignored,
@@ -385,27 +387,29 @@ fn among(kind: &[u8], understood: &[&[u8]], ignored: &[&[u8]]) -> Class {
 /// Whether a complete JSON object, found inside a damaged line, is a line of its own. Bare items of the
 /// oldest format cannot be distinguished from the inner values of a broken line and are not salvaged.
 pub(super) fn is_record(object: &[u8]) -> bool {
-    let Ok((entry, _)) = Entry::read(object, 0, Want::default()) else { return false };
-    !entry.kind.is_empty() && entry.at.is_some() && entry.class() != Class::Unknown
+    let Ok((entry, _)) = Entry::parse(object, 0, SurveyOptions::default()) else { return false };
+    !entry.kind.is_empty() && entry.at.is_some() && entry.classify() != Class::Unknown
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Entry<'_> {
-        Entry::read(line.as_bytes(), 0, Want { fields: true, ..Want::default() }).unwrap().0
+    fn parse_line(line: &str) -> Entry<'_> {
+        Entry::parse(line.as_bytes(), 0, SurveyOptions { fields: true, ..SurveyOptions::default() })
+            .unwrap()
+            .0
     }
 
     #[test]
     fn wrapped_and_bare_lines_contain_the_same_item() {
-        let bare = read(r#"{"type":"message","id":null,"role":"user","content":[]}"#);
-        let wrapped = read(
+        let bare = parse_line(r#"{"type":"message","id":null,"role":"user","content":[]}"#);
+        let wrapped = parse_line(
             r#"{"timestamp":"2026-11-14T23:29:42.093Z","type":"response_item","payload":{"type":"message","role":"user","content":[]}}"#,
         );
         for entry in [&bare, &wrapped] {
             assert_eq!((entry.item.kind, entry.item.role), (&b"message"[..], &b"user"[..]));
-            assert_eq!(entry.class(), Class::Understood);
+            assert_eq!(entry.classify(), Class::Understood);
             assert!(entry.unknown_fields.is_empty());
         }
         assert!(wrapped.at.is_some() && !bare.at.is_some());
@@ -425,10 +429,10 @@ mod tests {
             ),
             (r#"{"type":"thing"}"#, Class::Unknown, "thing"),
         ] {
-            let entry = read(line);
-            assert_eq!(entry.class(), class, "{line}");
+            let entry = parse_line(line);
+            assert_eq!(entry.classify(), class, "{line}");
             if class == Class::Unknown {
-                assert_eq!(entry.name(), name);
+                assert_eq!(entry.type_name(), name);
             }
         }
     }
@@ -442,7 +446,7 @@ mod tests {
             ("spawn_agent", "multi_agent_v1", "spawn_agent"),
         ] {
             let item = Item { name: name.as_bytes(), namespace: namespace.as_bytes(), ..Item::default() };
-            assert_eq!(item.tool(), tool.as_bytes());
+            assert_eq!(item.tool_name(), tool.as_bytes());
         }
     }
 }

@@ -7,31 +7,31 @@ use record::Kind;
 /// What becomes of a text that no person typed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wrapper {
-    Tells(Kind),
+    Message(Kind),
     /// Another line contains the same, and that one is used.
-    Repeats,
+    Duplicate,
 }
 
-use Wrapper::{Repeats, Tells};
+use Wrapper::{Duplicate, Message};
 
 /// How wrappers begin, in every version seen.
 const WRAPPERS: &[(&str, Wrapper)] = &[
-    ("<environment_context>", Tells(Kind::Context)),
-    ("<user_instructions>", Tells(Kind::Context)),
-    ("# AGENTS.md instructions", Tells(Kind::Context)),
-    ("<INSTRUCTIONS>", Tells(Kind::Context)),
-    ("<permissions instructions>", Tells(Kind::Context)),
-    ("<collaboration_mode>", Tells(Kind::Context)),
-    ("<turn_aborted>", Repeats),
-    ("<user_shell_command>", Tells(Kind::Shell)),
-    ("<user_action>", Tells(Kind::Command)),
-    ("<subagent_notification>", Tells(Kind::Notification)),
-    ("<hook_prompt", Tells(Kind::Hook)),
-    ("<skill>", Tells(Kind::Meta)),
+    ("<environment_context>", Message(Kind::Context)),
+    ("<user_instructions>", Message(Kind::Context)),
+    ("# AGENTS.md instructions", Message(Kind::Context)),
+    ("<INSTRUCTIONS>", Message(Kind::Context)),
+    ("<permissions instructions>", Message(Kind::Context)),
+    ("<collaboration_mode>", Message(Kind::Context)),
+    ("<turn_aborted>", Duplicate),
+    ("<user_shell_command>", Message(Kind::Shell)),
+    ("<user_action>", Message(Kind::Command)),
+    ("<subagent_notification>", Message(Kind::Notification)),
+    ("<hook_prompt", Message(Kind::Hook)),
+    ("<skill>", Message(Kind::Meta)),
 ];
 
 /// The wrapper that a text is, if any.
-pub(super) fn of_wrapper(text: &[u8]) -> Option<Wrapper> {
+pub(super) fn find_wrapper(text: &[u8]) -> Option<Wrapper> {
     let text = text.trim_ascii_start();
     WRAPPERS.iter().find(|(start, _)| text.starts_with(start.as_bytes())).map(|(_, kind)| *kind)
 }
@@ -43,13 +43,13 @@ mod tests {
     #[test]
     fn wrappers_are_distinguished_from_prompts() {
         for (text, kind) in [
-            ("<environment_context>\\n  <cwd>", Some(Tells(Kind::Context))),
-            ("# AGENTS.md instructions for /x", Some(Tells(Kind::Context))),
-            ("<turn_aborted>\\nThe user", Some(Repeats)),
+            ("<environment_context>\\n  <cwd>", Some(Message(Kind::Context))),
+            ("# AGENTS.md instructions for /x", Some(Message(Kind::Context))),
+            ("<turn_aborted>\\nThe user", Some(Duplicate)),
             ("<div> is broken, fix it", None),
             ("", None),
         ] {
-            assert_eq!(of_wrapper(text.as_bytes()), kind, "{text}");
+            assert_eq!(find_wrapper(text.as_bytes()), kind, "{text}");
         }
     }
 }

@@ -31,8 +31,8 @@ const FAILURES: &[&str] = &[
 ];
 
 /// How much of a text is decoded for its head.
-const HEAD: usize = 1024;
-const METADATA: &[u8] = br#"\"metadata\":{\"exit_code\":"#;
+const MAX_HEAD_BYTES: usize = 1024;
+const METADATA_PREFIX: &[u8] = br#"\"metadata\":{\"exit_code\":"#;
 
 /// How a finished call ended.
 #[derive(Debug, Default, PartialEq)]
@@ -43,22 +43,22 @@ pub(super) struct Outcome {
 
 impl Outcome {
     /// Examines a raw `output` value without decoding more than its head.
-    pub(super) fn of(output: &[u8]) -> Outcome {
+    pub(super) fn from_output(output: &[u8]) -> Outcome {
         match output.first() {
-            Some(b'"') => Outcome::of_text(json::inside(output)),
+            Some(b'"') => Outcome::from_text(json::strip_quotes(output)),
             Some(b'{') => {
-                Outcome { exit_code: None, failed: json::get(output, b"success") == Some(b"false") }
+                Outcome { exit_code: None, failed: json::get_value(output, b"success") == Some(b"false") }
             }
             _ => Outcome::default(),
         }
     }
 
-    fn of_text(raw: &[u8]) -> Outcome {
-        let exit_code = wrapped_exit_code(raw);
+    fn from_text(raw: &[u8]) -> Outcome {
+        let exit_code = parse_wrapped_exit_code(raw);
         if exit_code.is_some() {
             return Outcome { exit_code, failed: false };
         }
-        let head = Head::read(&json::text(&raw[..raw.len().min(HEAD)]));
+        let head = OutputHead::parse(&json::decode_string(&raw[..raw.len().min(MAX_HEAD_BYTES)]));
         Outcome { exit_code: head.exit_code, failed: head.failed }
     }
 
@@ -70,22 +70,22 @@ impl Outcome {
 
 /// The exit code of `{"output":…,"metadata":{"exit_code":…}}`, still escaped. The tool's own output is
 /// escaped once more and cannot be mistaken for it.
-fn wrapped_exit_code(raw: &[u8]) -> Option<i64> {
+fn parse_wrapped_exit_code(raw: &[u8]) -> Option<i64> {
     if !raw.starts_with(br#"{\"output\":"#) {
         return None;
     }
-    let at = memmem::rfind(raw, METADATA)? + METADATA.len();
-    leading_number(std::str::from_utf8(&raw[at..raw.len().min(at + 12)]).ok()?)
+    let at = memmem::rfind(raw, METADATA_PREFIX)? + METADATA_PREFIX.len();
+    parse_leading_number(std::str::from_utf8(&raw[at..raw.len().min(at + 12)]).ok()?)
 }
 
-fn leading_number(text: &str) -> Option<i64> {
+fn parse_leading_number(text: &str) -> Option<i64> {
     let end = text.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().ok()
 }
 
 /// The lines that Codex puts above the output of a command.
 #[derive(Default)]
-pub(super) struct Head {
+pub(super) struct OutputHead {
     pub(super) exit_code: Option<i64>,
     pub(super) seconds: Option<f64>,
     pub(super) failed: bool,
@@ -93,9 +93,9 @@ pub(super) struct Head {
     pub(super) body: usize,
 }
 
-impl Head {
-    pub(super) fn read(text: &str) -> Head {
-        let mut head = Head::default();
+impl OutputHead {
+    pub(super) fn parse(text: &str) -> OutputHead {
+        let mut head = OutputHead::default();
         let mut printed = false;
         for line in text.split_inclusive('\n') {
             // A patch run by the shell has a second head below the first; if a command itself printed "Exit
@@ -103,7 +103,7 @@ impl Head {
             if printed && (head.exit_code.is_some() || !line.starts_with("Exit code: ")) {
                 break;
             }
-            if !head.line(line.trim_end()) {
+            if !head.read_line(line.trim_end()) {
                 break;
             }
             printed = line.trim_end() == "Output:";
@@ -114,11 +114,11 @@ impl Head {
     }
 
     /// Reads one line; false if it is not part of the head.
-    fn line(&mut self, line: &str) -> bool {
+    fn read_line(&mut self, line: &str) -> bool {
         let code =
             line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "));
         if let Some(code) = code {
-            self.exit_code = leading_number(code);
+            self.exit_code = parse_leading_number(code);
             return self.exit_code.is_some();
         }
         if let Some(time) = line.strip_prefix("Wall time: ") {
@@ -142,26 +142,30 @@ mod tests {
         let patch = "Wall time: 0.0 seconds\nOutput:\nExit code: 1\nWall time: 0 seconds\nOutput:\nno\n";
         let quoting = "Process exited with code 0\nOutput:\nExit code: 7\n";
         for (output, code, status) in [
-            (json::quoted(shell), Some(3), Status::Error),
-            (json::quoted(patch), Some(1), Status::Error),
-            (json::quoted(quoting), Some(0), Status::Success),
-            (json::quoted("Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess."), Some(0), Status::Success),
+            (json::to_json_string(shell), Some(3), Status::Error),
+            (json::to_json_string(patch), Some(1), Status::Error),
+            (json::to_json_string(quoting), Some(0), Status::Success),
             (
-                json::quoted(
+                json::to_json_string("Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess."),
+                Some(0),
+                Status::Success,
+            ),
+            (
+                json::to_json_string(
                     r#"{"output":"\"metadata\":{\"exit_code\":9","metadata":{"exit_code":124,"d":0}}"#,
                 ),
                 Some(124),
                 Status::Error,
             ),
-            (json::quoted(r#"{"output":"","metadata":{"exit_code":0}}"#), Some(0), Status::Success),
-            (json::quoted("unsupported call: x"), None, Status::Error),
-            (json::quoted("Wall time: 0.1 seconds\naborted by user"), None, Status::Error),
-            (json::quoted("Wall time: 0.1 seconds\nOutput:\naborted by user"), None, Status::Success),
-            (json::quoted("Plan updated"), None, Status::Success),
+            (json::to_json_string(r#"{"output":"","metadata":{"exit_code":0}}"#), Some(0), Status::Success),
+            (json::to_json_string("unsupported call: x"), None, Status::Error),
+            (json::to_json_string("Wall time: 0.1 seconds\naborted by user"), None, Status::Error),
+            (json::to_json_string("Wall time: 0.1 seconds\nOutput:\naborted by user"), None, Status::Success),
+            (json::to_json_string("Plan updated"), None, Status::Success),
             ("[{\"type\":\"input_image\"}]".to_string(), None, Status::Success),
             (r#"{"content":"x","success":false}"#.to_string(), None, Status::Error),
         ] {
-            let outcome = Outcome::of(output.as_bytes());
+            let outcome = Outcome::from_output(output.as_bytes());
             assert_eq!((outcome.exit_code, outcome.status()), (code, status), "{output}");
         }
     }
@@ -173,7 +177,7 @@ mod tests {
             ("plain", "plain"),
             ("Output:\nx", "x"),
         ] {
-            assert_eq!(&text[Head::read(text).body..], body);
+            assert_eq!(&text[OutputHead::parse(text).body..], body);
         }
     }
 }

@@ -5,58 +5,59 @@
 //! Does not know where a replay ends in versions whose turns have no IDs.
 
 /// The start value of derived IDs never changes: they are shown to users.
-const SEED: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 
 #[derive(Default)]
 pub(super) struct Thread {
     own: Vec<u8>,
-    history: u64,
-    replays: bool,
+    hash: u64,
+    has_replay: bool,
     pub(super) copied: bool,
 }
 
 impl Thread {
     /// Starts the file's own session, and names the one it was forked from.
-    pub(super) fn begin(&mut self, own: &[u8], forked_from: &[u8]) {
+    pub(super) fn start_session(&mut self, own: &[u8], forked_from: &[u8]) {
         self.own = own.to_vec();
-        self.replays = !forked_from.is_empty();
-        self.history = mix(SEED, if self.replays { forked_from } else { own });
+        self.has_replay = !forked_from.is_empty();
+        self.hash = fnv1a_mix(FNV_OFFSET, if self.has_replay { forked_from } else { own });
     }
 
     /// Another session's header inside the file: its lines follow.
-    pub(super) fn replay(&mut self, id: &[u8]) {
+    pub(super) fn start_replay(&mut self, id: &[u8]) {
         if id != self.own {
-            self.replays = true;
-            self.history = mix(SEED, id);
+            self.has_replay = true;
+            self.hash = fnv1a_mix(FNV_OFFSET, id);
         }
     }
 
-    pub(super) fn turn(&mut self, id: &[u8]) {
+    pub(super) fn start_turn(&mut self, id: &[u8]) {
         if !id.is_empty() {
-            self.add(id);
-            self.copied = self.replays && born(id).zip(born(&self.own)).is_some_and(|(turn, own)| turn < own);
+            self.add_text(id);
+            self.copied = self.has_replay
+                && uuid_v7_millis(id).zip(uuid_v7_millis(&self.own)).is_some_and(|(turn, own)| turn < own);
         }
     }
 
-    pub(super) fn add(&mut self, text: &[u8]) {
-        self.history = mix(self.history, text);
+    pub(super) fn add_text(&mut self, text: &[u8]) {
+        self.hash = fnv1a_mix(self.hash, text);
     }
 
     /// A derived ID that fits in a row completely.
-    pub(super) fn name(&self, prefix: char) -> Vec<u8> {
-        format!("{prefix}-{:016x}", self.history).into_bytes()
+    pub(super) fn derive_id(&self, prefix: char) -> Vec<u8> {
+        format!("{prefix}-{:016x}", self.hash).into_bytes()
     }
 }
 
 /// FNV-1a, with a separator so that two texts never hash like one.
-fn mix(from: u64, bytes: &[u8]) -> u64 {
+fn fnv1a_mix(from: u64, bytes: &[u8]) -> u64 {
     let prime = 0x0000_0100_0000_01b3;
     let step = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(prime);
     bytes.iter().chain(&[0xff]).fold(from, step)
 }
 
 /// The creation time of a version 7 UUID, in milliseconds.
-fn born(id: &[u8]) -> Option<u64> {
+fn uuid_v7_millis(id: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(id).ok().filter(|t| t.len() == 36 && t.is_ascii())?;
     let is_v7 = text.as_bytes()[14] == b'7';
     let hex = format!("{}{}", &text[..8], &text[9..13]);
@@ -73,28 +74,28 @@ mod tests {
     #[test]
     fn a_replayed_line_has_the_id_of_its_original_and_a_new_one_has_not() {
         let (mut parent, mut fork) = (Thread::default(), Thread::default());
-        parent.begin(OLD, b"");
-        fork.begin(NEW, OLD);
-        fork.replay(OLD);
+        parent.start_session(OLD, b"");
+        fork.start_session(NEW, OLD);
+        fork.start_replay(OLD);
         for thread in [&mut parent, &mut fork] {
-            thread.turn(b"01a1dc64-3ce0-7603-bac4-43c46f2effc3");
-            thread.add(b"hello");
+            thread.start_turn(b"01a1dc64-3ce0-7603-bac4-43c46f2effc3");
+            thread.add_text(b"hello");
         }
-        assert_eq!(parent.name('m'), fork.name('m'));
+        assert_eq!(parent.derive_id('m'), fork.derive_id('m'));
         assert!(fork.copied && !parent.copied);
-        fork.turn(b"01a1dc66-4cde-7f40-9f07-b436e35f9a1f");
-        assert_ne!(parent.name('m'), fork.name('m'));
+        fork.start_turn(b"01a1dc66-4cde-7f40-9f07-b436e35f9a1f");
+        assert_ne!(parent.derive_id('m'), fork.derive_id('m'));
         assert!(!fork.copied);
-        assert!(fork.name('m').len() <= 24);
+        assert!(fork.derive_id('m').len() <= 24);
     }
 
     #[test]
     fn sessions_with_the_same_text_have_different_ids() {
         let (mut a, mut b) = (Thread::default(), Thread::default());
-        a.begin(OLD, b"");
-        b.begin(NEW, b"");
-        a.add(b"hi");
-        b.add(b"hi");
-        assert_ne!(a.name('m'), b.name('m'));
+        a.start_session(OLD, b"");
+        b.start_session(NEW, b"");
+        a.add_text(b"hi");
+        b.add_text(b"hi");
+        assert_ne!(a.derive_id('m'), b.derive_id('m'));
     }
 }

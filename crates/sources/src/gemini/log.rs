@@ -4,7 +4,7 @@
 //! Does not know the meaning of a message.
 
 use crate::conversation::Conversation;
-use crate::conversation::value::{items, text};
+use crate::conversation::value::{as_items, text_field};
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
@@ -20,8 +20,8 @@ pub(super) struct Log {
     pub(super) entries: Vec<Entry>,
     index: FxHashMap<String, usize>,
     /// The entries the session consists of now, in order; the others were rewound.
-    alive: Vec<usize>,
-    rewound: bool,
+    active: Vec<usize>,
+    was_rewound: bool,
 }
 
 impl Default for Log {
@@ -30,25 +30,25 @@ impl Default for Log {
             header: Value::Object(Map::new()),
             entries: Vec::new(),
             index: FxHashMap::default(),
-            alive: Vec::new(),
-            rewound: false,
+            active: Vec::new(),
+            was_rewound: false,
         }
     }
 }
 
 /// Which version counts when a message occurs again.
 #[derive(Clone, Copy, PartialEq)]
-enum Right {
+enum Precedence {
     /// The client writes a message again when it has more details.
     Later,
     /// A list of messages is what the client will send next: without counts and times, truncated or masked.
     Earlier,
 }
 
-const TYPES: [&str; 5] = ["user", "gemini", "info", "error", "warning"];
-const FIELDS: [&str; 9] =
+const MESSAGE_TYPES: [&str; 5] = ["user", "gemini", "info", "error", "warning"];
+const MESSAGE_FIELDS: [&str; 9] =
     ["id", "timestamp", "type", "content", "displayContent", "thoughts", "tokens", "model", "toolCalls"];
-const HEADER: [&str; 10] = [
+const HEADER_FIELDS: [&str; 10] = [
     "sessionId",
     "projectHash",
     "startTime",
@@ -63,53 +63,57 @@ const HEADER: [&str; 10] = [
 
 impl Log {
     /// Adds a session that is one JSON object. The object and each of its messages count as entries.
-    pub(super) fn whole(&mut self, mut whole: Value, conversation: &mut Conversation) {
-        conversation.understood();
-        conversation.fields("session", &whole, &HEADER);
+    pub(super) fn add_session(&mut self, mut whole: Value, conversation: &mut Conversation) {
+        conversation.count_understood();
+        conversation.count_unknown_fields("session", &whole, &HEADER_FIELDS);
         let messages = whole["messages"].take();
-        self.describe(whole);
-        for message in items(&messages) {
-            account(message, conversation);
-            self.meet(message, Right::Later);
+        self.update_header(whole);
+        for message in as_items(&messages) {
+            count_message(message, conversation);
+            self.add_message(message, Precedence::Later);
         }
     }
 
     /// Adds one line of an event log.
-    pub(super) fn line(&mut self, entry: Value, conversation: &mut Conversation) {
+    pub(super) fn add_line(&mut self, entry: Value, conversation: &mut Conversation) {
         let patch = entry.get("$set").or_else(|| entry.get("$patch"));
         if let Some(patch) = patch {
-            conversation.understood();
-            conversation.fields("$set", patch, if patch["id"].is_string() { &FIELDS } else { &HEADER });
-            self.patch(patch.clone());
+            conversation.count_understood();
+            conversation.count_unknown_fields(
+                "$set",
+                patch,
+                if patch["id"].is_string() { &MESSAGE_FIELDS } else { &HEADER_FIELDS },
+            );
+            self.apply_patch(patch.clone());
         } else if let Some(target) = entry.get("$rewindTo") {
-            conversation.understood();
-            self.rewind(target.as_str().unwrap_or(""));
+            conversation.count_understood();
+            self.rewind_to(target.as_str().unwrap_or(""));
         } else if entry["type"].is_string() {
-            account(&entry, conversation);
-            self.meet(&entry, Right::Later);
+            count_message(&entry, conversation);
+            self.add_message(&entry, Precedence::Later);
         } else if entry["sessionId"].is_string() {
-            conversation.understood();
-            conversation.fields("session", &entry, &HEADER);
-            self.patch(entry);
+            conversation.count_understood();
+            conversation.count_unknown_fields("session", &entry, &HEADER_FIELDS);
+            self.apply_patch(entry);
         } else {
             let name = entry.as_object().and_then(|o| o.keys().next()).map_or("", String::as_str);
-            conversation.unknown(name);
+            conversation.count_unknown(name);
         }
     }
 
     /// Applies a change to one message, or to the session and the list of its messages.
-    fn patch(&mut self, mut patch: Value) {
+    fn apply_patch(&mut self, mut patch: Value) {
         if patch["id"].is_string() {
-            return self.meet(&patch, Right::Later);
+            return self.add_message(&patch, Precedence::Later);
         }
         let messages = patch.get_mut("messages").map(Value::take).unwrap_or_default();
-        self.describe(patch);
-        for message in items(&messages) {
-            self.meet(message, Right::Earlier);
+        self.update_header(patch);
+        for message in as_items(&messages) {
+            self.add_message(message, Precedence::Earlier);
         }
     }
 
-    fn describe(&mut self, patch: Value) {
+    fn update_header(&mut self, patch: Value) {
         let (Value::Object(header), Value::Object(patch)) = (&mut self.header, patch) else { return };
         for (key, value) in patch {
             // A resumed session gets a header with a new start time; the first one is correct.
@@ -120,42 +124,43 @@ impl Log {
         }
     }
 
-    fn meet(&mut self, message: &Value, right: Right) {
-        let (id, Some(fields)) = (text(message, "id"), message.as_object()) else { return };
+    fn add_message(&mut self, message: &Value, right: Precedence) {
+        let (id, Some(fields)) = (text_field(message, "id"), message.as_object()) else { return };
         if let Some(known) = self.index.get(id).filter(|_| !id.is_empty()) {
             let Value::Object(known) = &mut self.entries[*known].message else { return };
             for (key, value) in fields {
-                if right == Right::Later || !known.contains_key(key) {
+                if right == Precedence::Later || !known.contains_key(key) {
                     known.insert(key.clone(), value.clone());
                 }
             }
             return;
         }
-        let parent = self.rewound.then(|| self.alive.last().map(|last| self.id(*last))).flatten();
-        self.rewound = false;
+        let parent =
+            self.was_rewound.then(|| self.active.last().map(|last| self.message_id(*last))).flatten();
+        self.was_rewound = false;
         self.index.insert(id.to_string(), self.entries.len());
-        self.alive.push(self.entries.len());
+        self.active.push(self.entries.len());
         self.entries.push(Entry { message: message.clone(), parent });
     }
 
-    fn id(&self, entry: usize) -> String {
-        text(&self.entries[entry].message, "id").to_string()
+    fn message_id(&self, entry: usize) -> String {
+        text_field(&self.entries[entry].message, "id").to_string()
     }
 
     /// Rewinds to before the target: it is the prompt that will be rephrased. If the target is missing,
     /// everything after the client's own first message is rewound.
-    fn rewind(&mut self, target: &str) {
-        let cut = self.alive.iter().position(|entry| self.id(*entry) == target);
-        self.alive.truncate(cut.unwrap_or(1));
-        self.rewound = true;
+    fn rewind_to(&mut self, target: &str) {
+        let cut = self.active.iter().position(|entry| self.message_id(*entry) == target);
+        self.active.truncate(cut.unwrap_or(1));
+        self.was_rewound = true;
     }
 }
 
-fn account(message: &Value, conversation: &mut Conversation) {
-    let kind = text(message, "type");
-    if !TYPES.contains(&kind) {
-        return conversation.unknown(kind);
+fn count_message(message: &Value, conversation: &mut Conversation) {
+    let kind = text_field(message, "type");
+    if !MESSAGE_TYPES.contains(&kind) {
+        return conversation.count_unknown(kind);
     }
-    conversation.understood();
-    conversation.fields(kind, message, &FIELDS);
+    conversation.count_understood();
+    conversation.count_unknown_fields(kind, message, &MESSAGE_FIELDS);
 }

@@ -3,60 +3,60 @@
 //! Does not know other files: each part of a partial type is read on its own. Members are read in `members`.
 
 use super::kinds::Kind;
-use super::walk::{Walk, after_attributes, child, is_visibility, span, visibility};
+use super::walk::{Walk, after_attributes, child_of_kind, is_visibility, node_span, parse_visibility};
 use crate::digest::Digest;
 use crate::facts::{FileFacts, Import, ImportKind, Path, Scope, Segment, Shape, TypeKind, TypePart};
-use crate::token::{Lexeme, Source, Span};
+use crate::token::{Source, Span, TokenKind};
 use crate::walk::gaps;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 /// The grammar's name for a base type with constructor arguments, as in a record.
-const WITH_ARGUMENTS: &str = "primary_constructor_base_type";
+const BASE_WITH_ARGUMENTS: &str = "primary_constructor_base_type";
 
 /// Extracts all facts from a tree. `tree` may come from a prepared text that differs from the source at the same offsets.
-pub(crate) fn extract<'a>(tree: &'a Tree, source: &'a Source<'a>) -> FileFacts {
+pub(crate) fn extract_facts<'a>(tree: &'a Tree, source: &'a Source<'a>) -> FileFacts {
     let mut walk = Walk::new(source);
     let root = tree.root_node();
-    walk.below(&mut root.walk());
-    gaps::note(&mut walk.facts, root);
+    walk.visit_children(&mut root.walk());
+    gaps::record_gaps(&mut walk.facts, root);
     walk.facts
 }
 
 impl<'a> Walk<'a> {
-    pub(crate) fn declaration(&mut self, kind: Kind, cursor: &mut TreeCursor<'a>) {
+    pub(crate) fn read_declaration(&mut self, kind: Kind, cursor: &mut TreeCursor<'a>) {
         match kind {
             Kind::Namespace => {
                 let outer = self.scope;
                 self.enter_namespace(cursor.node());
                 if let Some(body) = cursor.node().child_by_field_name("body") {
-                    self.below(&mut body.walk());
+                    self.visit_children(&mut body.walk());
                 }
                 self.scope = outer;
             }
             Kind::FileNamespace => self.enter_namespace(cursor.node()),
-            Kind::Using => self.import(cursor.node()),
-            _ if kind.is_type() => self.type_declaration(kind, cursor.node()),
-            _ if kind.is_member() && self.owner.is_some() => self.member(kind, cursor),
-            _ => drop(self.below(cursor)),
+            Kind::Using => self.read_using(cursor.node()),
+            _ if kind.is_type() => self.read_type_declaration(kind, cursor.node()),
+            _ if kind.is_member() && self.owner.is_some() => self.read_member(kind, cursor),
+            _ => drop(self.visit_children(cursor)),
         }
     }
 
     fn enter_namespace(&mut self, node: Node<'a>) {
-        let name = node.child_by_field_name("name").map_or("", |name| self.text(name));
+        let name = node.child_by_field_name("name").map_or("", |name| self.node_text(name));
         let mut namespace = self.facts.scopes[self.scope as usize].namespace.clone();
-        namespace.extend(name.split('.').map(|word| self.word(word.trim())));
+        namespace.extend(name.split('.').map(|word| self.intern_word(word.trim())));
         self.facts.scopes.push(Scope { parent: Some(self.scope), namespace, imports: Vec::new() });
         self.scope = self.facts.scopes.len() as u32 - 1;
     }
 
-    fn import(&mut self, node: Node<'a>) {
+    fn read_using(&mut self, node: Node<'a>) {
         let (mut global, mut is_static, mut alias, mut target) = (false, false, None, None);
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             match child.kind() {
                 "global" => global = true,
                 "static" => is_static = true,
-                _ if child.is_named() && Kind::of(child) != Kind::Comment => {
+                _ if child.is_named() && Kind::of_node(child) != Kind::Comment => {
                     if target.is_some() {
                         alias = target;
                     }
@@ -65,8 +65,8 @@ impl<'a> Walk<'a> {
                 _ => {}
             }
         }
-        let alias = alias.map(|alias: Node<'a>| self.word(self.text(alias)));
-        let Some(path) = target.and_then(|target| self.target(target)) else { return };
+        let alias = alias.map(|alias: Node<'a>| self.intern_word(self.node_text(alias)));
+        let Some(path) = target.and_then(|target| self.using_target(target)) else { return };
         let kind = match alias {
             Some(word) => ImportKind::Alias(word),
             None if is_static => ImportKind::Static,
@@ -76,11 +76,11 @@ impl<'a> Walk<'a> {
     }
 
     /// The target of an import, without type arguments: `using X = List<int>` is an alias of `List` with arity 1.
-    fn target(&mut self, node: Node<'a>) -> Option<u32> {
+    fn using_target(&mut self, node: Node<'a>) -> Option<u32> {
         let span = Span::new(node.start_byte(), node.end_byte());
         let (mut words, mut alias, mut depth): (Vec<(&'a str, u16)>, _, _) = (Vec::new(), None, 0u32);
-        for token in self.source.within(span) {
-            match (self.source.of(token), token.kind) {
+        for token in self.source.tokens_in(span) {
+            match (self.source.text_of(token), token.kind) {
                 ("<", _) => {
                     depth += 1;
                     if depth == 1
@@ -96,87 +96,88 @@ impl<'a> Walk<'a> {
                     }
                 }
                 ("::", _) => alias = words.pop().map(|(word, _)| word),
-                (word, Lexeme::Word) if depth == 0 => words.push((word, 0)),
+                (word, TokenKind::Word) if depth == 0 => words.push((word, 0)),
                 (".", _) => {}
                 _ if depth > 0 => {}
                 // a tuple, an array or a pointer has no name
                 _ => return None,
             }
         }
-        let alias = alias.map(|alias| self.word(alias));
-        let segments = words.iter().map(|(word, arity)| Segment { word: self.word(word), arity: *arity });
+        let alias = alias.map(|alias| self.intern_word(alias));
+        let segments =
+            words.iter().map(|(word, arity)| Segment { word: self.intern_word(word), arity: *arity });
         let path = Path { alias, segments: segments.collect() };
-        (!path.segments.is_empty()).then(|| self.path(path))
+        (!path.segments.is_empty()).then(|| self.intern_path(path))
     }
 
     /// Brings the type parameters of a declaration into scope, before the part in front of their list is read.
     pub(crate) fn push_type_parameters(&mut self, node: Node<'a>) {
         let mut cursor = node.walk();
-        for list in node.children(&mut cursor).filter(|child| Kind::of(*child) == Kind::TypeParameters) {
+        for list in node.children(&mut cursor).filter(|child| Kind::of_node(*child) == Kind::TypeParameters) {
             let mut inner = list.walk();
             for parameter in list.named_children(&mut inner) {
                 if let Some(name) = parameter.child_by_field_name("name") {
-                    self.type_parameters.push(self.text(name));
+                    self.type_parameters.push(self.node_text(name));
                 }
             }
         }
     }
 
-    fn type_declaration(&mut self, kind: Kind, node: Node<'a>) {
+    fn read_type_declaration(&mut self, kind: Kind, node: Node<'a>) {
         let known = self.type_parameters.len();
         self.push_type_parameters(node);
         let opener = self.source.text.get(node.start_byte()..).unwrap_or_default();
         if kind == Kind::Class && opener.starts_with("extension") {
-            self.extension(node);
+            self.read_extension_block(node);
         } else {
-            self.type_part(kind, node);
+            self.read_type_part(kind, node);
         }
         self.type_parameters.truncate(known);
     }
 
     /// Reads an extension block; its members belong to the enclosing class.
-    fn extension(&mut self, node: Node<'a>) {
+    fn read_extension_block(&mut self, node: Node<'a>) {
         let from = self.facts.references.len();
-        let list = child(node, Kind::ParameterList);
+        let list = child_of_kind(node, Kind::ParameterList);
         if let Some(list) = list {
-            self.below(&mut list.walk());
+            self.visit_children(&mut list.walk());
         }
-        self.receiver = list.map(|list| self.parameters(list, from));
-        self.receive(list);
+        self.extension_receiver = list.map(|list| self.read_parameters(list, from));
+        self.set_extension_parameter(list);
         if let Some(body) = node.child_by_field_name("body") {
-            self.below(&mut body.walk());
+            self.visit_children(&mut body.walk());
         }
-        self.receiver = None;
-        self.receive(None);
+        self.extension_receiver = None;
+        self.set_extension_parameter(None);
     }
 
-    fn type_part(&mut self, kind: Kind, node: Node<'a>) {
+    fn read_type_part(&mut self, kind: Kind, node: Node<'a>) {
         let at = self.facts.types.len() as u32;
         let outer = self.owner;
         let part = self.empty_part(kind, node);
         self.facts.types.push(part);
         self.owner = Some(at);
         let locals = std::mem::take(&mut self.locals);
-        let receiver = self.receiver.take();
+        let receiver = self.extension_receiver.take();
         let from = self.facts.references.len();
         let body = node.child_by_field_name("body");
         let mut cursor = node.walk();
-        self.before_body(&mut cursor, body);
-        self.settle(from);
-        self.header(at, node, from);
-        self.give_positional(at, node);
+        self.visit_before_body(&mut cursor, body);
+        self.drop_variable_references(from);
+        self.fill_header(at, node, from);
+        self.set_positional_types(at, node);
         if let Some(body) = body {
-            self.below(&mut body.walk());
+            self.visit_children(&mut body.walk());
         }
         self.locals = locals;
-        self.receiver = receiver;
+        self.extension_receiver = receiver;
         self.owner = outer;
-        let raw = self.raw(at, node);
-        self.facts.types[at as usize].raw = raw;
+        let raw = self.raw_digest(at, node);
+        self.facts.types[at as usize].raw_digest = raw;
     }
 
     /// Visits attributes, parameters, bases and constraints.
-    fn before_body(&mut self, cursor: &mut TreeCursor<'a>, body: Option<Node<'a>>) {
+    fn visit_before_body(&mut self, cursor: &mut TreeCursor<'a>, body: Option<Node<'a>>) {
         let node = cursor.node();
         if !cursor.goto_first_child() {
             return;
@@ -203,8 +204,8 @@ impl<'a> Walk<'a> {
             Kind::Record => TypeKind::Record,
             _ => TypeKind::Class,
         };
-        let name = node.child_by_field_name("name").map_or("", |name| self.text(name));
-        let parameters = child(node, Kind::TypeParameters);
+        let name = node.child_by_field_name("name").map_or("", |name| self.node_text(name));
+        let parameters = child_of_kind(node, Kind::TypeParameters);
         let body = node.child_by_field_name("body").map_or(node.end_byte(), |body| body.start_byte());
         TypePart {
             name: name.trim_start_matches('@').to_owned(),
@@ -215,70 +216,70 @@ impl<'a> Walk<'a> {
             visibility: None,
             modifiers: Vec::new(),
             partial: false,
-            parameters: parameters.map_or_else(String::new, |list| self.glued(span(list))),
+            parameters: parameters.map_or_else(String::new, |list| self.join_tokens(node_span(list))),
             bases: Vec::new(),
-            base_names: Vec::new(),
-            extends: None,
+            base_references: Vec::new(),
+            extended_type: None,
             attributes: Vec::new(),
             header: Shape::default(),
-            header_body: Digest::default(),
-            shown: String::new(),
-            says_layout: false,
+            header_behaviour: Digest::default(),
+            header_text: String::new(),
+            has_explicit_layout: false,
             members: Vec::new(),
-            declared: 0,
-            doc: self.doc(node),
-            span: span(node),
+            declaration_count: 0,
+            doc: self.read_doc(node),
+            span: node_span(node),
             signature: Span::new(after_attributes(node), body),
-            raw: Digest::default(),
+            raw_digest: Digest::default(),
             degraded: false,
         }
     }
 
     /// Fills in the part before the body: everything but the members.
-    fn header(&mut self, at: u32, node: Node<'a>, from: usize) {
-        let mut modifiers = self.modifiers(node);
+    fn fill_header(&mut self, at: u32, node: Node<'a>, from: usize) {
+        let mut modifiers = self.sorted_modifiers(node);
         let mut part = self.facts.types[at as usize].clone();
-        part.visibility = visibility(&modifiers);
+        part.visibility = parse_visibility(&modifiers);
         part.partial = modifiers.contains(&"partial");
         modifiers.retain(|word| !is_visibility(word) && *word != "partial");
         part.modifiers = modifiers.into_iter().map(str::to_owned).collect();
-        part.attributes = self.attributes(node, from);
+        part.attributes = self.attribute_shapes(node, from);
         let before = Span::new(node.start_byte(), after_attributes(node));
-        part.says_layout =
-            self.source.within(before).any(|token| self.source.of(token).starts_with("StructLayout"));
-        let behaviour = self.clauses(&mut part, node, from);
+        part.has_explicit_layout =
+            self.source.tokens_in(before).any(|token| self.source.text_of(token).starts_with("StructLayout"));
+        let behaviour = self.read_clauses(&mut part, node, from);
         if let Some(returns) = node.child_by_field_name("type") {
-            part.header.append(&self.shape(span(returns), from));
-            part.shown = format!("{} : {}", part.shown, self.glued(span(returns)));
+            part.header.append_shape(&self.shape_of(node_span(returns), from));
+            part.header_text = format!("{} : {}", part.header_text, self.join_tokens(node_span(returns)));
         }
         // in `ref struct`, `ref` follows the modifiers and is not one of them
-        if node.children(&mut node.walk()).any(|child| child.kind() == "ref") || self.says_ref(node) {
+        if node.children(&mut node.walk()).any(|child| child.kind() == "ref") || self.has_ref_modifier(node) {
             part.modifiers.push("ref".to_owned());
         }
         part.modifiers.sort();
         if !behaviour.is_empty() {
-            part.header_body = Digest::of(&behaviour);
+            part.header_behaviour = Digest::of_bytes(&behaviour);
         }
         self.facts.types[at as usize] = part;
     }
 
     /// Reads parameters, bases and constraints into a part; returns the bytes that count as behaviour.
-    fn clauses(&self, part: &mut TypePart, node: Node<'a>, from: usize) -> Vec<u8> {
+    fn read_clauses(&self, part: &mut TypePart, node: Node<'a>, from: usize) -> Vec<u8> {
         let mut behaviour = Vec::new();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
-            match Kind::of(child) {
-                Kind::BaseList => self.bases(part, &mut behaviour, child, from),
+            match Kind::of_node(child) {
+                Kind::BaseList => self.read_bases(part, &mut behaviour, child, from),
                 Kind::ParameterList => {
-                    let parameters = self.parameters(child, from);
-                    part.header.append(&parameters.shape);
-                    part.shown.push_str(&parameters.shown);
+                    let parameters = self.read_parameters(child, from);
+                    part.header.append_shape(&parameters.shape);
+                    part.header_text.push_str(&parameters.text);
                     behaviour.extend(&parameters.behaviour);
                     if matches!(part.kind, TypeKind::Record | TypeKind::RecordStruct) {
-                        part.members.extend(self.positional(child, from));
+                        part.members.extend(self.positional_properties(child, from));
                     }
                 }
-                Kind::Constraints => part.header.append(&self.shape(span(child), from)),
+                Kind::Constraints => part.header.append_shape(&self.shape_of(node_span(child), from)),
                 _ => {}
             }
         }
@@ -286,62 +287,62 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether the source has `ref partial struct`; the prepared text omits `ref`.
-    fn says_ref(&self, node: Node<'a>) -> bool {
+    fn has_ref_modifier(&self, node: Node<'a>) -> bool {
         let name = node.child_by_field_name("name").map_or(node.start_byte(), |name| name.start_byte());
-        Kind::of(node) == Kind::Struct
+        Kind::of_node(node) == Kind::Struct
             && self
                 .source
-                .within(Span::new(after_attributes(node), name))
-                .any(|it| self.source.of(it) == "ref")
+                .tokens_in(Span::new(after_attributes(node), name))
+                .any(|it| self.source.text_of(it) == "ref")
     }
 
     /// Reads each base separately, because the order of interfaces is insignificant. Arguments for the constructor of a base count
     /// as behaviour.
-    fn bases(&self, part: &mut TypePart, behaviour: &mut Vec<u8>, list: Node<'a>, from: usize) {
+    fn read_bases(&self, part: &mut TypePart, behaviour: &mut Vec<u8>, list: Node<'a>, from: usize) {
         let mut cursor = list.walk();
         for base in list.named_children(&mut cursor) {
             if base.kind() == "argument_list" {
-                self.tokens_into(behaviour, span(base));
+                self.push_tokens(behaviour, node_span(base));
             } else if let Some(named) =
-                base.child_by_field_name("type").filter(|_| base.kind() == WITH_ARGUMENTS)
+                base.child_by_field_name("type").filter(|_| base.kind() == BASE_WITH_ARGUMENTS)
             {
-                self.base(part, named, from);
-                self.tokens_into(behaviour, Span::new(named.end_byte(), base.end_byte()));
-            } else if Kind::of(base) != Kind::Comment {
-                self.base(part, base, from);
+                self.push_base(part, named, from);
+                self.push_tokens(behaviour, Span::new(named.end_byte(), base.end_byte()));
+            } else if Kind::of_node(base) != Kind::Comment {
+                self.push_base(part, base, from);
             }
         }
     }
 
-    fn base(&self, part: &mut TypePart, base: Node<'a>, from: usize) {
-        part.bases.push(self.shape(span(base), from));
-        part.base_names.extend(self.reference_at(base.start_byte() as u32, from));
+    fn push_base(&self, part: &mut TypePart, base: Node<'a>, from: usize) {
+        part.bases.push(self.shape_of(node_span(base), from));
+        part.base_references.extend(self.reference_at(base.start_byte() as u32, from));
     }
 
     /// The modifiers of a declaration, sorted alphabetically.
-    pub(crate) fn modifiers(&self, node: Node<'a>) -> Vec<&'a str> {
+    pub(crate) fn sorted_modifiers(&self, node: Node<'a>) -> Vec<&'a str> {
         let mut cursor = node.walk();
-        let modifiers = node.children(&mut cursor).filter(|child| Kind::of(*child) == Kind::Modifier);
-        let mut words: Vec<&str> = modifiers.map(|modifier| self.text(modifier)).collect();
+        let modifiers = node.children(&mut cursor).filter(|child| Kind::of_node(*child) == Kind::Modifier);
+        let mut words: Vec<&str> = modifiers.map(|modifier| self.node_text(modifier)).collect();
         words.sort_unstable();
         words
     }
 
-    pub(crate) fn too_deep(&mut self, node: Node<'a>) {
-        gaps::too_deep(&mut self.facts, node);
+    pub(crate) fn record_too_deep(&mut self, node: Node<'a>) {
+        gaps::record_too_deep(&mut self.facts, node);
     }
 
     /// Digest of every byte of a declaration and the comments before it, without nested types.
-    fn raw(&self, at: u32, node: Node<'a>) -> Digest {
-        let index = self.source.index(node.start_byte() as u32);
-        let before = self.source.tokens[..index].iter().rfind(|token| token.kind.counts());
+    fn raw_digest(&self, at: u32, node: Node<'a>) -> Digest {
+        let index = self.source.token_index(node.start_byte() as u32);
+        let before = self.source.tokens[..index].iter().rfind(|token| token.kind.is_significant());
         let mut from = before.map_or(0, |token| token.span.to) as usize;
         let mut bytes = Vec::new();
         for nested in self.facts.types[at as usize + 1..].iter().filter(|part| part.outer == Some(at)) {
-            bytes.extend(Span::new(from, nested.span.from as usize).of(self.source.text).as_bytes());
+            bytes.extend(Span::new(from, nested.span.from as usize).text_in(self.source.text).as_bytes());
             from = nested.span.to as usize;
         }
-        bytes.extend(Span::new(from, node.end_byte()).of(self.source.text).as_bytes());
-        Digest::of(&bytes)
+        bytes.extend(Span::new(from, node.end_byte()).text_in(self.source.text).as_bytes());
+        Digest::of_bytes(&bytes)
     }
 }

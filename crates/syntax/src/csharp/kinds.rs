@@ -145,7 +145,7 @@ kinds! {
 }
 
 impl Kind {
-    pub(crate) fn of(node: Node) -> Kind {
+    pub(crate) fn of_node(node: Node) -> Kind {
         static TABLE: OnceLock<Vec<Kind>> = OnceLock::new();
         let table = TABLE.get_or_init(|| {
             let grammar: tree_sitter::Language = tree_sitter_c_sharp::LANGUAGE.into();
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_grammar_knows_every_kind_by_this_name() {
+    fn the_grammar_has_every_kind() {
         let grammar: tree_sitter::Language = tree_sitter_c_sharp::LANGUAGE.into();
         let unknown = |name: &&&str| grammar.id_for_node_kind(name, true) == 0;
         assert_eq!(NAMES.iter().filter(unknown).collect::<Vec<_>>(), Vec::<&&str>::new());

@@ -2,23 +2,23 @@
 //!
 //! Does not know the grammar: `async` is always a word. Invalid text still becomes tokens: an unclosed string ends with its line.
 
-use crate::preprocessor::{Conditions, Symbols};
-use crate::token::{Lexeme, Span, Token};
+use crate::preprocessor::{ConditionStack, Symbols};
+use crate::token::{Span, Token, TokenKind};
 
 /// Multi-character punctuation, longest first. `>` is always a separate token, because `>>` may close two type argument lists.
-const MARKS: &[&str] = &[
+const PUNCTUATION: &[&str] = &[
     "<<=", "??=", "++", "--", "&&", "||", "==", "!=", "<=", "<<", "??", "?.", "=>", "->", "::", "+=", "-=",
     "*=", "/=", "%=", "&=", "|=", "^=", "..",
 ];
 
-pub(crate) fn lex(text: &str, symbols: &Symbols) -> Vec<Token> {
+pub(crate) fn tokenize(text: &str, symbols: &Symbols) -> Vec<Token> {
     let mut lexer = Lexer {
         bytes: text.as_bytes(),
         text,
         at: 0,
-        fresh_line: true,
+        at_line_start: true,
         tokens: Vec::with_capacity(text.len() / 5),
-        conditions: Conditions::new(symbols),
+        conditions: ConditionStack::new(symbols),
     };
     lexer.run();
     lexer.tokens
@@ -29,9 +29,9 @@ struct Lexer<'a> {
     text: &'a str,
     at: usize,
     /// Whether only whitespace precedes this position on its line, so that a `#` starts a directive.
-    fresh_line: bool,
+    at_line_start: bool,
     tokens: Vec<Token>,
-    conditions: Conditions,
+    conditions: ConditionStack,
 }
 
 impl Lexer<'_> {
@@ -40,39 +40,39 @@ impl Lexer<'_> {
             match byte {
                 b'\n' => {
                     self.at += 1;
-                    self.fresh_line = true;
+                    self.at_line_start = true;
                 }
                 b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.at += 1,
-                b'#' if self.fresh_line => self.directive(),
+                b'#' if self.at_line_start => self.lex_directive(),
                 _ => {
-                    if let Some(wide) = self.wide_blank() {
+                    if let Some(wide) = self.wide_space_len() {
                         self.at += wide;
                     } else {
-                        self.fresh_line = false;
-                        self.token(byte);
+                        self.at_line_start = false;
+                        self.lex_token(byte);
                     }
                 }
             }
         }
     }
 
-    fn token(&mut self, byte: u8) {
+    fn lex_token(&mut self, byte: u8) {
         let from = self.at;
         let kind = match byte {
-            b'/' if matches!(self.peek(1), Some(b'/' | b'*')) => self.comment(),
-            b'"' => self.quoted(0, false),
-            b'\'' => self.character(),
-            b'$' | b'@' if self.opens_string() => self.prefixed(),
-            b'0'..=b'9' => self.number(),
-            b'.' if self.peek(1).is_some_and(|next| next.is_ascii_digit()) => self.number(),
-            b'@' | b'_' | b'\\' | 0x80.. => self.word(),
-            _ if byte.is_ascii_alphabetic() => self.word(),
-            _ => self.mark(),
+            b'/' if matches!(self.peek(1), Some(b'/' | b'*')) => self.lex_comment(),
+            b'"' => self.lex_string(0, false),
+            b'\'' => self.lex_char(),
+            b'$' | b'@' if self.is_string_start() => self.lex_prefixed_string(),
+            b'0'..=b'9' => self.lex_number(),
+            b'.' if self.peek(1).is_some_and(|next| next.is_ascii_digit()) => self.lex_number(),
+            b'@' | b'_' | b'\\' | 0x80.. => self.lex_word(),
+            _ if byte.is_ascii_alphabetic() => self.lex_word(),
+            _ => self.lex_punctuation(),
         };
         self.push(kind, from);
     }
 
-    fn push(&mut self, kind: Lexeme, from: usize) {
+    fn push(&mut self, kind: TokenKind, from: usize) {
         self.tokens.push(Token { kind, span: Span::new(from, self.at) });
     }
 
@@ -80,13 +80,16 @@ impl Lexer<'_> {
         self.bytes.get(self.at + ahead).copied()
     }
 
-    fn starts(&self, with: &str) -> bool {
+    fn starts_with(&self, with: &str) -> bool {
         self.bytes[self.at..].starts_with(with.as_bytes())
     }
 
     /// The length of a byte order mark, a no-break or an ideographic space.
-    fn wide_blank(&self) -> Option<usize> {
-        ["\u{feff}", "\u{a0}", "\u{3000}"].iter().find(|blank| self.starts(blank)).map(|blank| blank.len())
+    fn wide_space_len(&self) -> Option<usize> {
+        ["\u{feff}", "\u{a0}", "\u{3000}"]
+            .iter()
+            .find(|blank| self.starts_with(blank))
+            .map(|blank| blank.len())
     }
 
     fn skip_line(&mut self) {
@@ -94,30 +97,30 @@ impl Lexer<'_> {
         self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
     }
 
-    fn comment(&mut self) -> Lexeme {
-        if self.starts("//") {
-            let doc = self.starts("///") && !self.starts("////");
+    fn lex_comment(&mut self) -> TokenKind {
+        if self.starts_with("//") {
+            let doc = self.starts_with("///") && !self.starts_with("////");
             self.skip_line();
-            return if doc { Lexeme::Doc } else { Lexeme::Comment };
+            return if doc { TokenKind::Doc } else { TokenKind::Comment };
         }
-        let doc = self.starts("/**") && !self.starts("/***") && !self.starts("/**/");
+        let doc = self.starts_with("/**") && !self.starts_with("/***") && !self.starts_with("/**/");
         let rest = &self.bytes[self.at + 2..];
         self.at += memchr::memmem::find(rest, b"*/").map_or(rest.len() + 2, |end| end + 4);
-        if doc { Lexeme::Doc } else { Lexeme::Comment }
+        if doc { TokenKind::Doc } else { TokenKind::Comment }
     }
 
-    fn word(&mut self) -> Lexeme {
+    fn lex_word(&mut self) -> TokenKind {
         self.at += 1;
         while self.peek(0).is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'\\' | 0x80..))
-            && self.wide_blank().is_none()
+            && self.wide_space_len().is_none()
         {
             self.at += 1;
         }
-        Lexeme::Word
+        TokenKind::Word
     }
 
-    fn number(&mut self) -> Lexeme {
-        let hex = self.starts("0x") || self.starts("0X");
+    fn lex_number(&mut self) -> TokenKind {
+        let hex = self.starts_with("0x") || self.starts_with("0X");
         while let Some(byte) = self.peek(0) {
             let next = self.peek(1);
             let point = byte == b'.' && next.is_some_and(|next| next.is_ascii_digit());
@@ -130,18 +133,18 @@ impl Lexer<'_> {
                 break;
             }
         }
-        Lexeme::Number
+        TokenKind::Number
     }
 
-    fn mark(&mut self) -> Lexeme {
-        let known = MARKS.iter().find(|mark| self.starts(mark));
+    fn lex_punctuation(&mut self) -> TokenKind {
+        let known = PUNCTUATION.iter().find(|mark| self.starts_with(mark));
         // `a ?.5 : b` is a conditional expression, not a member access
         let conditional = known == Some(&"?.") && self.peek(2).is_some_and(|next| next.is_ascii_digit());
         self.at += if conditional { 1 } else { known.map_or(1, |mark| mark.len()) };
-        Lexeme::Mark
+        TokenKind::Punctuation
     }
 
-    fn character(&mut self) -> Lexeme {
+    fn lex_char(&mut self) -> TokenKind {
         self.at += 1;
         while let Some(byte) = self.peek(0) {
             match byte {
@@ -155,17 +158,17 @@ impl Lexer<'_> {
             }
         }
         self.at = self.at.min(self.bytes.len());
-        Lexeme::Text
+        TokenKind::Literal
     }
 
     /// Whether the `$` or `@` here starts a string: `$"`, `@"`, `$@"`, `@$"`, `$$"""`.
-    fn opens_string(&self) -> bool {
+    fn is_string_start(&self) -> bool {
         let rest = &self.bytes[self.at..];
         let prefix = rest.iter().take_while(|b| matches!(b, b'$' | b'@')).count();
         rest.get(prefix) == Some(&b'"')
     }
 
-    fn prefixed(&mut self) -> Lexeme {
+    fn lex_prefixed_string(&mut self) -> TokenKind {
         let from = self.at;
         while matches!(self.peek(0), Some(b'$' | b'@')) {
             self.at += 1;
@@ -173,26 +176,26 @@ impl Lexer<'_> {
         let prefix = &self.bytes[from..self.at];
         let holes = memchr::memchr_iter(b'$', prefix).count();
         let verbatim = prefix.contains(&b'@');
-        self.quoted(holes, verbatim)
+        self.lex_string(holes, verbatim)
     }
 
     /// Lexes a string from its first quote; `holes` is the number of braces that open an interpolation, 0 if it has none.
-    fn quoted(&mut self, holes: usize, verbatim: bool) -> Lexeme {
+    fn lex_string(&mut self, holes: usize, verbatim: bool) -> TokenKind {
         let quotes = self.bytes[self.at..].iter().take_while(|b| **b == b'"').count();
         if quotes >= 3 && !verbatim {
             self.at += quotes;
-            self.raw(quotes, holes);
+            self.lex_raw_string_body(quotes, holes);
         } else {
             self.at += 1;
-            self.plain(holes > 0, verbatim);
+            self.lex_string_body(holes > 0, verbatim);
         }
-        if self.starts("u8") {
+        if self.starts_with("u8") {
             self.at += 2;
         }
-        Lexeme::Text
+        TokenKind::Literal
     }
 
-    fn plain(&mut self, holes: bool, verbatim: bool) {
+    fn lex_string_body(&mut self, holes: bool, verbatim: bool) {
         while let Some(byte) = self.peek(0) {
             match byte {
                 b'"' if verbatim && self.peek(1) == Some(b'"') => self.at += 2,
@@ -205,14 +208,14 @@ impl Lexer<'_> {
                 b'{' if holes && self.peek(1) == Some(b'{') => self.at += 2,
                 b'{' if holes => {
                     self.at += 1;
-                    self.hole(1);
+                    self.lex_interpolation(1);
                 }
                 _ => self.at += 1,
             }
         }
     }
 
-    fn raw(&mut self, quotes: usize, holes: usize) {
+    fn lex_raw_string_body(&mut self, quotes: usize, holes: usize) {
         while let Some(byte) = self.peek(0) {
             let run = |of: u8| self.bytes[self.at..].iter().take_while(|b| **b == of).count();
             match byte {
@@ -227,7 +230,7 @@ impl Lexer<'_> {
                     let found = run(b'{');
                     self.at += found;
                     if found >= holes {
-                        self.hole(holes);
+                        self.lex_interpolation(holes);
                     }
                 }
                 _ => self.at += 1,
@@ -237,7 +240,7 @@ impl Lexer<'_> {
 
     /// Lexes an interpolation including its closing braces. A `:` outside brackets starts a format specifier, in which quotes are
     /// literal: `{time:yyyy-MM-dd'T'HH}`.
-    fn hole(&mut self, closing: usize) {
+    fn lex_interpolation(&mut self, closing: usize) {
         let mut depth = 0usize;
         while let Some(byte) = self.peek(0) {
             match byte {
@@ -264,37 +267,37 @@ impl Lexer<'_> {
                     }
                 }
                 b'"' => {
-                    self.quoted(0, false);
+                    self.lex_string(0, false);
                 }
                 b'\'' => {
-                    self.character();
+                    self.lex_char();
                 }
-                b'$' | b'@' if self.opens_string() => {
-                    self.prefixed();
+                b'$' | b'@' if self.is_string_start() => {
+                    self.lex_prefixed_string();
                 }
                 b'/' if matches!(self.peek(1), Some(b'/' | b'*')) => {
-                    self.comment();
+                    self.lex_comment();
                 }
                 _ => self.at += 1,
             }
         }
     }
 
-    fn directive(&mut self) {
+    fn lex_directive(&mut self) {
         let from = self.at;
         self.skip_line();
         let line = self.text.get(from..self.at).unwrap_or_default();
-        self.conditions.line(line);
-        self.push(Lexeme::Directive, from);
-        if !self.conditions.active() {
-            self.skip();
+        self.conditions.process_directive(line);
+        self.push(TokenKind::Directive, from);
+        if !self.conditions.is_active() {
+            self.skip_inactive();
         }
     }
 
     /// Skips inactive lines up to and including the directive that makes text active again.
-    fn skip(&mut self) {
+    fn skip_inactive(&mut self) {
         let from = self.at;
-        while !self.conditions.active() && self.at < self.bytes.len() {
+        while !self.conditions.is_active() && self.at < self.bytes.len() {
             self.at += 1;
             let start = self.at;
             self.skip_line();
@@ -302,18 +305,18 @@ impl Lexer<'_> {
             if !line.starts_with('#') {
                 continue;
             }
-            self.conditions.line(line);
-            if self.conditions.active() {
+            self.conditions.process_directive(line);
+            if self.conditions.is_active() {
                 let line_end = self.at;
                 self.at = start;
-                self.push(Lexeme::Inactive, from);
+                self.push(TokenKind::Inactive, from);
                 self.at = line_end;
-                self.push(Lexeme::Directive, start);
-                self.fresh_line = true;
+                self.push(TokenKind::Directive, start);
+                self.at_line_start = true;
                 return;
             }
         }
-        self.push(Lexeme::Inactive, from);
+        self.push(TokenKind::Inactive, from);
     }
 }
 
@@ -321,12 +324,12 @@ impl Lexer<'_> {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Vec<&str> {
-        lex(text, &Symbols::of(&["YES"])).iter().map(|token| token.span.of(text)).collect()
+    fn token_texts(text: &str) -> Vec<&str> {
+        tokenize(text, &Symbols::from_names(&["YES"])).iter().map(|token| token.span.text_in(text)).collect()
     }
 
     #[test]
-    fn a_string_is_one_token_whatever_is_in_it() {
+    fn a_string_with_interpolations_is_one_token() {
         for text in [
             r#""a \" b""#,
             r#"@"c:\x ""y"" ""#,
@@ -338,42 +341,49 @@ mod tests {
             "'\\''",
             r#"$"{$"{x}"}""#,
         ] {
-            assert_eq!(told(&format!("a {text} b")), ["a", text, "b"]);
+            assert_eq!(token_texts(&format!("a {text} b")), ["a", text, "b"]);
         }
     }
 
     #[test]
-    fn marks_are_as_long_as_can_be_but_for_what_may_close_a_list() {
-        assert_eq!(told("a?.b ?? c>>d"), ["a", "?.", "b", "??", "c", ">", ">", "d"]);
-        assert_eq!(told("1.5e-3f..2 .5 0x1F"), ["1.5e-3f", "..", "2", ".5", "0x1F"]);
+    fn punctuation_is_matched_greedily_except_for_closing_angle_brackets() {
+        assert_eq!(token_texts("a?.b ?? c>>d"), ["a", "?.", "b", "??", "c", ">", ">", "d"]);
+        assert_eq!(token_texts("1.5e-3f..2 .5 0x1F"), ["1.5e-3f", "..", "2", ".5", "0x1F"]);
     }
 
     #[test]
-    fn comments_know_whether_they_document() {
-        let kinds = |text| lex(text, &Symbols::default()).iter().map(|t| t.kind).collect::<Vec<_>>();
+    fn doc_comments_are_distinguished_from_plain_comments() {
+        let kinds = |text| tokenize(text, &Symbols::default()).iter().map(|t| t.kind).collect::<Vec<_>>();
         assert_eq!(
             kinds("/// a\n//// b\n// c\n/** d */ /**/ /*** e */"),
-            [Lexeme::Doc, Lexeme::Comment, Lexeme::Comment, Lexeme::Doc, Lexeme::Comment, Lexeme::Comment]
+            [
+                TokenKind::Doc,
+                TokenKind::Comment,
+                TokenKind::Comment,
+                TokenKind::Doc,
+                TokenKind::Comment,
+                TokenKind::Comment
+            ]
         );
     }
 
     #[test]
-    fn what_a_condition_leaves_out_is_one_token() {
+    fn an_inactive_branch_is_one_token() {
         let text = "a\n#if NO\n\" ' b\n#if YES\nc\n#endif\n#elif YES\nd\n#else\ne\n#endif\nf";
-        let words: Vec<&str> = lex(text, &Symbols::of(&["YES"]))
+        let words: Vec<&str> = tokenize(text, &Symbols::from_names(&["YES"]))
             .iter()
-            .filter(|token| token.kind.counts())
-            .map(|token| token.span.of(text))
+            .filter(|token| token.kind.is_significant())
+            .map(|token| token.span.text_in(text))
             .collect();
         assert_eq!(words, ["a", "d", "f"]);
     }
 
     #[test]
-    fn tokens_lie_in_order_and_within_the_text_whatever_it_is() {
+    fn tokens_of_invalid_text_stay_within_the_text() {
         for text in
             ["\"", "$\"{", "@\"", "'", "/*", "#if", "#if X\n", "$$\"\"\"{{", "a\\", "'\\", "\"\\", "$\"{x:"]
         {
-            let tokens = lex(text, &Symbols::default());
+            let tokens = tokenize(text, &Symbols::default());
             assert!(
                 tokens.iter().all(|t| t.span.from <= t.span.to && t.span.to as usize <= text.len()),
                 "{text}"

@@ -4,46 +4,48 @@
 //! Does not resolve names, and does not record constructors, indexers and operators: they are used without a name.
 
 use super::kinds::Kind;
-use super::walk::{Chain, Variable, Walk, child};
-use crate::facts::{On, Takes, Use, Written};
+use super::walk::{NameChain, Variable, Walk, child_of_kind};
+use crate::facts::{MemberReference, ParameterCount, ReceiverExpr, WrittenType};
 use tree_sitter::{Node, TreeCursor};
 
 impl<'a> Walk<'a> {
     /// Starts a member with no variables in scope.
     pub(crate) fn begin_member(&mut self, node: Node<'a>, of_types: usize) {
-        self.sight.of_types = of_types;
-        self.sight.variables.clear();
-        self.sight.until = node.end_byte() as u32;
+        self.variable_scope.type_level_parameters = of_types;
+        self.variable_scope.variables.clear();
+        self.variable_scope.scope_end = node.end_byte() as u32;
         let declared = node.child_by_field_name("returns").or_else(|| node.child_by_field_name("type"));
-        let declared = declared
-            .or_else(|| child(node, Kind::VariableDeclaration).and_then(|it| it.child_by_field_name("type")));
-        self.sight.gives = declared.and_then(|declared| match self.written(declared) {
-            On::Written(written) => Some(written),
-            _ => None,
+        let declared = declared.or_else(|| {
+            child_of_kind(node, Kind::VariableDeclaration).and_then(|it| it.child_by_field_name("type"))
         });
+        self.variable_scope.result_type =
+            declared.and_then(|declared| match self.written_type_receiver(declared) {
+                ReceiverExpr::Typed(written) => Some(written),
+                _ => None,
+            });
     }
 
     /// The type of the value or result of the current member.
-    pub(crate) fn gives(&self) -> Option<u32> {
-        self.sight.gives
+    pub(crate) fn result_type(&self) -> Option<u32> {
+        self.variable_scope.result_type
     }
 
     /// The number of arguments that a declaration accepts.
-    fn takes(&mut self, node: Node<'a>) -> Takes {
-        let mut takes = Takes::default();
+    fn parameter_count(&mut self, node: Node<'a>) -> ParameterCount {
+        let mut takes = ParameterCount::default();
         let Some(list) = node.child_by_field_name("parameters") else { return takes };
         let mut cursor = list.walk();
         for parameter in list.children(&mut cursor) {
             if parameter.kind() == "params" {
-                takes.most = Takes::ANY;
-            } else if Kind::of(parameter) == Kind::Parameter {
-                let first = takes.most == 0;
-                takes.most = takes.most.saturating_add(1);
+                takes.max = ParameterCount::UNLIMITED;
+            } else if Kind::of_node(parameter) == Kind::Parameter {
+                let first = takes.max == 0;
+                takes.max = takes.max.saturating_add(1);
                 let optional = parameter.children(&mut parameter.walk()).any(|it| it.kind() == "=");
-                takes.least += u8::from(!optional && takes.least < Takes::ANY);
-                if first && self.modifiers(parameter).contains(&"this") {
-                    takes.extends = true;
-                    takes.receiver = self.parameter_type(parameter);
+                takes.min += u8::from(!optional && takes.min < ParameterCount::UNLIMITED);
+                if first && self.sorted_modifiers(parameter).contains(&"this") {
+                    takes.is_extension = true;
+                    takes.receiver_type = self.parameter_written_type(parameter);
                 }
             }
         }
@@ -52,147 +54,173 @@ impl<'a> Walk<'a> {
 
     /// The number of arguments, including the receiver for a member of an extension block: it is the first argument when the member
     /// is called by its full name.
-    pub(crate) fn takes_with_receiver(&mut self, node: Node<'a>) -> Takes {
-        let takes = self.takes(node);
-        let Some(parameter) = self.sight.receiver else { return takes };
-        let (least, most) = (takes.least.saturating_add(1), takes.most.saturating_add(1));
-        Takes { least, most, extends: true, receiver: self.parameter_type(parameter) }
+    pub(crate) fn parameter_count_with_receiver(&mut self, node: Node<'a>) -> ParameterCount {
+        let takes = self.parameter_count(node);
+        let Some(parameter) = self.variable_scope.extension_parameter else { return takes };
+        let (least, most) = (takes.min.saturating_add(1), takes.max.saturating_add(1));
+        ParameterCount {
+            min: least,
+            max: most,
+            is_extension: true,
+            receiver_type: self.parameter_written_type(parameter),
+        }
     }
 
     /// Enters or leaves an extension block.
-    pub(crate) fn receive(&mut self, list: Option<Node<'a>>) {
-        self.sight.receiver = list.and_then(|list| child(list, Kind::Parameter));
+    pub(crate) fn set_extension_parameter(&mut self, list: Option<Node<'a>>) {
+        self.variable_scope.extension_parameter = list.and_then(|list| child_of_kind(list, Kind::Parameter));
     }
 
     /// Sets the types of the properties that a record has for its parameters.
-    pub(crate) fn give_positional(&mut self, part: u32, node: Node<'a>) {
+    pub(crate) fn set_positional_types(&mut self, part: u32, node: Node<'a>) {
         if self.facts.types[part as usize].members.is_empty() {
             return;
         }
-        let Some(list) = child(node, Kind::ParameterList) else { return };
+        let Some(list) = child_of_kind(node, Kind::ParameterList) else { return };
         let mut cursor = list.walk();
-        let parameters = list.named_children(&mut cursor).filter(|it| Kind::of(*it) == Kind::Parameter);
+        let parameters = list.named_children(&mut cursor).filter(|it| Kind::of_node(*it) == Kind::Parameter);
         for (at, parameter) in parameters.enumerate() {
-            let gives = self.parameter_type(parameter);
+            let gives = self.parameter_written_type(parameter);
             if let Some(member) = self.facts.types[part as usize].members.get_mut(at) {
-                member.gives = gives;
+                member.result_type = gives;
             }
         }
     }
 
-    fn parameter_type(&mut self, parameter: Node<'a>) -> Option<u32> {
-        match self.written(parameter.child_by_field_name("type")?) {
-            On::Written(written) => Some(written),
+    fn parameter_written_type(&mut self, parameter: Node<'a>) -> Option<u32> {
+        match self.written_type_receiver(parameter.child_by_field_name("type")?) {
+            ReceiverExpr::Typed(written) => Some(written),
             _ => None,
         }
     }
 
-    pub(crate) fn bind(&mut self, name: &'a str, on: On) -> On {
-        let until = self.sight.until;
-        self.sight.variables.insert(name, Variable { on, until });
-        On::Unknown
+    pub(crate) fn bind_variable(&mut self, name: &'a str, on: ReceiverExpr) -> ReceiverExpr {
+        let until = self.variable_scope.scope_end;
+        self.variable_scope.variables.insert(name, Variable { receiver: on, scope_end: until });
+        ReceiverExpr::Unknown
     }
 
     /// Drops presumed member references to local functions that are declared further down.
-    pub(crate) fn forget_local_functions(&mut self, from: usize) {
-        if self.sight.functions.is_empty() {
+    pub(crate) fn drop_local_functions(&mut self, from: usize) {
+        if self.variable_scope.local_functions.is_empty() {
             return;
         }
-        let names = std::mem::take(&mut self.sight.functions);
+        let names = std::mem::take(&mut self.variable_scope.local_functions);
         let Walk { facts, .. } = self;
-        for used in facts.uses[from..].iter_mut().filter(|used| used.on == On::Sight) {
+        for used in
+            facts.member_references[from..].iter_mut().filter(|used| used.receiver == ReceiverExpr::Implicit)
+        {
             if names.contains(&&*facts.words[used.word as usize]) {
-                used.on = On::Outside;
+                used.receiver = ReceiverExpr::External;
             }
         }
     }
 
-    pub(crate) fn bind_function(&mut self, name: &'a str) {
-        self.bind(name, On::Unknown);
-        self.sight.functions.push(name);
+    pub(crate) fn bind_local_function(&mut self, name: &'a str) {
+        self.bind_variable(name, ReceiverExpr::Unknown);
+        self.variable_scope.local_functions.push(name);
     }
 
-    fn variable(&self, name: &str, at: u32) -> Option<On> {
-        self.sight.variables.get(name).filter(|variable| at < variable.until).map(|variable| variable.on)
+    fn variable_receiver(&self, name: &str, at: u32) -> Option<ReceiverExpr> {
+        self.variable_scope
+            .variables
+            .get(name)
+            .filter(|variable| at < variable.scope_end)
+            .map(|variable| variable.receiver)
     }
 
     /// The receiver that a variable of a written type is.
-    pub(crate) fn written(&mut self, node: Node<'a>) -> On {
-        let written = match Kind::of(node) {
-            Kind::PredefinedType => Written::PREDEFINED,
+    pub(crate) fn written_type_receiver(&mut self, node: Node<'a>) -> ReceiverExpr {
+        let written = match Kind::of_node(node) {
+            Kind::PredefinedType => WrittenType::PREDEFINED,
             Kind::NullableType | Kind::RefType => {
-                return node.child_by_field_name("type").map_or(On::Unknown, |inner| self.written(inner));
+                return node
+                    .child_by_field_name("type")
+                    .map_or(ReceiverExpr::Unknown, |inner| self.written_type_receiver(inner));
             }
             Kind::ArrayType => {
-                let inner = node.child_by_field_name("type").map(|inner| self.written(inner));
-                let Some(On::Written(inner)) = inner else { return On::Unknown };
-                Written { path: None, inner: Some(inner), single: true }
+                let inner = node.child_by_field_name("type").map(|inner| self.written_type_receiver(inner));
+                let Some(ReceiverExpr::Typed(inner)) = inner else { return ReceiverExpr::Unknown };
+                WrittenType { path: None, element: Some(inner), has_single_argument: true }
             }
             Kind::Identifier | Kind::GenericName | Kind::QualifiedName | Kind::AliasQualifiedName => {
-                match self.named(node) {
+                match self.named_written_type(node) {
                     Some(written) => written,
-                    None => return On::Unknown,
+                    None => return ReceiverExpr::Unknown,
                 }
             }
-            _ => return On::Unknown,
+            _ => return ReceiverExpr::Unknown,
         };
-        let next = self.facts.written.len() as u32;
-        let at = *self.sight.written.entry(written).or_insert(next);
+        let next = self.facts.written_types.len() as u32;
+        let at = *self.variable_scope.written_types.entry(written).or_insert(next);
         if at == next {
-            self.facts.written.push(written);
+            self.facts.written_types.push(written);
         }
-        On::Written(at)
+        ReceiverExpr::Typed(at)
     }
 
-    fn named(&mut self, node: Node<'a>) -> Option<Written> {
-        let mut chain = Chain::default();
-        self.flatten(node, &mut chain)?;
+    fn named_written_type(&mut self, node: Node<'a>) -> Option<WrittenType> {
+        let mut chain = NameChain::default();
+        self.flatten_chain(node, &mut chain)?;
         if self.is_type_parameter(&chain) {
-            let known = &self.type_parameters[..self.sight.of_types.min(self.type_parameters.len())];
-            return known.contains(&chain.parts[0].word).then_some(Written::PARAMETER);
+            let known = &self.type_parameters
+                [..self.variable_scope.type_level_parameters.min(self.type_parameters.len())];
+            return known.contains(&chain.parts[0].word).then_some(WrittenType::TYPE_PARAMETER);
         }
         // `dynamic` accepts any member
         if chain.parts.iter().all(|part| part.word == "dynamic") {
             return None;
         }
-        let path = self.path_of(&chain)?;
-        let last = match Kind::of(node) {
+        let path = self.intern_chain(&chain)?;
+        let last = match Kind::of_node(node) {
             Kind::QualifiedName | Kind::AliasQualifiedName => node.child_by_field_name("name")?,
             _ => node,
         };
-        let arguments = last.named_child(1).filter(|_| Kind::of(last) == Kind::GenericName);
+        let arguments = last.named_child(1).filter(|_| Kind::of_node(last) == Kind::GenericName);
         let count = arguments.map_or(0, |list| list.named_child_count());
         let inner = arguments.filter(|_| count > 0).and_then(|list| list.named_child(count as u32 - 1));
-        let inner = inner.and_then(|inner| match self.written(inner) {
-            On::Written(inner) => Some(inner),
+        let inner = inner.and_then(|inner| match self.written_type_receiver(inner) {
+            ReceiverExpr::Typed(inner) => Some(inner),
             _ => None,
         });
-        Some(Written { path: Some(path), inner, single: count == 1 })
+        Some(WrittenType { path: Some(path), element: inner, has_single_argument: count == 1 })
     }
 
-    fn ask(&mut self, word: &'a str, end: u32, arity: u16, on: On) -> On {
+    fn push_member_reference(
+        &mut self,
+        word: &'a str,
+        end: u32,
+        arity: u16,
+        on: ReceiverExpr,
+    ) -> ReceiverExpr {
         let at = end - word.len() as u32;
-        let word = self.word(word);
-        self.facts.uses.push(Use { word, at, on, called: None, arity: arity.min(255) as u8 });
-        On::Use(self.facts.uses.len() as u32 - 1)
+        let word = self.intern_word(word);
+        self.facts.member_references.push(MemberReference {
+            word,
+            at,
+            receiver: on,
+            argument_count: None,
+            arity: arity.min(255) as u8,
+        });
+        ReceiverExpr::Member(self.facts.member_references.len() as u32 - 1)
     }
 
     /// Accesses an unqualified name in a value position.
-    pub(crate) fn bare(&mut self, node: Node<'a>) -> On {
-        self.ask_name(node, On::Sight)
+    pub(crate) fn access_bare_name(&mut self, node: Node<'a>) -> ReceiverExpr {
+        self.access_name(node, ReceiverExpr::Implicit)
     }
 
     /// Accesses a name on a receiver: `B` in `a.B<C>`.
-    fn ask_name(&mut self, node: Node<'a>, on: On) -> On {
+    fn access_name(&mut self, node: Node<'a>, on: ReceiverExpr) -> ReceiverExpr {
         let mut chain = std::mem::take(&mut self.chain);
         chain.alias = None;
         chain.parts.clear();
-        let mut found = On::Unknown;
-        if self.flatten(node, &mut chain).is_some() {
+        let mut found = ReceiverExpr::Unknown;
+        if self.flatten_chain(node, &mut chain).is_some() {
             found = match (on, chain.parts.as_slice()) {
-                (On::Sight, _) => self.ask_along(&chain),
-                (on, [part]) => self.ask(part.word, part.end, part.arity, on),
-                _ => On::Unknown,
+                (ReceiverExpr::Implicit, _) => self.access_chain(&chain),
+                (on, [part]) => self.push_member_reference(part.word, part.end, part.arity, on),
+                _ => ReceiverExpr::Unknown,
             };
         }
         self.chain = chain;
@@ -200,86 +228,87 @@ impl<'a> Walk<'a> {
     }
 
     /// Accesses each part of `a.B.C` on the part before it.
-    pub(crate) fn ask_along(&mut self, chain: &Chain<'a>) -> On {
+    pub(crate) fn access_chain(&mut self, chain: &NameChain<'a>) -> ReceiverExpr {
         let mut parts = chain.parts.iter();
         let mut on = match chain.alias {
-            Some("global") => On::Root,
-            Some(_) => return On::Unknown,
-            None if self.is_type_parameter(chain) => return On::Unknown,
-            None => On::Sight,
+            Some("global") => ReceiverExpr::Global,
+            Some(_) => return ReceiverExpr::Unknown,
+            None if self.is_type_parameter(chain) => return ReceiverExpr::Unknown,
+            None => ReceiverExpr::Implicit,
         };
-        if on == On::Sight {
-            let Some(first) = parts.next() else { return On::Unknown };
-            on = self
-                .variable(first.word, first.end)
-                .unwrap_or_else(|| self.ask(first.word, first.end, first.arity, On::Sight));
+        if on == ReceiverExpr::Implicit {
+            let Some(first) = parts.next() else { return ReceiverExpr::Unknown };
+            on = self.variable_receiver(first.word, first.end).unwrap_or_else(|| {
+                self.push_member_reference(first.word, first.end, first.arity, ReceiverExpr::Implicit)
+            });
         }
-        parts.fold(on, |on, part| self.ask(part.word, part.end, part.arity, on))
+        parts.fold(on, |on, part| self.push_member_reference(part.word, part.end, part.arity, on))
     }
 
     /// Accesses `x.Name`, where `x` is not a plain name.
-    pub(crate) fn asked(&mut self, cursor: &mut TreeCursor<'a>) -> On {
-        let on = self.asked_first(cursor);
-        let Some(name) = cursor.node().child_by_field_name("name") else { return On::Unknown };
-        self.asked_name(name, on)
+    pub(crate) fn access_member(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
+        let on = self.visit_receiver(cursor);
+        let Some(name) = cursor.node().child_by_field_name("name") else { return ReceiverExpr::Unknown };
+        self.access_generic_name(name, on)
     }
 
     /// Accesses `x?.Name` or `x?[i]`.
-    fn asked_unless_null(&mut self, cursor: &mut TreeCursor<'a>) -> On {
-        let on = self.asked_first(cursor);
+    fn access_conditionally(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
+        let on = self.visit_receiver(cursor);
         let node = cursor.node();
         let Some(last) = node.named_child(node.named_child_count().saturating_sub(1) as u32) else {
             return on;
         };
-        if let Some(name) = last.child_by_field_name("name").filter(|_| Kind::of(last) == Kind::MemberBinding)
+        if let Some(name) =
+            last.child_by_field_name("name").filter(|_| Kind::of_node(last) == Kind::MemberBinding)
         {
-            return self.asked_name(name, on);
+            return self.access_generic_name(name, on);
         }
-        self.below(&mut last.walk());
-        element(&self.facts.written, on, true)
+        self.visit_children(&mut last.walk());
+        element_receiver(&self.facts.written_types, on, true)
     }
 
     /// Visits the expression before the dot.
-    fn asked_first(&mut self, cursor: &mut TreeCursor<'a>) -> On {
+    fn visit_receiver(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let parent = cursor.node();
         if !cursor.goto_first_child() {
-            return On::Unknown;
+            return ReceiverExpr::Unknown;
         }
         let first = cursor.node();
         let on = match first.kind() {
-            "this" => On::This,
-            "base" => On::Base,
+            "this" => ReceiverExpr::This,
+            "base" => ReceiverExpr::Base,
             _ if first.is_named() => self.visit(cursor, parent),
-            _ => On::Unknown,
+            _ => ReceiverExpr::Unknown,
         };
         cursor.goto_parent();
         on
     }
 
-    fn asked_name(&mut self, name: Node<'a>, on: On) -> On {
-        let found = self.ask_name(name, on);
-        self.type_arguments(name);
+    fn access_generic_name(&mut self, name: Node<'a>, on: ReceiverExpr) -> ReceiverExpr {
+        let found = self.access_name(name, on);
+        self.visit_type_arguments(name);
         found
     }
 
     /// Visits an expression that is neither a name nor a member access.
-    pub(crate) fn expression(&mut self, kind: Kind, cursor: &mut TreeCursor<'a>) -> On {
+    pub(crate) fn visit_expression(&mut self, kind: Kind, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         match kind {
-            Kind::Invocation => self.call(cursor),
-            Kind::ConditionalAccess => self.asked_unless_null(cursor),
-            Kind::Parenthesized | Kind::Postfix | Kind::Checked => self.below(cursor),
-            Kind::Cast | Kind::Default => self.typed(cursor, "type"),
-            Kind::As => self.typed(cursor, "right"),
-            Kind::Creation | Kind::ImplicitCreation => self.creation(cursor),
-            Kind::With => self.with(cursor),
+            Kind::Invocation => self.visit_call(cursor),
+            Kind::ConditionalAccess => self.access_conditionally(cursor),
+            Kind::Parenthesized | Kind::Postfix | Kind::Checked => self.visit_children(cursor),
+            Kind::Cast | Kind::Default => self.visit_typed(cursor, "type"),
+            Kind::As => self.visit_typed(cursor, "right"),
+            Kind::Creation | Kind::ImplicitCreation => self.visit_creation(cursor),
+            Kind::With => self.visit_with(cursor),
             Kind::Await => {
-                let on = self.below(cursor);
-                element(&self.facts.written, on, false)
+                let on = self.visit_children(cursor);
+                element_receiver(&self.facts.written_types, on, false)
             }
-            Kind::ElementAccess => self.indexed(cursor),
-            Kind::Conditional => self.branches(cursor, "consequence", "alternative"),
+            Kind::ElementAccess => self.visit_element_access(cursor),
+            Kind::Conditional => self.visit_branches(cursor, "consequence", "alternative"),
             Kind::Binary if cursor.node().child(1).is_some_and(|mark| mark.kind() == "??") => {
-                self.branches(cursor, "left", "right")
+                self.visit_branches(cursor, "left", "right")
             }
             Kind::PredefinedType
             | Kind::Boolean
@@ -288,15 +317,15 @@ impl<'a> Walk<'a> {
             | Kind::Real
             | Kind::Text
             | Kind::VerbatimString
-            | Kind::RawString => On::Outside,
+            | Kind::RawString => ReceiverExpr::External,
             Kind::Interpolated | Kind::TypeOf | Kind::SizeOf | Kind::Is | Kind::IsPattern => {
-                self.below(cursor);
-                On::Outside
+                self.visit_children(cursor);
+                ReceiverExpr::External
             }
-            Kind::Declarator => self.declarator(cursor),
-            Kind::Foreach => self.foreach(cursor),
-            Kind::RecursivePattern => self.pattern(cursor),
-            Kind::Accessor => self.in_accessor(cursor),
+            Kind::Declarator => self.visit_declarator(cursor),
+            Kind::Foreach => self.visit_foreach(cursor),
+            Kind::RecursivePattern => self.visit_pattern(cursor),
+            Kind::Accessor => self.visit_accessor(cursor),
             Kind::Block
             | Kind::For
             | Kind::UsingStatement
@@ -305,26 +334,26 @@ impl<'a> Walk<'a> {
             | Kind::AnonymousMethod
             | Kind::Catch
             | Kind::SwitchArm
-            | Kind::Query => self.scoped(cursor),
+            | Kind::Query => self.visit_scoped(cursor),
             kind => {
-                self.declaration(kind, cursor);
-                On::Unknown
+                self.read_declaration(kind, cursor);
+                ReceiverExpr::Unknown
             }
         }
     }
 
     /// Visits a node that is a scope for variables.
-    pub(crate) fn scoped(&mut self, cursor: &mut TreeCursor<'a>) -> On {
-        let until = std::mem::replace(&mut self.sight.until, cursor.node().end_byte() as u32);
-        self.below(cursor);
-        self.sight.until = until;
-        On::Unknown
+    pub(crate) fn visit_scoped(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
+        let until = std::mem::replace(&mut self.variable_scope.scope_end, cursor.node().end_byte() as u32);
+        self.visit_children(cursor);
+        self.variable_scope.scope_end = until;
+        ReceiverExpr::Unknown
     }
 
-    fn call(&mut self, cursor: &mut TreeCursor<'a>) -> On {
-        let known = self.facts.uses.len() as u32;
-        let (mut function, mut arguments) = (On::Unknown, 0);
-        self.each(cursor, |walk, cursor, parent| {
+    fn visit_call(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
+        let known = self.facts.member_references.len() as u32;
+        let (mut function, mut arguments) = (ReceiverExpr::Unknown, 0);
+        self.for_each_child(cursor, |walk, cursor, parent| {
             let on = walk.visit(cursor, parent);
             match cursor.field_name() {
                 Some("function") => function = on,
@@ -333,59 +362,63 @@ impl<'a> Walk<'a> {
         });
         match function {
             // the called variable may hold a function from a member that was accessed much earlier
-            On::Use(at) if at >= known => {
-                self.facts.uses[at as usize].called = Some(arguments.min(254) as u8);
+            ReceiverExpr::Member(at) if at >= known => {
+                self.facts.member_references[at as usize].argument_count = Some(arguments.min(254) as u8);
                 function
             }
-            _ => On::Unknown,
+            _ => ReceiverExpr::Unknown,
         }
     }
 
-    fn typed(&mut self, cursor: &mut TreeCursor<'a>, field: &str) -> On {
-        self.below(cursor);
-        cursor.node().child_by_field_name(field).map_or(On::Unknown, |declared| self.written(declared))
+    fn visit_typed(&mut self, cursor: &mut TreeCursor<'a>, field: &str) -> ReceiverExpr {
+        self.visit_children(cursor);
+        cursor
+            .node()
+            .child_by_field_name(field)
+            .map_or(ReceiverExpr::Unknown, |declared| self.written_type_receiver(declared))
     }
 
     /// `new T(…) { A = 1 }`: `A` is accessed on the created value.
-    fn creation(&mut self, cursor: &mut TreeCursor<'a>) -> On {
+    fn visit_creation(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let declared = cursor.node().child_by_field_name("type");
-        let on = declared.map_or(On::Unknown, |declared| self.written(declared));
-        self.each(cursor, |walk, cursor, parent| match Kind::of(cursor.node()) {
-            Kind::Initializer => walk.initializer(cursor, on),
+        let on = declared.map_or(ReceiverExpr::Unknown, |declared| self.written_type_receiver(declared));
+        self.for_each_child(cursor, |walk, cursor, parent| match Kind::of_node(cursor.node()) {
+            Kind::Initializer => walk.visit_initializer(cursor, on),
             _ => drop(walk.visit(cursor, parent)),
         });
         on
     }
 
-    fn initializer(&mut self, cursor: &mut TreeCursor<'a>, on: On) {
-        self.each(cursor, |walk, cursor, parent| {
+    fn visit_initializer(&mut self, cursor: &mut TreeCursor<'a>, on: ReceiverExpr) {
+        self.for_each_child(cursor, |walk, cursor, parent| {
             let node = cursor.node();
-            let left = node.child_by_field_name("left").filter(|left| Kind::of(*left) == Kind::Identifier);
-            match left.filter(|_| Kind::of(node) == Kind::Assignment) {
-                Some(left) => walk.assigned(cursor, left, on),
+            let left =
+                node.child_by_field_name("left").filter(|left| Kind::of_node(*left) == Kind::Identifier);
+            match left.filter(|_| Kind::of_node(node) == Kind::Assignment) {
+                Some(left) => walk.visit_member_initializer(cursor, left, on),
                 None => drop(walk.visit(cursor, parent)),
             }
         });
     }
 
-    fn assigned(&mut self, cursor: &mut TreeCursor<'a>, left: Node<'a>, on: On) {
-        let member = self.ask_name(left, on);
-        self.each(cursor, |walk, cursor, parent| match Kind::of(cursor.node()) {
+    fn visit_member_initializer(&mut self, cursor: &mut TreeCursor<'a>, left: Node<'a>, on: ReceiverExpr) {
+        let member = self.access_name(left, on);
+        self.for_each_child(cursor, |walk, cursor, parent| match Kind::of_node(cursor.node()) {
             _ if cursor.node() == left => {}
-            Kind::Initializer => walk.initializer(cursor, member),
+            Kind::Initializer => walk.visit_initializer(cursor, member),
             _ => drop(walk.visit(cursor, parent)),
         });
     }
 
     /// `x with { A = 1 }`.
-    fn with(&mut self, cursor: &mut TreeCursor<'a>) -> On {
-        let mut on = On::Unknown;
-        self.each(cursor, |walk, cursor, parent| {
-            if Kind::of(cursor.node()) == Kind::WithInitializer {
+    fn visit_with(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
+        let mut on = ReceiverExpr::Unknown;
+        self.for_each_child(cursor, |walk, cursor, parent| {
+            if Kind::of_node(cursor.node()) == Kind::WithInitializer {
                 if let Some(name) = cursor.node().named_child(0) {
-                    walk.ask_name(name, on);
+                    walk.access_name(name, on);
                 }
-                walk.below(cursor);
+                walk.visit_children(cursor);
             } else {
                 on = walk.visit(cursor, parent);
             }
@@ -393,21 +426,21 @@ impl<'a> Walk<'a> {
         on
     }
 
-    fn indexed(&mut self, cursor: &mut TreeCursor<'a>) -> On {
-        let mut on = On::Unknown;
-        self.each(cursor, |walk, cursor, parent| {
+    fn visit_element_access(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
+        let mut on = ReceiverExpr::Unknown;
+        self.for_each_child(cursor, |walk, cursor, parent| {
             let found = walk.visit(cursor, parent);
             if cursor.field_name() == Some("expression") {
                 on = found;
             }
         });
-        element(&self.facts.written, on, true)
+        element_receiver(&self.facts.written_types, on, true)
     }
 
     /// Visits two alternatives; returns the first with a known type.
-    fn branches(&mut self, cursor: &mut TreeCursor<'a>, one: &str, other: &str) -> On {
-        let (mut first, mut second) = (On::Unknown, On::Unknown);
-        self.each(cursor, |walk, cursor, parent| {
+    fn visit_branches(&mut self, cursor: &mut TreeCursor<'a>, one: &str, other: &str) -> ReceiverExpr {
+        let (mut first, mut second) = (ReceiverExpr::Unknown, ReceiverExpr::Unknown);
+        self.for_each_child(cursor, |walk, cursor, parent| {
             let found = walk.visit(cursor, parent);
             match cursor.field_name() {
                 Some(field) if field == one => first = found,
@@ -415,49 +448,49 @@ impl<'a> Walk<'a> {
                 _ => {}
             }
         });
-        if first == On::Unknown { second } else { first }
+        if first == ReceiverExpr::Unknown { second } else { first }
     }
 
     /// `var x = …` has the type of the value.
-    fn declarator(&mut self, cursor: &mut TreeCursor<'a>) -> On {
+    fn visit_declarator(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let node = cursor.node();
-        let on = self.below(cursor);
+        let on = self.visit_children(cursor);
         let declared = node.parent().and_then(|parent| parent.child_by_field_name("type"));
         let name = node.child_by_field_name("name").filter(|_| node.named_child_count() > 1);
         if let Some(name) = name.filter(|_| declared.is_some_and(|it| it.kind() == "implicit_type")) {
-            self.bind(self.text(name), on);
+            self.bind_variable(self.node_text(name), on);
         }
-        On::Unknown
+        ReceiverExpr::Unknown
     }
 
-    fn foreach(&mut self, cursor: &mut TreeCursor<'a>) -> On {
+    fn visit_foreach(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let node = cursor.node();
-        let until = std::mem::replace(&mut self.sight.until, node.end_byte() as u32);
+        let until = std::mem::replace(&mut self.variable_scope.scope_end, node.end_byte() as u32);
         let inferred = node.child_by_field_name("type").is_some_and(|it| it.kind() == "implicit_type");
-        let name = node.child_by_field_name("left").filter(|it| Kind::of(*it) == Kind::Identifier);
-        self.each(cursor, |walk, cursor, parent| {
+        let name = node.child_by_field_name("left").filter(|it| Kind::of_node(*it) == Kind::Identifier);
+        self.for_each_child(cursor, |walk, cursor, parent| {
             let on = walk.visit(cursor, parent);
             if let Some(name) = name.filter(|_| inferred && cursor.field_name() == Some("right")) {
-                let on = element(&walk.facts.written, on, false);
-                walk.bind(walk.text(name), on);
+                let on = element_receiver(&walk.facts.written_types, on, false);
+                walk.bind_variable(walk.node_text(name), on);
             }
         });
-        self.sight.until = until;
-        On::Unknown
+        self.variable_scope.scope_end = until;
+        ReceiverExpr::Unknown
     }
 
     /// `T { A: 1 } x`: `A` is accessed on a `T`.
-    fn pattern(&mut self, cursor: &mut TreeCursor<'a>) -> On {
+    fn visit_pattern(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let declared = cursor.node().child_by_field_name("type");
-        let on = declared.map_or(On::Unknown, |declared| self.written(declared));
-        self.each(cursor, |walk, cursor, parent| {
-            if Kind::of(cursor.node()) == Kind::PropertyPattern {
-                walk.each(cursor, |walk, cursor, parent| {
+        let on = declared.map_or(ReceiverExpr::Unknown, |declared| self.written_type_receiver(declared));
+        self.for_each_child(cursor, |walk, cursor, parent| {
+            if Kind::of_node(cursor.node()) == Kind::PropertyPattern {
+                walk.for_each_child(cursor, |walk, cursor, parent| {
                     let name =
-                        cursor.node().named_child(0).filter(|name| Kind::of(*name) == Kind::Identifier);
+                        cursor.node().named_child(0).filter(|name| Kind::of_node(*name) == Kind::Identifier);
                     let named = |name: &Node| name.next_sibling().is_some_and(|next| next.kind() == ":");
                     if let Some(name) = name.filter(named) {
-                        walk.ask_name(name, on);
+                        walk.access_name(name, on);
                     }
                     walk.visit(cursor, parent);
                 });
@@ -465,29 +498,31 @@ impl<'a> Walk<'a> {
                 walk.visit(cursor, parent);
             }
         });
-        On::Unknown
+        ReceiverExpr::Unknown
     }
 
-    fn in_accessor(&mut self, cursor: &mut TreeCursor<'a>) -> On {
-        let until = std::mem::replace(&mut self.sight.until, cursor.node().end_byte() as u32);
-        let on = self.sight.gives.map_or(On::Unknown, On::Written);
-        self.bind("value", on);
-        self.below(cursor);
-        self.sight.until = until;
-        On::Unknown
+    fn visit_accessor(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
+        let until = std::mem::replace(&mut self.variable_scope.scope_end, cursor.node().end_byte() as u32);
+        let on = self.variable_scope.result_type.map_or(ReceiverExpr::Unknown, ReceiverExpr::Typed);
+        self.bind_variable("value", on);
+        self.visit_children(cursor);
+        self.variable_scope.scope_end = until;
+        ReceiverExpr::Unknown
     }
 }
 
 /// An element of a list-like value.
-fn element(written: &[Written], on: On, indexed: bool) -> On {
+fn element_receiver(written: &[WrittenType], on: ReceiverExpr, indexed: bool) -> ReceiverExpr {
     match on {
-        On::Written(at) => match written[at as usize] {
-            Written { inner: Some(inner), single, .. } if single || indexed => On::Written(inner),
-            _ => On::Unknown,
+        ReceiverExpr::Typed(at) => match written[at as usize] {
+            WrittenType { element: Some(inner), has_single_argument: single, .. } if single || indexed => {
+                ReceiverExpr::Typed(inner)
+            }
+            _ => ReceiverExpr::Unknown,
         },
-        On::Use(at) if indexed => On::Indexed(at),
-        On::Use(at) => On::Element(at),
-        On::Outside => On::Outside,
-        _ => On::Unknown,
+        ReceiverExpr::Member(at) if indexed => ReceiverExpr::Indexed(at),
+        ReceiverExpr::Member(at) => ReceiverExpr::Element(at),
+        ReceiverExpr::External => ReceiverExpr::External,
+        _ => ReceiverExpr::Unknown,
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Does not know names: consumers of the tree take the text of a node from the source, never from the prepared text.
 
-use crate::token::{Lexeme, Source, Token};
+use crate::token::{Source, Token, TokenKind};
 
 /// Constructs that the grammar does not support yet, each with an example. A test checks them against the current grammar: once
 /// the grammar supports one, its rule can be removed.
@@ -29,137 +29,142 @@ pub(crate) const PROBES: &[(&str, &str)] = &[
 ];
 
 /// The text for the parser: the same length as the source, with every line break at its original offset.
-pub(crate) fn prepare(source: &Source) -> Vec<u8> {
+pub(crate) fn prepare_bytes(source: &Source) -> Vec<u8> {
     let mut bytes = source.text.as_bytes().to_vec();
     for token in source.tokens {
-        if matches!(token.kind, Lexeme::Directive | Lexeme::Inactive) {
-            blank(&mut bytes, token);
+        if matches!(token.kind, TokenKind::Directive | TokenKind::Inactive) {
+            blank_token(&mut bytes, token);
         }
     }
-    let tokens: Vec<Token> = source.tokens.iter().filter(|token| token.kind.counts()).copied().collect();
-    let mut rules = Rules { source, tokens: &tokens, bytes };
+    let tokens: Vec<Token> =
+        source.tokens.iter().filter(|token| token.kind.is_significant()).copied().collect();
+    let mut rules = Workarounds { source, tokens: &tokens, bytes };
     for at in 0..tokens.len() {
-        rules.apply(at);
+        rules.apply_at(at);
     }
     rules.bytes
 }
 
-fn blank(bytes: &mut [u8], token: &Token) {
+fn blank_token(bytes: &mut [u8], token: &Token) {
     let range = &mut bytes[token.span.from as usize..token.span.to as usize];
     range.iter_mut().filter(|byte| !matches!(**byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
 }
 
-struct Rules<'a> {
+struct Workarounds<'a> {
     source: &'a Source<'a>,
     /// The significant tokens.
     tokens: &'a [Token],
     bytes: Vec<u8>,
 }
 
-impl<'a> Rules<'a> {
-    fn text(&self, at: usize) -> &'a str {
-        self.tokens.get(at).map_or("", |token| self.source.of(token))
+impl<'a> Workarounds<'a> {
+    fn text_at(&self, at: usize) -> &'a str {
+        self.tokens.get(at).map_or("", |token| self.source.text_of(token))
     }
 
-    fn before(&self, at: usize) -> &'a str {
-        at.checked_sub(1).map_or("", |at| self.text(at))
+    fn text_before(&self, at: usize) -> &'a str {
+        at.checked_sub(1).map_or("", |at| self.text_at(at))
     }
 
-    fn is_word(&self, at: usize) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.kind == Lexeme::Word)
+    fn is_word_at(&self, at: usize) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Word)
     }
 
-    fn blank(&mut self, at: usize) {
-        blank(&mut self.bytes, &self.tokens[at]);
+    fn blank_at(&mut self, at: usize) {
+        blank_token(&mut self.bytes, &self.tokens[at]);
     }
 
     /// Overwrites a token with text that is at most as long.
-    fn spell(&mut self, at: usize, text: &str) {
-        self.blank(at);
+    fn overwrite_token(&mut self, at: usize, text: &str) {
+        self.blank_at(at);
         let from = self.tokens[at].span.from as usize;
         self.bytes[from..from + text.len()].copy_from_slice(text.as_bytes());
     }
 
-    fn apply(&mut self, at: usize) {
-        match self.text(at) {
-            "async" => self.name(at, "_sync"),
-            "required" => self.name(at, "_equired"),
-            "=" if self.before(at) == ")" => self.assigned_call(at),
-            "[" => self.bracket(at),
-            "allows" if self.text(at + 1) == "ref" && self.text(at + 2) == "struct" => {
-                self.blank(at);
-                self.blank(at + 1);
+    fn apply_at(&mut self, at: usize) {
+        match self.text_at(at) {
+            "async" => self.respell_name(at, "_sync"),
+            "required" => self.respell_name(at, "_equired"),
+            "=" if self.text_before(at) == ")" => self.fix_assigned_call(at),
+            "[" => self.fix_bracket(at),
+            "allows" if self.text_at(at + 1) == "ref" && self.text_at(at + 2) == "struct" => {
+                self.blank_at(at);
+                self.blank_at(at + 1);
             }
-            "ref" if self.text(at + 1) == "partial" && self.text(at + 2) == "struct" => self.blank(at),
-            "ref" | "out" | "in" => self.lambda_parameter(at),
-            "?." => self.assignment(at),
-            "?" if self.text(at + 1) == "[" => self.assignment(at),
-            "_" if self.before(at) == "from" && self.text(at + 1) == "in" => self.spell(at, "a"),
-            "operator" => self.operator(at),
-            "extension" => self.extension(at),
-            "union" => self.union(at),
-            text if text.starts_with("$@\"") || text.starts_with("@$\"") => self.verbatim(at),
+            "ref" if self.text_at(at + 1) == "partial" && self.text_at(at + 2) == "struct" => {
+                self.blank_at(at)
+            }
+            "ref" | "out" | "in" => self.fix_lambda_parameter(at),
+            "?." => self.fix_conditional_assignment(at),
+            "?" if self.text_at(at + 1) == "[" => self.fix_conditional_assignment(at),
+            "_" if self.text_before(at) == "from" && self.text_at(at + 1) == "in" => {
+                self.overwrite_token(at, "a")
+            }
+            "operator" => self.fix_compound_operator(at),
+            "extension" => self.fix_extension_block(at),
+            "union" => self.fix_union(at),
+            text if text.starts_with("$@\"") || text.starts_with("@$\"") => self.fix_verbatim_string(at),
             _ => {}
         }
     }
 
     /// Respells a contextual keyword where it is a name: it is a modifier before a type and a name everywhere else.
-    fn name(&mut self, at: usize, spelling: &str) {
-        let next = self.text(at + 1);
+    fn respell_name(&mut self, at: usize, spelling: &str) {
+        let next = self.text_at(at + 1);
         let operand = matches!(next, "is" | "as" | "in" | "and" | "or" | "switch" | "with");
-        let modifier = (self.is_word(at + 1) && !operand) || next == "(" || next == "[";
-        let member = matches!(self.before(at), "." | "?.");
+        let modifier = (self.is_word_at(at + 1) && !operand) || next == "(" || next == "[";
+        let member = matches!(self.text_before(at), "." | "?.");
         if !modifier || member {
-            self.spell(at, spelling);
+            self.overwrite_token(at, spelling);
         }
     }
 
-    fn bracket(&mut self, at: usize) {
+    fn fix_bracket(&mut self, at: usize) {
         let target =
-            matches!(self.text(at + 1), "field" | "method" | "param" | "property" | "type" | "typevar");
-        if target && self.text(at + 2) != ":" {
+            matches!(self.text_at(at + 1), "field" | "method" | "param" | "property" | "type" | "typevar");
+        if target && self.text_at(at + 2) != ":" {
             let from = self.tokens[at + 1].span.from as usize;
             self.bytes[from] = b'_';
         }
-        let close = if self.text(at + 1) == ".." { at + 2 } else { at + 1 };
-        if self.text(close) == "]" && matches!(self.text(close + 1), "=>" | "when" | "and" | "or") {
+        let close = if self.text_at(at + 1) == ".." { at + 2 } else { at + 1 };
+        if self.text_at(close) == "]" && matches!(self.text_at(close + 1), "=>" | "when" | "and" | "or") {
             if close == at + 2 {
-                self.blank(at + 1);
+                self.blank_at(at + 1);
             }
-            self.spell(at, "{");
-            self.spell(close, "}");
+            self.overwrite_token(at, "{");
+            self.overwrite_token(close, "}");
         }
     }
 
     /// `(text, out result) => …`: an arrow follows the closing parenthesis, and a comma or that parenthesis follows the name.
-    fn lambda_parameter(&mut self, at: usize) {
-        let first = matches!(self.before(at), "(" | ",");
-        if !first || !self.is_word(at + 1) || !matches!(self.text(at + 2), "," | ")") {
+    fn fix_lambda_parameter(&mut self, at: usize) {
+        let first = matches!(self.text_before(at), "(" | ",");
+        if !first || !self.is_word_at(at + 1) || !matches!(self.text_at(at + 2), "," | ")") {
             return;
         }
         let mut end = at + 2;
-        while self.is_word(end) || matches!(self.text(end), "," | "." | "?" | "<" | ">") {
+        while self.is_word_at(end) || matches!(self.text_at(end), "," | "." | "?" | "<" | ">") {
             end += 1;
         }
-        if self.text(end) == ")" && self.text(end + 1) == "=>" {
-            self.blank(at);
+        if self.text_at(end) == ")" && self.text_at(end + 1) == "=>" {
+            self.blank_at(at);
         }
     }
 
     /// `a?.b = c`: blanks the question mark if the chain after it ends in an assignment.
-    fn assignment(&mut self, at: usize) {
+    fn fix_conditional_assignment(&mut self, at: usize) {
         let mut end = at + 1;
-        let mut wants_name = self.text(at) == "?.";
+        let mut wants_name = self.text_at(at) == "?.";
         loop {
-            match self.text(end) {
-                "(" | "[" if !wants_name => end = self.closing(end) + 1,
+            match self.text_at(end) {
+                "(" | "[" if !wants_name => end = self.closing_bracket(end) + 1,
                 "." | "?." if !wants_name => {
                     wants_name = true;
                     end += 1;
                 }
-                "?" if self.text(end + 1) == "[" && !wants_name => end += 1,
+                "?" if self.text_at(end + 1) == "[" && !wants_name => end += 1,
                 "!" if !wants_name => end += 1,
-                _ if wants_name && self.is_word(end) => {
+                _ if wants_name && self.is_word_at(end) => {
                     wants_name = false;
                     end += 1;
                 }
@@ -167,7 +172,7 @@ impl<'a> Rules<'a> {
             }
         }
         let assigns = matches!(
-            self.text(end),
+            self.text_at(end),
             "=" | "+=" | "-=" | "*=" | "/=" | "%=" | "&=" | "|=" | "^=" | "<<=" | "??="
         );
         if assigns {
@@ -176,10 +181,10 @@ impl<'a> Rules<'a> {
     }
 
     /// The token that closes the bracket opened here.
-    fn closing(&self, open: usize) -> usize {
+    fn closing_bracket(&self, open: usize) -> usize {
         let mut depth = 0usize;
         for at in open..self.tokens.len() {
-            match self.text(at) {
+            match self.text_at(at) {
                 "(" | "[" | "{" => depth += 1,
                 ")" | "]" | "}" => {
                     depth = depth.saturating_sub(1);
@@ -194,21 +199,21 @@ impl<'a> Rules<'a> {
     }
 
     /// `=> Field(it) = value`, where the call returns a reference, is parsed as a sum.
-    fn assigned_call(&mut self, at: usize) {
-        let Some(open) = self.opening(at - 1) else { return };
+    fn fix_assigned_call(&mut self, at: usize) {
+        let Some(open) = self.opening_bracket(at - 1) else { return };
         let chain =
-            |at: usize| self.is_word(at) || matches!(self.text(at), "." | "::" | "<" | ">" | "," | "?");
+            |at: usize| self.is_word_at(at) || matches!(self.text_at(at), "." | "::" | "<" | ">" | "," | "?");
         let start = (0..open).rev().take_while(|at| chain(*at)).last();
-        if start.is_some_and(|start| self.before(start) == "=>") {
-            self.spell(at, "+");
+        if start.is_some_and(|start| self.text_before(start) == "=>") {
+            self.overwrite_token(at, "+");
         }
     }
 
     /// The token that opens the bracket closed here.
-    fn opening(&self, close: usize) -> Option<usize> {
+    fn opening_bracket(&self, close: usize) -> Option<usize> {
         let mut depth = 0usize;
         (0..=close).rev().find(|at| {
-            match self.text(*at) {
+            match self.text_at(*at) {
                 ")" | "]" | "}" => depth += 1,
                 "(" | "[" | "{" => depth = depth.saturating_sub(1),
                 _ => {}
@@ -218,9 +223,9 @@ impl<'a> Rules<'a> {
     }
 
     /// `operator +=` is parsed as `operator +`.
-    fn operator(&mut self, at: usize) {
+    fn fix_compound_operator(&mut self, at: usize) {
         let assigns =
-            matches!(self.text(at + 1), "+=" | "-=" | "*=" | "/=" | "%=" | "&=" | "|=" | "^=" | "<<=");
+            matches!(self.text_at(at + 1), "+=" | "-=" | "*=" | "/=" | "%=" | "&=" | "|=" | "^=" | "<<=");
         if assigns {
             let last = self.tokens[at + 1].span.to as usize - 1;
             self.bytes[last] = b' ';
@@ -228,35 +233,35 @@ impl<'a> Rules<'a> {
     }
 
     /// `extension(T source) { … }` is parsed as a class of that form; `declarations` recognizes it by the word in the source.
-    fn extension(&mut self, at: usize) {
-        let begins = matches!(self.before(at), "{" | "}" | ";" | "]");
-        let open = if self.text(at + 1) == "<" {
-            (at + 2..self.tokens.len()).find(|at| self.text(*at) == "(").unwrap_or(at)
+    fn fix_extension_block(&mut self, at: usize) {
+        let begins = matches!(self.text_before(at), "{" | "}" | ";" | "]");
+        let open = if self.text_at(at + 1) == "<" {
+            (at + 2..self.tokens.len()).find(|at| self.text_at(*at) == "(").unwrap_or(at)
         } else {
             at + 1
         };
-        if !begins || self.text(open) != "(" {
+        if !begins || self.text_at(open) != "(" {
             return;
         }
-        let after = self.closing(open) + 1;
-        if matches!(self.text(after), "{" | "where") {
-            self.spell(at, "class ext");
+        let after = self.closing_bracket(open) + 1;
+        if matches!(self.text_at(after), "{" | "where") {
+            self.overwrite_token(at, "class ext");
         }
     }
 
     /// `union Pet(Cat, Dog)` is parsed as a class with a constructor that has unnamed parameters.
-    fn union(&mut self, at: usize) {
+    fn fix_union(&mut self, at: usize) {
         let begins = matches!(
-            self.before(at),
+            self.text_before(at),
             "" | "{" | "}" | ";" | "]" | "public" | "internal" | "private" | "protected" | "partial" | "file"
         );
-        if begins && self.is_word(at + 1) && matches!(self.text(at + 2), "(" | "<") {
-            self.spell(at, "class");
+        if begins && self.is_word_at(at + 1) && matches!(self.text_at(at + 2), "(" | "<") {
+            self.overwrite_token(at, "class");
         }
     }
 
     /// Blanks doubled quotes in `$@"…""{x}"""`, where the grammar's scanner misses the end of the string.
-    fn verbatim(&mut self, at: usize) {
+    fn fix_verbatim_string(&mut self, at: usize) {
         let span = self.tokens[at].span;
         // an unclosed string may consist of its opening only
         let Some(range) = self.bytes.get_mut(span.from as usize + 3..span.to as usize - 1) else { return };
@@ -274,37 +279,38 @@ impl<'a> Rules<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lex::lex;
+    use super::super::lex::tokenize;
     use super::*;
     use crate::preprocessor::Symbols;
 
-    fn prepared(text: &str, symbols: &Symbols) -> String {
-        let tokens = lex(text, symbols);
-        String::from_utf8(prepare(&Source { text, tokens: &tokens })).unwrap()
+    fn prepare_text(text: &str, symbols: &Symbols) -> String {
+        let tokens = tokenize(text, symbols);
+        String::from_utf8(prepare_bytes(&Source { text, tokens: &tokens })).unwrap()
     }
 
-    fn parses(text: &[u8]) -> bool {
+    fn parses_without_errors(text: &[u8]) -> bool {
         let mut parser = tree_sitter::Parser::new();
         parser.set_language(&tree_sitter_c_sharp::LANGUAGE.into()).unwrap();
         !parser.parse(text, None).unwrap().root_node().has_error()
     }
 
     #[test]
-    fn what_the_grammar_cannot_read_it_can_read_prepared() {
+    fn unsupported_constructs_parse_after_preparation() {
         let names = |keep: &dyn Fn(&str) -> bool| -> Vec<&str> {
             PROBES.iter().filter(|(_, text)| keep(text)).map(|(name, _)| *name).collect()
         };
-        let failing = names(&|text| !parses(prepared(text, &Symbols::default()).as_bytes()));
+        let failing =
+            names(&|text| !parses_without_errors(prepare_text(text, &Symbols::default()).as_bytes()));
         assert_eq!(failing, [""; 0], "cannot be parsed although prepared");
         assert_eq!(
-            names(&|text| parses(text.as_bytes())),
+            names(&|text| parses_without_errors(text.as_bytes())),
             [""; 0],
             "supported by the grammar: the rule can be removed"
         );
     }
 
     #[test]
-    fn modifiers_stay_what_they_are() {
+    fn modifiers_are_not_changed() {
         for text in [
             "class C { public async Task M() { await F(async x => 1, async (y) => 2, async delegate { }); } }",
             "class C { public required string Name { get; init; } public required (int, int) P; }",
@@ -312,14 +318,14 @@ mod tests {
             "class C { [field: NonSerialized] public event E F; [return: X] int M(F(out x)) => 1; }",
             "class C { object M() => F(out x, ref y); int? a; int?[] b = c; object N() => d?.E == 1 ? [1] : [2]; }",
         ] {
-            assert_eq!(prepared(text, &Symbols::default()), text);
+            assert_eq!(prepare_text(text, &Symbols::default()), text);
         }
     }
 
     #[test]
-    fn every_byte_keeps_its_place() {
+    fn every_byte_keeps_its_offset() {
         let text = "a\r\n#if X\r\nä \"\r\n#else\r\nb\r\n#endif\r\nc";
-        let out = prepared(text, &Symbols::default());
+        let out = prepare_text(text, &Symbols::default());
         assert_eq!(out.len(), text.len());
         assert_eq!(out.split_whitespace().collect::<Vec<_>>(), ["a", "b", "c"]);
         let breaks = |text: &str| text.match_indices(['\r', '\n']).map(|(at, _)| at).collect::<Vec<_>>();

@@ -4,8 +4,8 @@
 //! arguments, members in initialisers, variables in scope.
 
 use super::kinds::Kind;
-use super::walk::{Chain, Part, Walk};
-use crate::facts::{On, Path, Position, Reference, Segment};
+use super::walk::{ChainPart, NameChain, Walk};
+use crate::facts::{Path, Position, ReceiverExpr, Reference, Segment};
 use crate::token::Span;
 use tree_sitter::{Node, TreeCursor};
 
@@ -17,30 +17,30 @@ enum Role {
     /// A value, such as a method called without a dot; its type arguments may be types.
     Value,
     /// Not looked up.
-    Nothing,
+    Ignored,
 }
 
 /// Maximum depth of the traversal. The deepest of eleven thousand real files reaches 190, and the stack of a thread is large
 /// enough for ten times this limit.
-pub(crate) const DEPTH: u32 = 1000;
+pub(crate) const MAX_DEPTH: u32 = 1000;
 
 impl<'a> Walk<'a> {
     /// Visits the children of the node at the cursor; returns the last one's value as a receiver.
-    pub(crate) fn below(&mut self, cursor: &mut TreeCursor<'a>) -> On {
-        let mut last = On::Unknown;
-        self.each(cursor, |walk, cursor, parent| last = walk.visit(cursor, parent));
+    pub(crate) fn visit_children(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
+        let mut last = ReceiverExpr::Unknown;
+        self.for_each_child(cursor, |walk, cursor, parent| last = walk.visit(cursor, parent));
         last
     }
 
     /// Calls `visit` with each named child of the node at the cursor, in source order.
-    pub(crate) fn each(
+    pub(crate) fn for_each_child(
         &mut self,
         cursor: &mut TreeCursor<'a>,
         mut visit: impl FnMut(&mut Self, &mut TreeCursor<'a>, Node<'a>),
     ) {
         let parent = cursor.node();
-        if self.depth >= DEPTH {
-            self.too_deep(parent);
+        if self.depth >= MAX_DEPTH {
+            self.record_too_deep(parent);
             return;
         }
         self.depth += 1;
@@ -59,72 +59,73 @@ impl<'a> Walk<'a> {
     }
 
     /// Visits a node; returns its value as the receiver of a member access.
-    pub(crate) fn visit(&mut self, cursor: &mut TreeCursor<'a>, parent: Node<'a>) -> On {
+    pub(crate) fn visit(&mut self, cursor: &mut TreeCursor<'a>, parent: Node<'a>) -> ReceiverExpr {
         let node = cursor.node();
-        match Kind::of(node) {
+        match Kind::of_node(node) {
             Kind::Identifier | Kind::GenericName | Kind::QualifiedName | Kind::AliasQualifiedName => {
                 let field = cursor.field_name().unwrap_or_default();
-                self.name(node, parent, field)
+                self.visit_name(node, parent, field)
             }
             Kind::MemberAccess => {
-                let called = Kind::of(parent) == Kind::Invocation && cursor.field_name() == Some("function");
+                let called =
+                    Kind::of_node(parent) == Kind::Invocation && cursor.field_name() == Some("function");
                 let position = if called { Position::Called } else { Position::Value };
-                self.chain(node, position).unwrap_or_else(|| self.asked(cursor))
+                self.record_chain(node, position).unwrap_or_else(|| self.access_member(cursor))
             }
             Kind::ImplicitParameter => {
-                self.locals.insert(self.text(node), "");
-                self.bind(self.text(node), On::Unknown)
+                self.locals.insert(self.node_text(node), "");
+                self.bind_variable(self.node_text(node), ReceiverExpr::Unknown)
             }
-            Kind::LocalFunction => self.local_function(cursor),
-            Kind::Comment => On::Unknown,
-            kind => self.expression(kind, cursor),
+            Kind::LocalFunction => self.visit_local_function(cursor),
+            Kind::Comment => ReceiverExpr::Unknown,
+            kind => self.visit_expression(kind, cursor),
         }
     }
 
-    fn local_function(&mut self, cursor: &mut TreeCursor<'a>) -> On {
+    fn visit_local_function(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let node = cursor.node();
         let known = self.type_parameters.len();
         self.push_type_parameters(node);
         if let Some(name) = node.child_by_field_name("name") {
-            self.locals.insert(self.text(name), "");
-            self.bind_function(self.text(name));
+            self.locals.insert(self.node_text(name), "");
+            self.bind_local_function(self.node_text(name));
         }
-        self.scoped(cursor);
+        self.visit_scoped(cursor);
         self.type_parameters.truncate(known);
-        On::Unknown
+        ReceiverExpr::Unknown
     }
 
-    fn name(&mut self, node: Node<'a>, parent: Node<'a>, field: &str) -> On {
-        match self.role(node, parent, field) {
-            Role::Name(position) => self.chain(node, position).unwrap_or(On::Unknown),
+    fn visit_name(&mut self, node: Node<'a>, parent: Node<'a>, field: &str) -> ReceiverExpr {
+        match self.name_role(node, parent, field) {
+            Role::Name(position) => self.record_chain(node, position).unwrap_or(ReceiverExpr::Unknown),
             Role::Local => {
                 let declared = parent.child_by_field_name("type").or_else(|| {
                     parent
                         .parent()
-                        .filter(|_| Kind::of(parent) == Kind::Declarator)?
+                        .filter(|_| Kind::of_node(parent) == Kind::Declarator)?
                         .child_by_field_name("type")
                 });
                 let word = declared.map_or("", |node| self.last_word(node));
-                self.locals.insert(self.text(node), word);
-                let on = declared.map_or(On::Unknown, |node| self.written(node));
-                self.bind(self.text(node), on)
+                self.locals.insert(self.node_text(node), word);
+                let on = declared.map_or(ReceiverExpr::Unknown, |node| self.written_type_receiver(node));
+                self.bind_variable(self.node_text(node), on)
             }
             Role::Value => {
-                let on = self.bare(node);
-                self.type_arguments(node);
+                let on = self.access_bare_name(node);
+                self.visit_type_arguments(node);
                 on
             }
-            Role::Nothing => {
-                self.type_arguments(node);
-                On::Unknown
+            Role::Ignored => {
+                self.visit_type_arguments(node);
+                ReceiverExpr::Unknown
             }
         }
     }
 
-    fn role(&self, node: Node<'a>, parent: Node<'a>, field: &str) -> Role {
+    fn name_role(&self, node: Node<'a>, parent: Node<'a>, field: &str) -> Role {
         let followed = |mark: &str| node.next_sibling().is_some_and(|next| next.kind() == mark);
         let first = || parent.named_child(0) == Some(node);
-        match (Kind::of(parent), field) {
+        match (Kind::of_node(parent), field) {
             (Kind::Attribute, "name") => Role::Name(Position::Attribute),
             (Kind::As | Kind::Is, "right") => Role::Name(Position::Type),
             (Kind::BaseList, _) => Role::Name(Position::Base),
@@ -148,16 +149,16 @@ impl<'a> Walk<'a> {
             | (Kind::Foreach, "left")
             | (Kind::TuplePattern | Kind::Designation | Kind::JoinInto | Kind::Query, _) => Role::Local,
             (Kind::Join | Kind::Let, _) if followed("in") || followed("=") => Role::Local,
-            (_, "name") | (Kind::Constraints | Kind::Goto, _) => Role::Nothing,
+            (_, "name") | (Kind::Constraints | Kind::Goto, _) => Role::Ignored,
             (Kind::Assignment, "left") | (Kind::Invocation, "function") => Role::Value,
-            (Kind::Labeled | Kind::WithInitializer, _) if first() => Role::Nothing,
-            (Kind::Subpattern, _) if followed(":") => Role::Nothing,
-            (Kind::AnonymousObject, _) if followed("=") => Role::Nothing,
+            (Kind::Labeled | Kind::WithInitializer, _) if first() => Role::Ignored,
+            (Kind::Subpattern, _) if followed(":") => Role::Ignored,
+            (Kind::AnonymousObject, _) if followed("=") => Role::Ignored,
             (Kind::ConstantPattern | Kind::SwitchSection, _) => Role::Name(Position::Bare),
-            (Kind::Binary, "left") if is_tested(parent) => Role::Name(Position::Bare),
-            (Kind::Argument, _) if self.asks_for_name(parent) => Role::Name(Position::Bare),
+            (Kind::Binary, "left") if is_pattern_operand(parent) => Role::Name(Position::Bare),
+            (Kind::Argument, _) if self.is_nameof_argument(parent) => Role::Name(Position::Bare),
             (Kind::Parenthesized, _) if is_called(parent) => Role::Name(Position::Bare),
-            _ if matches!(Kind::of(node), Kind::QualifiedName | Kind::AliasQualifiedName) => {
+            _ if matches!(Kind::of_node(node), Kind::QualifiedName | Kind::AliasQualifiedName) => {
                 Role::Name(Position::Value)
             }
             _ => Role::Value,
@@ -165,79 +166,84 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether an argument belongs to `nameof`.
-    fn asks_for_name(&self, argument: Node<'a>) -> bool {
+    fn is_nameof_argument(&self, argument: Node<'a>) -> bool {
         let call = argument.parent().and_then(|list| list.parent());
         let function = call.and_then(|call| call.child_by_field_name("function"));
-        function.is_some_and(|function| self.text(function) == "nameof")
+        function.is_some_and(|function| self.node_text(function) == "nameof")
     }
 
     /// Records a chain of names, and the references in its type arguments. `None` if it does not start with a name.
-    fn chain(&mut self, node: Node<'a>, position: Position) -> Option<On> {
+    fn record_chain(&mut self, node: Node<'a>, position: Position) -> Option<ReceiverExpr> {
         let mut chain = std::mem::take(&mut self.chain);
         chain.alias = None;
         chain.parts.clear();
-        let found = self.flatten(node, &mut chain);
-        let mut on = On::Unknown;
+        let found = self.flatten_chain(node, &mut chain);
+        let mut on = ReceiverExpr::Unknown;
         if found.is_some() {
-            self.refer(node, &chain, position);
+            self.push_reference(node, &chain, position);
             if matches!(position, Position::Value | Position::Called | Position::Bare) {
-                on = self.ask_along(&chain);
+                on = self.access_chain(&chain);
             }
         }
         self.chain = chain;
         found?;
-        self.type_arguments(node);
+        self.visit_type_arguments(node);
         Some(on)
     }
 
-    fn refer(&mut self, node: Node<'a>, chain: &Chain<'a>, position: Position) {
-        let Some(path) = self.path_of(chain) else { return };
+    fn push_reference(&mut self, node: Node<'a>, chain: &NameChain<'a>, position: Position) {
+        let Some(path) = self.intern_chain(chain) else { return };
         self.facts.references.push(Reference {
             path,
             at: node.start_byte() as u32,
-            until: chain.until(),
+            name_end: chain.name_end(),
             scope: self.scope,
             owner: self.owner,
             position,
-            veiled: false,
+            is_shadowed: false,
         });
     }
 
     /// Interns the path of a chain; `None` if it starts with a type parameter.
-    pub(crate) fn path_of(&mut self, chain: &Chain<'a>) -> Option<u32> {
+    pub(crate) fn intern_chain(&mut self, chain: &NameChain<'a>) -> Option<u32> {
         if self.is_type_parameter(chain) {
             return None;
         }
-        let alias = chain.alias.map(|alias| self.word(alias));
-        let parts = chain.parts.iter().map(|part| Segment { word: self.word(part.word), arity: part.arity });
+        let alias = chain.alias.map(|alias| self.intern_word(alias));
+        let parts =
+            chain.parts.iter().map(|part| Segment { word: self.intern_word(part.word), arity: part.arity });
         let path = Path { alias, segments: parts.collect() };
-        Some(self.path(path))
+        Some(self.intern_path(path))
     }
 
-    pub(crate) fn is_type_parameter(&self, chain: &Chain<'a>) -> bool {
+    pub(crate) fn is_type_parameter(&self, chain: &NameChain<'a>) -> bool {
         let first = chain.parts.first().filter(|first| first.arity == 0 && chain.alias.is_none());
         first.is_some_and(|first| self.type_parameters.contains(&first.word))
     }
 
     /// Collects the words of a chain; `None` if the node is not a chain.
-    pub(crate) fn flatten(&self, node: Node<'a>, out: &mut Chain<'a>) -> Option<()> {
-        match Kind::of(node) {
+    pub(crate) fn flatten_chain(&self, node: Node<'a>, out: &mut NameChain<'a>) -> Option<()> {
+        match Kind::of_node(node) {
             Kind::Identifier => {
-                out.parts.push(Part { word: self.text(node), arity: 0, end: node.end_byte() as u32 });
+                out.parts.push(ChainPart {
+                    word: self.node_text(node),
+                    arity: 0,
+                    end: node.end_byte() as u32,
+                });
             }
             Kind::GenericName => {
                 let name = node.named_child(0)?;
-                let arity = node.named_child(1).map_or(0, arity);
-                out.parts.push(Part { word: self.text(name), arity, end: name.end_byte() as u32 });
+                let arity = node.named_child(1).map_or(0, type_argument_count);
+                out.parts.push(ChainPart { word: self.node_text(name), arity, end: name.end_byte() as u32 });
             }
             Kind::AliasQualifiedName => {
-                self.flatten(node.child_by_field_name("name")?, out)?;
-                out.alias = Some(self.text(node.child_by_field_name("alias")?));
+                self.flatten_chain(node.child_by_field_name("name")?, out)?;
+                out.alias = Some(self.node_text(node.child_by_field_name("alias")?));
             }
             kind @ (Kind::QualifiedName | Kind::MemberAccess) => {
                 let before = if kind == Kind::QualifiedName { "qualifier" } else { "expression" };
-                self.flatten(node.child_by_field_name(before)?, out)?;
-                self.flatten(node.child_by_field_name("name")?, out)?;
+                self.flatten_chain(node.child_by_field_name(before)?, out)?;
+                self.flatten_chain(node.child_by_field_name("name")?, out)?;
             }
             _ => return None,
         }
@@ -245,18 +251,18 @@ impl<'a> Walk<'a> {
     }
 
     /// Visits the type arguments of a name, at any position in it.
-    pub(crate) fn type_arguments(&mut self, node: Node<'a>) {
-        match Kind::of(node) {
+    pub(crate) fn visit_type_arguments(&mut self, node: Node<'a>) {
+        match Kind::of_node(node) {
             Kind::Identifier => {}
             Kind::GenericName => {
                 if let Some(list) = node.named_child(1) {
-                    self.below(&mut list.walk());
+                    self.visit_children(&mut list.walk());
                 }
             }
             _ => {
                 for at in 0..node.named_child_count() {
                     if let Some(child) = node.named_child(at as u32) {
-                        self.type_arguments(child);
+                        self.visit_type_arguments(child);
                     }
                 }
             }
@@ -265,7 +271,7 @@ impl<'a> Walk<'a> {
 
     /// Drops references to variables of the current member. Keeps one if the type of its variable has the same name: only the
     /// members of that type can then decide.
-    pub(crate) fn settle(&mut self, from: usize) {
+    pub(crate) fn drop_variable_references(&mut self, from: usize) {
         let Walk { facts, locals, .. } = self;
         if locals.is_empty() {
             return;
@@ -278,7 +284,7 @@ impl<'a> Walk<'a> {
             let first = &*words[path.segments[0].word as usize];
             let value = matches!(reference.position, Position::Value | Position::Called | Position::Bare);
             let local = if value && path.alias.is_none() { locals.get(first) } else { None };
-            reference.veiled = local.is_some();
+            reference.is_shadowed = local.is_some();
             let type_too = local.is_some_and(|declared| *declared == first) && path.segments.len() > 1;
             if local.is_none() || type_too {
                 facts.references[kept] = reference;
@@ -291,9 +297,9 @@ impl<'a> Walk<'a> {
 
     /// The last word of a written type: `Encoding` for `System.Text.Encoding?`.
     fn last_word(&self, node: Node<'a>) -> &'a str {
-        match Kind::of(node) {
-            Kind::Identifier => self.text(node),
-            Kind::QualifiedName => node.child_by_field_name("name").map_or("", |name| self.text(name)),
+        match Kind::of_node(node) {
+            Kind::Identifier => self.node_text(node),
+            Kind::QualifiedName => node.child_by_field_name("name").map_or("", |name| self.node_text(name)),
             _ if node.kind() == "nullable_type" => {
                 node.child_by_field_name("type").map_or("", |inner| self.last_word(inner))
             }
@@ -301,29 +307,29 @@ impl<'a> Walk<'a> {
         }
     }
 
-    pub(crate) fn text(&self, node: Node) -> &'a str {
-        Span::new(node.start_byte(), node.end_byte()).of(self.source.text)
+    pub(crate) fn node_text(&self, node: Node) -> &'a str {
+        Span::new(node.start_byte(), node.end_byte()).text_in(self.source.text)
     }
 }
 
 /// The length of a type argument list; that of `<,>` is two.
-fn arity(list: Node) -> u16 {
+fn type_argument_count(list: Node) -> u16 {
     let commas = (0..list.child_count()).filter_map(|at| list.child(at)).filter(|it| it.kind() == ",");
     commas.count() as u16 + 1
 }
 
 fn is_called(node: Node) -> bool {
     node.parent().is_some_and(|parent| {
-        Kind::of(parent) == Kind::Invocation && parent.child_by_field_name("function") == Some(node)
+        Kind::of_node(parent) == Kind::Invocation && parent.child_by_field_name("function") == Some(node)
     })
 }
 
 /// Whether the first operand of an expression may be a type: the grammar parses `a is B && c` as `a is (B && c)`.
-fn is_tested(node: Node) -> bool {
+fn is_pattern_operand(node: Node) -> bool {
     let Some(parent) = node.parent() else { return false };
-    match Kind::of(parent) {
+    match Kind::of_node(parent) {
         Kind::ConstantPattern => true,
-        Kind::Binary => parent.child_by_field_name("left") == Some(node) && is_tested(parent),
+        Kind::Binary => parent.child_by_field_name("left") == Some(node) && is_pattern_operand(parent),
         _ => false,
     }
 }

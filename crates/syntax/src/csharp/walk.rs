@@ -3,9 +3,9 @@
 //! Does not know how a node is handled: declarations, members, references and member accesses each have a file.
 
 use super::kinds::Kind;
-use crate::facts::{FileFacts, On, Path, Scope, Shape, Visibility, Written};
+use crate::facts::{FileFacts, Path, ReceiverExpr, Scope, Shape, Visibility, WrittenType};
 use crate::token::{Source, Span};
-use crate::walk::lexicon::Lexicon;
+use crate::walk::interner::Interner;
 use rustc_hash::FxHashMap;
 use tree_sitter::Node;
 
@@ -13,17 +13,17 @@ use tree_sitter::Node;
 pub(crate) struct Walk<'a> {
     pub(crate) source: &'a Source<'a>,
     pub(crate) facts: FileFacts,
-    lexicon: Lexicon<'a>,
+    lexicon: Interner<'a>,
     pub(crate) scope: u32,
     pub(crate) owner: Option<u32>,
     pub(crate) type_parameters: Vec<&'a str>,
     pub(crate) locals: Locals<'a>,
-    pub(crate) sight: Sight<'a>,
+    pub(crate) variable_scope: VariableScope<'a>,
     /// Reused for each chain of names, to avoid an allocation.
-    pub(crate) chain: Chain<'a>,
+    pub(crate) chain: NameChain<'a>,
     pub(crate) depth: u32,
     /// The receiver of the current extension block.
-    pub(crate) receiver: Option<Parameters>,
+    pub(crate) extension_receiver: Option<Parameters>,
 }
 
 impl<'a> Walk<'a> {
@@ -33,49 +33,49 @@ impl<'a> Walk<'a> {
             facts: FileFacts {
                 scopes: vec![Scope::default()],
                 bytes: source.text.len() as u32,
-                lines: crate::token::lines(source.text),
+                lines: crate::token::count_lines(source.text),
                 ..FileFacts::default()
             },
-            lexicon: Lexicon::default(),
+            lexicon: Interner::default(),
             scope: 0,
             owner: None,
             type_parameters: Vec::new(),
             locals: Locals::default(),
-            sight: Sight::default(),
-            chain: Chain::default(),
+            variable_scope: VariableScope::default(),
+            chain: NameChain::default(),
             depth: 0,
-            receiver: None,
+            extension_receiver: None,
         }
     }
 
-    pub(crate) fn word(&mut self, text: &'a str) -> u32 {
+    pub(crate) fn intern_word(&mut self, text: &'a str) -> u32 {
         // `@class` is the escaped form of the name `class`
         let text = text.strip_prefix('@').unwrap_or(text);
-        self.lexicon.word(&mut self.facts, text)
+        self.lexicon.intern_word(&mut self.facts, text)
     }
 
-    pub(crate) fn path(&mut self, path: Path) -> u32 {
-        self.lexicon.path(&mut self.facts, path)
+    pub(crate) fn intern_path(&mut self, path: Path) -> u32 {
+        self.lexicon.intern_path(&mut self.facts, path)
     }
 }
 
 /// A chain of names, such as `A::B.C<D>.E`.
 #[derive(Default)]
-pub(crate) struct Chain<'a> {
+pub(crate) struct NameChain<'a> {
     pub(crate) alias: Option<&'a str>,
-    pub(crate) parts: Vec<Part<'a>>,
+    pub(crate) parts: Vec<ChainPart<'a>>,
 }
 
-pub(crate) struct Part<'a> {
+pub(crate) struct ChainPart<'a> {
     pub(crate) word: &'a str,
     pub(crate) arity: u16,
     /// End of the word.
     pub(crate) end: u32,
 }
 
-impl Chain<'_> {
+impl NameChain<'_> {
     /// End of the part before the first type argument.
-    pub(crate) fn until(&self) -> u32 {
+    pub(crate) fn name_end(&self) -> u32 {
         let plain = self.parts.iter().take_while(|part| part.arity == 0).count();
         let last = self.parts.get(plain).or(self.parts.last());
         last.map_or(0, |part| part.end)
@@ -91,49 +91,50 @@ pub(crate) struct Parameters {
     pub(crate) shape: Shape,
     /// Types only, to distinguish overloads.
     pub(crate) key: String,
-    pub(crate) shown: String,
+    pub(crate) text: String,
     /// Names and default values: callers may depend on them, but the signature stays the same.
     pub(crate) behaviour: Vec<u8>,
 }
 
 /// The variables in scope, and the result type of the enclosing member.
 #[derive(Default)]
-pub(crate) struct Sight<'a> {
+pub(crate) struct VariableScope<'a> {
     pub(crate) variables: FxHashMap<&'a str, Variable>,
-    pub(crate) written: FxHashMap<Written, u32>,
+    pub(crate) written_types: FxHashMap<WrittenType, u32>,
     /// End of the scope of the next variable declared.
-    pub(crate) until: u32,
+    pub(crate) scope_end: u32,
     /// The type of `value` in an accessor.
-    pub(crate) gives: Option<u32>,
+    pub(crate) result_type: Option<u32>,
     /// How many of the type parameters in scope belong to types.
-    pub(crate) of_types: usize,
+    pub(crate) type_level_parameters: usize,
     /// Local functions of the member.
-    pub(crate) functions: Vec<&'a str>,
+    pub(crate) local_functions: Vec<&'a str>,
     /// The parameter of the enclosing extension block.
-    pub(crate) receiver: Option<Node<'a>>,
+    pub(crate) extension_parameter: Option<Node<'a>>,
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct Variable {
-    pub(crate) on: On,
+    pub(crate) receiver: ReceiverExpr,
     /// End of its scope. C# rejects a second variable of the same name inside it, so the last one declared applies.
-    pub(crate) until: u32,
+    pub(crate) scope_end: u32,
 }
 
-pub(crate) fn span(node: Node) -> Span {
+pub(crate) fn node_span(node: Node) -> Span {
     Span::new(node.start_byte(), node.end_byte())
 }
 
-pub(crate) fn child(node: Node<'_>, kind: Kind) -> Option<Node<'_>> {
+pub(crate) fn child_of_kind(node: Node<'_>, kind: Kind) -> Option<Node<'_>> {
     let mut cursor = node.walk();
-    node.children(&mut cursor).find(|child| Kind::of(*child) == kind)
+    node.children(&mut cursor).find(|child| Kind::of_node(*child) == kind)
 }
 
 /// Start of a declaration after its attributes.
 pub(crate) fn after_attributes(node: Node) -> usize {
     let mut cursor = node.walk();
-    let first =
-        node.children(&mut cursor).find(|it| !matches!(Kind::of(*it), Kind::AttributeList | Kind::Comment));
+    let first = node
+        .children(&mut cursor)
+        .find(|it| !matches!(Kind::of_node(*it), Kind::AttributeList | Kind::Comment));
     first.map_or(node.start_byte(), |child| child.start_byte())
 }
 
@@ -141,7 +142,7 @@ pub(crate) fn is_visibility(word: &str) -> bool {
     matches!(word, "public" | "protected" | "internal" | "private" | "file")
 }
 
-pub(crate) fn visibility(modifiers: &[&str]) -> Option<Visibility> {
+pub(crate) fn parse_visibility(modifiers: &[&str]) -> Option<Visibility> {
     let has = |word: &str| modifiers.contains(&word);
     match (has("protected"), has("internal"), has("private")) {
         (true, true, _) => Some(Visibility::ProtectedInternal),

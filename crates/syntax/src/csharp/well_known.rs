@@ -4,7 +4,7 @@
 //! Does not know libraries beyond the base class library; other names stay as written.
 
 /// Namespaces with the types that occur most often in signatures.
-const KNOWN: &[(&str, &[&str])] = &[
+const NAMESPACES: &[(&str, &[&str])] = &[
     (
         "System",
         &[
@@ -292,14 +292,15 @@ const KNOWN: &[(&str, &[&str])] = &[
 ];
 
 /// Whether the table contains a namespace.
-pub fn is_known(namespace: &str) -> bool {
-    KNOWN.iter().any(|(known, _)| *known == namespace)
+pub fn is_known_namespace(namespace: &str) -> bool {
+    NAMESPACES.iter().any(|(known, _)| *known == namespace)
 }
 
 /// The imported namespace that contains a name; `None` if none or several of the known ones do.
-pub fn home<'a>(name: &str, imported: &[&'a str]) -> Option<&'a str> {
-    let has =
-        |namespace: &&&str| KNOWN.iter().any(|(known, names)| known == *namespace && names.contains(&name));
+pub fn namespace_of<'a>(name: &str, imported: &[&'a str]) -> Option<&'a str> {
+    let has = |namespace: &&&str| {
+        NAMESPACES.iter().any(|(known, names)| known == *namespace && names.contains(&name))
+    };
     let mut namespaces = imported.iter().filter(has);
     match (namespaces.next(), namespaces.next()) {
         // a generic and a non-generic collection with the same name: with both imported, type arguments select the generic one,
@@ -315,23 +316,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_its_home_among_the_imports() {
+    fn a_name_resolves_to_one_of_the_imported_namespaces() {
         assert_eq!(
-            home("List", &["System", "System.Collections.Generic"]),
+            namespace_of("List", &["System", "System.Collections.Generic"]),
             Some("System.Collections.Generic")
         );
-        assert_eq!(home("List", &["System"]), None);
-        assert_eq!(home("Timer", &["System.Threading", "System.Timers"]), None);
+        assert_eq!(namespace_of("List", &["System"]), None);
+        assert_eq!(namespace_of("Timer", &["System.Threading", "System.Timers"]), None);
         assert_eq!(
-            home("IList", &["System.Collections", "System.Collections.Generic"]),
+            namespace_of("IList", &["System.Collections", "System.Collections.Generic"]),
             Some("System.Collections.Generic")
         );
     }
 
     #[test]
-    fn the_table_is_in_order() {
-        assert!(KNOWN.is_sorted_by_key(|(namespace, _)| *namespace));
-        for (namespace, names) in KNOWN {
+    fn the_table_is_sorted() {
+        assert!(NAMESPACES.is_sorted_by_key(|(namespace, _)| *namespace));
+        for (namespace, names) in NAMESPACES {
             assert!(names.is_sorted(), "{namespace}");
         }
     }

@@ -2,15 +2,15 @@
 //!
 //! Does not know markup beyond comment marks at the start of lines and tags such as `@param`.
 
-use super::{Head, Walk, span};
+use super::{Head, Walk, node_span};
 use crate::digest::Digest;
 use crate::facts::Doc;
-use crate::token::{Lexeme, Span, Token};
+use crate::token::{Span, Token, TokenKind};
 use tree_sitter::Node;
 
 /// Where documentation is written in a language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Docs {
+pub(crate) enum DocStyle {
     /// In comments before the declaration that start with one of these marks.
     Marked(&'static [&'static str]),
     /// In any comments that end on the line above.
@@ -20,79 +20,82 @@ pub(crate) enum Docs {
 }
 
 /// Marks of comments that document the enclosing item.
-const INNER: &[&str] = &["//!", "/*!"];
+const INNER_DOC_MARKS: &[&str] = &["//!", "/*!"];
 
 /// Marks that a line of documentation may start with.
-const MARKS: &[&str] = &["/**", "/*!", "///", "//!", "//", "*/", "*", "r\"\"\"", "\"\"\"", "'''"];
+const COMMENT_MARKS: &[&str] = &["/**", "/*!", "///", "//!", "//", "*/", "*", "r\"\"\"", "\"\"\"", "'''"];
 
-impl Docs {
+impl DocStyle {
     pub(super) fn is_doc(self, comment: &str) -> bool {
         match self {
-            Docs::Marked(marks) => {
+            DocStyle::Marked(marks) => {
                 let plain = comment.starts_with("////") || comment.starts_with("/***") || comment == "/**/";
                 !plain && marks.iter().any(|mark| comment.starts_with(mark))
             }
-            Docs::Above | Docs::Inside => false,
+            DocStyle::Above | DocStyle::Inside => false,
         }
     }
 }
 
 impl<'a> Walk<'a> {
     /// The documentation of a declaration.
-    pub(crate) fn doc(&self, head: &Head<'a>) -> Option<Doc> {
-        match self.dialect.docs {
-            Docs::Marked(_) => {
-                let from = self.with_comments(head.from);
-                let to = head.signature(self).from as usize;
-                said(&self.comments(Span::new(from, to), |token, text| {
-                    token.kind == Lexeme::Doc && !is_inner(text)
+    pub(crate) fn read_doc(&self, head: &Head<'a>) -> Option<Doc> {
+        match self.dialect.doc_style {
+            DocStyle::Marked(_) => {
+                let from = self.start_with_comments(head.start);
+                let to = head.signature_span(self).from as usize;
+                build_doc(&self.comments_in(Span::new(from, to), |token, text| {
+                    token.kind == TokenKind::Doc && !is_inner(text)
                 }))
             }
-            Docs::Above => said(&self.above(head.from)),
-            Docs::Inside => head.body.and_then(|body| self.first_text(body)),
+            DocStyle::Above => build_doc(&self.comments_above(head.start)),
+            DocStyle::Inside => head.body.and_then(|body| self.read_docstring(body)),
         }
     }
 
-    pub(super) fn module_doc(&self, node: Node<'a>) -> Option<Doc> {
-        match self.dialect.docs {
-            Docs::Marked(_) => {
-                let inside = |token: &Token, text: &str| token.kind == Lexeme::Doc && is_inner(text);
-                let first =
-                    self.source.within(span(node)).next().map_or(node.end_byte() as u32, |it| it.span.from);
+    pub(super) fn read_module_doc(&self, node: Node<'a>) -> Option<Doc> {
+        match self.dialect.doc_style {
+            DocStyle::Marked(_) => {
+                let inside = |token: &Token, text: &str| token.kind == TokenKind::Doc && is_inner(text);
+                let first = self
+                    .source
+                    .tokens_in(node_span(node))
+                    .next()
+                    .map_or(node.end_byte() as u32, |it| it.span.from);
                 let outer = node.parent().map_or(first, |_| node.end_byte() as u32);
-                said(&self.comments(Span { from: node.start_byte() as u32, to: outer }, inside))
+                build_doc(&self.comments_in(Span { from: node.start_byte() as u32, to: outer }, inside))
             }
-            Docs::Above => {
-                let first = self.source.within(span(node)).next()?;
-                said(&self.above(first.span.from as usize))
+            DocStyle::Above => {
+                let first = self.source.tokens_in(node_span(node)).next()?;
+                build_doc(&self.comments_above(first.span.from as usize))
             }
-            Docs::Inside => self.first_text(node),
+            DocStyle::Inside => self.read_docstring(node),
         }
     }
 
-    fn comments(&self, range: Span, wanted: impl Fn(&Token, &str) -> bool) -> Vec<&'a str> {
-        let tokens = &self.source.tokens[self.source.index(range.from)..];
+    fn comments_in(&self, range: Span, wanted: impl Fn(&Token, &str) -> bool) -> Vec<&'a str> {
+        let tokens = &self.source.tokens[self.source.token_index(range.from)..];
         let within = tokens.iter().take_while(|token| token.span.from < range.to);
         within
-            .map(|token| (token, self.source.of(token)))
+            .map(|token| (token, self.source.text_of(token)))
             .filter(|(token, text)| wanted(token, text))
             .map(|it| it.1)
             .collect()
     }
 
     /// The comments that end on the line above a byte, and above each other.
-    fn above(&self, byte: usize) -> Vec<&'a str> {
-        let index = self.source.index(byte as u32);
+    fn comments_above(&self, byte: usize) -> Vec<&'a str> {
+        let index = self.source.token_index(byte as u32);
         let mut next = byte;
         let mut found = Vec::new();
         for token in self.source.tokens[..index].iter().rev().filter(|it| it.span.from < it.span.to) {
             let gap = self.source.text.get(token.span.to as usize..next).unwrap_or_default();
             let adjacent = gap.matches('\n').count() == 1;
-            if token.kind != Lexeme::Comment || !adjacent {
+            if token.kind != TokenKind::Comment || !adjacent {
                 break;
             }
             // `//go:embed` is a directive, not documentation
-            let text = self.source.of(token);
+            let text = self.source.text_of(token);
             if !text.starts_with("//go:") {
                 found.push(text);
             }
@@ -103,44 +106,44 @@ impl<'a> Walk<'a> {
     }
 
     /// The docstring of a body.
-    fn first_text(&self, body: Node<'a>) -> Option<Doc> {
-        let index = self.source.index(body.start_byte() as u32);
-        let token = self.source.tokens[index..].iter().find(|token| token.kind != Lexeme::Comment)?;
-        let inside = token.kind == Lexeme::Doc && token.span.to as usize <= body.end_byte();
-        if inside { said(&[self.source.of(token)]) } else { None }
+    fn read_docstring(&self, body: Node<'a>) -> Option<Doc> {
+        let index = self.source.token_index(body.start_byte() as u32);
+        let token = self.source.tokens[index..].iter().find(|token| token.kind != TokenKind::Comment)?;
+        let inside = token.kind == TokenKind::Doc && token.span.to as usize <= body.end_byte();
+        if inside { build_doc(&[self.source.text_of(token)]) } else { None }
     }
 }
 
 fn is_inner(comment: &str) -> bool {
-    INNER.iter().any(|mark| comment.starts_with(mark))
+    INNER_DOC_MARKS.iter().any(|mark| comment.starts_with(mark))
 }
 
-fn said(texts: &[&str]) -> Option<Doc> {
-    let lines: Vec<&str> = texts.iter().flat_map(|text| text.lines().map(without_marks)).collect();
+fn build_doc(texts: &[&str]) -> Option<Doc> {
+    let lines: Vec<&str> = texts.iter().flat_map(|text| text.lines().map(strip_comment_marks)).collect();
     let words: Vec<&str> = lines.iter().flat_map(|line| line.split_whitespace()).collect();
     if words.is_empty() {
         return None;
     }
-    Some(Doc { summary: summary(&lines), digest: Digest::of(words.join(" ").as_bytes()) })
+    Some(Doc { summary: first_sentence(&lines), digest: Digest::of_bytes(words.join(" ").as_bytes()) })
 }
 
-fn without_marks(line: &str) -> &str {
+fn strip_comment_marks(line: &str) -> &str {
     let line = line.trim();
-    let line = MARKS.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
+    let line = COMMENT_MARKS.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
     line.trim_end_matches("*/").trim_end_matches("\"\"\"").trim_end_matches("'''").trim()
 }
 
 /// The first sentence of the first paragraph, up to the first tag.
-fn summary(lines: &[&str]) -> String {
+fn first_sentence(lines: &[&str]) -> String {
     let first = lines.iter().skip_while(|line| line.is_empty());
     let paragraph = first.take_while(|line| !line.is_empty() && !line.starts_with('@'));
     let words = paragraph.flat_map(|line| line.split_whitespace());
-    let text = without_braces(&words.collect::<Vec<_>>().join(" "));
+    let text = strip_inline_tags(&words.collect::<Vec<_>>().join(" "));
     text.split_once(". ").map_or(text.clone(), |(first, _)| format!("{first}."))
 }
 
 /// Replaces `{@link A#b}` with `A#b`.
-fn without_braces(text: &str) -> String {
+fn strip_inline_tags(text: &str) -> String {
     let mut pieces = text.split("{@");
     let mut out = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
@@ -155,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_is_the_first_sentence_without_marks() {
+    fn a_summary_is_the_first_sentence_without_comment_marks() {
         for (texts, summary) in [
             (&["/// One. Two."][..], "One."),
             (&["/** One\n * two\n * @param a b\n */"], "One two"),
@@ -163,8 +166,8 @@ mod tests {
             (&["/** Makes {@link A#b}s of {x}. */"], "Makes A#bs of {x}."),
             (&["\"\"\"One.\n\n    Two.\n    \"\"\""], "One."),
         ] {
-            assert_eq!(said(texts).unwrap().summary, summary);
+            assert_eq!(build_doc(texts).unwrap().summary, summary);
         }
-        assert_eq!(said(&["//", "/** */"]), None);
+        assert_eq!(build_doc(&["//", "/** */"]), None);
     }
 }

@@ -2,24 +2,24 @@
 //!
 //! Does not know why it failed.
 
-use super::{DEPTH, span};
+use super::{MAX_DEPTH, node_span};
 use crate::facts::{FileFacts, Gap, GapKind};
 use tree_sitter::Node;
 
 /// Records a node whose children were not visited.
-pub(crate) fn too_deep(facts: &mut FileFacts, node: Node) {
-    gap(facts, node, GapKind::TooDeep);
+pub(crate) fn record_too_deep(facts: &mut FileFacts, node: Node) {
+    push_gap(facts, node, GapKind::TooDeep);
 }
 
-fn gap(facts: &mut FileFacts, node: Node, kind: GapKind) {
+fn push_gap(facts: &mut FileFacts, node: Node, kind: GapKind) {
     let line = node.start_position().row as u32 + 1;
-    facts.gaps.push(Gap { span: span(node), line, kind });
+    facts.gaps.push(Gap { span: node_span(node), line, kind });
 }
 
 /// Records every outermost error node, and marks the types that contain one as degraded.
-pub(crate) fn note(facts: &mut FileFacts, root: Node) {
+pub(crate) fn record_gaps(facts: &mut FileFacts, root: Node) {
     if root.has_error() {
-        outermost(facts, root, 0);
+        record_outermost(facts, root, 0);
     }
     let FileFacts { types, gaps, .. } = facts;
     for part in types {
@@ -29,17 +29,17 @@ pub(crate) fn note(facts: &mut FileFacts, root: Node) {
 }
 
 /// Descends only into nodes that contain an error.
-fn outermost(facts: &mut FileFacts, node: Node, depth: u32) {
+fn record_outermost(facts: &mut FileFacts, node: Node, depth: u32) {
     if node.is_error() {
-        return gap(facts, node, GapKind::Unexpected);
+        return push_gap(facts, node, GapKind::Unexpected);
     }
     if node.is_missing() {
-        return gap(facts, node, GapKind::Missing);
+        return push_gap(facts, node, GapKind::Missing);
     }
-    if depth < DEPTH {
+    if depth < MAX_DEPTH {
         let mut cursor = node.walk();
         for child in node.children(&mut cursor).filter(|child| child.has_error() || child.is_missing()) {
-            outermost(facts, child, depth + 1);
+            record_outermost(facts, child, depth + 1);
         }
     }
 }

@@ -3,14 +3,14 @@
 //!
 //! Does not know free functions, or types that only a compiler could infer: such an access is recorded with an unknown receiver.
 
-use super::{DEPTH, Walk, is_capital, span};
-use crate::facts::{On, Takes, Use, Written};
+use super::{MAX_DEPTH, Walk, node_span, starts_uppercase};
+use crate::facts::{MemberReference, ParameterCount, ReceiverExpr, WrittenType};
 use rustc_hash::FxHashMap;
 use tree_sitter::{Node, TreeCursor};
 
 /// How a node kind accesses members. The strings are the grammar's field names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Asked {
+pub(crate) enum AccessRule {
     /// `a.b`: receiver and name.
     Member(&'static str, &'static str),
     /// `a.b(c)` as one node: receiver, name and arguments.
@@ -20,33 +20,33 @@ pub(crate) enum Asked {
     /// `new T()`, `(T) x`: a value of the type in this field.
     Typed(&'static str),
     /// `T { a: 1 }`: the type, and the body that names its members.
-    Made(&'static str, &'static str),
+    Construct(&'static str, &'static str),
     /// `(a)`, `&a`: equivalent to the inner expression.
-    Same,
+    Transparent,
     /// `let a: T = b`: name, type and value.
     Variable(&'static str, &'static str, &'static str),
     /// A scope for variables.
     Scope,
     /// Inside a body, `self` or `this` refers to a different value here, whose type is unknown.
-    Rebinds,
+    RebindsSelf,
     /// A single word.
     Name,
 }
 
 /// How a language accesses members.
-pub(crate) struct Asks {
-    pub(crate) rows: &'static [(&'static str, Asked)],
+pub(crate) struct MemberAccessRules {
+    pub(crate) rules: &'static [(&'static str, AccessRule)],
     /// Keywords for the current instance or type: `self`, `this`.
-    pub(crate) own: &'static [&'static str],
+    pub(crate) self_words: &'static [&'static str],
     /// Whether members can be accessed without an explicit receiver.
-    pub(crate) sight: bool,
+    pub(crate) implicit_self: bool,
 }
 
 /// Types that give access to the members of the value they contain.
-const HOLDERS: &[&str] = &["Box", "Rc", "Arc"];
+const SMART_POINTERS: &[&str] = &["Box", "Rc", "Arc"];
 
 /// Nodes that wrap a type without changing its members: `&T`, `: T`, `dyn T`.
-const AROUND: &[&str] = &[
+const TYPE_WRAPPERS: &[&str] = &[
     "type",
     "type_annotation",
     "reference_type",
@@ -57,114 +57,120 @@ const AROUND: &[&str] = &[
 ];
 
 /// Parameter nodes without types: `x => x.y`.
-const UNTYPED: &[&str] = &["identifier", "lambda_parameters", "inferred_parameters", "closure_parameters"];
+const UNTYPED_PARAMETERS: &[&str] =
+    &["identifier", "lambda_parameters", "inferred_parameters", "closure_parameters"];
 
 /// Nodes that declare fields with the syntax of variables.
-const FIELDS: &[&str] = &["field_declaration", "constant_declaration"];
+const FIELD_DECLARATIONS: &[&str] = &["field_declaration", "constant_declaration"];
 
 #[derive(Default)]
-pub(super) struct Sight<'a> {
-    variables: FxHashMap<&'a str, (On, u32)>,
-    written: FxHashMap<Written, u32>,
-    until: u32,
+pub(super) struct VariableScope<'a> {
+    variables: FxHashMap<&'a str, (ReceiverExpr, u32)>,
+    written_types: FxHashMap<WrittenType, u32>,
+    scope_end: u32,
     in_body: bool,
     /// Whether the type of `self` or `this` is unknown at this point.
-    foreign: bool,
+    is_self_unknown: bool,
 }
 
 impl<'a> Walk<'a> {
     /// Collects the member accesses of the whole tree.
-    pub(super) fn ask_all(&mut self) {
+    pub(super) fn collect_member_references(&mut self) {
         let root = self.root;
-        self.sight.until = root.end_byte() as u32;
+        self.variable_scope.scope_end = root.end_byte() as u32;
         self.depth = 0;
-        self.ask_below(&mut root.walk());
+        self.access_children(&mut root.walk());
     }
 
     /// The number of arguments that a parameter list accepts, in languages with overloads.
-    pub(super) fn takes(&self, lists: &[Node<'a>]) -> Takes {
-        let uncounted = Takes { least: 0, most: Takes::ANY, ..Takes::default() };
-        let Some(list) = lists.first().filter(|_| self.dialect.overloads) else { return uncounted };
+    pub(super) fn parameter_count(&self, lists: &[Node<'a>]) -> ParameterCount {
+        let uncounted =
+            ParameterCount { min: 0, max: ParameterCount::UNLIMITED, ..ParameterCount::default() };
+        let Some(list) = lists.first().filter(|_| self.dialect.has_overloads) else { return uncounted };
         let mut cursor = list.walk();
         let kinds: Vec<&str> = list.named_children(&mut cursor).map(|it| it.kind()).collect();
         if kinds.iter().any(|kind| !kind.ends_with("formal_parameter")) {
             return uncounted;
         }
         let count = kinds.len().min(254) as u8;
-        Takes { least: count, most: count, ..Takes::default() }
+        ParameterCount { min: count, max: count, ..ParameterCount::default() }
     }
 
     /// The index of the type that a node spells out.
-    pub(super) fn written_type(&mut self, node: Node<'a>) -> Option<u32> {
-        match self.written(node) {
-            On::Written(at) => Some(at),
+    pub(super) fn written_type_index(&mut self, node: Node<'a>) -> Option<u32> {
+        match self.written_type_receiver(node) {
+            ReceiverExpr::Typed(at) => Some(at),
             _ => None,
         }
     }
 
-    fn written(&mut self, node: Node<'a>) -> On {
+    fn written_type_receiver(&mut self, node: Node<'a>) -> ReceiverExpr {
         let first = node.named_child(0);
         let kind = node.kind();
-        if AROUND.contains(&kind) {
+        if TYPE_WRAPPERS.contains(&kind) {
             let last = node.named_child(node.named_child_count().saturating_sub(1) as u32);
-            return last.map_or(On::Unknown, |inner| self.written(inner));
+            return last.map_or(ReceiverExpr::Unknown, |inner| self.written_type_receiver(inner));
         }
         if matches!(kind, "generic_type" | "array_type" | "slice_type") {
-            let Some(first) = first else { return On::Unknown };
+            let Some(first) = first else { return ReceiverExpr::Unknown };
             let last = node.named_child(node.named_child_count() as u32 - 1).unwrap_or(first);
-            return if kind == "generic_type" { self.generic(first, last) } else { self.list_of(first) };
+            return if kind == "generic_type" {
+                self.generic_written_type(first, last)
+            } else {
+                self.list_written_type(first)
+            };
         }
-        match self.chain(node) {
-            Some(words) if !words.is_empty() => self.named(&words, None),
-            _ => On::Unknown,
+        match self.name_words(node) {
+            Some(words) if !words.is_empty() => self.named_written_type(&words, None),
+            _ => ReceiverExpr::Unknown,
         }
     }
 
-    fn generic(&mut self, name: Node<'a>, arguments: Node<'a>) -> On {
+    fn generic_written_type(&mut self, name: Node<'a>, arguments: Node<'a>) -> ReceiverExpr {
         let count = arguments.named_child_count();
         let inner =
-            arguments.named_child(count.saturating_sub(1) as u32).and_then(|it| self.written_type(it));
-        let Some(words) = self.chain(name) else { return On::Unknown };
+            arguments.named_child(count.saturating_sub(1) as u32).and_then(|it| self.written_type_index(it));
+        let Some(words) = self.name_words(name) else { return ReceiverExpr::Unknown };
         match (words.last(), inner) {
-            (Some(last), Some(inner)) if HOLDERS.contains(last) => On::Written(inner),
-            _ => self.named(&words, Some((inner, count == 1))),
+            (Some(last), Some(inner)) if SMART_POINTERS.contains(last) => ReceiverExpr::Typed(inner),
+            _ => self.named_written_type(&words, Some((inner, count == 1))),
         }
     }
 
-    fn list_of(&mut self, element: Node<'a>) -> On {
-        let Some(inner) = self.written_type(element) else { return On::Unknown };
-        self.keep(Written { path: None, inner: Some(inner), single: true })
+    fn list_written_type(&mut self, element: Node<'a>) -> ReceiverExpr {
+        let Some(inner) = self.written_type_index(element) else { return ReceiverExpr::Unknown };
+        self.intern_written_type(WrittenType { path: None, element: Some(inner), has_single_argument: true })
     }
 
-    fn named(&mut self, words: &[&'a str], inner: Option<(Option<u32>, bool)>) -> On {
-        let (alias, words) = self.rooted(words);
+    fn named_written_type(&mut self, words: &[&'a str], inner: Option<(Option<u32>, bool)>) -> ReceiverExpr {
+        let (alias, words) = self.split_path_root(words);
         if words.is_empty() {
-            return On::Unknown;
+            return ReceiverExpr::Unknown;
         }
-        let path = Some(self.path(alias, &words));
+        let path = Some(self.intern_path(alias, &words));
         let (inner, single) = inner.unwrap_or_default();
-        self.keep(Written { path, inner, single })
+        self.intern_written_type(WrittenType { path, element: inner, has_single_argument: single })
     }
 
-    fn keep(&mut self, written: Written) -> On {
-        let next = self.facts.written.len() as u32;
-        let at = *self.sight.written.entry(written).or_insert(next);
+    fn intern_written_type(&mut self, written: WrittenType) -> ReceiverExpr {
+        let next = self.facts.written_types.len() as u32;
+        let at = *self.variable_scope.written_types.entry(written).or_insert(next);
         if at == next {
-            self.facts.written.push(written);
+            self.facts.written_types.push(written);
         }
-        On::Written(at)
+        ReceiverExpr::Typed(at)
     }
 
-    fn ask_below(&mut self, cursor: &mut TreeCursor<'a>) -> On {
-        let mut last = On::Unknown;
-        if self.depth >= DEPTH {
+    fn access_children(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
+        let mut last = ReceiverExpr::Unknown;
+        if self.depth >= MAX_DEPTH {
             return last;
         }
         self.depth += 1;
         if cursor.goto_first_child() {
             loop {
                 if cursor.node().is_named() {
-                    last = self.ask(cursor);
+                    last = self.access_node(cursor);
                 }
                 if !cursor.goto_next_sibling() {
                     break;
@@ -177,52 +183,57 @@ impl<'a> Walk<'a> {
     }
 
     /// Visits a node; returns its value as the receiver of a member access.
-    fn ask(&mut self, cursor: &mut TreeCursor<'a>) -> On {
+    fn access_node(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let node = cursor.node();
-        match self.tables.asks.get(node.kind_id() as usize).copied().flatten() {
-            Some(Asked::Member(of, name)) => self.ask_member(cursor, of, name),
-            Some(Asked::Method(of, name, arguments)) => self.ask_method(cursor, of, name, arguments),
-            Some(Asked::Call(function, arguments)) => self.ask_call(cursor, function, arguments),
-            Some(Asked::Typed(field)) => {
-                self.ask_below(cursor);
-                node.child_by_field_name(field).map_or(On::Unknown, |declared| self.written(declared))
+        match self.tables.access_rules.get(node.kind_id() as usize).copied().flatten() {
+            Some(AccessRule::Member(of, name)) => self.access_member(cursor, of, name),
+            Some(AccessRule::Method(of, name, arguments)) => self.access_method(cursor, of, name, arguments),
+            Some(AccessRule::Call(function, arguments)) => self.access_call(cursor, function, arguments),
+            Some(AccessRule::Typed(field)) => {
+                self.access_children(cursor);
+                node.child_by_field_name(field)
+                    .map_or(ReceiverExpr::Unknown, |declared| self.written_type_receiver(declared))
             }
-            Some(Asked::Made(declared, body)) => self.ask_made(node, declared, body),
-            Some(Asked::Same) => self.ask_below(cursor),
-            Some(Asked::Variable(name, declared, value)) => self.ask_variable(node, name, declared, value),
-            Some(Asked::Scope) => self.ask_scope(cursor),
-            Some(Asked::Rebinds) => {
-                let foreign = self.sight.foreign;
-                self.sight.foreign |= self.sight.in_body;
-                self.ask_below(cursor);
-                self.sight.foreign = foreign;
-                On::Unknown
+            Some(AccessRule::Construct(declared, body)) => self.access_construct(node, declared, body),
+            Some(AccessRule::Transparent) => self.access_children(cursor),
+            Some(AccessRule::Variable(name, declared, value)) => {
+                self.access_variable(node, name, declared, value)
             }
-            Some(Asked::Name) => self.ask_name(node, cursor.field_name()),
+            Some(AccessRule::Scope) => self.access_scope(cursor),
+            Some(AccessRule::RebindsSelf) => {
+                let foreign = self.variable_scope.is_self_unknown;
+                self.variable_scope.is_self_unknown |= self.variable_scope.in_body;
+                self.access_children(cursor);
+                self.variable_scope.is_self_unknown = foreign;
+                ReceiverExpr::Unknown
+            }
+            Some(AccessRule::Name) => self.access_name(node, cursor.field_name()),
             None => {
-                self.ask_below(cursor);
-                On::Unknown
+                self.access_children(cursor);
+                ReceiverExpr::Unknown
             }
         }
     }
 
-    fn ask_scope(&mut self, cursor: &mut TreeCursor<'a>) -> On {
+    fn access_scope(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let node = cursor.node();
-        let until = std::mem::replace(&mut self.sight.until, node.end_byte() as u32);
+        let until = std::mem::replace(&mut self.variable_scope.scope_end, node.end_byte() as u32);
         let parameters =
             node.child_by_field_name("parameter").or_else(|| node.child_by_field_name("parameters"));
-        if let Some(parameters) = parameters.filter(|it| UNTYPED.contains(&it.kind())) {
-            self.bind(parameters, On::Unknown);
+        if let Some(parameters) = parameters.filter(|it| UNTYPED_PARAMETERS.contains(&it.kind())) {
+            self.bind_pattern(parameters, ReceiverExpr::Unknown);
         }
-        let outside = !std::mem::replace(&mut self.sight.in_body, true);
-        self.ask_below(cursor);
-        self.sight.in_body = !outside;
-        self.sight.until = until;
-        On::Unknown
+        let outside = !std::mem::replace(&mut self.variable_scope.in_body, true);
+        self.access_children(cursor);
+        self.variable_scope.in_body = !outside;
+        self.variable_scope.scope_end = until;
+        ReceiverExpr::Unknown
     }
 
-    fn ask_made(&mut self, node: Node<'a>, declared: &str, body: &str) -> On {
-        let on = node.child_by_field_name(declared).map_or(On::Unknown, |declared| self.written(declared));
+    fn access_construct(&mut self, node: Node<'a>, declared: &str, body: &str) -> ReceiverExpr {
+        let on = node
+            .child_by_field_name(declared)
+            .map_or(ReceiverExpr::Unknown, |declared| self.written_type_receiver(declared));
         let Some(body) = node.child_by_field_name(body) else { return on };
         let mut cursor = body.walk();
         for given in body.named_children(&mut cursor) {
@@ -230,37 +241,43 @@ impl<'a> Walk<'a> {
             let alone = || given.named_child(0).filter(|_| given.kind() == "shorthand_field_initializer");
             let name = key.map(|key| key.named_child(0).unwrap_or(key)).or_else(alone);
             if let Some(name) = name.filter(|name| name.kind().ends_with("identifier")) {
-                self.used(name, on);
+                self.push_member_reference(name, on);
             }
         }
-        self.ask_below(&mut body.walk());
+        self.access_children(&mut body.walk());
         on
     }
 
-    fn sees_members(&self) -> bool {
-        self.dialect.asks.sight && !self.sight.foreign
+    fn allows_implicit_self(&self) -> bool {
+        self.dialect.member_access.implicit_self && !self.variable_scope.is_self_unknown
     }
 
-    fn own(&self) -> On {
-        if self.sight.foreign { On::Unknown } else { On::This }
+    fn self_receiver(&self) -> ReceiverExpr {
+        if self.variable_scope.is_self_unknown { ReceiverExpr::Unknown } else { ReceiverExpr::This }
     }
 
-    fn ask_at(&mut self, node: Node<'a>) -> On {
-        self.ask(&mut node.walk())
+    fn access_at(&mut self, node: Node<'a>) -> ReceiverExpr {
+        self.access_node(&mut node.walk())
     }
 
-    fn used(&mut self, name: Node<'a>, on: On) -> On {
-        let word = self.word(self.text(name));
+    fn push_member_reference(&mut self, name: Node<'a>, on: ReceiverExpr) -> ReceiverExpr {
+        let word = self.intern_word(self.node_text(name));
         let at = name.start_byte() as u32;
-        self.facts.uses.push(Use { word, at, on, called: None, arity: 0 });
-        On::Use(self.facts.uses.len() as u32 - 1)
+        self.facts.member_references.push(MemberReference {
+            word,
+            at,
+            receiver: on,
+            argument_count: None,
+            arity: 0,
+        });
+        ReceiverExpr::Member(self.facts.member_references.len() as u32 - 1)
     }
 
-    fn ask_member(&mut self, cursor: &mut TreeCursor<'a>, of: &str, name: &str) -> On {
-        let (mut on, mut found) = (On::Unknown, On::Unknown);
-        self.each_part(cursor, |walk, cursor, field| match field {
-            Some(field) if field == of => on = walk.asked_of(cursor),
-            Some(field) if field == name => found = walk.used(cursor.node(), on),
+    fn access_member(&mut self, cursor: &mut TreeCursor<'a>, of: &str, name: &str) -> ReceiverExpr {
+        let (mut on, mut found) = (ReceiverExpr::Unknown, ReceiverExpr::Unknown);
+        self.for_each_field(cursor, |walk, cursor, field| match field {
+            Some(field) if field == of => on = walk.receiver_of(cursor),
+            Some(field) if field == name => found = walk.push_member_reference(cursor.node(), on),
             _ => {}
         });
         found
@@ -268,12 +285,12 @@ impl<'a> Walk<'a> {
 
     /// Calls `visit` with each child of a node and its field name. Reuses the cursor: a new cursor and a list of words for each
     /// child took a sixth of the time to read TypeScript.
-    fn each_part(
+    fn for_each_field(
         &mut self,
         cursor: &mut TreeCursor<'a>,
         mut visit: impl FnMut(&mut Self, &mut TreeCursor<'a>, Option<&'a str>),
     ) {
-        if self.depth >= DEPTH || !cursor.goto_first_child() {
+        if self.depth >= MAX_DEPTH || !cursor.goto_first_child() {
             return;
         }
         self.depth += 1;
@@ -288,135 +305,142 @@ impl<'a> Walk<'a> {
         self.depth -= 1;
     }
 
-    fn ask_method(&mut self, cursor: &mut TreeCursor<'a>, of: &str, name: &str, arguments: &str) -> On {
-        let mut on = if self.sees_members() { On::Sight } else { On::Unknown };
-        let mut found = On::Unknown;
-        self.each_part(cursor, |walk, cursor, field| match field {
-            Some(field) if field == of => on = walk.asked_of(cursor),
-            Some(field) if field == name => found = walk.used(cursor.node(), on),
-            Some(field) if field == arguments => walk.called(cursor, found),
+    fn access_method(
+        &mut self,
+        cursor: &mut TreeCursor<'a>,
+        of: &str,
+        name: &str,
+        arguments: &str,
+    ) -> ReceiverExpr {
+        let mut on = if self.allows_implicit_self() { ReceiverExpr::Implicit } else { ReceiverExpr::Unknown };
+        let mut found = ReceiverExpr::Unknown;
+        self.for_each_field(cursor, |walk, cursor, field| match field {
+            Some(field) if field == of => on = walk.receiver_of(cursor),
+            Some(field) if field == name => found = walk.push_member_reference(cursor.node(), on),
+            Some(field) if field == arguments => walk.record_arguments(cursor, found),
             _ => {}
         });
         found
     }
 
-    fn ask_call(&mut self, cursor: &mut TreeCursor<'a>, function: &str, arguments: &str) -> On {
-        let known = self.facts.uses.len() as u32;
-        let mut found = On::Unknown;
-        self.each_part(cursor, |walk, cursor, field| match field {
+    fn access_call(&mut self, cursor: &mut TreeCursor<'a>, function: &str, arguments: &str) -> ReceiverExpr {
+        let known = self.facts.member_references.len() as u32;
+        let mut found = ReceiverExpr::Unknown;
+        self.for_each_field(cursor, |walk, cursor, field| match field {
             // the called variable may hold a function from a member that was accessed much earlier
-            Some(field) if field == function => match walk.ask(cursor) {
-                On::Use(at) if at < known => {}
+            Some(field) if field == function => match walk.access_node(cursor) {
+                ReceiverExpr::Member(at) if at < known => {}
                 on => found = on,
             },
-            Some(field) if field == arguments => walk.called(cursor, found),
+            Some(field) if field == arguments => walk.record_arguments(cursor, found),
             _ => {}
         });
         found
     }
 
     /// Records the number of arguments of a call, and visits them.
-    fn called(&mut self, cursor: &mut TreeCursor<'a>, found: On) {
-        if let On::Use(at) = found {
+    fn record_arguments(&mut self, cursor: &mut TreeCursor<'a>, found: ReceiverExpr) {
+        if let ReceiverExpr::Member(at) = found {
             let count = cursor.node().named_child_count();
-            self.facts.uses[at as usize].called = Some(count.min(254) as u8);
+            self.facts.member_references[at as usize].argument_count = Some(count.min(254) as u8);
         }
-        self.ask_below(cursor);
+        self.access_children(cursor);
     }
 
     /// The receiver of a member access: a type, `self` or `this`, or another value.
-    fn asked_of(&mut self, cursor: &mut TreeCursor<'a>) -> On {
+    fn receiver_of(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let node = cursor.node();
         if !node.is_named() {
-            return On::Unknown;
+            return ReceiverExpr::Unknown;
         }
-        let last = self.text(node).rsplit(['.', ':']).next().unwrap_or_default();
-        if is_capital(last)
-            && let Some(on) = self.asked_type(node)
+        let last = self.node_text(node).rsplit(['.', ':']).next().unwrap_or_default();
+        if starts_uppercase(last)
+            && let Some(on) = self.type_receiver(node)
         {
             return on;
         }
         match node.kind() {
-            "super" => On::Base,
-            _ => self.ask(cursor),
+            "super" => ReceiverExpr::Base,
+            _ => self.access_node(cursor),
         }
     }
 
     /// `A`, `a.b.C`: a type, unless the first word is a variable, `self` or `this`.
-    fn asked_type(&mut self, node: Node<'a>) -> Option<On> {
-        let words = self.chain(node)?;
+    fn type_receiver(&mut self, node: Node<'a>) -> Option<ReceiverExpr> {
+        let words = self.name_words(node)?;
         match words.as_slice() {
-            [own] if self.dialect.asks.own.contains(own) => Some(self.own()),
-            [first, ..] if self.dialect.asks.own.contains(first) => None,
-            [first, ..] if self.variable(first, node.start_byte() as u32).is_none() => {
-                Some(self.named(&words, None))
+            [own] if self.dialect.member_access.self_words.contains(own) => Some(self.self_receiver()),
+            [first, ..] if self.dialect.member_access.self_words.contains(first) => None,
+            [first, ..] if self.variable_receiver(first, node.start_byte() as u32).is_none() => {
+                Some(self.named_written_type(&words, None))
             }
             _ => None,
         }
     }
 
-    fn variable(&self, name: &str, at: u32) -> Option<On> {
-        self.sight.variables.get(name).filter(|(_, until)| at < *until).map(|(on, _)| *on)
+    fn variable_receiver(&self, name: &str, at: u32) -> Option<ReceiverExpr> {
+        self.variable_scope.variables.get(name).filter(|(_, until)| at < *until).map(|(on, _)| *on)
     }
 
-    fn ask_name(&mut self, node: Node<'a>, field: Option<&str>) -> On {
-        let text = self.text(node);
-        if self.dialect.asks.own.contains(&text) {
-            return self.own();
+    fn access_name(&mut self, node: Node<'a>, field: Option<&str>) -> ReceiverExpr {
+        let text = self.node_text(node);
+        if self.dialect.member_access.self_words.contains(&text) {
+            return self.self_receiver();
         }
-        match self.variable(text, node.start_byte() as u32) {
+        match self.variable_receiver(text, node.start_byte() as u32) {
             Some(on) => on,
-            None if is_capital(text) => self.named(&[text], None),
-            None if self.sees_members() && !matches!(field, Some("name" | "label" | "key")) => {
-                self.used(node, On::Sight)
+            None if starts_uppercase(text) => self.named_written_type(&[text], None),
+            None if self.allows_implicit_self() && !matches!(field, Some("name" | "label" | "key")) => {
+                self.push_member_reference(node, ReceiverExpr::Implicit)
             }
-            None => On::Unknown,
+            None => ReceiverExpr::Unknown,
         }
     }
 
-    fn ask_variable(&mut self, node: Node<'a>, name: &str, declared: &str, value: &str) -> On {
-        let given = node.child_by_field_name(value).map_or(On::Unknown, |value| self.ask_at(value));
+    fn access_variable(&mut self, node: Node<'a>, name: &str, declared: &str, value: &str) -> ReceiverExpr {
+        let given =
+            node.child_by_field_name(value).map_or(ReceiverExpr::Unknown, |value| self.access_at(value));
         let declared = node.child_by_field_name(declared).or_else(|| {
             // `int a, b`: the type is a field of the parent
             node.parent().filter(|_| node.kind() == "variable_declarator")?.child_by_field_name(declared)
         });
-        let inferred = declared.is_none_or(|declared| self.text(declared) == "var");
+        let inferred = declared.is_none_or(|declared| self.node_text(declared) == "var");
         let on = match declared.filter(|_| !inferred) {
-            Some(declared) => self.written(declared),
-            None if matches!(given, On::Written(_) | On::Use(_)) => given,
-            None => On::Unknown,
+            Some(declared) => self.written_type_receiver(declared),
+            None if matches!(given, ReceiverExpr::Typed(_) | ReceiverExpr::Member(_)) => given,
+            None => ReceiverExpr::Unknown,
         };
         // some grammars have no field for the name; without one, the whole pattern is bound
         let first = node.named_child(0).filter(|_| !name.is_empty());
-        if !node.parent().is_some_and(|parent| FIELDS.contains(&parent.kind())) {
-            self.bind(node.child_by_field_name(name).or(first).unwrap_or(node), on);
+        if !node.parent().is_some_and(|parent| FIELD_DECLARATIONS.contains(&parent.kind())) {
+            self.bind_pattern(node.child_by_field_name(name).or(first).unwrap_or(node), on);
         }
-        self.ask_rest(node, [name, value]);
-        On::Unknown
+        self.access_other_fields(node, [name, value]);
+        ReceiverExpr::Unknown
     }
 
     /// Visits the children of a variable other than its name and value, such as the body of a loop.
-    fn ask_rest(&mut self, node: Node<'a>, without: [&str; 2]) {
+    fn access_other_fields(&mut self, node: Node<'a>, without: [&str; 2]) {
         let mut cursor = node.walk();
         let mut more = cursor.goto_first_child();
         while more {
             let known = cursor.field_name().is_some_and(|field| without.contains(&field));
             if cursor.node().is_named() && !known {
-                self.ask(&mut cursor);
+                self.access_node(&mut cursor);
             }
             more = cursor.goto_next_sibling();
         }
     }
 
     /// Binds a variable. For a pattern, binds every word with an unknown type.
-    fn bind(&mut self, pattern: Node<'a>, on: On) {
+    fn bind_pattern(&mut self, pattern: Node<'a>, on: ReceiverExpr) {
         let words: Vec<&'a str> =
-            self.source.within(span(pattern)).map(|token| self.source.of(token)).collect();
+            self.source.tokens_in(node_span(pattern)).map(|token| self.source.text_of(token)).collect();
         let alone = words.len() == 1 || words.len() == 2 && words[0] == "mut";
-        let on = if alone { on } else { On::Unknown };
+        let on = if alone { on } else { ReceiverExpr::Unknown };
         // uppercase words in a pattern are types
-        for word in words.into_iter().filter(|word| alone || !is_capital(word)) {
-            self.sight.variables.insert(word, (on, self.sight.until));
+        for word in words.into_iter().filter(|word| alone || !starts_uppercase(word)) {
+            self.variable_scope.variables.insert(word, (on, self.variable_scope.scope_end));
         }
     }
 }

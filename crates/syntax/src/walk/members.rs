@@ -2,21 +2,21 @@
 //!
 //! Does not know overriding or inheritance.
 
-use super::{Head, Walk, span};
+use super::{Head, Walk, node_span};
 use crate::digest::Digest;
-use crate::facts::{Member, MemberKind, Shape, Takes, Visibility};
+use crate::facts::{Member, MemberKind, ParameterCount, Shape, Visibility};
 use crate::token::Span;
 use std::fmt::Write as _;
 use tree_sitter::Node;
 
 /// A longer default value is displayed as `…`.
-const SHOWN_VALUE: usize = 24;
+const MAX_VALUE_LEN: usize = 24;
 
 /// Field names that grammars use for the name of a parameter.
-const NAMES: &[&str] = &["pattern", "name"];
+const PARAMETER_NAME_FIELDS: &[&str] = &["pattern", "name"];
 
 impl<'a> Walk<'a> {
-    pub(super) fn member(&mut self, kind: MemberKind, node: Node<'a>) {
+    pub(super) fn read_member(&mut self, kind: MemberKind, node: Node<'a>) {
         let head = (self.dialect.head)(self, node);
         self.add_member(kind, node, &head);
     }
@@ -25,23 +25,23 @@ impl<'a> Walk<'a> {
     pub(crate) fn add_member(&mut self, kind: MemberKind, node: Node<'a>, head: &Head<'a>) {
         let owner = match self.owner {
             Some(owner) => owner,
-            None => self.module(),
+            None => self.module_part(),
         };
         let outer = self.owner.replace(owner);
         let known = self.type_parameters.len();
         self.push_type_parameters(head.type_parameters);
         let from = self.facts.references.len();
         self.visit_head(node, head);
-        let mut member = self.built(kind, head, from);
-        member.gives = head.value_type.and_then(|node| self.written_type(node));
-        member.takes = self.takes(&head.parameters);
-        for body in head.body.into_iter().chain(head.more) {
+        let mut member = self.build_member(kind, head, from);
+        member.result_type = head.value_type.and_then(|node| self.written_type_index(node));
+        member.parameter_count = self.parameter_count(&head.parameters);
+        for body in head.body.into_iter().chain(head.extra_body) {
             self.visit_body(body, node);
         }
         self.type_parameters.truncate(known);
         self.owner = outer;
         if outer.is_none() {
-            self.take(head.from, head.whole.end_byte());
+            self.claim_range(head.start, head.declaration.end_byte());
         }
         self.push_member(owner, member);
     }
@@ -53,7 +53,7 @@ impl<'a> Walk<'a> {
             // same name and kind: variants for different platforms, or getter and setter
             let _ = write!(member.key, "#{}", same + 1);
         }
-        part.declared += 1;
+        part.declaration_count += 1;
         part.members.push(member);
     }
 
@@ -63,29 +63,29 @@ impl<'a> Walk<'a> {
         self.declaring = declaring;
     }
 
-    fn built(&self, kind: MemberKind, head: &Head<'a>, from: usize) -> Member {
-        let signature = head.signature(self);
-        let mut apart = head.left_out();
-        let mut behaviour = self.parameters(&head.parameters, &mut apart);
+    fn build_member(&self, kind: MemberKind, head: &Head<'a>, from: usize) -> Member {
+        let signature = head.signature_span(self);
+        let mut apart = head.excluded_spans();
+        let mut behaviour = self.parameter_behaviour(&head.parameters, &mut apart);
         let mut shape = Shape::default();
-        for attribute in self.attributes(head, from) {
-            shape.append(&attribute);
+        for attribute in self.attribute_shapes(head, from) {
+            shape.append_shape(&attribute);
         }
-        shape.append(&self.shape(signature, from, &apart));
-        let body = head.body.map(span);
+        shape.append_shape(&self.shape_of(signature, from, &apart));
+        let body = head.body.map(node_span);
         match body {
-            Some(body) if head.is_inlined => shape.append(&self.shape(body, from, &[])),
-            Some(body) => self.tokens_into(&mut behaviour, body),
+            Some(body) if head.is_inlined => shape.append_shape(&self.shape_of(body, from, &[])),
+            Some(body) => self.push_tokens(&mut behaviour, body),
             None => {}
         }
-        if let Some(more) = head.more {
-            self.tokens_into(&mut behaviour, span(more));
+        if let Some(more) = head.extra_body {
+            self.push_tokens(&mut behaviour, node_span(more));
         }
-        for word in head.apart.iter().filter(|it| it.from >= signature.from) {
-            self.behaviour_word(&mut behaviour, *word);
+        for word in head.excluded.iter().filter(|it| it.from >= signature.from) {
+            self.push_behaviour_word(&mut behaviour, *word);
         }
-        let overloads = head.parameters.first().filter(|_| self.dialect.overloads);
-        let types = overloads.map_or_else(String::new, |list| self.glued(span(*list), &apart));
+        let overloads = head.parameters.first().filter(|_| self.dialect.has_overloads);
+        let types = overloads.map_or_else(String::new, |list| self.join_tokens(node_span(*list), &apart));
         // TypeScript writes types after a colon; a default value may replace the type
         let types =
             types.replace("(: ", "(").replace(", : ", ", ").replace("(=", "(any").replace(", =", ", any");
@@ -96,34 +96,34 @@ impl<'a> Walk<'a> {
             visibility: head.visibility.unwrap_or(Visibility::Public),
             is_static: head.is_static,
             shape,
-            shown: self.shown(head, signature),
+            signature_text: self.signature_text(head, signature),
             value_type: head.value_type.and_then(|node| self.reference_at(node.start_byte() as u32, from)),
-            body: if behaviour.is_empty() { Digest::default() } else { Digest::of(&behaviour) },
-            gives: None,
-            takes: Takes::default(),
-            hidden: Digest::default(),
-            doc: self.doc(head),
-            span: Span::new(head.from, head.whole.end_byte()),
+            behaviour: if behaviour.is_empty() { Digest::default() } else { Digest::of_bytes(&behaviour) },
+            result_type: None,
+            parameter_count: ParameterCount::default(),
+            private_behaviour: Digest::default(),
+            doc: self.read_doc(head),
+            span: Span::new(head.start, head.declaration.end_byte()),
             signature,
             body_span: body,
         }
     }
 
     /// Adds a modifier that describes the implementation; visibility is not behaviour.
-    fn behaviour_word(&self, out: &mut Vec<u8>, word: Span) {
-        if matches!(word.of(self.source.text), "async" | "synchronized" | "native") {
-            self.tokens_into(out, word);
+    fn push_behaviour_word(&self, out: &mut Vec<u8>, word: Span) {
+        if matches!(word.text_in(self.source.text), "async" | "synchronized" | "native") {
+            self.push_tokens(out, word);
         }
     }
 
-    fn shown(&self, head: &Head<'a>, signature: Span) -> String {
-        let mut shown = self.glued(signature, &head.left_out());
+    fn signature_text(&self, head: &Head<'a>, signature: Span) -> String {
+        let mut shown = self.join_tokens(signature, &head.excluded_spans());
         if let Some(body) = head.body.filter(|_| head.is_inlined) {
-            let value = self.glued(span(body), &[]);
-            let value = if value.len() > SHOWN_VALUE { "…" } else { &value };
+            let value = self.join_tokens(node_span(body), &[]);
+            let value = if value.len() > MAX_VALUE_LEN { "…" } else { &value };
             let _ = write!(shown, " = {value}");
         }
-        if head.overrides {
+        if head.is_override {
             shown.insert_str(0, "override ");
         }
         shown
@@ -131,24 +131,24 @@ impl<'a> Walk<'a> {
 
     /// Names and default values of parameters. They count as behaviour: callers may depend on them, but the signature stays the
     /// same. Adds their spans to `apart`.
-    pub(super) fn parameters(&self, lists: &[Node<'a>], apart: &mut Vec<Span>) -> Vec<u8> {
+    pub(super) fn parameter_behaviour(&self, lists: &[Node<'a>], apart: &mut Vec<Span>) -> Vec<u8> {
         let mut behaviour = Vec::new();
         let each = |list: &Node<'a>| list.named_children(&mut list.walk()).collect::<Vec<_>>();
         for parameter in lists.iter().flat_map(each) {
             let mut inner = parameter.walk();
-            let names = NAMES.iter().flat_map(|field| {
+            let names = PARAMETER_NAME_FIELDS.iter().flat_map(|field| {
                 parameter.children_by_field_name(field, &mut parameter.walk()).collect::<Vec<_>>()
             });
-            let mut spans: Vec<Span> = names.map(Walk::own_name).collect();
-            spans.extend(parameter.child_by_field_name("value").map(span));
+            let mut spans: Vec<Span> = names.map(Walk::splat_name_span).collect();
+            spans.extend(parameter.child_by_field_name("value").map(node_span));
             let words = parameter.children(&mut inner).filter(|it| it.kind() == "mutable_specifier");
             if spans.is_empty() {
-                spans.extend(Walk::untyped(parameter));
+                spans.extend(Walk::untyped_name_span(parameter));
             } else {
-                spans.extend(words.map(span));
+                spans.extend(words.map(node_span));
             }
             for span in &spans {
-                self.tokens_into(&mut behaviour, *span);
+                self.push_tokens(&mut behaviour, *span);
             }
             apart.extend(spans);
         }
@@ -156,19 +156,19 @@ impl<'a> Walk<'a> {
     }
 
     /// The name inside `...rest`.
-    fn own_name(name: Node<'a>) -> Span {
+    fn splat_name_span(name: Node<'a>) -> Span {
         let splat = matches!(name.kind(), "rest_pattern" | "list_splat_pattern" | "dictionary_splat_pattern");
-        name.named_child(0).filter(|_| splat).map_or(span(name), span)
+        name.named_child(0).filter(|_| splat).map_or(node_span(name), node_span)
     }
 
     /// The name of a parameter that has no name field: a bare name, or one after a star or before its type.
-    fn untyped(parameter: Node<'a>) -> Option<Span> {
+    fn untyped_name_span(parameter: Node<'a>) -> Option<Span> {
         match parameter.kind() {
-            "identifier" => Some(span(parameter)),
-            "list_splat_pattern" | "dictionary_splat_pattern" => parameter.named_child(0).map(span),
-            "typed_parameter" => parameter.named_child(0).map(Walk::own_name),
+            "identifier" => Some(node_span(parameter)),
+            "list_splat_pattern" | "dictionary_splat_pattern" => parameter.named_child(0).map(node_span),
+            "typed_parameter" => parameter.named_child(0).map(Walk::splat_name_span),
             "spread_parameter" => {
-                parameter.named_child(parameter.named_child_count().saturating_sub(1) as u32).map(span)
+                parameter.named_child(parameter.named_child_count().saturating_sub(1) as u32).map(node_span)
             }
             _ => None,
         }
@@ -178,14 +178,14 @@ impl<'a> Walk<'a> {
 impl<'a> Head<'a> {
     /// End of the declared name.
     pub(super) fn name_end(&self, walk: &Walk<'a>) -> Option<u32> {
-        let signature = self.signature(walk);
-        let mut tokens = walk.source.within(signature);
-        tokens.find(|token| walk.source.of(token) == self.name).map(|token| token.span.to)
+        let signature = self.signature_span(walk);
+        let mut tokens = walk.source.tokens_in(signature);
+        tokens.find(|token| walk.source.text_of(token) == self.name).map(|token| token.span.to)
     }
 }
 
 /// A member without a separate declaration: a tuple field, or an enum constant without a value.
-pub(crate) fn value_member(name: String, kind: MemberKind, node: Node) -> Member {
+pub(crate) fn plain_member(name: String, kind: MemberKind, node: Node) -> Member {
     Member {
         kind,
         key: name.clone(),
@@ -193,15 +193,15 @@ pub(crate) fn value_member(name: String, kind: MemberKind, node: Node) -> Member
         visibility: Visibility::Public,
         is_static: false,
         shape: Shape::default(),
-        shown: String::new(),
+        signature_text: String::new(),
         value_type: None,
-        body: Digest::default(),
-        gives: None,
-        takes: Takes::default(),
-        hidden: Digest::default(),
+        behaviour: Digest::default(),
+        result_type: None,
+        parameter_count: ParameterCount::default(),
+        private_behaviour: Digest::default(),
         doc: None,
-        span: span(node),
-        signature: span(node),
+        span: node_span(node),
+        signature: node_span(node),
         body_span: None,
     }
 }

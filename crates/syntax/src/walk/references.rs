@@ -3,21 +3,21 @@
 //! Does not resolve them and does not know the variables in scope: a single word counts if its initial is uppercase; the first word
 //! of a dotted name also counts if an import binds it.
 
-use super::{Walk, span};
+use super::{Walk, node_span};
 use crate::facts::{Position, Reference};
-use crate::token::Lexeme;
+use crate::token::TokenKind;
 use tree_sitter::Node;
 
 /// Fields in which a word names a member, label or alias rather than a type.
-const PARTS: &[&str] = &["name", "property", "attribute", "field", "key", "label", "alias"];
+const MEMBER_NAME_FIELDS: &[&str] = &["name", "property", "attribute", "field", "key", "label", "alias"];
 
 /// Words that are not names.
 const KEYWORDS: &[&str] = &["this", "Self", "cls", "undefined", "None", "True", "False"];
 
 impl<'a> Walk<'a> {
     /// Records a simple or dotted name. Returns false if it contains anything but names; the caller must then visit its children.
-    pub(crate) fn name(&mut self, node: Node<'a>, position: Position) -> bool {
-        let Some(words) = self.chain(node) else { return false };
+    pub(crate) fn record_name(&mut self, node: Node<'a>, position: Position) -> bool {
+        let Some(words) = self.name_words(node) else { return false };
         let value = matches!(position, Position::Value | Position::Called | Position::Bare);
         let lone = words.len() == 1;
         if words.is_empty()
@@ -29,17 +29,17 @@ impl<'a> Walk<'a> {
         if value && !self.may_be_type(words[0], node) {
             return true;
         }
-        self.refer(node, &words, position);
+        self.push_reference(node, &words, position);
         true
     }
 
     /// The words of `a.b.c` or `a::b::c`.
-    pub(crate) fn chain(&self, node: Node<'a>) -> Option<Vec<&'a str>> {
+    pub(crate) fn name_words(&self, node: Node<'a>) -> Option<Vec<&'a str>> {
         let mut words = Vec::new();
-        for token in self.source.within(span(node)) {
-            match (token.kind, self.source.of(token)) {
-                (Lexeme::Word, word) => words.push(word),
-                (Lexeme::Mark, "." | "::" | "") => {}
+        for token in self.source.tokens_in(node_span(node)) {
+            match (token.kind, self.source.text_of(token)) {
+                (TokenKind::Word, word) => words.push(word),
+                (TokenKind::Punctuation, "." | "::" | "") => {}
                 _ => return None,
             }
         }
@@ -47,63 +47,63 @@ impl<'a> Walk<'a> {
     }
 
     fn may_be_type(&self, first: &str, node: Node) -> bool {
-        is_capital(first) || self.imported.contains(&first) || self.text(node).contains("::")
+        starts_uppercase(first) || self.imported.contains(&first) || self.node_text(node).contains("::")
     }
 
-    pub(crate) fn refer(&mut self, node: Node<'a>, words: &[&'a str], position: Position) {
-        let (alias, words) = self.rooted(words);
+    pub(crate) fn push_reference(&mut self, node: Node<'a>, words: &[&'a str], position: Position) {
+        let (alias, words) = self.split_path_root(words);
         if words.is_empty() {
             return;
         }
-        let path = self.path(alias, &words);
+        let path = self.intern_path(alias, &words);
         let owner = self.owner;
         self.facts.references.push(Reference {
             path,
             at: node.start_byte() as u32,
-            until: node.end_byte() as u32,
+            name_end: node.end_byte() as u32,
             scope: self.scope,
             owner,
             position,
-            veiled: false,
+            is_shadowed: false,
         });
     }
 
     /// Splits off the root of a path as its alias: `crate`, or `self` and `super` relative to the module of the file.
-    pub(crate) fn rooted(&mut self, words: &[&'a str]) -> (Option<&'a str>, Vec<&'a str>) {
+    pub(crate) fn split_path_root(&mut self, words: &[&'a str]) -> (Option<&'a str>, Vec<&'a str>) {
         match words.first() {
             Some(&"crate") => (Some("crate"), words[1..].to_vec()),
             Some(&("self" | "super")) => {
                 let prefix = words.iter().take_while(|word| matches!(**word, "self" | "super")).count();
                 let ups = words[..prefix].iter().filter(|word| **word == "super").count();
                 let scope = &self.facts.scopes[self.scope as usize].namespace;
-                let inline = self.words_of(scope);
+                let inline = self.namespace_words(scope);
                 let kept = inline.len().saturating_sub(ups);
-                let alias = SUPERS[(ups.saturating_sub(inline.len())).min(SUPERS.len() - 1)];
+                let alias = SUPER_ROOTS[(ups.saturating_sub(inline.len())).min(SUPER_ROOTS.len() - 1)];
                 (Some(alias), inline[..kept].iter().chain(&words[prefix..]).copied().collect())
             }
             _ => (None, words.to_vec()),
         }
     }
 
-    fn words_of(&self, namespace: &[u32]) -> Vec<&'a str> {
-        namespace.iter().filter_map(|word| self.lexicon.text(*word)).collect()
+    fn namespace_words(&self, namespace: &[u32]) -> Vec<&'a str> {
+        namespace.iter().filter_map(|word| self.interner.word_text(*word)).collect()
     }
 
     /// Records a single word if it may be a type.
-    pub(crate) fn lone_word(&mut self, node: Node<'a>, field: &str) {
-        let text = self.text(node);
-        if is_capital(text) && !PARTS.contains(&field) {
-            self.name(node, Position::Bare);
+    pub(crate) fn record_lone_word(&mut self, node: Node<'a>, field: &str) {
+        let text = self.node_text(node);
+        if starts_uppercase(text) && !MEMBER_NAME_FIELDS.contains(&field) {
+            self.record_name(node, Position::Bare);
         }
     }
 
     /// Marks the name at the start of a node as a base; records it first if necessary.
-    pub(super) fn as_base(&mut self, node: Node<'a>, from: usize) {
+    pub(super) fn mark_as_base(&mut self, node: Node<'a>, from: usize) {
         let at = node.start_byte() as u32;
         let known = self.facts.references[from..].iter_mut().find(|reference| reference.at == at);
         match known {
             Some(reference) => reference.position = Position::Base,
-            None => drop(self.name(node, Position::Base)),
+            None => drop(self.record_name(node, Position::Base)),
         }
     }
 
@@ -117,10 +117,10 @@ impl<'a> Walk<'a> {
 }
 
 /// Path roots by number of levels above the file's own module.
-pub(crate) const SUPERS: &[&str] = &["self", "super", "super::super", "super::super::super"];
+pub(crate) const SUPER_ROOTS: &[&str] = &["self", "super", "super::super", "super::super::super"];
 
 /// Path roots by number of levels above the file's folder.
-pub(crate) const FOLDERS: &[&str] = &[
+pub(crate) const FOLDER_ROOTS: &[&str] = &[
     ".",
     "..",
     "../..",
@@ -132,6 +132,6 @@ pub(crate) const FOLDERS: &[&str] = &[
     "../../../../../../../..",
 ];
 
-pub(crate) fn is_capital(word: &str) -> bool {
+pub(crate) fn starts_uppercase(word: &str) -> bool {
     word.chars().next().is_some_and(char::is_uppercase)
 }

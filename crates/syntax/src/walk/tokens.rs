@@ -3,30 +3,30 @@
 //!
 //! Does not know the meaning of the tokens.
 
-use super::{Dialect, Piece, Reading, Tables};
-use crate::token::{Lexeme, Span, Token};
+use super::{Dialect, LazyDialect, Tables, TokenRule};
+use crate::token::{Span, Token, TokenKind};
 use tree_sitter::{Node, Tree, TreeCursor};
 
-pub(crate) fn tokens(reading: &Reading, tree: &Tree, text: &str) -> Vec<Token> {
-    let (dialect, tables) = (&reading.dialect, reading.tables(tree));
+pub(crate) fn tokenize(reading: &LazyDialect, tree: &Tree, text: &str) -> Vec<Token> {
+    let (dialect, tables) = (&reading.dialect, reading.tables_for(tree));
     let tokens = Vec::with_capacity(text.len() / 5);
-    let mut out = Leaves { dialect, tables, text, tokens, end: 0, open: Vec::new() };
+    let mut out = Tokenizer { dialect, tables, text, tokens, end: 0, open: Vec::new() };
     let mut cursor = tree.walk();
     loop {
-        if out.enter(&cursor) && cursor.goto_first_child() {
+        if out.enter_node(&cursor) && cursor.goto_first_child() {
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
-                out.between(text.len());
+                out.push_text_between(text.len());
                 return out.tokens;
             }
-            out.leave(cursor.node());
+            out.leave_node(cursor.node());
         }
     }
 }
 
-struct Leaves<'a, 't> {
+struct Tokenizer<'a, 't> {
     dialect: &'a Dialect,
     tables: &'a Tables,
     text: &'a str,
@@ -34,100 +34,101 @@ struct Leaves<'a, 't> {
     /// End of the last leaf.
     end: usize,
     /// The enclosing nodes with their rules. `Node::parent` would search the tree from its root each time.
-    open: Vec<(Piece, Node<'t>)>,
+    open: Vec<(TokenRule, Node<'t>)>,
 }
 
-impl<'t> Leaves<'_, 't> {
+impl<'t> Tokenizer<'_, 't> {
     /// Processes a node; returns true if its children must be visited.
-    fn enter(&mut self, cursor: &TreeCursor<'t>) -> bool {
+    fn enter_node(&mut self, cursor: &TreeCursor<'t>) -> bool {
         let node = cursor.node();
-        let piece = self.piece(node);
-        if matches!(piece, Piece::Inner | Piece::Lines) && node.child_count() > 0 {
+        let piece = self.token_rule(node);
+        if matches!(piece, TokenRule::Descend | TokenRule::LineTerminated) && node.child_count() > 0 {
             if (self.dialect.is_doc)(node) {
-                self.push(Lexeme::Doc, node);
+                self.push_token(TokenKind::Doc, node);
                 return false;
             }
             self.open.push((piece, node));
             return true;
         }
-        self.between(node.start_byte());
+        self.push_text_between(node.start_byte());
         match piece {
-            Piece::Comment => self.comment(node),
-            Piece::Whole => self.push(Lexeme::Text, node),
-            _ => self.leaf(node),
+            TokenRule::Comment => self.push_comment(node),
+            TokenRule::Whole => self.push_token(TokenKind::Literal, node),
+            _ => self.push_leaf(node),
         }
-        if node.is_named() && piece != Piece::Comment {
-            self.line_end(node);
+        if node.is_named() && piece != TokenRule::Comment {
+            self.push_line_end(node);
         }
         false
     }
 
-    fn leave(&mut self, node: Node) {
+    fn leave_node(&mut self, node: Node) {
         self.open.pop();
         if node.is_named() {
-            self.line_end(node);
+            self.push_line_end(node);
         }
     }
 
-    fn piece(&self, node: Node) -> Piece {
-        self.tables.pieces.get(node.kind_id() as usize).copied().unwrap_or(Piece::Inner)
+    fn token_rule(&self, node: Node) -> TokenRule {
+        self.tables.token_rules.get(node.kind_id() as usize).copied().unwrap_or(TokenRule::Descend)
     }
 
     /// Adds an empty token at the end of a statement that has no terminator. It is placed at the last byte, inside the node.
-    fn line_end(&mut self, node: Node) {
-        if self.open.last().is_some_and(|(piece, _)| *piece == Piece::Lines)
+    fn push_line_end(&mut self, node: Node) {
+        if self.open.last().is_some_and(|(piece, _)| *piece == TokenRule::LineTerminated)
             && node.end_byte() > node.start_byte()
         {
             let last = self.tokens.last().map_or(0, |token| token.span.from as usize);
             let at = last.max(node.end_byte() - 1);
-            self.tokens.push(Token { kind: Lexeme::Mark, span: Span::new(at, at) });
+            self.tokens.push(Token { kind: TokenKind::Punctuation, span: Span::new(at, at) });
         }
     }
 
-    fn push(&mut self, kind: Lexeme, node: Node) {
+    fn push_token(&mut self, kind: TokenKind, node: Node) {
         self.end = self.end.max(node.end_byte());
         if node.end_byte() > node.start_byte() {
             self.tokens.push(Token { kind, span: Span::new(node.start_byte(), node.end_byte()) });
         }
     }
 
-    fn comment(&mut self, node: Node) {
-        let text = Span::new(node.start_byte(), node.end_byte()).of(self.text);
-        let kind = if self.dialect.docs.is_doc(text) { Lexeme::Doc } else { Lexeme::Comment };
-        self.push(kind, node);
+    fn push_comment(&mut self, node: Node) {
+        let text = Span::new(node.start_byte(), node.end_byte()).text_in(self.text);
+        let kind = if self.dialect.doc_style.is_doc(text) { TokenKind::Doc } else { TokenKind::Comment };
+        self.push_token(kind, node);
     }
 
-    fn leaf(&mut self, node: Node) {
-        let text = Span::new(node.start_byte(), node.end_byte()).of(self.text);
+    fn push_leaf(&mut self, node: Node) {
+        let text = Span::new(node.start_byte(), node.end_byte()).text_in(self.text);
         // between JSX elements, a CRLF line ending is a separate text node
         if text.trim().is_empty() && !text.is_empty() {
             return;
         }
         let kind = match text.bytes().next() {
-            Some(b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | 0x80..) => Lexeme::Word,
-            Some(b'0'..=b'9') => Lexeme::Number,
-            _ => Lexeme::Mark,
+            Some(b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | 0x80..) => TokenKind::Word,
+            Some(b'0'..=b'9') => TokenKind::Number,
+            _ => TokenKind::Punctuation,
         };
-        if kind == Lexeme::Mark && self.is_taste(text, node) {
+        if kind == TokenKind::Punctuation && self.is_stylistic(text, node) {
             self.end = self.end.max(node.end_byte());
             return;
         }
-        self.push(kind, node);
+        self.push_token(kind, node);
     }
 
-    fn is_taste(&mut self, text: &str, node: Node) -> bool {
+    fn is_stylistic(&mut self, text: &str, node: Node) -> bool {
         let Some((_, parent)) = self.open.last().copied() else { return false };
         if matches!(text, ")" | "]" | "}" | ">") {
-            self.drop_comma(parent);
+            self.drop_trailing_comma(parent);
         }
-        (matches!(text, "(" | ")") && self.only_groups(parent)) || (self.dialect.is_taste)(node, parent)
+        (matches!(text, "(" | ")") && self.is_redundant_paren(parent))
+            || (self.dialect.is_stylistic)(node, parent)
     }
 
     /// Whether parentheses are redundant because the context accepts only a whole expression. They are needed around an expression
     /// that would otherwise start a block or continue after a comma.
-    fn only_groups(&self, parent: Node) -> bool {
+    fn is_redundant_paren(&self, parent: Node) -> bool {
         let around = self.open.iter().rev().nth(1);
-        let whole = around.is_some_and(|(_, node)| self.dialect.groups.contains(&node.kind()));
+        let whole = around.is_some_and(|(_, node)| self.dialect.redundant_parens.contains(&node.kind()));
         let inner = parent.named_child(0).map_or("", |inner| inner.kind());
         parent.kind() == "parenthesized_expression"
             && whole
@@ -135,12 +136,13 @@ impl<'t> Leaves<'_, 't> {
     }
 
     /// Drops a trailing comma, unless it makes a tuple with one element or follows a hole.
-    fn drop_comma(&mut self, list: Node) {
-        let is = |token: &Token, mark: &str| token.span.of(self.text) == mark;
+    fn drop_trailing_comma(&mut self, list: Node) {
+        let is = |token: &Token, mark: &str| token.span.text_in(self.text) == mark;
         let counted: Vec<usize> = (0..self.tokens.len())
             .rev()
             .filter(|at| {
-                self.tokens[*at].kind.counts() && self.tokens[*at].span.from < self.tokens[*at].span.to
+                self.tokens[*at].kind.is_significant()
+                    && self.tokens[*at].span.from < self.tokens[*at].span.to
             })
             .take(2)
             .collect();
@@ -153,13 +155,13 @@ impl<'t> Leaves<'_, 't> {
     }
 
     /// Adds non-blank text between leaves as a token, so that text missing from a damaged tree still affects hashes.
-    fn between(&mut self, until: usize) {
+    fn push_text_between(&mut self, until: usize) {
         let gap = self.text.get(self.end..until).unwrap_or_default();
         if !gap.bytes().all(|byte| byte.is_ascii_whitespace() || byte == b'\\') {
             let from = self.end + (gap.len() - gap.trim_start().len());
             let gap = gap.trim();
             if !gap.is_empty() && gap != "\u{feff}" {
-                self.tokens.push(Token { kind: Lexeme::Text, span: Span::new(from, from + gap.len()) });
+                self.tokens.push(Token { kind: TokenKind::Literal, span: Span::new(from, from + gap.len()) });
             }
         }
         self.end = self.end.max(until);

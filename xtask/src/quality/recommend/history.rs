@@ -4,7 +4,7 @@
 //!
 //! Does not know the prompts.
 
-use crate::quality::chance::Rng;
+use crate::quality::rng::Rng;
 use crate::tidy;
 use serde_json::{Value, json};
 use std::fs;
@@ -19,17 +19,17 @@ const STREAM: u64 = 0x7265_636f;
 const OLDEST: usize = 300;
 
 /// Subjects, each with a synonym.
-pub(super) struct Talk {
+pub(super) struct Subjects {
     pub(super) parts: Vec<(&'static str, &'static str)>,
     pub(super) troubles: Vec<(&'static str, &'static str)>,
     pub(super) chinese: bool,
 }
 
-fn pairs(list: &'static str) -> Vec<(&'static str, &'static str)> {
+fn parse_pairs(list: &'static str) -> Vec<(&'static str, &'static str)> {
     list.split(';').filter_map(|pair| pair.trim().split_once('|')).collect()
 }
 
-pub(super) fn english() -> Talk {
+pub(super) fn english_subjects() -> Subjects {
     let parts = "connection pool|db pool;rate limiter|throttling;upload endpoint|file uploads;search index|full text \
         search;login form|sign-in page;export job|data export;config loader|settings file;scheduler|cron runner;billing \
         service|invoicing;notification queue|push messages;audit log|audit trail;feature flags|toggles;image \
@@ -43,17 +43,17 @@ pub(super) fn english() -> Talk {
         writes|concurrent writes;expired tokens|token expiry;time zones|timezone handling;batch size|batching;health \
         checks|liveness;dependency upgrade|upgrading dependencies;naming|names;documentation|docs;input \
         validation|validation;cold start|startup time";
-    Talk { parts: pairs(parts), troubles: pairs(troubles), chinese: false }
+    Subjects { parts: parse_pairs(parts), troubles: parse_pairs(troubles), chinese: false }
 }
 
-pub(super) fn chinese() -> Talk {
+pub(super) fn chinese_subjects() -> Subjects {
     let parts = "连接池|数据库连接;限流器|限流;上传接口|文件上传;搜索索引|全文搜索;登录页|登录表单;导出任务|数据导出;配置加载|配置文件;\
         调度器|定时任务;计费服务|账单;消息队列|消息推送;审计日志|操作日志;灰度开关|开关;图片压缩|缩略图;报表生成|报表;会话缓存|会话存储;\
         回调分发|回调;邮件模板|邮件;数据库备份|备份脚本;发布流水线|发版;权限控制|权限;库存同步|库存;评论编辑器|评论框";
     let troubles = "超时|老是超时;内存上涨|吃内存;重复数据|重复;中文文件名|乱码;重试策略|重试;慢查询|很慢;测试覆盖|测试;分页|翻页;\
         错误提示|报错文案;表结构迁移|改表;日志太多|日志;废弃代码|没用的代码;并发写入|并发;令牌过期|过期;时区处理|时区;批量大小|批量;\
         健康检查|探活;依赖升级|升级依赖;命名规范|命名;参数校验|校验";
-    Talk { parts: pairs(parts), troubles: pairs(troubles), chinese: true }
+    Subjects { parts: parse_pairs(parts), troubles: parse_pairs(troubles), chinese: true }
 }
 
 const NAMES: &str = "amber basalt cobalt dahlia ember fjord garnet heron indigo juniper kestrel lichen marble nectar osprey \
@@ -111,11 +111,11 @@ pub(super) struct Session {
     title: Option<String>,
     turns: Vec<(&'static str, String)>,
     /// The subject of a generated session: language, part, trouble, and the name of the decision.
-    pub(super) about: Option<About>,
+    pub(super) subject: Option<Subject>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct About {
+pub(super) struct Subject {
     pub(super) chinese: bool,
     pub(super) part: usize,
     pub(super) trouble: usize,
@@ -125,35 +125,37 @@ pub(super) struct About {
 pub(super) struct History {
     pub(super) sessions: Vec<Session>,
     /// Subjects that no session is about.
-    pub(super) untold: Vec<About>,
+    pub(super) unused: Vec<Subject>,
 }
 
 impl History {
     pub(super) fn new(seed: u64) -> Result<History, String> {
-        let mut sessions = by_hand()?;
+        let mut sessions = load_written_sessions()?;
         let mut rng = Rng::new(seed ^ STREAM, 0);
-        let (mut english, mut chinese) =
-            (shuffled(&english(), &mut rng), shuffled(&self::chinese(), &mut rng));
+        let (mut english, mut chinese) = (
+            shuffle_subjects(&english_subjects(), &mut rng),
+            shuffle_subjects(&self::chinese_subjects(), &mut rng),
+        );
         let left = SESSIONS - sessions.len();
         // One in six repeats an earlier subject.
         let (first, second) = (left * 11 / 20, left * 9 / 20 + 1);
-        let mut abouts: Vec<About> = english.drain(..first * 5 / 6).collect();
+        let mut abouts: Vec<Subject> = english.drain(..first * 5 / 6).collect();
         abouts.extend(chinese.drain(..(second * 5 / 6).min(chinese.len() - 40)).collect::<Vec<_>>());
         while abouts.len() < left {
             let again = *rng.pick(&abouts);
-            abouts.push(About { name: name(&mut rng), ..again });
+            abouts.push(Subject { name: pick_name(&mut rng), ..again });
         }
         abouts.truncate(left);
-        let made = abouts.iter().enumerate().map(|(nth, about)| made_up(seed, nth, *about));
+        let made = abouts.iter().enumerate().map(|(nth, about)| generate_session(seed, nth, *about));
         sessions.extend(made);
         english.truncate(60);
         chinese.truncate(40);
         english.extend(chinese);
-        Ok(History { sessions, untold: english })
+        Ok(History { sessions, unused: english })
     }
 
     /// The text of a session, to explain why it was mistaken for another.
-    pub(super) fn told(&self, id: &str) -> String {
+    pub(super) fn session_text(&self, id: &str) -> String {
         let turns =
             self.sessions.iter().filter(|session| session.id == id).flat_map(|session| &session.turns);
         turns.map(|(role, text)| format!("{role}: {text}")).collect::<Vec<_>>().join(" / ")
@@ -166,16 +168,16 @@ impl History {
             let file = folder.join(format!("{}.jsonl", session.id));
             let fail = |error: std::io::Error| format!("{}: {error}", file.display());
             fs::create_dir_all(&folder).map_err(fail)?;
-            fs::write(&file, session.lines()).map_err(fail)?;
+            fs::write(&file, session.to_transcript()).map_err(fail)?;
         }
         Ok(())
     }
 }
 
-fn shuffled(talk: &Talk, rng: &mut Rng) -> Vec<About> {
-    let mut all: Vec<About> = (0..talk.parts.len())
+fn shuffle_subjects(talk: &Subjects, rng: &mut Rng) -> Vec<Subject> {
+    let mut all: Vec<Subject> = (0..talk.parts.len())
         .flat_map(|part| (0..talk.troubles.len()).map(move |trouble| (part, trouble)))
-        .map(|(part, trouble)| About { chinese: talk.chinese, part, trouble, name: name(rng) })
+        .map(|(part, trouble)| Subject { chinese: talk.chinese, part, trouble, name: pick_name(rng) })
         .collect();
     for at in (1..all.len()).rev() {
         let other = rng.below(at + 1);
@@ -184,24 +186,24 @@ fn shuffled(talk: &Talk, rng: &mut Rng) -> Vec<About> {
     all
 }
 
-fn name(rng: &mut Rng) -> &'static str {
+fn pick_name(rng: &mut Rng) -> &'static str {
     let names: Vec<&'static str> = NAMES.split_whitespace().collect();
     names[rng.below(names.len())]
 }
 
-fn id(nth: usize, kind: u32) -> String {
+fn session_id(nth: usize, kind: u32) -> String {
     format!("{:08x}-0000-4000-8000-{kind:012}", (nth as u32 + 1).wrapping_mul(2_654_435_761))
 }
 
-fn by_hand() -> Result<Vec<Session>, String> {
+fn load_written_sessions() -> Result<Vec<Session>, String> {
     let path = tidy::root().join("crates/search/testdata/talk/sessions.json");
     let fail = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let text = fs::read_to_string(&path).map_err(|error| fail(&error))?;
     let values: Vec<Value> = serde_json::from_str(&text).map_err(|error| fail(&error))?;
-    Ok(values.iter().map(hand).collect())
+    Ok(values.iter().map(parse_written_session).collect())
 }
 
-fn hand(value: &Value) -> Session {
+fn parse_written_session(value: &Value) -> Session {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let turns = value["messages"].as_array().into_iter().flatten().map(|message| {
         let role = match message["role"].as_str() {
@@ -217,53 +219,53 @@ fn hand(value: &Value) -> Session {
         at: record::Stamp::parse(text(&value["started_at"]).as_bytes()).0,
         title: value["title"].as_str().map(str::to_owned),
         turns: turns.collect(),
-        about: None,
+        subject: None,
     }
 }
 
-fn made_up(seed: u64, nth: usize, about: About) -> Session {
+fn generate_session(seed: u64, nth: usize, about: Subject) -> Session {
     let mut rng = Rng::new(seed ^ STREAM, nth as u64 + 1);
-    let talk = if about.chinese { chinese() } else { english() };
+    let talk = if about.chinese { chinese_subjects() } else { english_subjects() };
     let (asks, answers, between, decisions) = if about.chinese {
         (ZH_ASKS, ZH_ANSWERS, ZH_TURNS, ZH_DECISIONS)
     } else {
         (ASKS, ANSWERS, TURNS, DECISIONS)
     };
-    let mut turns = vec![("user", filled(asks, &talk, about, &mut rng))];
-    for _ in 0..rng.within(2, 6) {
-        turns.push(("assistant", filled(answers, &talk, about, &mut rng)));
+    let mut turns = vec![("user", fill_template(asks, &talk, about, &mut rng))];
+    for _ in 0..rng.in_range(2, 6) {
+        turns.push(("assistant", fill_template(answers, &talk, about, &mut rng)));
         if rng.per_mille(400) {
-            turns.push(("tool", log(&talk, about, &mut rng)));
+            turns.push(("tool", generate_log(&talk, about, &mut rng)));
         }
-        turns.push(("user", filled(between, &talk, about, &mut rng)));
+        turns.push(("user", fill_template(between, &talk, about, &mut rng)));
     }
-    turns.push(("assistant", filled(answers, &talk, about, &mut rng)));
-    turns.push(("user", filled(decisions, &talk, about, &mut rng)));
-    turns.push(("assistant", filled(answers, &talk, about, &mut rng)));
+    turns.push(("assistant", fill_template(answers, &talk, about, &mut rng)));
+    turns.push(("user", fill_template(decisions, &talk, about, &mut rng)));
+    turns.push(("assistant", fill_template(answers, &talk, about, &mut rng)));
     let (part, trouble) = (talk.parts[about.part].0, talk.troubles[about.trouble].0);
     let title = if about.chinese { format!("{part}：{trouble}") } else { format!("{part}: {trouble}") };
     Session {
-        id: id(nth, 1),
-        project: project(about.part + rng.below(3)),
-        at: NOW - age(&mut rng),
+        id: session_id(nth, 1),
+        project: project_path(about.part + rng.below(3)),
+        at: NOW - draw_age(&mut rng),
         title: rng.per_mille(400).then_some(title),
         turns,
-        about: Some(about),
+        subject: Some(about),
     }
 }
 
 /// Half of the sessions are in the last third of the time; none is from today.
-fn age(rng: &mut Rng) -> i64 {
+fn draw_age(rng: &mut Rng) -> i64 {
     let (one, other) = (rng.below(OLDEST * 24), rng.below(OLDEST * 24));
     (one.min(other) as i64 + 12) * DAY / 24
 }
 
-fn project(nth: usize) -> String {
+fn project_path(nth: usize) -> String {
     let all: Vec<&str> = PROJECTS.split_whitespace().collect();
     format!("/home/dev/{}", all[nth % all.len()])
 }
 
-fn filled(templates: &[&str], talk: &Talk, about: About, rng: &mut Rng) -> String {
+fn fill_template(templates: &[&str], talk: &Subjects, about: Subject, rng: &mut Rng) -> String {
     let (other, another) = (rng.pick(&talk.parts).0, rng.pick(&talk.troubles).0);
     rng.pick(templates)
         .replace("{p}", talk.parts[about.part].0)
@@ -271,22 +273,22 @@ fn filled(templates: &[&str], talk: &Talk, about: About, rng: &mut Rng) -> Strin
         .replace("{q}", other)
         .replace("{u}", another)
         .replace("{d}", about.name)
-        .replace("{n}", &rng.within(2, 900).to_string())
+        .replace("{n}", &rng.in_range(2, 900).to_string())
 }
 
-fn log(talk: &Talk, about: About, rng: &mut Rng) -> String {
+fn generate_log(talk: &Subjects, about: Subject, rng: &mut Rng) -> String {
     let mut text = String::new();
-    for _ in 0..rng.within(2, 12) {
+    for _ in 0..rng.in_range(2, 12) {
         let part = if rng.per_mille(500) { talk.parts[about.part].0 } else { rng.pick(&talk.parts).0 };
         let trouble = rng.pick(&talk.troubles).0;
-        let (file, line) = (part.replace(' ', "_"), rng.within(1, 900).to_string());
+        let (file, line) = (part.replace(' ', "_"), rng.in_range(1, 900).to_string());
         text.extend(["src/", &file, ".rs:", &line, ": warning: ", trouble, "\n"]);
     }
     text
 }
 
 impl Session {
-    fn lines(&self) -> String {
+    fn to_transcript(&self) -> String {
         let mut out = String::new();
         let mut parent = Value::Null;
         if let Some(title) = &self.title {
@@ -302,7 +304,7 @@ impl Session {
             });
             let message = match *role {
                 "user" => json!({"role": "user", "content": text}),
-                role => reply(role, &uuid, text),
+                role => reply_message(role, &uuid, text),
             };
             line["type"] = json!(if *role == "user" { "user" } else { "assistant" });
             line["message"] = message;
@@ -313,7 +315,7 @@ impl Session {
     }
 }
 
-fn reply(role: &str, uuid: &str, text: &str) -> Value {
+fn reply_message(role: &str, uuid: &str, text: &str) -> Value {
     let block = if role == "tool" {
         json!({"type": "tool_use", "id": format!("toolu_{uuid}"), "name": "Bash", "input": {"command": text}})
     } else {
@@ -323,6 +325,6 @@ fn reply(role: &str, uuid: &str, text: &str) -> Value {
 }
 
 /// A working directory that belongs to none of the projects.
-pub(super) fn elsewhere() -> PathBuf {
+pub(super) fn unrelated_cwd() -> PathBuf {
     PathBuf::from("/home/dev/scratchpad")
 }

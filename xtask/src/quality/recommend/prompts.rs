@@ -2,31 +2,33 @@
 //!
 //! Does not know what is recommended.
 
-use super::history::{About, History, NOW, Session, Talk, chinese, elsewhere, english};
-use crate::quality::chance::Rng;
+use super::history::{
+    History, NOW, Session, Subject, Subjects, chinese_subjects, english_subjects, unrelated_cwd,
+};
 use crate::quality::locomo::MONTHS;
+use crate::quality::rng::Rng;
 use std::path::PathBuf;
 
-const MEANT: &str = include_str!("meant.tsv");
-const ORDINARY: &str = include_str!("ordinary.tsv");
+const REFERRING_BY_HAND: &str = include_str!("meant.tsv");
+const ORDINARY_BY_HAND: &str = include_str!("ordinary.tsv");
 const STREAM: u64 = 0x7072_6f6d;
 /// Number of generated prompts of each kind.
-const TARGETS: usize = 170;
-const PLAIN: usize = 170;
-const UNTOLD: usize = 45;
-const UNKNOWN: usize = 45;
+const REFERRING_COUNT: usize = 170;
+const ORDINARY_COUNT: usize = 170;
+const NEVER_DISCUSSED_COUNT: usize = 45;
+const UNKNOWN_PART_COUNT: usize = 45;
 
 pub(super) struct Prompt {
     pub(super) text: String,
     pub(super) kind: String,
     /// The session that is meant.
-    pub(super) meant: Option<String>,
+    pub(super) target: Option<String>,
     pub(super) cwd: PathBuf,
 }
 
 impl Prompt {
     /// Whether the prompt belongs to the tuning half. Decided by its text alone, so that adding prompts moves none.
-    pub(super) fn is_tuned_by(&self) -> bool {
+    pub(super) fn is_for_tuning(&self) -> bool {
         let sum = self.text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
             (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
@@ -34,7 +36,7 @@ impl Prompt {
     }
 }
 
-const BACK: &[&str] = &[
+const REFERRING_TEMPLATES: &[&str] = &[
     "what did we decide about {t} in the {p} last time?",
     "as we discussed, {t} of the {p} should be handled like that everywhere",
     "remember when we dealt with {t} in the {p}? how did it end",
@@ -47,7 +49,7 @@ const BACK: &[&str] = &[
     "do it the way we did for the {p} and its {t}",
     "where did we land on {t} in the {p}, was it {d}?",
 ];
-const ZH_BACK: &[&str] = &[
+const ZH_REFERRING_TEMPLATES: &[&str] = &[
     "上次{p}{t}的方案是什么",
     "我们之前讨论的{p}{t}，最后怎么定的",
     "还记得{p}{t}那次吗，怎么解决的",
@@ -59,7 +61,7 @@ const ZH_BACK: &[&str] = &[
     "上回说的{p}{t}的思路再讲一遍",
     "那个{p}{t}的方案再发我看看",
 ];
-const USUAL: &[&str] = &[
+const ORDINARY_TEMPLATES: &[&str] = &[
     "fix {t} in the {p}",
     "write tests for the {p}, especially {t}",
     "add a check before the loop in the {p}",
@@ -79,7 +81,7 @@ const USUAL: &[&str] = &[
     "explain how the {p} handles {t}",
     "the last time the {p} ran there was {t}",
 ];
-const ZH_USUAL: &[&str] = &[
+const ZH_ORDINARY_TEMPLATES: &[&str] = &[
     "处理一下{p}的{t}",
     "给{p}写测试，重点是{t}",
     "{p}循环之前加一个判断，避免{t}",
@@ -96,7 +98,7 @@ const ZH_USUAL: &[&str] = &[
     "{p}的{t}和上个月的数据对比一下",
 ];
 /// Parts of systems that no session is about.
-const NOWHERE: &[&str] = &[
+const UNKNOWN_PARTS: &[&str] = &[
     "ray tracer",
     "midi sequencer",
     "chess engine",
@@ -110,7 +112,7 @@ const NOWHERE: &[&str] = &[
     "genome aligner",
     "parking meter",
 ];
-const ZH_NOWHERE: &[&str] = &[
+const ZH_UNKNOWN_PARTS: &[&str] = &[
     "光线追踪",
     "围棋引擎",
     "菜谱推荐",
@@ -123,41 +125,51 @@ const ZH_NOWHERE: &[&str] = &[
     "点歌台",
 ];
 
-pub(super) fn all(history: &History, seed: u64) -> Result<Vec<Prompt>, String> {
-    let mut prompts = by_hand(history)?;
+pub(super) fn all_prompts(history: &History, seed: u64) -> Result<Vec<Prompt>, String> {
+    let mut prompts = written_prompts(history)?;
     let mut rng = Rng::new(seed ^ STREAM, 0);
-    let made: Vec<&Session> = history.sessions.iter().filter(|session| session.about.is_some()).collect();
-    for _ in 0..TARGETS {
-        let meant = latest(rng.pick::<&Session>(&made), &made);
-        prompts.push(back(meant, &mut rng));
+    let made: Vec<&Session> = history.sessions.iter().filter(|session| session.subject.is_some()).collect();
+    for _ in 0..REFERRING_COUNT {
+        let meant = latest_of_subject(rng.pick::<&Session>(&made), &made);
+        prompts.push(referring_prompt(meant, &mut rng));
     }
-    let any: Vec<About> = made.iter().filter_map(|session| session.about).collect();
-    for _ in 0..PLAIN {
+    let any: Vec<Subject> = made.iter().filter_map(|session| session.subject).collect();
+    for _ in 0..ORDINARY_COUNT {
         let about = *rng.pick(&any);
-        let text = filled(if about.chinese { ZH_USUAL } else { USUAL }, about, "", &mut rng);
+        let text = fill_template(
+            if about.chinese { ZH_ORDINARY_TEMPLATES } else { ORDINARY_TEMPLATES },
+            about,
+            "",
+            &mut rng,
+        );
         let cwd = PathBuf::from(&rng.pick(&made).project);
-        prompts.push(Prompt { text, kind: kind("ordinary", about), meant: None, cwd });
+        prompts.push(Prompt { text, kind: kind_name("ordinary", about), target: None, cwd });
     }
-    for _ in 0..UNTOLD {
-        let about = *rng.pick(&history.untold);
-        let text = filled(if about.chinese { ZH_BACK } else { BACK }, about, when(&mut rng, about), &mut rng);
+    for _ in 0..NEVER_DISCUSSED_COUNT {
+        let about = *rng.pick(&history.unused);
+        let text = fill_template(
+            if about.chinese { ZH_REFERRING_TEMPLATES } else { REFERRING_TEMPLATES },
+            about,
+            pick_time(&mut rng, about),
+            &mut rng,
+        );
         let cwd = PathBuf::from(&rng.pick(&made).project);
-        prompts.push(Prompt { text, kind: kind("never discussed", about), meant: None, cwd });
+        prompts.push(Prompt { text, kind: kind_name("never discussed", about), target: None, cwd });
     }
-    for _ in 0..UNKNOWN {
-        prompts.push(unknown(*rng.pick(&any), &mut rng));
+    for _ in 0..UNKNOWN_PART_COUNT {
+        prompts.push(unknown_part_prompt(*rng.pick(&any), &mut rng));
     }
     prompts.sort_by(|a, b| a.text.cmp(&b.text));
     prompts.dedup_by(|a, b| a.text == b.text);
     Ok(prompts)
 }
 
-fn kind(what: &str, about: About) -> String {
+fn kind_name(what: &str, about: Subject) -> String {
     format!("{what} {}", if about.chinese { "zh" } else { "en" })
 }
 
 /// A time expression for something that never happened.
-fn when(rng: &mut Rng, about: About) -> &'static str {
+fn pick_time(rng: &mut Rng, about: Subject) -> &'static str {
     let times = if about.chinese {
         ["上周", "上个月", "前几天"]
     } else {
@@ -167,22 +179,27 @@ fn when(rng: &mut Rng, about: About) -> &'static str {
 }
 
 /// The latest session about the same subject: that is the one a user would mean.
-fn latest<'h>(session: &'h Session, made: &[&'h Session]) -> &'h Session {
-    let pair = |session: &Session| session.about.map(|about| (about.chinese, about.part, about.trouble));
+fn latest_of_subject<'h>(session: &'h Session, made: &[&'h Session]) -> &'h Session {
+    let pair = |session: &Session| session.subject.map(|about| (about.chinese, about.part, about.trouble));
     let same = made.iter().filter(|other| pair(other) == pair(session));
     same.max_by_key(|other| other.at).copied().unwrap_or(session)
 }
 
-fn back(session: &Session, rng: &mut Rng) -> Prompt {
-    let about = session.about.unwrap_or(About { chinese: false, part: 0, trouble: 0, name: "" });
-    let when = dated(session, about.chinese);
-    let text = filled(if about.chinese { ZH_BACK } else { BACK }, about, &when, rng);
-    let cwd = if rng.per_mille(700) { PathBuf::from(&session.project) } else { elsewhere() };
-    Prompt { text, kind: kind("made up", about), meant: Some(session.id.clone()), cwd }
+fn referring_prompt(session: &Session, rng: &mut Rng) -> Prompt {
+    let about = session.subject.unwrap_or(Subject { chinese: false, part: 0, trouble: 0, name: "" });
+    let when = time_phrase(session, about.chinese);
+    let text = fill_template(
+        if about.chinese { ZH_REFERRING_TEMPLATES } else { REFERRING_TEMPLATES },
+        about,
+        &when,
+        rng,
+    );
+    let cwd = if rng.per_mille(700) { PathBuf::from(&session.project) } else { unrelated_cwd() };
+    Prompt { text, kind: kind_name("made up", about), target: Some(session.id.clone()), cwd }
 }
 
 /// The session's time, as a user would say it today.
-fn dated(session: &Session, chinese: bool) -> String {
+fn time_phrase(session: &Session, chinese: bool) -> String {
     let days = (NOW - session.at) / 86_400_000;
     let month: usize = record::Stamp(session.at).to_string()[5..7].parse().unwrap_or(1);
     match (days, chinese) {
@@ -198,8 +215,8 @@ fn dated(session: &Session, chinese: bool) -> String {
 }
 
 /// Fills a template, with synonyms in a quarter of the cases.
-fn filled(templates: &[&str], about: About, when: &str, rng: &mut Rng) -> String {
-    let talk: Talk = if about.chinese { chinese() } else { english() };
+fn fill_template(templates: &[&str], about: Subject, when: &str, rng: &mut Rng) -> String {
+    let talk: Subjects = if about.chinese { chinese_subjects() } else { english_subjects() };
     let called =
         |pair: (&'static str, &'static str), rng: &mut Rng| if rng.per_mille(250) { pair.1 } else { pair.0 };
     let (part, trouble) = (called(talk.parts[about.part], rng), called(talk.troubles[about.trouble], rng));
@@ -207,35 +224,35 @@ fn filled(templates: &[&str], about: About, when: &str, rng: &mut Rng) -> String
     text.replace("{d}", about.name).replace("{w}", when)
 }
 
-fn unknown(about: About, rng: &mut Rng) -> Prompt {
-    let talk = if about.chinese { chinese() } else { english() };
-    let part = rng.pick(if about.chinese { ZH_NOWHERE } else { NOWHERE });
-    let when = when(rng, about);
-    let template = rng.pick(if about.chinese { ZH_BACK } else { BACK });
+fn unknown_part_prompt(about: Subject, rng: &mut Rng) -> Prompt {
+    let talk = if about.chinese { chinese_subjects() } else { english_subjects() };
+    let part = rng.pick(if about.chinese { ZH_UNKNOWN_PARTS } else { UNKNOWN_PARTS });
+    let when = pick_time(rng, about);
+    let template = rng.pick(if about.chinese { ZH_REFERRING_TEMPLATES } else { REFERRING_TEMPLATES });
     let text = template.replace("{p}", part).replace("{t}", talk.troubles[about.trouble].0);
     let text = text.replace("{d}", about.name).replace("{w}", when);
-    Prompt { text, kind: kind("unknown part", about), meant: None, cwd: elsewhere() }
+    Prompt { text, kind: kind_name("unknown part", about), target: None, cwd: unrelated_cwd() }
 }
 
-fn by_hand(history: &History) -> Result<Vec<Prompt>, String> {
+fn written_prompts(history: &History) -> Result<Vec<Prompt>, String> {
     let lines = |file: &'static str| file.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     let language = |text: &str| if text.is_ascii() { "en" } else { "zh" };
     let mut prompts = Vec::new();
-    for line in lines(MEANT) {
+    for line in lines(REFERRING_BY_HAND) {
         let [id, place, text] = line.split('\t').collect::<Vec<_>>()[..] else {
             return Err(format!("expected three columns: {line}"));
         };
         let session = history.sessions.iter().find(|session| session.id == id);
         let session = session.ok_or_else(|| format!("unknown session {id}"))?;
-        let cwd = if place == "here" { PathBuf::from(&session.project) } else { elsewhere() };
+        let cwd = if place == "here" { PathBuf::from(&session.project) } else { unrelated_cwd() };
         let kind = format!("by hand {}", language(text));
-        prompts.push(Prompt { text: text.to_string(), kind, meant: Some(id.to_string()), cwd });
+        prompts.push(Prompt { text: text.to_string(), kind, target: Some(id.to_string()), cwd });
     }
-    for (nth, line) in lines(ORDINARY).enumerate() {
+    for (nth, line) in lines(ORDINARY_BY_HAND).enumerate() {
         let (sort, text) = line.split_once('\t').ok_or_else(|| format!("expected two columns: {line}"))?;
         let cwd = PathBuf::from(&history.sessions[nth % history.sessions.len()].project);
         let kind = format!("by hand: {sort} {}", language(text));
-        prompts.push(Prompt { text: text.to_string(), kind, meant: None, cwd });
+        prompts.push(Prompt { text: text.to_string(), kind, target: None, cwd });
     }
     Ok(prompts)
 }

@@ -7,11 +7,13 @@ use record::Stamp;
 use std::fmt::Write as _;
 
 /// A metric: name, type, help text, and values with their labels.
-type Figure = (&'static str, &'static str, &'static str, Vec<(String, f64)>);
+type Metric = (&'static str, &'static str, &'static str, Vec<(String, f64)>);
 
-pub(super) fn text(status: &Status, now: Stamp) -> String {
+pub(super) fn format_metrics(status: &Status, now: Stamp) -> String {
     let mut out = String::new();
-    for (name, kind, about, values) in figures(status, now).into_iter().filter(|one| !one.3.is_empty()) {
+    for (name, kind, about, values) in
+        collect_metrics(status, now).into_iter().filter(|one| !one.3.is_empty())
+    {
         // Writing to a String does not fail.
         let _ = writeln!(out, "# HELP loci_{name} {about}\n# TYPE loci_{name} {kind}");
         for (labels, value) in values {
@@ -22,13 +24,13 @@ pub(super) fn text(status: &Status, now: Stamp) -> String {
 }
 
 #[rustfmt::skip] // a table
-fn figures(status: &Status, now: Stamp) -> Vec<Figure> {
+fn collect_metrics(status: &Status, now: Stamp) -> Vec<Metric> {
     let (daemon, messages) = (&status.daemon, &status.messages);
     let one = |n: u64| vec![(String::new(), n as f64)];
     let of_daemon = |n: u64| if daemon.running { one(n) } else { Vec::new() };
     let took = |pick: fn(&Took) -> Vec<(&'static str, f64)>| {
         let labelled = |(name, took): (&String, &Took)| {
-            let label = move |(more, n): (&'static str, f64)| (format!("{{method=\"{}\"{more}}}", escaped(name)), n);
+            let label = move |(more, n): (&'static str, f64)| (format!("{{method=\"{}\"{more}}}", escape_label_value(name)), n);
             pick(took).into_iter().map(label).collect::<Vec<_>>()
         };
         daemon.methods.iter().flat_map(labelled).collect::<Vec<_>>()
@@ -54,31 +56,31 @@ fn figures(status: &Status, now: Stamp) -> Vec<Figure> {
         ("transcripts", "gauge", "Transcripts in the index.", one(status.history.transcripts)),
         ("events", "gauge", "Messages and calls in the index.", one(status.history.events)),
         ("memories", "gauge", "Sessions and facts in memory.", vec![
-            (label("kind", "session"), status.memory.sessions as f64),
-            (label("kind", "fact"), status.memory.facts as f64),
+            (format_label("kind", "session"), status.memory.sessions as f64),
+            (format_label("kind", "fact"), status.memory.facts as f64),
         ]),
         ("messages", "gauge", "Messages between agents.", vec![
-            (label("state", "waiting"), messages.waiting as f64),
-            (label("state", "running"), messages.running as f64),
-            (label("state", "answered"), messages.answered as f64),
-            (label("state", "failed"), messages.failed as f64),
-            (label("state", "spooled"), messages.spooled as f64),
+            (format_label("state", "waiting"), messages.waiting as f64),
+            (format_label("state", "running"), messages.running as f64),
+            (format_label("state", "answered"), messages.answered as f64),
+            (format_label("state", "failed"), messages.failed as f64),
+            (format_label("state", "spooled"), messages.spooled as f64),
         ]),
         ("jobs", "gauge", "Model jobs parked after repeated failures.",
-            status.model.iter().map(|model| (label("state", "parked"), model.parked as f64)).collect()),
+            status.model.iter().map(|model| (format_label("state", "parked"), model.parked as f64)).collect()),
         ("provider_breaker", "gauge", "Model endpoints with an open circuit breaker.",
             status.model.iter().map(|model| (String::new(), model.closed.len() as f64)).collect()),
         ("tokens_today", "gauge", "Tokens requested from models within a day.",
             status.model.iter().map(|model| (String::new(), model.tokens_today as f64)).collect()),
         ("store_bytes", "gauge", "Size of Loci's files.",
-            status.sizes.iter().map(|(name, size)| (label("store", name), *size as f64)).collect()),
+            status.sizes.iter().map(|(name, size)| (format_label("store", name), *size as f64)).collect()),
     ]
 }
 
-fn label(name: &str, value: &str) -> String {
-    format!("{{{name}=\"{}\"}}", escaped(value))
+fn format_label(name: &str, value: &str) -> String {
+    format!("{{{name}=\"{}\"}}", escape_label_value(value))
 }
 
-fn escaped(value: &str) -> String {
+fn escape_label_value(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

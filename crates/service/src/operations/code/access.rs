@@ -3,43 +3,43 @@
 //! Does not know types: it stores IDs, and the names at the time of recording.
 
 use api::code::TypeRef;
-use code::folder::{ACCESS, Folder, FolderError};
+use code::folder::{ACCESS, FolderError, LociFolder};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
 
 /// Maximum number of types per list.
-const MOST: usize = 512;
+const MAX_ENTRIES: usize = 512;
 /// Lock timeout for recording an access, which is best effort.
-pub(super) const BRIEFLY: Duration = Duration::from_secs(1);
+pub(super) const SHORT_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 /// Lock timeout for explicit changes, which wait for another writer.
-pub(super) const PATIENTLY: Duration = Duration::from_mins(1);
+pub(super) const LONG_LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Access {
     /// Latest first.
-    pub(super) recent: Vec<Seen>,
+    pub(super) recent: Vec<AccessEntry>,
     /// In pinning order.
-    pub(super) pinned: Vec<Seen>,
-    pub(super) dismissed: Vec<Seen>,
+    pub(super) pinned: Vec<AccessEntry>,
+    pub(super) dismissed: Vec<AccessEntry>,
     /// Latest first; `at` is the expiry time.
-    pub(super) context: Vec<Seen>,
+    pub(super) context: Vec<AccessEntry>,
 }
 
 /// A type and a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct AccessEntry {
     pub(super) id: String,
     pub(super) name: String,
     /// In milliseconds.
     pub(super) at: i64,
 }
 
-impl Seen {
-    fn new(of: &TypeRef, at: i64) -> Seen {
-        Seen { id: of.type_id.clone(), name: of.path.clone(), at }
+impl AccessEntry {
+    fn new(of: &TypeRef, at: i64) -> AccessEntry {
+        AccessEntry { id: of.type_id.clone(), name: of.path.clone(), at }
     }
 
     pub(super) fn type_ref(&self) -> TypeRef {
@@ -48,7 +48,7 @@ impl Seen {
 }
 
 /// Removes an entry; returns whether it was present.
-fn take(list: &mut Vec<Seen>, id: &str) -> bool {
+fn remove_entry(list: &mut Vec<AccessEntry>, id: &str) -> bool {
     let before = list.len();
     list.retain(|seen| seen.id != id);
     list.len() < before
@@ -56,95 +56,95 @@ fn take(list: &mut Vec<Seen>, id: &str) -> bool {
 
 impl Access {
     /// Recency rank of each type by ID: larger is more recent.
-    pub(super) fn ranks(&self) -> FxHashMap<String, u64> {
-        let later = |(age, seen): (usize, &Seen)| (seen.id.clone(), (self.recent.len() - age) as u64);
+    pub(super) fn recency_ranks(&self) -> FxHashMap<String, u64> {
+        let later = |(age, seen): (usize, &AccessEntry)| (seen.id.clone(), (self.recent.len() - age) as u64);
         self.recent.iter().enumerate().map(later).collect()
     }
 
     /// Recently requested types that were not dismissed since, latest first.
-    pub(super) fn lately(&self) -> impl Iterator<Item = &Seen> {
+    pub(super) fn recent_entries(&self) -> impl Iterator<Item = &AccessEntry> {
         self.recent.iter().filter(|seen| !self.dismissed.iter().any(|gone| gone.id == seen.id))
     }
 
     /// The focused types that have not expired at `now`.
-    pub(super) fn in_context(&self, now: i64) -> impl Iterator<Item = &Seen> {
+    pub(super) fn focused_at(&self, now: i64) -> impl Iterator<Item = &AccessEntry> {
         self.context.iter().filter(move |seen| seen.at > now)
     }
 
     // ---- changes; each returns whether anything changed
 
     /// Records a request for a type. Requesting a dismissed type brings it back.
-    pub(super) fn ask(&mut self, of: &TypeRef, now: i64) -> bool {
-        take(&mut self.dismissed, &of.type_id);
-        take(&mut self.recent, &of.type_id);
-        self.recent.insert(0, Seen::new(of, now));
-        self.recent.truncate(MOST);
+    pub(super) fn record_request(&mut self, of: &TypeRef, now: i64) -> bool {
+        remove_entry(&mut self.dismissed, &of.type_id);
+        remove_entry(&mut self.recent, &of.type_id);
+        self.recent.insert(0, AccessEntry::new(of, now));
+        self.recent.truncate(MAX_ENTRIES);
         true
     }
 
     pub(super) fn pin(&mut self, of: &TypeRef, now: i64) -> bool {
         let new = !self.pinned.iter().any(|seen| seen.id == of.type_id);
         if new {
-            self.pinned.push(Seen::new(of, now));
+            self.pinned.push(AccessEntry::new(of, now));
         }
         new
     }
 
     pub(super) fn unpin(&mut self, of: &TypeRef) -> bool {
-        take(&mut self.pinned, &of.type_id)
+        remove_entry(&mut self.pinned, &of.type_id)
     }
 
     pub(super) fn dismiss(&mut self, of: &TypeRef, now: i64) -> bool {
         let known = self.recent.iter().chain(&self.context).any(|seen| seen.id == of.type_id);
         let new = known && !self.dismissed.iter().any(|seen| seen.id == of.type_id);
         if new {
-            take(&mut self.context, &of.type_id);
-            self.dismissed.push(Seen::new(of, now));
+            remove_entry(&mut self.context, &of.type_id);
+            self.dismissed.push(AccessEntry::new(of, now));
             // The oldest dismissed entries are no longer in `recent`.
-            let over = self.dismissed.len().saturating_sub(MOST);
+            let over = self.dismissed.len().saturating_sub(MAX_ENTRIES);
             self.dismissed.drain(..over);
         }
         new
     }
 
     pub(super) fn focus(&mut self, of: &TypeRef, until: i64) -> bool {
-        take(&mut self.dismissed, &of.type_id);
-        take(&mut self.context, &of.type_id);
-        self.context.insert(0, Seen::new(of, until));
-        self.context.truncate(MOST);
+        remove_entry(&mut self.dismissed, &of.type_id);
+        remove_entry(&mut self.context, &of.type_id);
+        self.context.insert(0, AccessEntry::new(of, until));
+        self.context.truncate(MAX_ENTRIES);
         true
     }
 
-    pub(super) fn clear(&mut self) -> bool {
+    pub(super) fn clear_focus(&mut self) -> bool {
         !std::mem::take(&mut self.context).is_empty()
     }
 }
 
 /// Reads the access file of a tree. A damaged file yields the default and a note.
-pub(super) fn read(root: &Path) -> (Access, Vec<String>) {
-    match Folder::at(root).and_then(|folder| folder.map_or(Ok(None), |folder| folder.read(ACCESS))) {
+pub(super) fn read_access(root: &Path) -> (Access, Vec<String>) {
+    match LociFolder::open(root).and_then(|folder| folder.map_or(Ok(None), |folder| folder.read(ACCESS))) {
         Ok(None) => (Access::default(), Vec::new()),
         Ok(Some(bytes)) => match serde_json::from_slice(&bytes) {
             Ok(access) => (access, Vec::new()),
-            Err(error) => (Access::default(), vec![damage(&error)]),
+            Err(error) => (Access::default(), vec![damaged_note(&error)]),
         },
         Err(error) => (Access::default(), vec![error.to_string()]),
     }
 }
 
-fn damage(error: &serde_json::Error) -> String {
+fn damaged_note(error: &serde_json::Error) -> String {
     format!("`.loci/{ACCESS}` cannot be understood, so nothing counts as pinned or asked for: {error}")
 }
 
 /// Updates the access file. It is read and written under one lock, so that concurrent updates are not lost. A damaged file is
 /// set aside first.
-pub(super) fn update<T>(
-    folder: &Folder,
+pub(super) fn update_access<T>(
+    folder: &LociFolder,
     patience: Duration,
     now: i64,
     change: impl FnOnce(&mut Access) -> T,
 ) -> Result<(T, Vec<String>), FolderError> {
-    let pen = folder.pen(patience)?;
+    let pen = folder.lock_for_writing(patience)?;
     let mut notes = Vec::new();
     let mut access = match folder.read(ACCESS)?.map(|bytes| serde_json::from_slice(&bytes)) {
         None => Access::default(),
@@ -159,7 +159,7 @@ pub(super) fn update<T>(
     let done = change(&mut access);
     let mut bytes = serde_json::to_vec_pretty(&access).unwrap_or_default();
     bytes.push(b'\n');
-    pen.jot(ACCESS, &bytes)?;
+    pen.write_unsynced(ACCESS, &bytes)?;
     Ok((done, notes))
 }
 
@@ -167,11 +167,11 @@ pub(super) fn update<T>(
 mod tests {
     use super::*;
 
-    fn of(id: &str) -> TypeRef {
+    fn type_ref(id: &str) -> TypeRef {
         TypeRef { path: format!("N.{id}"), type_id: id.to_string() }
     }
 
-    fn ids<'a>(seen: impl Iterator<Item = &'a Seen>) -> Vec<&'a str> {
+    fn entry_ids<'a>(seen: impl Iterator<Item = &'a AccessEntry>) -> Vec<&'a str> {
         seen.map(|seen| seen.id.as_str()).collect()
     }
 
@@ -179,50 +179,51 @@ mod tests {
     fn the_latest_request_comes_first_and_the_list_is_bounded() {
         let mut access = Access::default();
         for n in 0..600 {
-            access.ask(&of(&n.to_string()), n);
+            access.record_request(&type_ref(&n.to_string()), n);
         }
-        access.ask(&of("300"), 700);
+        access.record_request(&type_ref("300"), 700);
         assert_eq!(access.recent.len(), 512);
-        assert_eq!(ids(access.lately())[..3], ["300", "599", "598"]);
+        assert_eq!(entry_ids(access.recent_entries())[..3], ["300", "599", "598"]);
     }
 
     #[test]
     fn a_dismissed_type_returns_when_requested_again() {
         let mut access = Access::default();
-        assert!(!access.dismiss(&of("a"), 0), "it was never requested");
-        access.ask(&of("a"), 1);
-        access.ask(&of("b"), 2);
-        assert!(access.dismiss(&of("b"), 3) && !access.dismiss(&of("b"), 4));
-        assert_eq!(ids(access.lately()), ["a"]);
-        access.ask(&of("b"), 5);
-        assert_eq!(ids(access.lately()), ["b", "a"]);
+        assert!(!access.dismiss(&type_ref("a"), 0), "it was never requested");
+        access.record_request(&type_ref("a"), 1);
+        access.record_request(&type_ref("b"), 2);
+        assert!(access.dismiss(&type_ref("b"), 3) && !access.dismiss(&type_ref("b"), 4));
+        assert_eq!(entry_ids(access.recent_entries()), ["a"]);
+        access.record_request(&type_ref("b"), 5);
+        assert_eq!(entry_ids(access.recent_entries()), ["b", "a"]);
     }
 
     #[test]
     fn focus_expires() {
         let mut access = Access::default();
-        access.focus(&of("a"), 100);
-        access.focus(&of("b"), 200);
-        assert_eq!(ids(access.in_context(99)), ["b", "a"]);
-        assert_eq!(ids(access.in_context(100)), ["b"]);
-        access.focus(&of("a"), 300);
-        assert_eq!(ids(access.in_context(200)), ["a"], "focusing again extends the expiry");
-        assert!(access.clear() && !access.clear());
+        access.focus(&type_ref("a"), 100);
+        access.focus(&type_ref("b"), 200);
+        assert_eq!(entry_ids(access.focused_at(99)), ["b", "a"]);
+        assert_eq!(entry_ids(access.focused_at(100)), ["b"]);
+        access.focus(&type_ref("a"), 300);
+        assert_eq!(entry_ids(access.focused_at(200)), ["a"], "focusing again extends the expiry");
+        assert!(access.clear_focus() && !access.clear_focus());
     }
 
     #[test]
     fn a_damaged_file_is_set_aside_and_expired_focus_is_removed() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::make(root.path()).unwrap();
+        let folder = LociFolder::open_or_create(root.path()).unwrap();
         std::fs::write(folder.path(ACCESS), "{\"pinned\": 3}").unwrap();
-        let (access, notes) = read(root.path());
+        let (access, notes) = read_access(root.path());
         assert!(access == Access::default() && notes[0].contains("cannot be understood"), "{notes:?}");
-        let (new, notes) = update(&folder, PATIENTLY, 10, |access| access.focus(&of("a"), 20)).unwrap();
+        let (new, notes) =
+            update_access(&folder, LONG_LOCK_TIMEOUT, 10, |access| access.focus(&type_ref("a"), 20)).unwrap();
         assert!(new && notes[0].contains("access.json.damaged"), "{notes:?}");
         assert_eq!(std::fs::read_to_string(folder.path("access.json.damaged")).unwrap(), "{\"pinned\": 3}");
-        assert_eq!(read(root.path()).0.context.len(), 1);
-        update(&folder, PATIENTLY, 20, |access| access.pin(&of("b"), 20)).unwrap();
-        let (access, notes) = read(root.path());
+        assert_eq!(read_access(root.path()).0.context.len(), 1);
+        update_access(&folder, LONG_LOCK_TIMEOUT, 20, |access| access.pin(&type_ref("b"), 20)).unwrap();
+        let (access, notes) = read_access(root.path());
         assert_eq!((access.context.len(), access.pinned.len(), notes.len()), (0, 1, 0));
     }
 }

@@ -7,11 +7,11 @@ use super::tree::{Tree, store_error};
 use crate::Service;
 use api::code::{Coverage, SymbolRef, TypeRef};
 use api::{Code, Error};
-use code::folder::{Folder, FolderError};
-use code::note::Base;
+use code::folder::{FolderError, LociFolder};
+use code::note::Baseline;
 use code::{
-    Card, Edge, Fit, Graph, Hashes, Meant, Named, Names, Note, Offered, Place, State, Store, StoreError,
-    Symbol, TypeId, count_tokens,
+    Edge, Graph, Hashes, MatchKind, MemberSummary, NoteState, NoteStatus, PathResolution, SourceRange, Store,
+    StoreError, Symbol, SymbolIndex, TypeId, TypeNames, TypeSummary, count_tokens,
 };
 use history::scope;
 use rustc_hash::FxHashMap;
@@ -24,10 +24,10 @@ pub(crate) struct CodeQuery<'a> {
     service: &'a Service,
     tree: Tree,
     /// Types loaded by this request, by number.
-    met: RefCell<Met>,
+    loaded: RefCell<LoadedTypes>,
     now: i64,
     pub(crate) access: Access,
-    lately: FxHashMap<String, u64>,
+    recency: FxHashMap<String, u64>,
     notes: RefCell<Vec<String>>,
     /// The first store error; returned instead of the response.
     failed: RefCell<Option<Failure>>,
@@ -40,11 +40,11 @@ struct Failure {
 }
 
 #[derive(Default)]
-struct Met {
+struct LoadedTypes {
     ids: Vec<TypeId>,
     numbers: FxHashMap<TypeId, u32>,
-    names: FxHashMap<u32, Rc<Named>>,
-    cards: FxHashMap<u32, Rc<Card>>,
+    names: FxHashMap<u32, Rc<TypeNames>>,
+    cards: FxHashMap<u32, Rc<TypeSummary>>,
     texts: FxHashMap<String, Rc<str>>,
     /// Notes about dependency cycles: for each type, the file and the position in it.
     groups: Option<BTreeMap<u32, (String, usize)>>,
@@ -53,13 +53,13 @@ struct Met {
 }
 
 /// How many unread files are listed by name.
-const NAMED: usize = 5;
+const MAX_UNREAD_LISTED: usize = 5;
 
 /// The root of the tree: the given path, or the repository that contains the working directory.
-pub(crate) fn root_of(service: &Service, named: Option<&String>) -> Result<PathBuf, Error> {
+pub(crate) fn resolve_root(service: &Service, named: Option<&String>) -> Result<PathBuf, Error> {
     let root = match named {
-        Some(named) => scope::real(&service.cwd.join(named)),
-        None => scope::enclosing(&service.cwd),
+        Some(named) => scope::canonical_path(&service.cwd.join(named)),
+        None => scope::enclosing_project(&service.cwd),
     };
     let shown = root.display();
     if root.is_file() {
@@ -83,25 +83,25 @@ pub(crate) fn root_of(service: &Service, named: Option<&String>) -> Result<PathB
 }
 
 /// Brings the index of a tree up to date and runs a query on it.
-pub(crate) fn at_desk<T>(
+pub(crate) fn with_tree<T>(
     service: &Service,
     root: Option<&String>,
     lookup: impl Fn(&CodeQuery<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    at_root(service, &root_of(service, root)?, lookup)
+    with_root(service, &resolve_root(service, root)?, lookup)
 }
 
-/// Like `at_desk`, for a tree whose root is already resolved.
-pub(crate) fn at_root<T>(
+/// Like `with_tree`, for a tree whose root is already resolved.
+pub(crate) fn with_root<T>(
     service: &Service,
     root: &Path,
     lookup: impl Fn(&CodeQuery<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    at_desk_with(service, Tree::open(service, root)?, lookup)
+    with_open_tree(service, Tree::open(service, root)?, lookup)
 }
 
 /// Runs a query on a tree that is already up to date. A damaged store is rebuilt, once.
-pub(crate) fn at_desk_with<T>(
+pub(crate) fn with_open_tree<T>(
     service: &Service,
     tree: Tree,
     lookup: impl Fn(&CodeQuery<'_>) -> Result<T, Error>,
@@ -109,13 +109,13 @@ pub(crate) fn at_desk_with<T>(
     let root = tree.root().to_path_buf();
     let run = |tree: Tree| {
         let query = CodeQuery::new(service, tree);
-        let response = query.holds_something().and_then(|()| lookup(&query));
+        let response = query.require_types().and_then(|()| lookup(&query));
         (response, query.failed.take())
     };
     match run(tree) {
         // rebuild the damaged store, once
         (_, Some(Failure { damaged: true, .. })) => {
-            let (response, failure) = run(Tree::anew(service, &root)?);
+            let (response, failure) = run(Tree::rebuild_store(service, &root)?);
             failure.map_or(response, |failure| Err(failure.error))
         }
         (_, Some(failure)) => Err(failure.error),
@@ -125,21 +125,30 @@ pub(crate) fn at_desk_with<T>(
 
 impl<'a> CodeQuery<'a> {
     fn new(service: &'a Service, tree: Tree) -> CodeQuery<'a> {
-        let (access, mut notes) = access::read(tree.root());
+        let (access, mut notes) = access::read_access(tree.root());
         notes.extend(tree.notes.iter().cloned());
-        let lately = access.ranks();
+        let lately = access.recency_ranks();
         let (met, failed) = (RefCell::default(), RefCell::new(None));
         let now = service.clock.now().0;
-        CodeQuery { service, tree, met, now, access, lately, notes: RefCell::new(notes), failed }
+        CodeQuery {
+            service,
+            tree,
+            loaded: met,
+            now,
+            access,
+            recency: lately,
+            notes: RefCell::new(notes),
+            failed,
+        }
     }
 
-    fn holds_something(&self) -> Result<(), Error> {
+    fn require_types(&self) -> Result<(), Error> {
         let extent = self.extent();
-        if extent.types > 0 { Ok(()) } else { Err(nothing(self.root(), &extent.unread)) }
+        if extent.types > 0 { Ok(()) } else { Err(no_source_error(self.root(), &extent.unread)) }
     }
 
     /// Unwraps a store result. An error is recorded and returned when the query ends.
-    pub(super) fn had<T: Default>(&self, result: Result<T, StoreError>) -> T {
+    pub(super) fn or_record_error<T: Default>(&self, result: Result<T, StoreError>) -> T {
         result.unwrap_or_else(|error| {
             let damaged = matches!(error, StoreError::Damaged(_));
             self.failed.borrow_mut().get_or_insert(Failure { error: store_error(&error), damaged });
@@ -152,7 +161,7 @@ impl<'a> CodeQuery<'a> {
     }
 
     pub(crate) fn extent(&self) -> code::Extent {
-        self.had(self.tree.store.extent())
+        self.or_record_error(self.tree.store.extent())
     }
 
     pub(crate) fn coverage(&self) -> Coverage {
@@ -162,20 +171,20 @@ impl<'a> CodeQuery<'a> {
             files: extent.files,
             with_gaps: extent.with_gaps,
             not_read: extent.unread.len() as u64,
-            unread: extent.unread.iter().take(NAMED).cloned().collect(),
+            unread: extent.unread.iter().take(MAX_UNREAD_LISTED).cloned().collect(),
             notes: self.notes.borrow().clone(),
         }
     }
 
     /// Adds a note to the response without failing the request.
-    pub(crate) fn note(&self, note: String) {
+    pub(crate) fn add_note(&self, note: String) {
         self.notes.borrow_mut().push(note);
     }
 
     // ---- types by number
 
-    fn meet(&self, id: TypeId) -> u32 {
-        let mut met = self.met.borrow_mut();
+    fn assign_number(&self, id: TypeId) -> u32 {
+        let mut met = self.loaded.borrow_mut();
         if let Some(known) = met.numbers.get(&id) {
             return *known;
         }
@@ -185,56 +194,56 @@ impl<'a> CodeQuery<'a> {
         next
     }
 
-    fn learn(&self, named: Named) -> u32 {
-        let of = self.meet(named.id);
-        self.met.borrow_mut().names.insert(of, Rc::new(named));
+    fn load_named(&self, named: TypeNames) -> u32 {
+        let of = self.assign_number(named.id);
+        self.loaded.borrow_mut().names.insert(of, Rc::new(named));
         of
     }
 
     /// The number of types. Afterwards every type has a number, in the order of names.
-    pub(crate) fn types(&self) -> u32 {
-        if !self.met.borrow().all {
-            let mut all = self.had(self.tree.store.all_names());
+    pub(crate) fn number_all_types(&self) -> u32 {
+        if !self.loaded.borrow().all {
+            let mut all = self.or_record_error(self.tree.store.all_names());
             all.sort_by(|one, other| (&one.name, one.id).cmp(&(&other.name, other.id)));
             for named in all {
-                self.learn(named);
+                self.load_named(named);
             }
-            self.met.borrow_mut().all = true;
+            self.loaded.borrow_mut().all = true;
         }
-        self.met.borrow().ids.len() as u32
+        self.loaded.borrow().ids.len() as u32
     }
 
     pub(super) fn type_id(&self, of: u32) -> TypeId {
-        self.met.borrow().ids[of as usize]
+        self.loaded.borrow().ids[of as usize]
     }
 
-    pub(super) fn card(&self, of: u32) -> Option<Rc<Card>> {
-        if let Some(known) = self.met.borrow().cards.get(&of) {
+    pub(super) fn card(&self, of: u32) -> Option<Rc<TypeSummary>> {
+        if let Some(known) = self.loaded.borrow().cards.get(&of) {
             return Some(known.clone());
         }
-        let card = Rc::new(self.had(self.tree.store.card(self.type_id(of)))?);
-        self.met.borrow_mut().cards.insert(of, card.clone());
+        let card = Rc::new(self.or_record_error(self.tree.store.type_summary(self.type_id(of)))?);
+        self.loaded.borrow_mut().cards.insert(of, card.clone());
         Some(card)
     }
 
-    fn named(&self, of: u32) -> Option<Rc<Named>> {
-        if let Some(known) = self.met.borrow().names.get(&of) {
+    fn load_names(&self, of: u32) -> Option<Rc<TypeNames>> {
+        if let Some(known) = self.loaded.borrow().names.get(&of) {
             return Some(known.clone());
         }
-        let named = self.had(self.tree.store.names_of(&[self.type_id(of)])).pop();
+        let named = self.or_record_error(self.tree.store.names_of(&[self.type_id(of)])).pop();
         named.map(|named| {
             let named = Rc::new(named);
-            self.met.borrow_mut().names.insert(of, named.clone());
+            self.loaded.borrow_mut().names.insert(of, named.clone());
             named
         })
     }
 
     pub(crate) fn name(&self, of: u32) -> String {
-        self.named(of).map_or_else(String::new, |named| named.name.clone())
+        self.load_names(of).map_or_else(String::new, |named| named.name.clone())
     }
 
     pub(crate) fn simple_name(&self, of: u32) -> String {
-        self.named(of).map_or_else(String::new, |named| named.simple().to_string())
+        self.load_names(of).map_or_else(String::new, |named| named.simple_name().to_string())
     }
 
     pub(crate) fn id(&self, of: u32) -> String {
@@ -242,97 +251,105 @@ impl<'a> CodeQuery<'a> {
     }
 
     pub(crate) fn type_ref(&self, of: u32) -> TypeRef {
-        TypeRef { path: self.veiled(self.name(of)), type_id: self.id(of) }
+        TypeRef { path: self.mask_text(self.name(of)), type_id: self.id(of) }
     }
 
     /// The type with this full ID, or the type it was renamed to.
-    pub(crate) fn number(&self, id: &str) -> Option<u32> {
-        let mut id = TypeId::whole(id)?;
-        if self.had(self.tree.store.names_of(&[id])).is_empty() {
-            id = self.renamed().into_iter().rev().find(|it| it.old == id)?.new;
+    pub(crate) fn type_by_id(&self, id: &str) -> Option<u32> {
+        let mut id = TypeId::parse_full(id)?;
+        if self.or_record_error(self.tree.store.names_of(&[id])).is_empty() {
+            id = self.renamed_types().into_iter().rev().find(|it| it.old == id)?.new;
         }
-        self.had(self.tree.store.names_of(&[id])).pop().map(|named| self.learn(named))
+        self.or_record_error(self.tree.store.names_of(&[id])).pop().map(|named| self.load_named(named))
     }
 
-    pub(crate) fn renamed(&self) -> Vec<code::Renamed> {
-        self.had(self.tree.store.renamed())
+    pub(crate) fn renamed_types(&self) -> Vec<code::RenamedType> {
+        self.or_record_error(self.tree.store.renamed_types())
     }
 
     /// Whether the type is visible outside its declaring scope.
-    pub(crate) fn is_open(&self, of: u32) -> bool {
-        self.named(of).is_some_and(|named| named.visibility.is_open())
+    pub(crate) fn is_public(&self, of: u32) -> bool {
+        self.load_names(of).is_some_and(|named| named.visibility.is_public_api())
     }
 
     pub(crate) fn access_word(&self, of: u32) -> &'static str {
-        self.named(of).map_or("", |named| named.visibility.name())
+        self.load_names(of).map_or("", |named| named.visibility.name())
     }
 
     /// The kind of each file that declares the type.
-    pub(crate) fn tags(&self, of: u32) -> Vec<&'static str> {
+    pub(crate) fn file_kinds(&self, of: u32) -> Vec<&'static str> {
         let Some(card) = self.card(of) else { return Vec::new() };
-        card.files.iter().map(|file| tag(file, card.generated)).collect()
+        card.files.iter().map(|file| file_kind(file, card.generated)).collect()
     }
 
     // ---- name resolution
 
     /// Resolves a path to candidates. Exact and suffix matches need no scan of all names.
-    pub(crate) fn meant(&self, path: &str) -> Meant {
-        let few = self.had(self.tree.store.named(path));
-        let resolution = self.among(&few, |names| names.meant(path));
-        let written = |(_, fit): &(Symbol, Fit)| matches!(fit, Fit::Exact | Fit::Suffix);
+    pub(crate) fn resolve_path(&self, path: &str) -> PathResolution {
+        let few = self.or_record_error(self.tree.store.types_named(path));
+        let resolution = self.lookup_in(&few, |names| names.resolve_path(path));
+        let written = |(_, fit): &(Symbol, MatchKind)| matches!(fit, MatchKind::Exact | MatchKind::Suffix);
         if !resolution.candidates.is_empty() && resolution.candidates.iter().all(written) {
             return resolution;
         }
-        let all = self.had(self.tree.store.all_names());
-        self.among(&all, |names| names.meant(path))
+        let all = self.or_record_error(self.tree.store.all_names());
+        self.lookup_in(&all, |names| names.resolve_path(path))
     }
 
-    pub(crate) fn search(&self, text: &str, limit: usize) -> Vec<(Symbol, Fit)> {
-        let all = self.had(self.tree.store.all_names());
-        let found = |names: &Names<'_>| Meant { resolved: None, candidates: names.search(text, limit) };
-        self.among(&all, found).candidates
+    pub(crate) fn search(&self, text: &str, limit: usize) -> Vec<(Symbol, MatchKind)> {
+        let all = self.or_record_error(self.tree.store.all_names());
+        let found = |names: &SymbolIndex<'_>| PathResolution {
+            resolved: None,
+            candidates: names.search_text(text, limit),
+        };
+        self.lookup_in(&all, found).candidates
     }
 
     /// Runs a name lookup over some types and numbers the results.
-    fn among(&self, types: &[Named], lookup: impl FnOnce(&Names<'_>) -> Meant) -> Meant {
-        let lately = |id: TypeId| self.lately.get(&id.to_string()).copied().unwrap_or(0);
-        let found = lookup(&Names::new(types, &lately));
-        let number = |symbol: Symbol| Symbol { of: self.learn(types[symbol.of as usize].clone()), ..symbol };
-        Meant {
+    fn lookup_in(
+        &self,
+        types: &[TypeNames],
+        lookup: impl FnOnce(&SymbolIndex<'_>) -> PathResolution,
+    ) -> PathResolution {
+        let lately = |id: TypeId| self.recency.get(&id.to_string()).copied().unwrap_or(0);
+        let found = lookup(&SymbolIndex::new(types, &lately));
+        let number =
+            |symbol: Symbol| Symbol { of: self.load_named(types[symbol.of as usize].clone()), ..symbol };
+        PathResolution {
             resolved: found.resolved.map(number),
             candidates: found.candidates.into_iter().map(|(symbol, fit)| (number(symbol), fit)).collect(),
         }
     }
 
     /// Resolves a path or an ID to exactly one symbol.
-    pub(crate) fn one(&self, path: &str) -> Result<Symbol, Error> {
+    pub(crate) fn resolve_symbol(&self, path: &str) -> Result<Symbol, Error> {
         if let Some(symbol) = self.by_id(path) {
             return Ok(symbol);
         }
-        let resolution = self.meant(path);
-        if let Some(symbol) = resolution.resolved.or_else(|| self.formerly(path)) {
+        let resolution = self.resolve_path(path);
+        if let Some(symbol) = resolution.resolved.or_else(|| self.by_former_name(path)) {
             return Ok(symbol);
         }
-        Err(self.unclear(path, &resolution))
+        Err(self.resolution_error(path, &resolution))
     }
 
     /// Resolves a path or an ID to exactly one type. A member resolves to its type.
-    pub(crate) fn one_type(&self, path: &str) -> Result<u32, Error> {
-        self.one(path).map(|symbol| symbol.of)
+    pub(crate) fn resolve_type(&self, path: &str) -> Result<u32, Error> {
+        self.resolve_symbol(path).map(|symbol| symbol.of)
     }
 
     /// Resolves a former name of a renamed type.
-    fn formerly(&self, path: &str) -> Option<Symbol> {
+    fn by_former_name(&self, path: &str) -> Option<Symbol> {
         let wanted = path.trim().to_lowercase();
         let ends = |name: &str| {
             let name = name.to_lowercase();
             name == wanted || name.strip_suffix(&wanted).is_some_and(|head| head.ends_with(['.', '+']))
         };
-        let renamed: Vec<code::Renamed> =
-            self.renamed().into_iter().filter(|it| ends(&it.old_name)).collect();
+        let renamed: Vec<code::RenamedType> =
+            self.renamed_types().into_iter().filter(|it| ends(&it.old_name)).collect();
         let [renamed] = &renamed[..] else { return None };
-        let of = self.number(&renamed.new.to_string())?;
-        self.note(format!("`{}` is `{}` now: {}", renamed.old_name, self.name(of), renamed.reason));
+        let of = self.type_by_id(&renamed.new.to_string())?;
+        self.add_note(format!("`{}` is `{}` now: {}", renamed.old_name, self.name(of), renamed.reason));
         Some(Symbol { of, member: None })
     }
 
@@ -340,9 +357,9 @@ impl<'a> CodeQuery<'a> {
         let path = path.trim();
         let own = path.strip_prefix("T_")?;
         let (head, is_member) = own.split_once('_').map_or((own, false), |(head, _)| (head, true));
-        let ids = self.had(self.tree.store.by_id(head));
+        let ids = self.or_record_error(self.tree.store.types_with_prefix(head));
         let [id] = ids[..] else { return None };
-        let of = self.meet(id);
+        let of = self.assign_number(id);
         if !is_member {
             return Some(Symbol { of, member: None });
         }
@@ -354,7 +371,7 @@ impl<'a> CodeQuery<'a> {
         fit.next()
     }
 
-    fn member(&self, symbol: Symbol) -> Option<Offered> {
+    fn member(&self, symbol: Symbol) -> Option<MemberSummary> {
         self.card(symbol.of)?.members.get(symbol.member? as usize).cloned()
     }
 
@@ -364,14 +381,14 @@ impl<'a> CodeQuery<'a> {
     }
 
     /// The full name of a symbol.
-    fn full(&self, symbol: Symbol) -> String {
+    fn full_name(&self, symbol: Symbol) -> String {
         let name = self.name(symbol.of);
         self.member(symbol).map_or_else(|| name.clone(), |member| format!("{name}.{}", member.key))
     }
 
-    fn unclear(&self, path: &str, resolution: &Meant) -> Error {
-        let listed = resolution.candidates.iter().take(8).map(|(symbol, _)| self.full(*symbol));
-        let near = resolution.candidates.iter().any(|(_, fit)| matches!(fit, Fit::Near(_)));
+    fn resolution_error(&self, path: &str, resolution: &PathResolution) -> Error {
+        let listed = resolution.candidates.iter().take(8).map(|(symbol, _)| self.full_name(*symbol));
+        let near = resolution.candidates.iter().any(|(_, fit)| matches!(fit, MatchKind::Near(_)));
         let error = if resolution.candidates.is_empty() || near {
             Error::new(Code::SymbolNotFound, format!("no symbol is named `{path}`"))
         } else {
@@ -387,14 +404,14 @@ impl<'a> CodeQuery<'a> {
         refused
     }
 
-    pub(crate) fn told(&self, symbol: Symbol) -> SymbolRef {
+    pub(crate) fn symbol_ref(&self, symbol: Symbol) -> SymbolRef {
         let Some(card) = self.card(symbol.of) else { return SymbolRef::default() };
         let member = self.member(symbol);
-        let place = member.as_ref().map(|member| member.place).or_else(|| card.parts.first().copied());
+        let place = member.as_ref().map(|member| member.range).or_else(|| card.parts.first().copied());
         let file = place.map_or_else(String::new, |place| card.files[place.file as usize].clone());
-        let line = place.map_or(1, |place| line_of(&self.text(&file), place.signature.from as usize));
+        let line = place.map_or(1, |place| line_of(&self.file_text(&file), place.signature.from as usize));
         SymbolRef {
-            path: self.veiled(self.full(symbol)),
+            path: self.mask_text(self.full_name(symbol)),
             type_id: card.id.to_string(),
             member_id: self.member_id(symbol),
             kind: member.as_ref().map_or(card.kind.name(), |member| member.kind.name()).to_string(),
@@ -407,20 +424,20 @@ impl<'a> CodeQuery<'a> {
     // ---- outlines and notes
 
     pub(crate) fn outline(&self, of: u32) -> String {
-        let outline = self.card(of).map(|card| self.had(self.tree.store.outline(&card)));
-        self.veiled(outline.unwrap_or_default())
+        let outline = self.card(of).map(|card| self.or_record_error(self.tree.store.outline_text(&card)));
+        self.mask_text(outline.unwrap_or_default())
     }
 
     /// Masks secrets in source text: output from here can end up in committed files.
-    pub(crate) fn veiled(&self, text: impl AsRef<str>) -> String {
-        self.service.history().veiled(text.as_ref())
+    pub(crate) fn mask_text(&self, text: impl AsRef<str>) -> String {
+        self.service.history().mask_text(text.as_ref())
     }
 
     /// The outline of a member, or of its type if the symbol is a type.
     pub(crate) fn outline_of(&self, symbol: Symbol) -> String {
         match (self.card(symbol.of), self.member(symbol)) {
             (Some(card), Some(member)) => {
-                self.veiled(self.had(self.tree.store.member_outline(&card, &member.key)))
+                self.mask_text(self.or_record_error(self.tree.store.member_outline(&card, &member.key)))
             }
             _ => self.outline(symbol.of),
         }
@@ -429,18 +446,20 @@ impl<'a> CodeQuery<'a> {
     /// The source text that an outline summarises.
     pub(crate) fn source_of(&self, symbol: Symbol) -> String {
         let Some(card) = self.card(symbol.of) else { return String::new() };
-        let text = |place: &Place| place.span.of(&self.text(&card.files[place.file as usize])).to_string();
+        let text = |place: &SourceRange| {
+            place.span.text_in(&self.file_text(&card.files[place.file as usize])).to_string()
+        };
         match self.member(symbol) {
-            Some(member) => text(&member.place),
+            Some(member) => text(&member.range),
             None => card.parts.iter().map(text).collect(),
         }
     }
 
     /// Token counts of an outline and of its source.
-    pub(crate) fn tokens(&self, symbol: Symbol, outline: &str) -> (u64, u64) {
+    pub(crate) fn token_counts(&self, symbol: Symbol, outline: &str) -> (u64, u64) {
         let key = self.member(symbol).map_or_else(String::new, |member| member.key);
         let count = || (count_tokens(outline) as u64, count_tokens(&self.source_of(symbol)) as u64);
-        self.had(self.tree.store.tokens(self.type_id(symbol.of), &key, count))
+        self.or_record_error(self.tree.store.token_costs(self.type_id(symbol.of), &key, count))
     }
 
     pub(crate) fn hashes(&self, of: u32) -> Hashes {
@@ -448,33 +467,33 @@ impl<'a> CodeQuery<'a> {
     }
 
     /// What has changed in a type since a note was written about it.
-    pub(crate) fn since(&self, of: u32, text: &str, holds: bool) -> State {
-        self.had(self.tree.store.since(self.type_id(of), text, holds, self.now))
+    pub(crate) fn changes_since(&self, of: u32, text: &str, holds: bool) -> NoteState {
+        self.or_record_error(self.tree.store.note_state_for_text(self.type_id(of), text, holds, self.now))
     }
 
     /// The stored state of the note about a type.
-    pub(crate) fn note_state(&self, of: u32) -> State {
-        let mut state = self.had(self.tree.store.state(self.type_id(of)));
-        state.tick(self.now);
+    pub(crate) fn note_state(&self, of: u32) -> NoteState {
+        let mut state = self.or_record_error(self.tree.store.note_state(self.type_id(of)));
+        state.apply_timeouts(self.now);
         state
     }
 
     /// Queues the note about a type for writing.
-    pub(crate) fn ask_for_note(&self, of: u32) -> Note {
-        let queued = self.tree.store.ask_for_note(self.type_id(of), self.now);
+    pub(crate) fn queue_note(&self, of: u32) -> NoteStatus {
+        let queued = self.tree.store.request_note(self.type_id(of), self.now);
         match queued {
-            Ok(state) => state.note,
+            Ok(state) => state.status,
             Err(error) => {
-                self.note(format!("not remembered as asked for: {error}"));
-                self.note_state(of).note
+                self.add_note(format!("not remembered as asked for: {error}"));
+                self.note_state(of).status
             }
         }
     }
 
     /// Types whose note is queued or being written.
-    pub(crate) fn asked_for(&self) -> Vec<(u32, State)> {
-        let queued = self.had(self.tree.store.asked_for(self.now));
-        let there = |id: TypeId| self.number(&id.to_string());
+    pub(crate) fn queued_notes(&self) -> Vec<(u32, NoteState)> {
+        let queued = self.or_record_error(self.tree.store.requested_notes(self.now));
+        let there = |id: TypeId| self.type_by_id(&id.to_string());
         queued.into_iter().filter_map(|(id, state)| Some((there(id)?, state))).collect()
     }
 
@@ -485,11 +504,11 @@ impl<'a> CodeQuery<'a> {
 
     /// The current state of a type that a note is based on. Masked before excerpts are taken: eight lines from the middle of a
     /// thirty-line key contain neither its first nor its last line and would not be recognised.
-    pub(crate) fn base(&self, of: u32) -> Option<Base> {
+    pub(crate) fn note_base(&self, of: u32) -> Option<Baseline> {
         let card = self.card(of)?;
-        Some(Base::of(&card, &|place, signature| {
+        Some(Baseline::capture(&card, &|place, signature| {
             let span = if signature { place.signature } else { place.span };
-            self.veiled(span.of(&self.text(&card.files[place.file as usize])))
+            self.mask_text(span.text_in(&self.file_text(&card.files[place.file as usize])))
         }))
     }
 
@@ -499,40 +518,40 @@ impl<'a> CodeQuery<'a> {
         of: u32,
         find: impl FnOnce() -> BTreeMap<u32, (String, usize)>,
     ) -> Option<(String, usize)> {
-        let known = self.met.borrow().groups.is_some();
+        let known = self.loaded.borrow().groups.is_some();
         if !known {
             let found = find();
-            self.met.borrow_mut().groups = Some(found);
+            self.loaded.borrow_mut().groups = Some(found);
         }
-        self.met.borrow().groups.as_ref()?.get(&of).cloned()
+        self.loaded.borrow().groups.as_ref()?.get(&of).cloned()
     }
 
     // ---- dependencies
 
-    fn numbers(&self, ids: Vec<TypeId>) -> Vec<u32> {
-        ids.into_iter().map(|id| self.meet(id)).collect()
+    fn to_numbers(&self, ids: Vec<TypeId>) -> Vec<u32> {
+        ids.into_iter().map(|id| self.assign_number(id)).collect()
     }
 
-    pub(crate) fn bases(&self, of: u32) -> Vec<u32> {
-        self.numbers(self.had(self.tree.store.bases(self.type_id(of))))
+    pub(crate) fn base_types(&self, of: u32) -> Vec<u32> {
+        self.to_numbers(self.or_record_error(self.tree.store.bases(self.type_id(of))))
     }
 
-    pub(crate) fn uses(&self, of: u32) -> Vec<u32> {
-        self.numbers(self.had(self.tree.store.uses(self.type_id(of))))
+    pub(crate) fn used_types(&self, of: u32) -> Vec<u32> {
+        self.to_numbers(self.or_record_error(self.tree.store.uses(self.type_id(of))))
     }
 
     /// The number of types that use this one.
-    pub(crate) fn used_by(&self, of: u32) -> usize {
-        self.had(self.tree.store.users(self.type_id(of))).len()
+    pub(crate) fn user_count(&self, of: u32) -> usize {
+        self.or_record_error(self.tree.store.users(self.type_id(of))).len()
     }
 
     /// The dependency graph of the whole tree.
-    pub(crate) fn graph(&self) -> Graph {
-        let count = self.types();
-        let mut ids: Vec<TypeId> = self.met.borrow().ids.clone();
+    pub(crate) fn dependency_graph(&self) -> Graph {
+        let count = self.number_all_types();
+        let mut ids: Vec<TypeId> = self.loaded.borrow().ids.clone();
         ids.sort_unstable();
-        let number: Vec<u32> = ids.iter().map(|id| self.meet(*id)).collect();
-        let edges = self.had(self.tree.store.edges(&ids));
+        let number: Vec<u32> = ids.iter().map(|id| self.assign_number(*id)).collect();
+        let edges = self.or_record_error(self.tree.store.edges(&ids));
         let edges: Vec<Edge> = edges
             .into_iter()
             .map(|edge| Edge { from: number[edge.from as usize], to: number[edge.to as usize], ..edge })
@@ -541,44 +560,44 @@ impl<'a> CodeQuery<'a> {
     }
 
     /// The references to a type or a member.
-    pub(crate) fn mentions(&self, symbol: Symbol) -> Vec<code::Mentioned> {
+    pub(crate) fn find_references(&self, symbol: Symbol) -> Vec<code::UsageSite> {
         let Some(card) = self.card(symbol.of) else { return Vec::new() };
         let found = match self.member(symbol) {
-            Some(member) => self.had(self.tree.store.member_mentions(&card, &member)),
-            None => self.had(self.tree.store.mentions(&card)),
+            Some(member) => self.or_record_error(self.tree.store.member_usages(&card, &member)),
+            None => self.or_record_error(self.tree.store.type_usages(&card)),
         };
-        found.problems.into_iter().for_each(|problem| self.note(problem));
-        found.places
+        found.problems.into_iter().for_each(|problem| self.add_note(problem));
+        found.sites
     }
 
     /// The number of members of all types.
-    pub(crate) fn members(&self) -> u64 {
-        let types = self.types();
-        (0..types).filter_map(|of| self.named(of)).map(|named| named.members.len() as u64).sum()
+    pub(crate) fn member_count(&self) -> u64 {
+        let types = self.number_all_types();
+        (0..types).filter_map(|of| self.load_names(of)).map(|named| named.members.len() as u64).sum()
     }
 
     // ---- files
 
     /// The current text of a file.
-    pub(crate) fn text(&self, path: &str) -> Rc<str> {
-        if let Some(known) = self.met.borrow().texts.get(path) {
+    pub(crate) fn file_text(&self, path: &str) -> Rc<str> {
+        if let Some(known) = self.loaded.borrow().texts.get(path) {
             return known.clone();
         }
         let bytes = code::read_source(self.root(), path).unwrap_or_default();
-        let text: Rc<str> = Rc::from(&*code::decode(&bytes));
-        self.met.borrow_mut().texts.insert(path.to_string(), text.clone());
+        let text: Rc<str> = Rc::from(&*code::decode_text(&bytes));
+        self.loaded.borrow_mut().texts.insert(path.to_string(), text.clone());
         text
     }
 
     /// The parsed files with their line counts.
-    pub(crate) fn files(&self) -> Vec<(String, u64)> {
-        self.had(self.tree.store.files())
+    pub(crate) fn parsed_files(&self) -> Vec<(String, u64)> {
+        self.or_record_error(self.tree.store.files())
     }
 
     /// The tree's `.loci` folder, if it exists and is usable.
-    pub(crate) fn folder(&self) -> Option<Folder> {
-        Folder::at(self.root()).unwrap_or_else(|error| {
-            self.note(error.to_string());
+    pub(crate) fn folder(&self) -> Option<LociFolder> {
+        LociFolder::open(self.root()).unwrap_or_else(|error| {
+            self.add_note(error.to_string());
             None
         })
     }
@@ -590,23 +609,25 @@ impl<'a> CodeQuery<'a> {
     }
 
     /// Records the access to a type if the tree has a `.loci` folder: a read operation creates no files in the tree.
-    pub(crate) fn asked(&self, of: u32) {
+    pub(crate) fn record_access(&self, of: u32) {
         let Some(folder) = self.folder() else { return };
         let seen = self.type_ref(of);
-        let noted = access::update(&folder, access::BRIEFLY, self.now, |access| access.ask(&seen, self.now));
+        let noted = access::update_access(&folder, access::SHORT_LOCK_TIMEOUT, self.now, |access| {
+            access.record_request(&seen, self.now)
+        });
         match noted {
-            Ok((_, notes)) => notes.into_iter().for_each(|note| self.note(note)),
-            Err(error) => self.note(format!("not remembered as asked for: {error}")),
+            Ok((_, notes)) => notes.into_iter().for_each(|note| self.add_note(note)),
+            Err(error) => self.add_note(format!("not remembered as asked for: {error}")),
         }
     }
 }
 
-fn nothing(root: &Path, unread: &[String]) -> Error {
+fn no_source_error(root: &Path, unread: &[String]) -> Error {
     let known: Vec<&str> = code::LANGUAGES.iter().map(|language| language.name).collect();
     let error = Error::new(Code::NotFound, format!("no source files below {}", root.display()))
         .hint(format!("supported languages: {}", known.join(", ")))
         .hint("--root selects the source tree");
-    unread.iter().take(NAMED).fold(error, |error, why| error.hint(format!("not read: {why}")))
+    unread.iter().take(MAX_UNREAD_LISTED).fold(error, |error, why| error.hint(format!("not read: {why}")))
 }
 
 pub(crate) fn line_of(text: &str, at: usize) -> u32 {
@@ -614,7 +635,7 @@ pub(crate) fn line_of(text: &str, at: usize) -> u32 {
 }
 
 /// Classifies a file: generated, test or source.
-fn tag(path: &str, generated: bool) -> &'static str {
+fn file_kind(path: &str, generated: bool) -> &'static str {
     match (generated, path.to_lowercase().contains("test")) {
         (true, _) => "generated",
         (_, true) => "test",

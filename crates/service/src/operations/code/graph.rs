@@ -2,32 +2,35 @@
 //!
 //! Does not know the output formats of the graph.
 
-use super::code_query::{CodeQuery, at_desk};
+use super::code_query::{CodeQuery, with_tree};
 use crate::Service;
-use api::code::{CodeGraph, Drawn};
+use api::code::{CodeGraph, GraphDrawn};
 use api::{Code, Error, Handle, Request};
-use code::{FORMS, Field, Filter, Graph, wild};
+use code::{DIAGRAM_FORMATS, Field, Filter, Graph, wildcard_matches};
 
 impl Handle<CodeGraph> for Service {
-    fn handle(&self, request: &CodeGraph) -> Result<Drawn, Error> {
+    fn handle(&self, request: &CodeGraph) -> Result<GraphDrawn, Error> {
         code_graph(self, request)
     }
 }
 
-fn code_graph(service: &Service, request: &CodeGraph) -> Result<Drawn, Error> {
-    request.check()?;
-    let filter = parsed(&request.filter)?;
-    at_desk(service, request.root.as_ref(), |query| {
-        let graph = query.graph();
-        let of = named(query, &graph, &filter);
-        let form = FORMS.iter().find(|(_, name)| *name == request.form).map_or(FORMS[0].0, |(form, _)| *form);
-        let picture = query.veiled(code::picture(&graph, &of, &|of| query.name(of), form));
-        Ok(Drawn { types: of.len() as u64, picture, coverage: query.coverage() })
+fn code_graph(service: &Service, request: &CodeGraph) -> Result<GraphDrawn, Error> {
+    request.check_params()?;
+    let filter = parse_filter(&request.filter)?;
+    with_tree(service, request.root.as_ref(), |query| {
+        let graph = query.dependency_graph();
+        let of = select_types(query, &graph, &filter);
+        let form = DIAGRAM_FORMATS
+            .iter()
+            .find(|(_, name)| *name == request.form)
+            .map_or(DIAGRAM_FORMATS[0].0, |(form, _)| *form);
+        let picture = query.mask_text(code::render_diagram(&graph, &of, &|of| query.name(of), form));
+        Ok(GraphDrawn { types: of.len() as u64, picture, coverage: query.coverage() })
     })
 }
 
 /// Parses a filter. The error names the filter and the position of the mistake.
-pub(super) fn parsed(text: &str) -> Result<Filter, Error> {
+pub(super) fn parse_filter(text: &str) -> Result<Filter, Error> {
     Filter::parse(text).map_err(|error| {
         Error::new(Code::InvalidFilter, format!("invalid filter `{text}` {error}"))
             .hint("namespace:Memo.Core AND (type:*Store OR depends:Node) AND !tag:generated")
@@ -35,20 +38,20 @@ pub(super) fn parsed(text: &str) -> Result<Filter, Error> {
 }
 
 /// The types that match a filter.
-pub(super) fn named(query: &CodeQuery<'_>, graph: &Graph, filter: &Filter) -> Vec<u32> {
-    let holds = |of: &u32| filter.holds(&|field, word| fits(query, graph, *of, field, word));
-    (0..query.types()).filter(holds).collect()
+pub(super) fn select_types(query: &CodeQuery<'_>, graph: &Graph, filter: &Filter) -> Vec<u32> {
+    let holds = |of: &u32| filter.matches(&|field, word| matches_term(query, graph, *of, field, word));
+    (0..query.number_all_types()).filter(holds).collect()
 }
 
 /// Whether a type matches one term of a filter.
-fn fits(query: &CodeQuery<'_>, graph: &Graph, of: u32, field: Field, word: &str) -> bool {
-    let like = |text: &str| wild(word.as_bytes(), text.to_lowercase().as_bytes());
+fn matches_term(query: &CodeQuery<'_>, graph: &Graph, of: u32, field: Field, word: &str) -> bool {
+    let like = |text: &str| wildcard_matches(word.as_bytes(), text.to_lowercase().as_bytes());
     let called = |of: u32| like(&query.simple_name(of)) || like(&query.name(of));
     match field {
         Field::Namespace => like(query.name(of).rsplit_once('.').map_or("", |(space, _)| space)),
         Field::Type => called(of),
         Field::Access => like(query.access_word(of)),
-        Field::Tag => query.tags(of).into_iter().any(like),
+        Field::Tag => query.file_kinds(of).into_iter().any(like),
         Field::Depends => graph.uses(of).iter().any(|to| called(*to)),
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! Does not know how source is read or how the files are written.
 
-use super::access::PATIENTLY;
-use super::code_query::{at_desk_with, folder_error};
+use super::access::LONG_LOCK_TIMEOUT;
+use super::code_query::{folder_error, with_open_tree};
 use super::tree::{Tree, store_error};
-use super::{code_query::root_of, window};
+use super::{code_query::resolve_root, window};
 use crate::Service;
 use api::code::{IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
 use api::{Error, Handle, Request};
-use code::folder::{Folder, PROMPT_WINDOW};
-use code::{Changed, KeepError, MemberChange, TypeId};
+use code::folder::{LociFolder, PROMPT_WINDOW};
+use code::{ChangedType, ExportError, MemberChange, TypeId};
 
 impl Handle<IndexCode> for Service {
     fn handle(&self, request: &IndexCode) -> Result<IndexedCode, Error> {
@@ -19,23 +19,28 @@ impl Handle<IndexCode> for Service {
 }
 
 fn index_code(service: &Service, request: &IndexCode) -> Result<IndexedCode, Error> {
-    request.check()?;
-    let root = root_of(service, request.root.as_ref())?;
+    request.check_params()?;
+    let root = resolve_root(service, request.root.as_ref())?;
     let mut tree = Tree::open(service, &root)?;
-    let folder = Folder::make(&root).map_err(|error| folder_error(&error))?;
-    tree.write_files(service, &folder, PATIENTLY).map_err(|error| match error {
-        KeepError::Folder(error) => folder_error(&error),
-        KeepError::Store(error) => store_error(&error),
+    let folder = LociFolder::open_or_create(&root).map_err(|error| folder_error(&error))?;
+    tree.write_files(service, &folder, LONG_LOCK_TIMEOUT).map_err(|error| match error {
+        ExportError::Folder(error) => folder_error(&error),
+        ExportError::Store(error) => store_error(&error),
     })?;
     let (done, kept) = (tree.done.clone(), tree.kept);
-    at_desk_with(service, tree, |query| {
+    with_open_tree(service, tree, |query| {
         if folder.path(PROMPT_WINDOW).is_file() {
-            window::rewrite(query)?;
+            window::rewrite_window(query)?;
         }
         Ok(IndexedCode {
             root: query.root().to_string_lossy().into_owned(),
             types_indexed: query.extent().types,
-            changes: done.changes.iter().map(change).chain(done.reached.iter().map(reached)).collect(),
+            changes: done
+                .changes
+                .iter()
+                .map(type_change)
+                .chain(done.affected.iter().map(dependency_change))
+                .collect(),
             aliases: done
                 .aliases
                 .iter()
@@ -60,18 +65,18 @@ fn index_code(service: &Service, request: &IndexCode) -> Result<IndexedCode, Err
 }
 
 /// A type whose dependencies changed.
-fn reached((id, name): &(TypeId, String)) -> TypeChange {
+fn dependency_change((id, name): &(TypeId, String)) -> TypeChange {
     let (path, type_id) = (name.clone(), id.to_string());
     TypeChange { path, type_id, change_class: "Structure-Dependency".to_string(), members: Vec::new() }
 }
 
-fn change(changed: &Changed) -> TypeChange {
-    let class = match (&changed.change, changed.gone) {
+fn type_change(changed: &ChangedType) -> TypeChange {
+    let class = match (&changed.change, changed.removed) {
         (Some(change), _) => change.class.name(),
         (None, true) => "Removed",
         (None, false) => "Added",
     };
-    let member = |it: &MemberChange| format!("{}: {} {:?}", it.key, it.class.name(), it.fate);
+    let member = |it: &MemberChange| format!("{}: {} {:?}", it.key, it.class.name(), it.change);
     let members = changed.change.iter().flat_map(|change| &change.members).map(member).collect();
     TypeChange {
         path: changed.name.clone(),

@@ -6,96 +6,100 @@
 mod evidence;
 mod model;
 
-use super::access::PATIENTLY;
-use super::code_query::{CodeQuery, at_root, folder_error, root_of};
-use super::tree::name_of;
+use super::access::LONG_LOCK_TIMEOUT;
+use super::code_query::{CodeQuery, folder_error, resolve_root, with_root};
+use super::tree::tree_name;
 use crate::Service;
-use api::code::{Found, Investigate, Investigation, Step, StreamOp};
+use api::code::{Conclusion, Investigate, Investigation, Step, StreamOp};
 use api::{Code, Error, Handle, Request};
 use code::Digest;
-use code::folder::{Folder, OPS, op_of};
-use history::error::homeless;
+use code::folder::{LociFolder, OPS, investigation_path};
+use history::error::no_home;
 use history::home::{self, Lock};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long the first call waits before it returns a running operation. Without a model it is finished by then.
-const AT_ONCE: Duration = Duration::from_secs(2);
+const FIRST_WAIT: Duration = Duration::from_secs(2);
 /// How long to wait for another process that took the lock to write its first file: normally milliseconds, more on a busy
 /// machine.
-const BEGINNING: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Polling interval.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Stored investigations per tree; the oldest are deleted.
-const MOST: usize = 200;
+const MAX_STORED: usize = 200;
 
 impl Handle<Investigate> for Service {
     fn handle(&self, request: &Investigate) -> Result<Investigation, Error> {
-        investigate(self, request)
+        start_investigation(self, request)
     }
 }
 
-fn investigate(service: &Service, request: &Investigate) -> Result<Investigation, Error> {
-    request.check()?;
-    let root = root_of(service, request.root.as_ref())?;
-    let case = at_root(service, &root, |query| Case::new(query, request))?;
-    let folder = match Folder::make(&root) {
+fn start_investigation(service: &Service, request: &Investigate) -> Result<Investigation, Error> {
+    request.check_params()?;
+    let root = resolve_root(service, request.root.as_ref())?;
+    let case = with_root(service, &root, |query| Inquiry::new(query, request))?;
+    let folder = match LociFolder::open_or_create(&root) {
         Ok(folder) => folder,
         // A read-only tree is investigated without storing the result.
-        Err(error) => return Course::begin(service, case, None)?.run(None, &error.to_string()),
+        Err(error) => return InvestigationRun::begin(service, case, None)?.run(None, &error.to_string()),
     };
-    let lock = match seized(service, &case, &folder)? {
+    let lock = match lock_or_existing(service, &case, &folder)? {
         Ok(lock) => lock,
         Err(investigation) => return Ok(*investigation),
     };
     // Written before its ID is returned.
-    let course = match Course::begin(service, case.clone(), Some(&folder)) {
+    let course = match InvestigationRun::begin(service, case.clone(), Some(&folder)) {
         Ok(course) => course,
         // The same applies if the folder exists but cannot be written.
-        Err(error) => return Course::begin(service, case, None)?.run(Some(lock), &error.to_string()),
+        Err(error) => {
+            return InvestigationRun::begin(service, case, None)?.run(Some(lock), &error.to_string());
+        }
     };
-    if !service.lasts {
+    if !service.is_long_running {
         return course.run(Some(lock), "");
     }
     let op = case.id.clone();
-    begin_apart(service, case, lock)?;
-    let poll = StreamOp { op, wait: AT_ONCE.as_secs(), ..StreamOp::default() };
-    followed(service, &root, &poll, |now| now.state != RUNNING)
+    spawn_investigation(service, case, lock)?;
+    let poll = StreamOp { op, wait: FIRST_WAIT.as_secs(), ..StreamOp::default() };
+    poll_until(service, &root, &poll, |now| now.state != RUNNING)
 }
 
 /// Takes the lock for a case, or returns the investigation of the process that holds or held it.
-fn seized(
+fn lock_or_existing(
     service: &Service,
-    case: &Case,
-    folder: &Folder,
+    case: &Inquiry,
+    folder: &LociFolder,
 ) -> Result<Result<Lock, Box<Investigation>>, Error> {
-    let until = Instant::now() + BEGINNING;
+    let until = Instant::now() + START_TIMEOUT;
     loop {
-        if let Some(kept) = case.kept(service, folder) {
+        if let Some(kept) = case.stored_answer(service, folder) {
             return Ok(Err(Box::new(kept)));
         }
-        if let Some(lock) = case.seize(service)? {
-            let Some(kept) = case.kept(service, folder) else { return Ok(Ok(lock)) };
-            case.release(service, lock);
+        if let Some(lock) = case.try_lock(service)? {
+            let Some(kept) = case.stored_answer(service, folder) else { return Ok(Ok(lock)) };
+            case.release_lock(service, lock);
             return Ok(Err(Box::new(kept)));
         }
         // The process that just took the lock may not have written its file yet.
-        let is_begun = kept(service, &case.root, &case.id).is_ok_and(|investigation| investigation.is_some());
+        let is_begun =
+            load_stored(service, &case.root, &case.id).is_ok_and(|investigation| investigation.is_some());
         if is_begun || Instant::now() >= until {
-            return read(service, &case.root, &case.id).map(|investigation| Err(Box::new(investigation)));
+            return read_investigation(service, &case.root, &case.id)
+                .map(|investigation| Err(Box::new(investigation)));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
 /// Runs the investigation in its own thread, independent of the request.
-fn begin_apart(service: &Service, case: Case, lock: Lock) -> Result<(), Error> {
+fn spawn_investigation(service: &Service, case: Inquiry, lock: Lock) -> Result<(), Error> {
     let (places, exe) = (service.places.clone(), service.exe.clone());
     let own = Service::new(places, service.clock, service.cwd.clone(), exe, service.threads);
-    let folder = Folder::make(&case.root).map_err(|error| folder_error(&error))?;
+    let folder = LociFolder::open_or_create(&case.root).map_err(|error| folder_error(&error))?;
     let work = move || {
-        if let Ok(course) = Course::begin(&own, case, Some(&folder)) {
+        if let Ok(course) = InvestigationRun::begin(&own, case, Some(&folder)) {
             let _ = course.run(Some(lock), "");
         }
     };
@@ -113,18 +117,18 @@ impl Handle<StreamOp> for Service {
 }
 
 fn stream_op(service: &Service, request: &StreamOp) -> Result<Investigation, Error> {
-    request.check()?;
-    let root = root_of(service, request.root.as_ref())?;
-    let op = named(&root, &request.op)?;
+    request.check_params()?;
+    let root = resolve_root(service, request.root.as_ref())?;
+    let op = resolve_prefix(&root, &request.op)?;
     let poll = StreamOp { op, ..request.clone() };
     let mut investigation =
-        followed(service, &root, &poll, |now| now.state != RUNNING || now.next > poll.from)?;
+        poll_until(service, &root, &poll, |now| now.state != RUNNING || now.next > poll.from)?;
     investigation.events.retain(|step| step.n >= poll.from);
     Ok(investigation)
 }
 
 /// Polls until `enough` holds, the timeout expires or the request is cancelled.
-fn followed(
+fn poll_until(
     service: &Service,
     root: &Path,
     request: &StreamOp,
@@ -132,11 +136,11 @@ fn followed(
 ) -> Result<Investigation, Error> {
     let until = Instant::now() + Duration::from_secs(request.wait);
     loop {
-        let now = read(service, root, &request.op)?;
-        if enough(&now) || Instant::now() >= until || service.progress.stopped() {
+        let now = read_investigation(service, root, &request.op)?;
+        if enough(&now) || Instant::now() >= until || service.progress.is_cancelled() {
             return Ok(now);
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -144,10 +148,11 @@ const RUNNING: &str = "running";
 const DONE: &str = "done";
 
 /// Resolves an ID prefix to exactly one investigation.
-fn named(root: &Path, start: &str) -> Result<String, Error> {
-    let folder = Folder::at(root).map_err(|error| folder_error(&error))?;
-    let files =
-        folder.map_or(Ok(Vec::new()), |folder| folder.list(OPS)).map_err(|error| folder_error(&error))?;
+fn resolve_prefix(root: &Path, start: &str) -> Result<String, Error> {
+    let folder = LociFolder::open(root).map_err(|error| folder_error(&error))?;
+    let files = folder
+        .map_or(Ok(Vec::new()), |folder| folder.list_files(OPS))
+        .map_err(|error| folder_error(&error))?;
     let ids: Vec<&str> = files.iter().filter_map(|name| name.strip_suffix(".json")).collect();
     let fit: Vec<&&str> = ids.iter().filter(|id| id.starts_with(start.trim())).collect();
     match fit[..] {
@@ -163,8 +168,8 @@ fn named(root: &Path, start: &str) -> Result<String, Error> {
 }
 
 /// Reads a stored investigation. One whose lock is free is not running, even if its file says so.
-fn read(service: &Service, root: &Path, id: &str) -> Result<Investigation, Error> {
-    let mut investigation = kept(service, root, id)?.ok_or_else(|| {
+fn read_investigation(service: &Service, root: &Path, id: &str) -> Result<Investigation, Error> {
+    let mut investigation = load_stored(service, root, id)?.ok_or_else(|| {
         Error::new(Code::NotFound, format!("investigation `{id}` no longer exists"))
             .hint("start it again with `loci code investigate`")
     })?;
@@ -174,7 +179,7 @@ fn read(service: &Service, root: &Path, id: &str) -> Result<Investigation, Error
         if !held {
             // It may have finished since the file was read.
             investigation =
-                kept(service, root, id)?.filter(|now| now.state != RUNNING).unwrap_or(Investigation {
+                load_stored(service, root, id)?.filter(|now| now.state != RUNNING).unwrap_or(Investigation {
                     state: "interrupted".to_string(),
                     hint: Some("whoever looked into it was ended; ask again to begin anew".to_string()),
                     ..investigation
@@ -186,25 +191,25 @@ fn read(service: &Service, root: &Path, id: &str) -> Result<Investigation, Error
 
 /// Returns `None` also for a file not written on this machine: a tree may come from anywhere, and a forged file would pass as
 /// a model's answer.
-fn kept(service: &Service, root: &Path, id: &str) -> Result<Option<Investigation>, Error> {
-    let Some(folder) = Folder::at(root).map_err(|error| folder_error(&error))? else { return Ok(None) };
-    let bytes = folder.read(&op_of(id)).map_err(|error| folder_error(&error))?;
+fn load_stored(service: &Service, root: &Path, id: &str) -> Result<Option<Investigation>, Error> {
+    let Some(folder) = LociFolder::open(root).map_err(|error| folder_error(&error))? else { return Ok(None) };
+    let bytes = folder.read(&investigation_path(id)).map_err(|error| folder_error(&error))?;
     let read = |bytes: Vec<u8>| {
-        serde_json::from_slice::<Kept>(&bytes).map_err(|error| {
-            Error::new(Code::ReadError, format!("`.loci/{}` is damaged: {error}", op_of(id)))
+        serde_json::from_slice::<StoredInvestigation>(&bytes).map_err(|error| {
+            Error::new(Code::ReadError, format!("`.loci/{}` is damaged: {error}", investigation_path(id)))
                 .hint("delete it and run the investigation again")
         })
     };
     let kept = bytes.map(read).transpose()?;
     let Some(key) = service.home().and_then(|home| home::own_key(&home)) else { return Ok(None) };
     Ok(kept
-        .filter(|kept| kept.investigation.op == id && kept.seal == seal(&key, &kept.investigation))
+        .filter(|kept| kept.investigation.op == id && kept.seal == compute_seal(&key, &kept.investigation))
         .map(|kept| kept.investigation))
 }
 
 /// An investigation as stored in the tree.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredInvestigation {
     #[serde(default)]
     seal: String,
     #[serde(flatten)]
@@ -212,19 +217,19 @@ struct Kept {
 }
 
 /// A keyed digest that only a process with this home's key can compute.
-fn seal(key: &[u8; 32], investigation: &Investigation) -> String {
+fn compute_seal(key: &[u8; 32], investigation: &Investigation) -> String {
     let investigation = serde_json::to_vec(investigation).unwrap_or_default();
-    format!("{:016x}", Digest::of(&[&key[..], &investigation, &key[..]].concat()).0)
+    format!("{:016x}", Digest::of_bytes(&[&key[..], &investigation, &key[..]].concat()).0)
 }
 
 /// Includes the root: two checkouts may have investigations with the same ID.
 fn lock_name(root: &Path, id: &str) -> String {
-    format!("{}-{id}", name_of(root))
+    format!("{}-{id}", tree_name(root))
 }
 
 /// The question and its scope.
 #[derive(Clone)]
-struct Case {
+struct Inquiry {
     root: PathBuf,
     /// Hash of the question, the scope and the structure of all types in scope.
     id: String,
@@ -234,47 +239,48 @@ struct Case {
     within: Option<Vec<String>>,
 }
 
-impl Case {
-    fn new(query: &CodeQuery<'_>, request: &Investigate) -> Result<Case, Error> {
+impl Inquiry {
+    fn new(query: &CodeQuery<'_>, request: &Investigate) -> Result<Inquiry, Error> {
         let question = request.question.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut scope: Vec<String> = request.scope.iter().map(|path| path.trim().to_string()).collect();
         scope.sort();
         scope.dedup();
-        let within = (!scope.is_empty()).then(|| evidence::scoped(query, &scope)).transpose()?;
-        let basis = evidence::basis(query, within.as_deref());
+        let within = (!scope.is_empty()).then(|| evidence::resolve_scope(query, &scope)).transpose()?;
+        let basis = evidence::structure_digest(query, within.as_deref());
         let basis = format!("{}\n{}\n{}", question, scope.join("\n"), basis.0);
-        Ok(Case {
+        Ok(Inquiry {
             root: query.root().to_path_buf(),
-            id: format!("O_{}", Digest::of(basis.as_bytes())),
-            question: query.veiled(question),
-            scope: scope.iter().map(|path| query.veiled(path)).collect(),
+            id: format!("O_{}", Digest::of_bytes(basis.as_bytes())),
+            question: query.mask_text(question),
+            scope: scope.iter().map(|path| query.mask_text(path)).collect(),
             within,
         })
     }
 
     /// The stored answer of a model. Evidence alone costs nothing and is gathered again.
-    fn kept(&self, service: &Service, folder: &Folder) -> Option<Investigation> {
-        if !folder.path(&op_of(&self.id)).exists() {
+    fn stored_answer(&self, service: &Service, folder: &LociFolder) -> Option<Investigation> {
+        if !folder.path(&investigation_path(&self.id)).exists() {
             return None;
         }
-        let investigation =
-            read(service, &self.root, &self.id).ok().filter(|investigation| investigation.state == DONE);
+        let investigation = read_investigation(service, &self.root, &self.id)
+            .ok()
+            .filter(|investigation| investigation.state == DONE);
         let by_model = |investigation: &Investigation| {
-            investigation.answer.as_ref().is_some_and(|found| found.by == model::BY)
+            investigation.answer.as_ref().is_some_and(|found| found.by == model::BY_MODEL)
         };
         investigation.filter(by_model).map(|investigation| Investigation { kept: true, ..investigation })
     }
 
     /// Takes the lock; `None` if another process holds it.
-    fn seize(&self, service: &Service) -> Result<Option<Lock>, Error> {
-        let home = service.home().ok_or_else(homeless)?;
+    fn try_lock(&self, service: &Service) -> Result<Option<Lock>, Error> {
+        let home = service.home().ok_or_else(no_home)?;
         let ops = home.ops();
-        home::make(&ops).map_err(|error| home::unwritable(&ops, &error))?;
-        Lock::seize_at(&home, &home.op_lock(&lock_name(&self.root, &self.id)))
+        home::create_private_dir(&ops).map_err(|error| home::unwritable(&ops, &error))?;
+        Lock::try_acquire_at(&home, &home.op_lock(&lock_name(&self.root, &self.id)))
     }
 
     /// Removes the lock file while the lock is still held: afterwards another process may own it.
-    fn release(&self, service: &Service, lock: Lock) {
+    fn release_lock(&self, service: &Service, lock: Lock) {
         if let Some(home) = service.home() {
             let _ = std::fs::remove_file(home.op_lock(&lock_name(&self.root, &self.id)));
         }
@@ -283,16 +289,20 @@ impl Case {
 }
 
 /// A running investigation.
-struct Course<'a> {
+struct InvestigationRun<'a> {
     service: &'a Service,
     /// Where progress is stored, if the tree is writable.
-    folder: Option<&'a Folder>,
-    case: Case,
+    folder: Option<&'a LociFolder>,
+    case: Inquiry,
     investigation: Investigation,
 }
 
-impl<'a> Course<'a> {
-    fn begin(service: &'a Service, case: Case, folder: Option<&'a Folder>) -> Result<Course<'a>, Error> {
+impl<'a> InvestigationRun<'a> {
+    fn begin(
+        service: &'a Service,
+        case: Inquiry,
+        folder: Option<&'a LociFolder>,
+    ) -> Result<InvestigationRun<'a>, Error> {
         let investigation = Investigation {
             op: case.id.clone(),
             state: RUNNING.to_string(),
@@ -300,77 +310,83 @@ impl<'a> Course<'a> {
             scope: case.scope.clone(),
             ..Investigation::default()
         };
-        let course = Course { service, folder, case, investigation };
-        course.keep()?;
+        let course = InvestigationRun { service, folder, case, investigation };
+        course.store_progress()?;
         Ok(course)
     }
 
     /// Runs to the end and holds the lock until then. If nothing can be stored, the hint gives the reason.
     fn run(mut self, lock: Option<Lock>, unkept: &str) -> Result<Investigation, Error> {
-        let outcome = self.find();
+        let outcome = self.find_answer();
         let failed = outcome.as_ref().err().cloned();
         match outcome {
-            Ok(found) => self.done(&found)?,
+            Ok(found) => self.store_answer(&found)?,
             Err(error) => {
                 self.investigation.state = "failed".to_string();
                 self.investigation.error = Some(error.to_string());
-                self.keep()?;
+                self.store_progress()?;
             }
         }
         if let Some(lock) = lock {
-            self.case.release(self.service, lock);
+            self.case.release_lock(self.service, lock);
         }
-        self.clear();
+        self.prune_stored();
         self.investigation.hint = (!unkept.is_empty()).then(|| format!("nothing of it is kept: {unkept}"));
         failed.map_or(Ok(self.investigation), Err)
     }
 
-    fn find(&mut self) -> Result<Found, Error> {
+    fn find_answer(&mut self) -> Result<Conclusion, Error> {
         let (service, root) = (self.service, self.case.root.clone());
         let (question, within) = (self.case.question.clone(), self.case.within.clone());
-        let found =
-            at_root(service, &root, |query| Ok(evidence::gather(query, &question, within.as_deref())))?;
+        let found = with_root(service, &root, |query| {
+            Ok(evidence::gather_evidence(query, &question, within.as_deref()))
+        })?;
         let names: Vec<&str> = found.exhibits.iter().map(|it| it.symbol.path.as_str()).collect();
         let fit = if names.is_empty() { "none".to_string() } else { names.join(", ") };
-        self.step(format!("types looked at: {}; that fit the question: {fit}", found.looked_at))?;
-        model::answered(self, found)
+        self.record_step(format!("types looked at: {}; that fit the question: {fit}", found.looked_at))?;
+        model::answer_question(self, found)
     }
 
-    fn done(&mut self, found: &Found) -> Result<(), Error> {
+    fn store_answer(&mut self, found: &Conclusion) -> Result<(), Error> {
         self.investigation.state = DONE.to_string();
         self.investigation.answer = Some(found.clone());
-        self.keep()
+        self.store_progress()
     }
 
-    fn step(&mut self, text: String) -> Result<(), Error> {
-        self.investigation.heard += usize::from(self.service.progress.step(&text));
+    fn record_step(&mut self, text: String) -> Result<(), Error> {
+        self.investigation.heard += usize::from(self.service.progress.report_step(&text));
         let at = self.service.clock.now().0;
         self.investigation.events.push(Step { n: self.investigation.next, at, text });
         self.investigation.next += 1;
-        self.keep()
+        self.store_progress()
     }
 
-    fn keep(&self) -> Result<(), Error> {
+    fn store_progress(&self) -> Result<(), Error> {
         let Some(folder) = self.folder else { return Ok(()) };
         let key = home::mask_key(self.service.home().as_ref());
-        let kept = Kept { seal: seal(&key, &self.investigation), investigation: self.investigation.clone() };
+        let kept = StoredInvestigation {
+            seal: compute_seal(&key, &self.investigation),
+            investigation: self.investigation.clone(),
+        };
         let mut bytes = serde_json::to_vec_pretty(&kept).unwrap_or_default();
         bytes.push(b'\n');
-        let pen = folder.pen(PATIENTLY).map_err(|error| folder_error(&error))?;
-        pen.write(&op_of(&self.case.id), &bytes).map(|_| ()).map_err(|error| folder_error(&error))
+        let pen = folder.lock_for_writing(LONG_LOCK_TIMEOUT).map_err(|error| folder_error(&error))?;
+        pen.write(&investigation_path(&self.case.id), &bytes)
+            .map(|_| ())
+            .map_err(|error| folder_error(&error))
     }
 
     /// Deletes the oldest stored investigations.
-    fn clear(&self) {
+    fn prune_stored(&self) {
         let Some(folder) = self.folder else { return };
-        let mut files = folder.list(OPS).unwrap_or_default();
+        let mut files = folder.list_files(OPS).unwrap_or_default();
         files.retain(|name| name.strip_suffix(".json").is_some());
         let since =
             |name: &String| std::fs::metadata(folder.path(OPS).join(name)).and_then(|it| it.modified()).ok();
         let mut dated: Vec<_> = files.iter().map(|name| (since(name), name)).collect();
         dated.sort();
-        let Ok(pen) = folder.pen(PATIENTLY) else { return };
-        for (_, name) in dated.iter().take(files.len().saturating_sub(MOST)) {
+        let Ok(pen) = folder.lock_for_writing(LONG_LOCK_TIMEOUT) else { return };
+        for (_, name) in dated.iter().take(files.len().saturating_sub(MAX_STORED)) {
             let _ = pen.remove(&format!("{OPS}/{name}"));
         }
     }

@@ -6,20 +6,20 @@
 mod question;
 mod write;
 
-pub(super) use write::counted;
+pub(super) use write::count_notes;
 pub(crate) use write::write_waiting;
 
-use super::code_query::{CodeQuery, at_desk};
+use super::code_query::{CodeQuery, with_tree};
 use crate::{Service, model_config};
 use api::code::{GetSemantic, Semantic, TypeRef};
 use api::{Error, Handle, Request};
-use code::folder::{Folder, GROUPS, NAME, group_note_of, note_of};
-use code::note::{self, Head, Section, Sections};
-use code::{Hashes, Note, State, Symbol};
+use code::folder::{FOLDER_NAME, GROUPS, LociFolder, group_note_path, note_path};
+use code::note::{self, NoteHeader, Section, Sections};
+use code::{Hashes, NoteState, NoteStatus, Symbol};
 use std::collections::BTreeMap;
 
 /// The sections of a note, most important first.
-const PARTS: &[Section] =
+const SECTION_ORDER: &[Section] =
     &[Section::Role, Section::Lifecycle, Section::Limitations, Section::Recommendations, Section::EdgeCases];
 
 impl Handle<GetSemantic> for Service {
@@ -29,26 +29,27 @@ impl Handle<GetSemantic> for Service {
 }
 
 fn get_semantic(service: &Service, request: &GetSemantic) -> Result<Semantic, Error> {
-    request.check()?;
-    at_desk(service, request.root.as_ref(), |query| {
-        let of = query.one_type(&request.path)?;
+    request.check_params()?;
+    with_tree(service, request.root.as_ref(), |query| {
+        let of = query.resolve_type(&request.path)?;
         let folder = query.folder();
-        let note = folder.as_ref().and_then(|folder| read(query, folder, of));
-        let (state, why) = standing(query, of, note.as_ref());
-        let may = may_be_asked(service, query, of, note.as_ref(), folder.is_some());
-        let queue = matches!((&may, state), (Asked::Yes { .. }, Note::None | Note::Stale));
-        let state = if queue { query.ask_for_note(of) } else { state };
-        query.asked(of);
+        let note = folder.as_ref().and_then(|folder| read_note(query, folder, of));
+        let (state, why) = note_status(query, of, note.as_ref());
+        let may = model_permission(service, query, of, note.as_ref(), folder.is_some());
+        let queue =
+            matches!((&may, state), (ModelPermission::Allowed { .. }, NoteStatus::None | NoteStatus::Stale));
+        let state = if queue { query.queue_note(of) } else { state };
+        query.record_access(of);
         Ok(Semantic {
-            resolved: query.told(Symbol { of, member: None }),
+            resolved: query.symbol_ref(Symbol { of, member: None }),
             state: state.name().to_string(),
             why,
-            next: next(query, of, state, &may),
-            with: note.as_ref().map_or_else(Vec::new, |note| note.others(query, of)),
+            next: describe_next(query, of, state, &may),
+            with: note.as_ref().map_or_else(Vec::new, |note| note.other_types(query, of)),
             last_error: last_error(service, query, of)?,
             path: format!(
-                "{NAME}/{}",
-                note.as_ref().map_or_else(|| note_of(&query.id(of)), |it| it.path.clone())
+                "{FOLDER_NAME}/{}",
+                note.as_ref().map_or_else(|| note_path(&query.id(of)), |it| it.path.clone())
             ),
             text: note.map(|note| note.text),
             coverage: query.coverage(),
@@ -57,17 +58,17 @@ fn get_semantic(service: &Service, request: &GetSemantic) -> Result<Semantic, Er
 }
 
 /// The state of the note about a type, and the reasons if it is stale.
-fn standing(query: &CodeQuery<'_>, of: u32, note: Option<&Written>) -> (Note, Vec<String>) {
-    match (note, query.note_state(of).note) {
-        (Some(note), _) => note.standing(query, of),
-        (None, waits @ (Note::Pending | Note::Generating)) => (waits, Vec::new()),
-        (None, _) => (Note::None, Vec::new()),
+fn note_status(query: &CodeQuery<'_>, of: u32, note: Option<&StoredNote>) -> (NoteStatus, Vec<String>) {
+    match (note, query.note_state(of).status) {
+        (Some(note), _) => note.current_state(query, of),
+        (None, waits @ (NoteStatus::Pending | NoteStatus::Generating)) => (waits, Vec::new()),
+        (None, _) => (NoteStatus::None, Vec::new()),
     }
 }
 
 /// Whether a model may write the note.
-enum Asked {
-    Yes {
+enum ModelPermission {
+    Allowed {
         /// The daemon writes it; otherwise a person runs the command.
         by_itself: bool,
     },
@@ -76,42 +77,42 @@ enum Asked {
     /// The tree has no `.loci` folder, and a read operation does not create one.
     NoFolder,
     /// The project is excluded from model calls.
-    Off,
+    Excluded,
     /// A person wrote or changed the note.
     ByHand,
 }
 
 /// Whether a type must not be sent: one of its files is in an excluded folder, even if the tree as a whole is not excluded.
-pub(super) fn stays(query: &CodeQuery<'_>, of: u32, is_off: &dyn Fn(&str) -> bool) -> bool {
+pub(super) fn is_excluded(query: &CodeQuery<'_>, of: u32, is_off: &dyn Fn(&str) -> bool) -> bool {
     let is_excluded = |file: &String| is_off(&query.root().join(file).to_string_lossy());
     query.card(of).is_some_and(|card| card.files.iter().any(is_excluded))
 }
 
-fn may_be_asked(
+fn model_permission(
     service: &Service,
     query: &CodeQuery<'_>,
     of: u32,
-    note: Option<&Written>,
+    note: Option<&StoredNote>,
     has_folder: bool,
-) -> Asked {
+) -> ModelPermission {
     if note.is_some_and(|note| !note.head.untouched) {
-        return Asked::ByHand;
+        return ModelPermission::ByHand;
     }
-    let wished = model_config::wished(service).unwrap_or_else(|error| {
+    let wished = model_config::read_restrictions(service).unwrap_or_else(|error| {
         // An invalid config must not hide the existing note.
-        query.note(error.to_string());
+        query.add_note(error.to_string());
         None
     });
     match wished {
-        None => Asked::NoModel,
-        Some((off, _)) if stays(query, of, &|path| off.holds(path)) => Asked::Off,
-        Some(_) if !has_folder => Asked::NoFolder,
-        Some((_, by_itself)) => Asked::Yes { by_itself },
+        None => ModelPermission::NoModel,
+        Some((off, _)) if is_excluded(query, of, &|path| off.contains(path)) => ModelPermission::Excluded,
+        Some(_) if !has_folder => ModelPermission::NoFolder,
+        Some((_, by_itself)) => ModelPermission::Allowed { by_itself },
     }
 }
 
 /// Describes the next step; `None` if the note is current.
-fn next(query: &CodeQuery<'_>, of: u32, state: Note, may: &Asked) -> Option<String> {
+fn describe_next(query: &CodeQuery<'_>, of: u32, state: NoteStatus, may: &ModelPermission) -> Option<String> {
     let now = query.hashes(of);
     let head = format!(
         "whatever is put at this path is taken for the note, and holds as long as the type does if its first lines are \
@@ -121,71 +122,75 @@ fn next(query: &CodeQuery<'_>, of: u32, state: Note, may: &Asked) -> Option<Stri
     );
     let typed = format!("`loci code notes {}`", query.name(of));
     match (state, may) {
-        (Note::Cached, _) => None,
-        (Note::Generating, _) => Some("it is being written".to_string()),
-        (Note::Pending, Asked::Yes { by_itself: true }) => {
+        (NoteStatus::Cached, _) => None,
+        (NoteStatus::Generating, _) => Some("it is being written".to_string()),
+        (NoteStatus::Pending, ModelPermission::Allowed { by_itself: true }) => {
             Some(format!("it is asked for: the daemon writes it when nobody is at work, and {typed} at once"))
         }
-        (Note::Pending, Asked::Yes { by_itself: false }) => Some(format!(
+        (NoteStatus::Pending, ModelPermission::Allowed { by_itself: false }) => Some(format!(
             "it is asked for: {typed} has it written, or the daemon, where `code = true` stands below `[model]`"
         )),
-        (Note::None, Asked::NoModel) => {
+        (NoteStatus::None, ModelPermission::NoModel) => {
             Some(format!("a model writes it, and none is configured (`model.provider`); {head}"))
         }
-        (Note::None, Asked::Off) => {
+        (NoteStatus::None, ModelPermission::Excluded) => {
             Some(format!("nothing of this project is sent (`model.projects_off`); {head}"))
         }
-        (Note::None, Asked::NoFolder) => Some(format!("{typed} has it written; {head}")),
-        (_, Asked::ByHand) => Some(format!(
+        (NoteStatus::None, ModelPermission::NoFolder) => Some(format!("{typed} has it written; {head}")),
+        (_, ModelPermission::ByHand) => Some(format!(
             "a person wrote or changed it, so no model does; delete it to have it written anew, or {head}"
         )),
-        (_, Asked::NoModel) => {
+        (_, ModelPermission::NoModel) => {
             Some("no model is configured that could write it anew (`model.provider`)".to_string())
         }
-        (_, Asked::Off) => Some("nothing of this project is sent (`model.projects_off`)".to_string()),
+        (_, ModelPermission::Excluded) => {
+            Some("nothing of this project is sent (`model.projects_off`)".to_string())
+        }
         (_, _) => Some(format!("{typed} has it written")),
     }
 }
 
 /// The error of the last attempt to write the note about a type.
 fn last_error(service: &Service, query: &CodeQuery<'_>, of: u32) -> Result<Option<String>, Error> {
-    let name = query.veiled(query.name(of));
-    let failed = question::failed(service, query)?;
+    let name = query.mask_text(query.name(of));
+    let failed = question::failed_jobs(service, query)?;
     Ok(failed.into_iter().find(|job| question::is_about(&job.about, &name)).and_then(|job| job.error))
 }
 
 /// The type's own note, if it exists and is readable.
-pub(super) fn read_own(query: &CodeQuery<'_>, folder: &Folder, of: u32) -> Option<Written> {
-    let own = note_of(&query.id(of));
-    text(query, folder, &own).map(|text| Written::new(own, text, 0))
+pub(super) fn read_own_note(query: &CodeQuery<'_>, folder: &LociFolder, of: u32) -> Option<StoredNote> {
+    let own = note_path(&query.id(of));
+    read_masked(query, folder, &own).map(|text| StoredNote::new(own, text, 0))
 }
 
 /// The type's own note, or that of its dependency cycle.
-pub(super) fn read(query: &CodeQuery<'_>, folder: &Folder, of: u32) -> Option<Written> {
-    let own = read_own(query, folder, of);
+pub(super) fn read_note(query: &CodeQuery<'_>, folder: &LociFolder, of: u32) -> Option<StoredNote> {
+    let own = read_own_note(query, folder, of);
     if own.is_some() {
         return own;
     }
-    let (path, at) = query.group_note(of, || groups(query, folder))?;
-    text(query, folder, &path).map(|text| Written::new(path, text, at))
+    let (path, at) = query.group_note(of, || cycle_notes(query, folder))?;
+    read_masked(query, folder, &path).map(|text| StoredNote::new(path, text, at))
 }
 
-fn text(query: &CodeQuery<'_>, folder: &Folder, name: &str) -> Option<String> {
+fn read_masked(query: &CodeQuery<'_>, folder: &LociFolder, name: &str) -> Option<String> {
     let bytes = folder.read(name).unwrap_or_else(|error| {
-        query.note(error.to_string());
+        query.add_note(error.to_string());
         None
     })?;
-    Some(query.veiled(String::from_utf8_lossy(&bytes)))
+    Some(query.mask_text(String::from_utf8_lossy(&bytes)))
 }
 
 /// For each type in a dependency cycle, the note of the cycle and the type's position in it.
-fn groups(query: &CodeQuery<'_>, folder: &Folder) -> BTreeMap<u32, (String, usize)> {
+fn cycle_notes(query: &CodeQuery<'_>, folder: &LociFolder) -> BTreeMap<u32, (String, usize)> {
     let mut found = BTreeMap::new();
-    for file in folder.list(GROUPS).unwrap_or_default() {
-        let Some(name) = file.strip_suffix(".md").map(group_note_of) else { continue };
-        let Some((head, _)) = text(query, folder, &name).map(|text| note::read(&text)) else { continue };
+    for file in folder.list_files(GROUPS).unwrap_or_default() {
+        let Some(name) = file.strip_suffix(".md").map(group_note_path) else { continue };
+        let Some((head, _)) = read_masked(query, folder, &name).map(|text| note::parse_note(&text)) else {
+            continue;
+        };
         for (at, id) in head.types.iter().enumerate() {
-            let Some(of) = query.number(id) else { continue };
+            let Some(of) = query.type_by_id(id) else { continue };
             // A cycle that changed leaves two notes for a while: prefer the one with a matching hash.
             let fits = head.structure.get(at) == Some(&query.hashes(of).structure.to_string());
             if fits || !found.contains_key(&of) {
@@ -196,38 +201,38 @@ fn groups(query: &CodeQuery<'_>, folder: &Folder) -> BTreeMap<u32, (String, usiz
     found
 }
 
-pub(super) struct Written {
+pub(super) struct StoredNote {
     /// Relative to the tree's `.loci` folder.
     path: String,
     pub(super) text: String,
-    head: Head,
+    head: NoteHeader,
     sections: Sections,
     /// Position of the type in the note's header.
-    at: usize,
+    position: usize,
 }
 
-impl Written {
-    fn new(path: String, text: String, at: usize) -> Written {
-        let (head, sections) = note::read(&text);
-        Written { path, text, head, sections, at }
+impl StoredNote {
+    fn new(path: String, text: String, at: usize) -> StoredNote {
+        let (head, sections) = note::parse_note(&text);
+        StoredNote { path, text, head, sections, position: at }
     }
 
     /// The other types that the note describes.
-    fn others(&self, query: &CodeQuery<'_>, of: u32) -> Vec<TypeRef> {
-        let all = self.head.types.iter().filter_map(|id| query.number(id));
+    fn other_types(&self, query: &CodeQuery<'_>, of: u32) -> Vec<TypeRef> {
+        let all = self.head.types.iter().filter_map(|id| query.type_by_id(id));
         all.filter(|other| *other != of).map(|other| query.type_ref(other)).collect()
     }
 
     /// Whether the note may be sent: it describes no excluded type.
-    pub(super) fn may_leave(&self, query: &CodeQuery<'_>, of: u32, is_off: &dyn Fn(&str) -> bool) -> bool {
-        let others = self.head.types.iter().filter_map(|id| query.number(id));
-        others.chain([of]).all(|of| !stays(query, of, is_off))
+    pub(super) fn may_be_sent(&self, query: &CodeQuery<'_>, of: u32, is_off: &dyn Fn(&str) -> bool) -> bool {
+        let others = self.head.types.iter().filter_map(|id| query.type_by_id(id));
+        others.chain([of]).all(|of| !is_excluded(query, of, is_off))
     }
 
     /// Compares the hashes in the header with the current type and returns the differences.
-    fn fits(&self, now: &Hashes) -> Vec<String> {
+    fn hash_differences(&self, now: &Hashes) -> Vec<String> {
         let (Some(structure), Some(implementation)) =
-            (self.head.structure.get(self.at), self.head.implementation.get(self.at))
+            (self.head.structure.get(self.position), self.head.implementation.get(self.position))
         else {
             return vec!["it does not say which StructureHash and ImplHash it was written for".to_string()];
         };
@@ -245,61 +250,61 @@ impl Written {
 
     /// The state of the note and the reasons: the header's hashes, and the changes since Loci first saw it. Internal changes leave
     /// it valid until there are many.
-    pub(super) fn standing(&self, query: &CodeQuery<'_>, of: u32) -> (Note, Vec<String>) {
-        let why = self.fits(&query.hashes(of));
-        let since = query.since(of, &self.text, why.is_empty());
-        judged(why, &since)
+    pub(super) fn current_state(&self, query: &CodeQuery<'_>, of: u32) -> (NoteStatus, Vec<String>) {
+        let why = self.hash_differences(&query.hashes(of));
+        let since = query.changes_since(of, &self.text, why.is_empty());
+        judge_state(why, &since)
     }
 
     /// The text without the header.
     pub(super) fn body(&self) -> &str {
-        let is_head = |line: &&str| note::section_of(line).is_none();
+        let is_head = |line: &&str| note::parse_heading(line).is_none();
         let head = self.text.split_inclusive('\n').take_while(is_head).map(str::len).sum();
         self.text[head..].trim_end()
     }
 
     /// The sections with their headings, most important first.
-    pub(super) fn parts(&self) -> Vec<String> {
+    pub(super) fn ordered_sections(&self) -> Vec<String> {
         let mut found: Vec<(usize, String)> = Vec::new();
         for line in self.body().lines() {
-            match (rank(line), found.last_mut()) {
+            match (section_rank(line), found.last_mut()) {
                 (Some(rank), _) => found.push((rank, format!("{line}\n"))),
                 (None, Some((_, part))) => part.extend([line, "\n"]),
                 (None, None) => {}
             }
         }
         found.sort_by_key(|(rank, _)| *rank);
-        found.into_iter().map(|(_, part)| part).filter(|part| says_something(part)).collect()
+        found.into_iter().map(|(_, part)| part).filter(|part| has_text(part)).collect()
     }
 }
 
-fn judged(mut why: Vec<String>, since: &State) -> (Note, Vec<String>) {
-    if since.note == Note::Cached {
+fn judge_state(mut why: Vec<String>, since: &NoteState) -> (NoteStatus, Vec<String>) {
+    if since.status == NoteStatus::Cached {
         let small = |why: &mut String| {
             why.push_str(", which nobody else can see; a few more, or a day, make it stale");
         };
         why.iter_mut().for_each(small);
-        return (Note::Cached, why);
+        return (NoteStatus::Cached, why);
     }
     if why.is_empty() {
-        let what = if since.reached {
+        let what = if since.dependency_changed {
             "something it uses has"
         } else {
             "a type that it forms a circle with, or it itself, has"
         };
         why.push(format!("{what} changed since it was written"));
     }
-    let waits = matches!(since.note, Note::Pending | Note::Generating);
-    (if waits { since.note } else { Note::Stale }, why)
+    let waits = matches!(since.status, NoteStatus::Pending | NoteStatus::Generating);
+    (if waits { since.status } else { NoteStatus::Stale }, why)
 }
 
-fn rank(line: &str) -> Option<usize> {
-    let section = note::section_of(line)?;
-    PARTS.iter().position(|part| *part == section)
+fn section_rank(line: &str) -> Option<usize> {
+    let section = note::parse_heading(line)?;
+    SECTION_ORDER.iter().position(|part| *part == section)
 }
 
 /// Whether a section has text besides its heading.
-fn says_something(part: &str) -> bool {
+fn has_text(part: &str) -> bool {
     part.split_once(':').is_some_and(|(_, rest)| !rest.trim().is_empty())
 }
 
@@ -308,18 +313,18 @@ mod tests {
     use super::*;
     use code::Digest;
 
-    fn hashes(n: u64) -> Hashes {
+    fn make_hashes(n: u64) -> Hashes {
         let digest = Digest(n << 40);
         Hashes { structure: digest, public: digest, internal: digest, cosmetic: digest, doc: digest }
     }
 
-    fn read_as(text: &str) -> Written {
-        Written::new("types/x.md".to_string(), text.to_string(), 0)
+    fn parse_note(text: &str) -> StoredNote {
+        StoredNote::new("types/x.md".to_string(), text.to_string(), 0)
     }
 
-    fn written(structure: &str, implementation: &str) -> Written {
+    fn make_note(structure: &str, implementation: &str) -> StoredNote {
         let head = format!("# Semantic: N.A T_x\nStructureHash: {structure}\nImplHash: {implementation}\n");
-        read_as(
+        parse_note(
             &(head
                 + "Dependencies: T_y\n\nROLE: keeps\n nodes\nLIFECYCLE:\nEDGE_CASES: none\nLIMITATIONS: one\n"),
         )
@@ -327,29 +332,32 @@ mod tests {
 
     #[test]
     fn a_note_is_compared_with_the_hashes_in_its_header() {
-        let now = hashes(1);
+        let now = make_hashes(1);
         let (structure, both) = (now.structure.to_string(), now.implementation().to_string());
         for (note, reasons) in [
-            (written(&structure, &both), 0),
-            (written(&structure.to_uppercase(), &both), 0),
-            (written("00000000", &both), 1),
-            (written(&structure, "00000000"), 1),
-            (written("00000000", "00000000"), 2),
-            (read_as("ROLE: by hand\nStructureHash: in the text\n"), 1),
-            (read_as(""), 1),
+            (make_note(&structure, &both), 0),
+            (make_note(&structure.to_uppercase(), &both), 0),
+            (make_note("00000000", &both), 1),
+            (make_note(&structure, "00000000"), 1),
+            (make_note("00000000", "00000000"), 2),
+            (parse_note("ROLE: by hand\nStructureHash: in the text\n"), 1),
+            (parse_note(""), 1),
         ] {
-            let why = note.fits(&now);
+            let why = note.hash_differences(&now);
             assert_eq!(why.len(), reasons, "{}: {why:?}", note.text);
         }
-        let why = written("00000000", &both).fits(&now);
+        let why = make_note("00000000", &both).hash_differences(&now);
         assert!(why[0].starts_with("its structure has changed since: 00000000 then"), "{why:?}");
     }
 
     #[test]
     fn sections_are_ordered_and_empty_ones_omitted() {
-        let note = written("a", "b");
-        assert_eq!(note.parts(), ["ROLE: keeps\n nodes\n", "LIMITATIONS: one\n", "EDGE_CASES: none\n"]);
+        let note = make_note("a", "b");
+        assert_eq!(
+            note.ordered_sections(),
+            ["ROLE: keeps\n nodes\n", "LIMITATIONS: one\n", "EDGE_CASES: none\n"]
+        );
         assert!(note.body().starts_with("ROLE: keeps") && note.body().ends_with("LIMITATIONS: one"));
-        assert_eq!(read_as("nothing like it").parts(), [""; 0]);
+        assert_eq!(parse_note("nothing like it").ordered_sections(), [""; 0]);
     }
 }

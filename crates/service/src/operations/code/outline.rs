@@ -2,7 +2,7 @@
 //!
 //! Does not know the purpose of a type: that is in its note.
 
-use super::code_query::{CodeQuery, at_desk};
+use super::code_query::{CodeQuery, with_tree};
 use crate::Service;
 use api::code::{GetMemberOutline, GetOutline, Outlined};
 use api::{Code, Error, Handle, Request};
@@ -15,8 +15,10 @@ impl Handle<GetOutline> for Service {
 }
 
 fn get_outline(service: &Service, request: &GetOutline) -> Result<Outlined, Error> {
-    request.check()?;
-    at_desk(service, request.root.as_ref(), |query| Ok(outlined(query, query.one(&request.path)?)))
+    request.check_params()?;
+    with_tree(service, request.root.as_ref(), |query| {
+        Ok(make_outline(query, query.resolve_symbol(&request.path)?))
+    })
 }
 
 impl Handle<GetMemberOutline> for Service {
@@ -26,25 +28,25 @@ impl Handle<GetMemberOutline> for Service {
 }
 
 fn get_member_outline(service: &Service, request: &GetMemberOutline) -> Result<Outlined, Error> {
-    request.check()?;
-    at_desk(service, request.root.as_ref(), |query| {
-        let symbol = query.one(&request.path)?;
+    request.check_params()?;
+    with_tree(service, request.root.as_ref(), |query| {
+        let symbol = query.resolve_symbol(&request.path)?;
         if symbol.member.is_none() {
             let name = query.name(symbol.of);
             return Err(Error::new(Code::InvalidArgument, format!("`{name}` is a type, not a member"))
                 .hint(format!("loci code outline {name}"))
                 .hint(format!("loci code resolve '{name}.*'")));
         }
-        Ok(outlined(query, symbol))
+        Ok(make_outline(query, symbol))
     })
 }
 
-fn outlined(query: &CodeQuery<'_>, symbol: Symbol) -> Outlined {
+fn make_outline(query: &CodeQuery<'_>, symbol: Symbol) -> Outlined {
     let outline = query.outline_of(symbol);
-    let (outline_tokens, source_tokens) = query.tokens(symbol, &outline);
-    query.asked(symbol.of);
+    let (outline_tokens, source_tokens) = query.token_counts(symbol, &outline);
+    query.record_access(symbol.of);
     Outlined {
-        resolved: query.told(symbol),
+        resolved: query.symbol_ref(symbol),
         outline_tokens,
         source_tokens,
         outline,

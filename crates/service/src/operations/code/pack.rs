@@ -2,22 +2,22 @@
 //!
 //! Does not choose what fits the budget: `code::pack` does.
 
-use super::access::PATIENTLY;
-use super::code_query::{CodeQuery, at_desk, folder_error, root_of};
-use super::graph::{named, parsed};
+use super::access::LONG_LOCK_TIMEOUT;
+use super::code_query::{CodeQuery, folder_error, resolve_root, with_tree};
+use super::graph::{parse_filter, select_types};
 use super::notes;
 use crate::Service;
-use api::code::{BuildPack, ListPacks, PackBuilt, PackInfo, Packs, is_pack};
+use api::code::{BuildPack, ListPacks, PackBuilt, PackInfo, Packs, check_pack_name};
 use api::{Code, Error, Handle, Request};
-use code::folder::{Folder, NAME, PACKS, pack_of};
-use code::{Graph, Price, count_tokens};
+use code::folder::{FOLDER_NAME, LociFolder, PACKS, pack_path};
+use code::{Graph, PackCost, count_tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The texts of one type that a pack can contain.
-struct Texts {
+struct PackTexts {
     outline: String,
     note: String,
-    price: Price,
+    price: PackCost,
 }
 
 impl Handle<BuildPack> for Service {
@@ -27,36 +27,36 @@ impl Handle<BuildPack> for Service {
 }
 
 fn build_pack(service: &Service, request: &BuildPack) -> Result<PackBuilt, Error> {
-    request.check()?;
-    let filter = parsed(&request.filter)?;
-    at_desk(service, request.root.as_ref(), |query| {
-        let graph = query.graph();
-        let named = named(query, &graph, &filter);
+    request.check_params()?;
+    let filter = parse_filter(&request.filter)?;
+    with_tree(service, request.root.as_ref(), |query| {
+        let graph = query.dependency_graph();
+        let named = select_types(query, &graph, &filter);
         if named.is_empty() {
             return Err(Error::new(Code::NotFound, format!("no type matches filter `{}`", request.filter))
                 .hint("search by part of a name with `loci code search`")
                 .hint("use a wildcard for namespaces with a common prefix: namespace:Memo.*"));
         }
-        let texts = texts(query, &graph, &named);
-        let price = |of: u32| texts.get(&of).map_or_else(Price::default, |texts| texts.price);
-        let frame = count_tokens(&head(request, texts.len(), texts.len()));
+        let texts = candidate_texts(query, &graph, &named);
+        let price = |of: u32| texts.get(&of).map_or_else(PackCost::default, |texts| texts.price);
+        let frame = count_tokens(&pack_header(request, texts.len(), texts.len()));
         let budget = (request.budget as usize).saturating_sub(frame);
-        let pack = code::pack(&named, &graph, &|of| query.is_open(of), &price, budget);
+        let pack = code::build_pack(&named, &graph, &|of| query.is_public(of), &price, budget);
         if pack.types.is_empty() {
-            let least = pack.least + frame;
+            let least = pack.smallest_budget + frame;
             let message = format!("no type fits into {} tokens; no pack was written", request.budget);
             return Err(Error::new(Code::InvalidArgument, message)
                 .hint(format!("--budget {least} fits the most used type")));
         }
-        let text = written(request, &pack, &texts);
-        let folder = Folder::make(query.root()).map_err(|error| folder_error(&error))?;
-        let pen = folder.pen(PATIENTLY).map_err(|error| folder_error(&error))?;
+        let text = pack_text(request, &pack, &texts);
+        let folder = LociFolder::open_or_create(query.root()).map_err(|error| folder_error(&error))?;
+        let pen = folder.lock_for_writing(LONG_LOCK_TIMEOUT).map_err(|error| folder_error(&error))?;
         let new =
-            pen.write(&pack_of(&request.name), text.as_bytes()).map_err(|error| folder_error(&error))?;
+            pen.write(&pack_path(&request.name), text.as_bytes()).map_err(|error| folder_error(&error))?;
         let left: BTreeSet<u32> = pack.left_out.iter().copied().collect();
         Ok(PackBuilt {
             name: request.name.clone(),
-            path: format!("{NAME}/{}", pack_of(&request.name)),
+            path: format!("{FOLDER_NAME}/{}", pack_path(&request.name)),
             types: pack.types.iter().map(|of| query.type_ref(*of)).collect(),
             tokens: count_tokens(&text) as u64,
             budget: request.budget,
@@ -68,23 +68,23 @@ fn build_pack(service: &Service, request: &BuildPack) -> Result<PackBuilt, Error
 }
 
 /// The texts of all types that a pack may contain.
-fn texts(query: &CodeQuery<'_>, graph: &Graph, named: &[u32]) -> BTreeMap<u32, Texts> {
-    let used = named.iter().flat_map(|of| graph.uses(*of)).filter(|of| query.is_open(**of));
+fn candidate_texts(query: &CodeQuery<'_>, graph: &Graph, named: &[u32]) -> BTreeMap<u32, PackTexts> {
+    let used = named.iter().flat_map(|of| graph.uses(*of)).filter(|of| query.is_public(**of));
     let all: BTreeSet<u32> = named.iter().chain(used).copied().collect();
     let folder = query.folder();
     let each = |of: u32| {
         let outline = query.outline(of) + "\n";
-        let note = folder.as_ref().and_then(|folder| notes::read_own(query, folder, of));
+        let note = folder.as_ref().and_then(|folder| notes::read_own_note(query, folder, of));
         let note = note.map(|note| note.body().to_string() + "\n\n").filter(|note| !note.trim().is_empty());
         let note = note.unwrap_or_default();
-        let price = Price { outline: count_tokens(&outline), note: count_tokens(&note) };
-        (of, Texts { outline, note, price })
+        let price = PackCost { outline: count_tokens(&outline), note: count_tokens(&note) };
+        (of, PackTexts { outline, note, price })
     };
     all.into_iter().map(each).collect()
 }
 
-fn written(request: &BuildPack, pack: &code::Pack, texts: &BTreeMap<u32, Texts>) -> String {
-    let mut text = head(request, pack.types.len(), pack.left_out.len());
+fn pack_text(request: &BuildPack, pack: &code::Pack, texts: &BTreeMap<u32, PackTexts>) -> String {
+    let mut text = pack_header(request, pack.types.len(), pack.left_out.len());
     for (of, texts) in pack.types.iter().filter_map(|of| Some((of, texts.get(of)?))) {
         text.push_str(&texts.outline);
         if pack.with_notes.contains(of) {
@@ -95,7 +95,7 @@ fn written(request: &BuildPack, pack: &code::Pack, texts: &BTreeMap<u32, Texts>)
 }
 
 /// The header depends on neither time nor place: the same types yield the same bytes.
-fn head(request: &BuildPack, types: usize, left_out: usize) -> String {
+fn pack_header(request: &BuildPack, types: usize, left_out: usize) -> String {
     let filter = request.filter.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("Pack: {} | Types: {types} | Left out: {left_out}\nFilter: {filter}\n\n", request.name)
 }
@@ -107,33 +107,35 @@ impl Handle<ListPacks> for Service {
 }
 
 fn list_packs(service: &Service, request: &ListPacks) -> Result<Packs, Error> {
-    request.check()?;
-    let root = root_of(service, request.root.as_ref())?;
-    let folder = Folder::at(&root).map_err(|error| folder_error(&error))?;
+    request.check_params()?;
+    let root = resolve_root(service, request.root.as_ref())?;
+    let folder = LociFolder::open(&root).map_err(|error| folder_error(&error))?;
     let Some(folder) = folder else { return Ok(Packs::default()) };
     let mut packs = Vec::new();
-    for file in folder.list(PACKS).map_err(|error| folder_error(&error))? {
-        let Some(name) = file.strip_suffix(".md").filter(|name| is_pack(name).is_ok()) else { continue };
-        let bytes = folder.read(&pack_of(name)).map_err(|error| folder_error(&error))?.unwrap_or_default();
-        packs.push(info(name, &String::from_utf8_lossy(&bytes)));
+    for file in folder.list_files(PACKS).map_err(|error| folder_error(&error))? {
+        let Some(name) = file.strip_suffix(".md").filter(|name| check_pack_name(name).is_ok()) else {
+            continue;
+        };
+        let bytes = folder.read(&pack_path(name)).map_err(|error| folder_error(&error))?.unwrap_or_default();
+        packs.push(pack_info(name, &String::from_utf8_lossy(&bytes)));
     }
     Ok(Packs { packs })
 }
 
 /// Reads a pack's header and counts its types and tokens.
-fn info(name: &str, text: &str) -> PackInfo {
+fn pack_info(name: &str, text: &str) -> PackInfo {
     let filter = text.lines().nth(1).and_then(|line| line.strip_prefix("Filter: ")).unwrap_or_default();
     PackInfo {
         name: name.to_string(),
-        path: format!("{NAME}/{}", pack_of(name)),
+        path: format!("{FOLDER_NAME}/{}", pack_path(name)),
         filter: filter.to_string(),
-        types: heads(text).count() as u64,
+        types: outlined_types(text).count() as u64,
         tokens: count_tokens(text) as u64,
     }
 }
 
 /// The types named in the headings of a pack's outlines: `# Memo.Core.Node`, with an ID where the name is ambiguous.
-fn heads(text: &str) -> impl Iterator<Item = &str> {
+fn outlined_types(text: &str) -> impl Iterator<Item = &str> {
     let heads = text.lines().filter_map(|line| line.strip_prefix("# "));
     heads.map(|line| {
         line.split_once(' ').map_or(line, |(name, id)| if id.starts_with("T_") { id } else { name })
@@ -141,9 +143,9 @@ fn heads(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The types of a pack that still exist.
-pub(super) fn types_of(query: &CodeQuery<'_>, name: &str) -> Result<BTreeSet<u32>, Error> {
+pub(super) fn pack_types(query: &CodeQuery<'_>, name: &str) -> Result<BTreeSet<u32>, Error> {
     let bytes = match query.folder() {
-        Some(folder) => folder.read(&pack_of(name)).map_err(|error| folder_error(&error))?,
+        Some(folder) => folder.read(&pack_path(name)).map_err(|error| folder_error(&error))?,
         None => None,
     };
     let bytes = bytes.ok_or_else(|| {
@@ -151,5 +153,7 @@ pub(super) fn types_of(query: &CodeQuery<'_>, name: &str) -> Result<BTreeSet<u32
             .hint("list packs with `loci code packs`")
             .hint(format!("loci code pack {name} --filter 'namespace:Memo.Core'"))
     })?;
-    Ok(heads(&String::from_utf8_lossy(&bytes)).filter_map(|id| query.one_type(id).ok()).collect())
+    Ok(outlined_types(&String::from_utf8_lossy(&bytes))
+        .filter_map(|id| query.resolve_type(id).ok())
+        .collect())
 }

@@ -2,8 +2,8 @@
 //!
 //! Does not know the daemon's state, such as its uptime or earlier failures.
 
-use super::code_query::{CodeQuery, at_desk};
-use super::notes::counted;
+use super::code_query::{CodeQuery, with_tree};
+use super::notes::count_notes;
 use crate::Service;
 use api::code::{CodeStatus, CodeStatusRequest, InLanguage};
 use api::{Error, Handle, Request};
@@ -19,35 +19,35 @@ impl Handle<CodeStatusRequest> for Service {
 }
 
 fn code_status(service: &Service, request: &CodeStatusRequest) -> Result<CodeStatus, Error> {
-    request.check()?;
-    at_desk(service, request.root.as_ref(), |query| {
+    request.check_params()?;
+    with_tree(service, request.root.as_ref(), |query| {
         let (extent, folder) = (query.extent(), query.folder());
-        let packs = folder.as_ref().and_then(|folder| folder.list(PACKS).ok()).unwrap_or_default();
-        let (notes, wanted, failures) = counted(service, query)?;
+        let packs = folder.as_ref().and_then(|folder| folder.list_files(PACKS).ok()).unwrap_or_default();
+        let (notes, wanted, failures) = count_notes(service, query)?;
         Ok(CodeStatus {
             root: query.root().to_string_lossy().into_owned(),
             projects: extent.projects,
             files: extent.files,
             lines: extent.lines,
             types_indexed: extent.types,
-            members: query.members(),
+            members: query.member_count(),
             edges: extent.edges,
             gaps: extent.gaps,
-            languages: languages(query),
+            languages: count_languages(query),
             packs: packs.iter().filter_map(|name| name.strip_suffix(".md")).count() as u64,
             pinned: query.access.pinned.len() as u64,
             notes,
             semantic_queue_length: wanted,
             semantic_failures: failures,
-            memory_mb: memory(),
+            memory_mb: resident_megabytes(),
             coverage: query.coverage(),
         })
     })
 }
 
-fn languages(query: &CodeQuery<'_>) -> Vec<InLanguage> {
+fn count_languages(query: &CodeQuery<'_>) -> Vec<InLanguage> {
     let mut count: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for (path, file_lines) in query.files() {
+    for (path, file_lines) in query.parsed_files() {
         let Some(language) = language_of(Path::new(&path)) else { continue };
         let (files, lines) = count.entry(language.name).or_default();
         (*files, *lines) = (*files + 1, *lines + file_lines);
@@ -60,7 +60,7 @@ fn languages(query: &CodeQuery<'_>) -> Vec<InLanguage> {
 }
 
 /// Resident memory of this process in megabytes, if the system reports it.
-fn memory() -> Option<u64> {
+fn resident_megabytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;

@@ -5,8 +5,8 @@
 
 use crate::Service;
 use api::{Code, Error};
-use code::folder::{Folder, INDEX};
-use code::{Digest, KeepError, Kept, Moment, Refreshed, Store, StoreError};
+use code::folder::{INDEX, LociFolder};
+use code::{Digest, ExportCost, ExportError, RefreshOptions, Refreshed, Store, StoreError};
 use history::home::{self, Home};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
@@ -23,49 +23,58 @@ pub(crate) struct Tree {
     /// The checked-out commit, if the tree is a repository.
     pub(crate) head: Option<String>,
     pub(crate) notes: Vec<String>,
-    pub(crate) kept: Kept,
+    pub(crate) kept: ExportCost,
     /// Whether the changes of the refresh have been written to `.loci`.
-    told: bool,
+    changes_written: bool,
 }
 
 impl Tree {
     pub(crate) fn open(service: &Service, root: &Path) -> Result<Tree, Error> {
-        match place(service, root) {
-            None => Tree::read(service, root, "there is no home to keep it in"),
-            Some(place) => match known(service, root, &place) {
-                Ok((store, done)) => Ok(Tree::with(service, root, store, done, Vec::new())),
-                Err(Trouble::Store(StoreError::Damaged(_))) => Tree::anew(service, root),
-                Err(Trouble::Store(error @ (StoreError::Layout(_) | StoreError::Stopped))) => {
+        match store_path(service, root) {
+            None => Tree::index_in_memory(service, root, "there is no home to keep it in"),
+            Some(place) => match open_stored(service, root, &place) {
+                Ok((store, done)) => Ok(Tree::from_store(service, root, store, done, Vec::new())),
+                Err(OpenError::Store(StoreError::Damaged(_))) => Tree::rebuild_store(service, root),
+                Err(OpenError::Store(error @ (StoreError::Layout(_) | StoreError::Cancelled))) => {
                     Err(store_error(&error))
                 }
-                Err(Trouble::Store(error)) => Tree::read(service, root, &error.to_string()),
-                Err(Trouble::Io(error)) => Tree::read(service, root, &error.to_string()),
+                Err(OpenError::Store(error)) => Tree::index_in_memory(service, root, &error.to_string()),
+                Err(OpenError::Io(error)) => Tree::index_in_memory(service, root, &error.to_string()),
             },
         }
     }
 
     /// Deletes a damaged store and rebuilds it.
-    pub(crate) fn anew(service: &Service, root: &Path) -> Result<Tree, Error> {
-        if let Some(place) = place(service, root) {
-            Store::discard(&place);
-            if let Ok((store, done)) = known(service, root, &place) {
-                return Ok(Tree::with(service, root, store, done, Vec::new()));
+    pub(crate) fn rebuild_store(service: &Service, root: &Path) -> Result<Tree, Error> {
+        if let Some(place) = store_path(service, root) {
+            Store::delete_files(&place);
+            if let Ok((store, done)) = open_stored(service, root, &place) {
+                return Ok(Tree::from_store(service, root, store, done, Vec::new()));
             }
         }
-        Tree::read(service, root, "what was kept is damaged")
+        Tree::index_in_memory(service, root, "what was kept is damaged")
     }
 
     /// Indexes the tree in memory: same result, but slower.
-    fn read(service: &Service, root: &Path, why: &str) -> Result<Tree, Error> {
+    fn index_in_memory(service: &Service, root: &Path, why: &str) -> Result<Tree, Error> {
         let mut store = Store::in_memory(root).map_err(|error| store_error(&error))?;
-        let done = store.refresh(moment(service, &tell(service))).map_err(|error| store_error(&error))?;
+        let done = store
+            .refresh(refresh_params(service, &progress_callback(service)))
+            .map_err(|error| store_error(&error))?;
         let note = format!("the tree was read whole, and nothing of it kept for the next question: {why}");
-        Ok(Tree::with(service, root, store, done, vec![note]))
+        Ok(Tree::from_store(service, root, store, done, vec![note]))
     }
 
-    fn with(service: &Service, root: &Path, store: Store, done: Refreshed, notes: Vec<String>) -> Tree {
-        let mut tree = Tree { store, done, head: head(root), notes, kept: Kept::default(), told: false };
-        tree.keep_files(service, root);
+    fn from_store(service: &Service, root: &Path, store: Store, done: Refreshed, notes: Vec<String>) -> Tree {
+        let mut tree = Tree {
+            store,
+            done,
+            head: head_commit(root),
+            notes,
+            kept: ExportCost::default(),
+            changes_written: false,
+        };
+        tree.update_files(service, root);
         tree
     }
 
@@ -74,10 +83,10 @@ impl Tree {
     }
 
     /// Updates the index in `.loci`, if the tree has one.
-    fn keep_files(&mut self, service: &Service, root: &Path) {
-        let has_index = |folder: &Folder| folder.path(INDEX).is_file();
-        let Some(folder) = Folder::at(root).ok().flatten().filter(has_index) else { return };
-        if self.store.is_kept(&folder, &self.done).unwrap_or(false) {
+    fn update_files(&mut self, service: &Service, root: &Path) {
+        let has_index = |folder: &LociFolder| folder.path(INDEX).is_file();
+        let Some(folder) = LociFolder::open(root).ok().flatten().filter(has_index) else { return };
+        if self.store.is_exported(&folder, &self.done).unwrap_or(false) {
             return;
         }
         // On a timeout, the current writer or the next request writes these changes.
@@ -89,72 +98,72 @@ impl Tree {
     pub(crate) fn write_files(
         &mut self,
         service: &Service,
-        folder: &Folder,
+        folder: &LociFolder,
         patience: Duration,
-    ) -> Result<(), KeepError> {
-        let pen = folder.pen(patience)?;
-        let mask = |text: &str| service.history().veiled(text);
+    ) -> Result<(), ExportError> {
+        let pen = folder.lock_for_writing(patience)?;
+        let mask = |text: &str| service.history().mask_text(text);
         // changes are written only once
         let nothing = Refreshed::default();
-        let changes = if std::mem::replace(&mut self.told, true) { &nothing } else { &self.done };
-        let kept = self.store.keep(folder, &pen, changes, &mask)?;
+        let changes = if std::mem::replace(&mut self.changes_written, true) { &nothing } else { &self.done };
+        let kept = self.store.export_files(folder, &pen, changes, &mask)?;
         self.kept.files += kept.files;
         self.kept.bytes += kept.bytes;
         Ok(())
     }
 }
 
-enum Trouble {
+enum OpenError {
     Store(StoreError),
     Io(std::io::Error),
 }
 
-impl From<StoreError> for Trouble {
-    fn from(error: StoreError) -> Trouble {
-        Trouble::Store(error)
+impl From<StoreError> for OpenError {
+    fn from(error: StoreError) -> OpenError {
+        OpenError::Store(error)
     }
 }
 
-impl From<std::io::Error> for Trouble {
-    fn from(error: std::io::Error) -> Trouble {
-        Trouble::Io(error)
+impl From<std::io::Error> for OpenError {
+    fn from(error: std::io::Error) -> OpenError {
+        OpenError::Io(error)
     }
 }
 
 /// The store file of a tree. It is named after the path, because two checkouts of one repository differ.
-fn place(service: &Service, root: &Path) -> Option<PathBuf> {
-    Some(Home::of(&service.places)?.code().join(format!("{}.db", name_of(root))))
+fn store_path(service: &Service, root: &Path) -> Option<PathBuf> {
+    Some(Home::from_places(&service.places)?.code().join(format!("{}.db", tree_name(root))))
 }
 
 /// A short name for a tree: the hash of its path.
-pub(crate) fn name_of(root: &Path) -> Digest {
-    Digest::of(root.as_os_str().as_bytes())
+pub(crate) fn tree_name(root: &Path) -> Digest {
+    Digest::of_bytes(root.as_os_str().as_bytes())
 }
 
-fn known(service: &Service, root: &Path, place: &Path) -> Result<(Store, Refreshed), Trouble> {
-    let tell = tell(service);
-    let moment = moment(service, &tell);
-    if let Some(store) = Store::existing(place, root)? {
-        let look = store.look(moment)?;
-        if look.current {
-            return Ok((store, Refreshed { read_bytes: look.read, ..Refreshed::default() }));
+fn open_stored(service: &Service, root: &Path, place: &Path) -> Result<(Store, Refreshed), OpenError> {
+    let tell = progress_callback(service);
+    let moment = refresh_params(service, &tell);
+    if let Some(store) = Store::open_existing(place, root)? {
+        let look = store.check_freshness(moment)?;
+        if look.is_current {
+            return Ok((store, Refreshed { read_bytes: look.read_bytes, ..Refreshed::default() }));
         }
     }
     if let Some(folder) = place.parent() {
-        home::make(folder)?;
+        home::create_private_dir(folder)?;
     }
-    let _lock = wait(service, &place.with_extension("lock"))?;
+    let _lock = wait_for_lock(service, &place.with_extension("lock"))?;
     let first = !place.is_file();
     let mut store = Store::open(place, root)?;
     let done = store.refresh(moment)?;
     if first {
-        clear(place);
+        remove_orphans(place);
     }
     Ok((store, done))
 }
 
 /// Deletes the stores of trees that no longer exist: the store of a large tree takes more space than its source.
-fn clear(ours: &Path) {
+fn remove_orphans(ours: &Path) {
     let listed = ours.parent().and_then(|folder| std::fs::read_dir(folder).ok());
     for path in listed.into_iter().flatten().flatten().map(|entry| entry.path()) {
         let is_other = path != ours && path.extension().is_some_and(|ending| ending == "db");
@@ -162,7 +171,7 @@ fn clear(ours: &Path) {
         if tree.is_some_and(|tree| {
             tree.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
         }) {
-            Store::discard(&path);
+            Store::delete_files(&path);
             let _ = std::fs::remove_file(path.with_extension("lock"));
         }
     }
@@ -170,36 +179,36 @@ fn clear(ours: &Path) {
 
 /// Waits for the lock of a store: one process indexes, the others use its result. The kernel releases the lock however that
 /// process ends.
-fn wait(service: &Service, path: &Path) -> Result<File, Trouble> {
+fn wait_for_lock(service: &Service, path: &Path) -> Result<File, OpenError> {
     let mut options = OpenOptions::new();
     let file = options.write(true).create(true).truncate(false).mode(0o600).open(path)?;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if service.progress.stopped() => {
-                return Err(Trouble::Store(StoreError::Stopped));
+            Err(TryLockError::WouldBlock) if service.progress.is_cancelled() => {
+                return Err(OpenError::Store(StoreError::Cancelled));
             }
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(20)),
-            Err(TryLockError::Error(error)) => return Err(Trouble::Io(error)),
+            Err(TryLockError::Error(error)) => return Err(OpenError::Io(error)),
         }
     }
 }
 
-fn tell(service: &Service) -> impl Fn(u64, u64) -> bool + Sync {
+fn progress_callback(service: &Service) -> impl Fn(u64, u64) -> bool + Sync {
     let progress = service.progress.clone();
     move |files, of| {
         progress.of.store(of, Relaxed);
         progress.files.store(files, Relaxed);
-        !progress.stopped()
+        !progress.is_cancelled()
     }
 }
 
-fn moment<'a>(service: &Service, tell: &'a (dyn Fn(u64, u64) -> bool + Sync)) -> Moment<'a> {
-    Moment { now: service.clock.now().0, threads: service.threads, tell }
+fn refresh_params<'a>(service: &Service, tell: &'a (dyn Fn(u64, u64) -> bool + Sync)) -> RefreshOptions<'a> {
+    RefreshOptions { now: service.clock.now().0, threads: service.threads, progress: tell }
 }
 
 /// The git directory. In a worktree, `.git` is a file that points to it.
-fn repository(root: &Path) -> PathBuf {
+fn git_directory(root: &Path) -> PathBuf {
     let git = root.join(".git");
     let pointer =
         if git.is_file() { std::fs::read_to_string(&git).unwrap_or_default() } else { String::new() };
@@ -207,8 +216,8 @@ fn repository(root: &Path) -> PathBuf {
 }
 
 /// The abbreviated hash of the checked-out commit, read from the git directory.
-fn head(root: &Path) -> Option<String> {
-    let git = repository(root);
+fn head_commit(root: &Path) -> Option<String> {
+    let git = git_directory(root);
     let head = std::fs::read_to_string(git.join("HEAD")).ok()?;
     let short = |hash: &str| {
         let hash = hash.trim();
@@ -232,7 +241,7 @@ pub(crate) fn store_error(error: &StoreError) -> Error {
     let message = error.to_string();
     match error {
         StoreError::Layout(_) => Error::new(Code::NotFound, message).hint("--root selects the source tree"),
-        StoreError::Stopped => Error::new(Code::Cancelled, message),
+        StoreError::Cancelled => Error::new(Code::Cancelled, message),
         StoreError::Full => Error::new(Code::DiskFull, message).hint("free disk space and run this again"),
         StoreError::Damaged(_) | StoreError::Database(_) => Error::new(Code::ReadError, message),
     }

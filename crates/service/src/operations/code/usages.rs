@@ -2,24 +2,24 @@
 //!
 //! Does not know how references are resolved.
 
-use super::code_query::{CodeQuery, at_desk, line_of};
+use super::code_query::{CodeQuery, line_of, with_tree};
 use crate::Service;
-use api::code::{CERTAINTIES, FindUsages, Usage, Used};
+use api::code::{CERTAINTIES, FindUsages, Usage, UsagesFound};
 use api::{Error, Handle, Request};
-use code::{Certainty, Mentioned};
+use code::{Certainty, UsageSite};
 
 impl Handle<FindUsages> for Service {
-    fn handle(&self, request: &FindUsages) -> Result<Used, Error> {
+    fn handle(&self, request: &FindUsages) -> Result<UsagesFound, Error> {
         find_usages(self, request)
     }
 }
 
-fn find_usages(service: &Service, request: &FindUsages) -> Result<Used, Error> {
-    request.check()?;
-    at_desk(service, request.root.as_ref(), |query| {
-        let symbol = query.one(&request.path)?;
-        let mut all = query.mentions(symbol);
-        all.retain(|each| is_sure_enough(each.certainty, request.certainty.as_deref()));
+fn find_usages(service: &Service, request: &FindUsages) -> Result<UsagesFound, Error> {
+    request.check_params()?;
+    with_tree(service, request.root.as_ref(), |query| {
+        let symbol = query.resolve_symbol(&request.path)?;
+        let mut all = query.find_references(symbol);
+        all.retain(|each| is_certain_enough(each.certainty, request.certainty.as_deref()));
         let total = all.len() as u64;
         let possible = all.iter().filter(|each| each.certainty == Certainty::Possible).count() as u64;
         // sort by certainty before position, so that the limit drops the uncertain ones
@@ -27,37 +27,37 @@ fn find_usages(service: &Service, request: &FindUsages) -> Result<Used, Error> {
             (one.certainty, &one.file, one.at).cmp(&(other.certainty, &other.file, other.at))
         });
         all.truncate(request.max_results as usize);
-        Ok(Used {
-            resolved: query.told(symbol),
+        Ok(UsagesFound {
+            resolved: query.symbol_ref(symbol),
             total,
             possible,
-            usages: all.iter().map(|each| told(query, each)).collect(),
+            usages: all.iter().map(|each| to_usage(query, each)).collect(),
             coverage: query.coverage(),
         })
     })
 }
 
-fn is_sure_enough(certainty: Certainty, least: Option<&str>) -> bool {
+fn is_certain_enough(certainty: Certainty, least: Option<&str>) -> bool {
     let place = |word: &str| CERTAINTIES.iter().position(|known| *known == word);
     least.is_none_or(|least| place(certainty.name()) <= place(least))
 }
 
 /// Lines of context for masking: a private key of 8,192 bits has a hundred lines.
-const ABOVE: usize = 110;
+const MASK_CONTEXT_LINES: usize = 110;
 
-pub(super) fn told(query: &CodeQuery<'_>, each: &Mentioned) -> Usage {
-    let text = query.text(&each.file);
+pub(super) fn to_usage(query: &CodeQuery<'_>, each: &UsageSite) -> Usage {
+    let text = query.file_text(&each.file);
     let line = line_of(&text, each.at as usize);
-    let before = (line as usize).saturating_sub(ABOVE);
+    let before = (line as usize).saturating_sub(MASK_CONTEXT_LINES);
     let upto: Vec<&str> = text.lines().take(line as usize).skip(before).collect();
     // Masked together with the lines above: the last line of a key alone is not recognised.
-    let masked = query.veiled(upto.join("\n"));
+    let masked = query.mask_text(upto.join("\n"));
     let shown = masked.lines().last().unwrap_or_default();
     Usage {
         file: each.file.clone(),
         line,
         // Masked before truncation: half a secret is not recognised.
-        text: query.veiled(shown.trim()).chars().take(200).collect(),
+        text: query.mask_text(shown.trim()).chars().take(200).collect(),
         within: each.within.clone(),
         certainty: each.certainty.name().to_string(),
     }

@@ -1,22 +1,22 @@
 //! The prompt window: pinned, focused and recently requested types, within a token budget.
 //!
-//! Does not choose what fits the budget: `code::fill` does.
+//! Does not choose what fits the budget: [`code::fill_window`] does.
 
-use super::access::{BRIEFLY, Seen};
-use super::code_query::{CodeQuery, at_desk};
+use super::access::{AccessEntry, SHORT_LOCK_TIMEOUT};
+use super::code_query::{CodeQuery, with_tree};
 use super::{notes, pack};
 use crate::Service;
-use api::code::{GetPromptWindow, InWindow, PromptWindow};
+use api::code::{GetPromptWindow, PromptWindow, WindowEntry};
 use api::{Error, Handle, Request};
-use code::folder::{Folder, NAME, PROMPT_WINDOW};
-use code::{Entry, Note, Region, Window, count_tokens, fill, worth};
+use code::folder::{FOLDER_NAME, LociFolder, PROMPT_WINDOW};
+use code::{NoteStatus, Region, Window, count_tokens, recency_score};
 use std::collections::{BTreeMap, BTreeSet};
 
 const TITLE: &str = "# Prompt window\n\n";
 
 /// Rewrites the window file with the default parameters.
-pub(super) fn rewrite(query: &CodeQuery<'_>) -> Result<(), Error> {
-    filled(query, &GetPromptWindow::default()).map(|_| ())
+pub(super) fn rewrite_window(query: &CodeQuery<'_>) -> Result<(), Error> {
+    build_window(query, &GetPromptWindow::default()).map(|_| ())
 }
 
 impl Handle<GetPromptWindow> for Service {
@@ -26,25 +26,26 @@ impl Handle<GetPromptWindow> for Service {
 }
 
 fn get_prompt_window(service: &Service, request: &GetPromptWindow) -> Result<PromptWindow, Error> {
-    request.check()?;
-    at_desk(service, request.root.as_ref(), |query| filled(query, request))
+    request.check_params()?;
+    with_tree(service, request.root.as_ref(), |query| build_window(query, request))
 }
 
-fn filled(query: &CodeQuery<'_>, request: &GetPromptWindow) -> Result<PromptWindow, Error> {
-    let in_pack = request.pack.as_deref().map_or(Ok(BTreeSet::new()), |name| pack::types_of(query, name))?;
+fn build_window(query: &CodeQuery<'_>, request: &GetPromptWindow) -> Result<PromptWindow, Error> {
+    let in_pack =
+        request.pack.as_deref().map_or(Ok(BTreeSet::new()), |name| pack::pack_types(query, name))?;
     let folder = query.folder();
-    let [pinned, focus, recent] = [pinned(query), focus(query), recent(query, &in_pack)]
-        .map(|of| of.into_iter().map(|of| entry(query, folder.as_ref(), of)).collect::<Vec<_>>());
+    let [pinned, focus, recent] = [pinned_types(query), focus_types(query), recent_types(query, &in_pack)]
+        .map(|of| of.into_iter().map(|of| window_entry(query, folder.as_ref(), of)).collect::<Vec<_>>());
     let frame: usize = [Region::Pinned, Region::Focus, Region::Recent]
-        .map(|region| count_tokens(&heading(region)))
+        .map(|region| count_tokens(&region_heading(region)))
         .iter()
         .sum();
     let budget = (request.budget as usize).saturating_sub(frame + count_tokens(TITLE));
-    let window = fill(budget, &pinned, &focus, &recent);
-    let all: Vec<&Entry> = pinned.iter().chain(&focus).chain(&recent).collect();
-    let text = written(&window, &all);
-    let changed = folder.as_ref().and_then(|folder| kept(query, folder, &text));
-    let shown = |shown: &code::Shown| InWindow {
+    let window = code::fill_window(budget, &pinned, &focus, &recent);
+    let all: Vec<&code::WindowEntry> = pinned.iter().chain(&focus).chain(&recent).collect();
+    let text = window_text(&window, &all);
+    let changed = folder.as_ref().and_then(|folder| write_window(query, folder, &text));
+    let shown = |shown: &code::ShownEntry| WindowEntry {
         path: query.name(shown.of),
         type_id: query.id(shown.of),
         region: shown.region.name().to_string(),
@@ -54,7 +55,7 @@ fn filled(query: &CodeQuery<'_>, request: &GetPromptWindow) -> Result<PromptWind
         budget: request.budget,
         shown: window.shown.iter().map(shown).collect(),
         left_out: window.left_out.iter().map(|of| query.type_ref(*of)).collect(),
-        path: changed.map(|_| format!("{NAME}/{PROMPT_WINDOW}")),
+        path: changed.map(|_| format!("{FOLDER_NAME}/{PROMPT_WINDOW}")),
         changed: changed.unwrap_or_default(),
         window: text,
         coverage: query.coverage(),
@@ -62,16 +63,17 @@ fn filled(query: &CodeQuery<'_>, request: &GetPromptWindow) -> Result<PromptWind
 }
 
 /// Writes the window file and returns whether it changed. `None`: it could not be written, and a note says why.
-fn kept(query: &CodeQuery<'_>, folder: &Folder, text: &str) -> Option<bool> {
-    let written = folder.pen(BRIEFLY).and_then(|pen| pen.write(PROMPT_WINDOW, text.as_bytes()));
-    written.map_err(|error| query.note(format!("the window is not kept: {error}"))).ok()
+fn write_window(query: &CodeQuery<'_>, folder: &LociFolder, text: &str) -> Option<bool> {
+    let written =
+        folder.lock_for_writing(SHORT_LOCK_TIMEOUT).and_then(|pen| pen.write(PROMPT_WINDOW, text.as_bytes()));
+    written.map_err(|error| query.add_note(format!("the window is not kept: {error}"))).ok()
 }
 
-fn pinned(query: &CodeQuery<'_>) -> Vec<u32> {
-    let number = |seen: &Seen| {
-        let number = query.number(&seen.id);
+fn pinned_types(query: &CodeQuery<'_>) -> Vec<u32> {
+    let number = |seen: &AccessEntry| {
+        let number = query.type_by_id(&seen.id);
         if number.is_none() {
-            query.note(format!("`{}` is pinned and no longer there; `loci code unpin {0}`", seen.name));
+            query.add_note(format!("`{}` is pinned and no longer there; `loci code unpin {0}`", seen.name));
         }
         number
     };
@@ -80,21 +82,21 @@ fn pinned(query: &CodeQuery<'_>) -> Vec<u32> {
 
 /// The focus region: the last requested type and the explicitly focused types, then their base types and dependencies, most
 /// recent first. The last requested type comes first because a small budget must not drop it.
-fn focus(query: &CodeQuery<'_>) -> Vec<u32> {
+fn focus_types(query: &CodeQuery<'_>) -> Vec<u32> {
     let access = &query.access;
-    let lead = access.lately().find_map(|seen| query.number(&seen.id));
-    let focused = access.in_context(query.now()).filter_map(|seen| query.number(&seen.id));
+    let lead = access.recent_entries().find_map(|seen| query.type_by_id(&seen.id));
+    let focused = access.focused_at(query.now()).filter_map(|seen| query.type_by_id(&seen.id));
     let mut leads: Vec<u32> = lead.into_iter().chain(focused).collect();
-    let near = |of: &u32| [query.bases(*of), query.uses(*of)].concat();
+    let near = |of: &u32| [query.base_types(*of), query.used_types(*of)].concat();
     let mut around: Vec<u32> = leads.iter().flat_map(near).collect();
     let mut ages: BTreeMap<u32, usize> = BTreeMap::new();
     for (age, of) in
-        access.recent.iter().enumerate().filter_map(|(age, seen)| Some((age, query.number(&seen.id)?)))
+        access.recent.iter().enumerate().filter_map(|(age, seen)| Some((age, query.type_by_id(&seen.id)?)))
     {
         ages.entry(of).or_insert(age);
     }
     let dismissed: BTreeSet<u32> =
-        access.dismissed.iter().filter_map(|seen| query.number(&seen.id)).collect();
+        access.dismissed.iter().filter_map(|seen| query.type_by_id(&seen.id)).collect();
     around.retain(|of| !dismissed.contains(of));
     // Stable sort: base types stay before other dependencies.
     around.sort_by_key(|of| ages.get(of).copied().unwrap_or(usize::MAX));
@@ -102,9 +104,10 @@ fn focus(query: &CodeQuery<'_>) -> Vec<u32> {
     leads
 }
 
-fn recent(query: &CodeQuery<'_>, in_pack: &BTreeSet<u32>) -> Vec<u32> {
-    let known = query.access.lately().filter_map(|seen| query.number(&seen.id));
-    let value = |(age, of): (usize, u32)| (worth(age, query.used_by(of), in_pack.contains(&of)), of);
+fn recent_types(query: &CodeQuery<'_>, in_pack: &BTreeSet<u32>) -> Vec<u32> {
+    let known = query.access.recent_entries().filter_map(|seen| query.type_by_id(&seen.id));
+    let value =
+        |(age, of): (usize, u32)| (recency_score(age, query.user_count(of), in_pack.contains(&of)), of);
     let mut all: Vec<(f64, u32)> = known.enumerate().map(value).collect();
     // Stable sort: of two with the same value, the later request comes first.
     all.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -112,11 +115,13 @@ fn recent(query: &CodeQuery<'_>, in_pack: &BTreeSet<u32>) -> Vec<u32> {
 }
 
 /// All texts of a type: its outline, then the sections of its note.
-fn entry(query: &CodeQuery<'_>, folder: Option<&Folder>, of: u32) -> Entry {
+fn window_entry(query: &CodeQuery<'_>, folder: Option<&LociFolder>, of: u32) -> code::WindowEntry {
     let mut texts = vec![query.outline(of)];
-    if let Some(note) = folder.and_then(|folder| notes::read_own(query, folder, of)) {
-        let mut parts = note.parts();
-        if let Some(first) = parts.first_mut().filter(|_| note.standing(query, of).0 != Note::Cached) {
+    if let Some(note) = folder.and_then(|folder| notes::read_own_note(query, folder, of)) {
+        let mut parts = note.ordered_sections();
+        if let Some(first) =
+            parts.first_mut().filter(|_| note.current_state(query, of).0 != NoteStatus::Cached)
+        {
             first.insert_str(0, "(written before the type was changed)\n");
         }
         texts.extend(parts);
@@ -125,20 +130,20 @@ fn entry(query: &CodeQuery<'_>, folder: Option<&Folder>, of: u32) -> Entry {
         let tokens = count_tokens(&text) + 1;
         (text, tokens)
     };
-    Entry { of, texts: texts.into_iter().map(priced).collect() }
+    code::WindowEntry { of, texts: texts.into_iter().map(priced).collect() }
 }
 
-fn heading(region: Region) -> String {
+fn region_heading(region: Region) -> String {
     format!("## {}\n\n", region.name())
 }
 
-fn written(window: &Window, entries: &[&Entry]) -> String {
+fn window_text(window: &Window, entries: &[&code::WindowEntry]) -> String {
     let mut text = TITLE.to_string();
     let mut region = None;
     for shown in &window.shown {
         if region != Some(shown.region) {
             region = Some(shown.region);
-            text.push_str(&heading(shown.region));
+            text.push_str(&region_heading(shown.region));
         }
         let entry = entries.iter().find(|entry| entry.of == shown.of);
         for (part, _) in entry.into_iter().flat_map(|entry| entry.texts.iter().take(shown.texts)) {

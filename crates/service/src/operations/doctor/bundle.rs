@@ -5,10 +5,10 @@
 //! about a person are included. Does not know the checks.
 
 use crate::Service;
-use api::maintenance::Checkup;
+use api::maintenance::DoctorReport;
 use api::status::StatusRequest;
 use api::{Code, Error, Handle};
-use history::home::{full, mask_key};
+use history::home::{disk_full, mask_key};
 use mask::Masker;
 use serde_json::json;
 use std::fs::OpenOptions;
@@ -17,48 +17,48 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Lines of the daemon log to include.
-const LINES: usize = 200;
+const LOG_LINES: usize = 200;
 
 /// Writes the bundle with mode 0600, never over an existing file, and returns its path.
-pub(super) fn write(service: &Service, checkup: &Checkup, file: &str) -> Result<String, Error> {
+pub(super) fn write_bundle(service: &Service, checkup: &DoctorReport, file: &str) -> Result<String, Error> {
     let path = service.cwd.join(file);
-    let bytes = tar(&contents(service, checkup), service.clock.now().0 / 1000);
+    let bytes = encode_tar(&bundle_files(service, checkup), service.clock.now().0 / 1000);
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-    let mut made = made.map_err(|error| refused(&path, &error))?;
+    let mut made = made.map_err(|error| write_error(&path, &error))?;
     made.write_all(&bytes).map_err(|error| {
         // A partial bundle is useless and would block the next attempt.
         let _ = std::fs::remove_file(&path);
-        refused(&path, &error)
+        write_error(&path, &error)
     })?;
     Ok(path.to_string_lossy().into_owned())
 }
 
-fn refused(path: &Path, error: &std::io::Error) -> Error {
+fn write_error(path: &Path, error: &std::io::Error) -> Error {
     if error.kind() == ErrorKind::StorageFull {
-        return full(path);
+        return disk_full(path);
     }
     Error::new(Code::InvalidArgument, format!("{}: {error}", path.display()))
         .hint("choose a new file in a writable folder: loci doctor --bundle loci-report.tar")
 }
 
-fn contents(service: &Service, checkup: &Checkup) -> Vec<(&'static str, String)> {
-    let masked = |text: &str| masked(service, text);
+fn bundle_files(service: &Service, checkup: &DoctorReport) -> Vec<(&'static str, String)> {
+    let masked = |text: &str| redact_text(service, text);
     let status = service.handle(&StatusRequest::default()).ok();
     let log = status.as_ref().map(|status| status.daemon.log.clone()).unwrap_or_default();
     let status = serde_json::to_string_pretty(&json!(status)).unwrap_or_default();
-    let config = crate::config::path(&service.places);
+    let config = crate::config::config_path(&service.places);
     let settings = std::fs::read_to_string(config).unwrap_or_default();
     vec![
-        ("version.txt", about()),
+        ("version.txt", version_text()),
         ("status.json", masked(&status)),
-        ("doctor.json", masked(&serde_json::to_string_pretty(&reported(checkup)).unwrap_or_default())),
-        ("config.toml", masked(&told_settings(&settings))),
-        ("daemon.log", masked(&last_lines(Path::new(&log)))),
+        ("doctor.json", masked(&serde_json::to_string_pretty(&redact_findings(checkup)).unwrap_or_default())),
+        ("config.toml", masked(&redact_settings(&settings))),
+        ("daemon.log", masked(&read_last_lines(Path::new(&log)))),
     ]
 }
 
 /// Removes the model finding's text, which quotes settings: an address can reveal a person's employer.
-fn reported(checkup: &Checkup) -> Checkup {
+fn redact_findings(checkup: &DoctorReport) -> DoctorReport {
     let mut redacted = checkup.clone();
     for finding in redacted.findings.iter_mut().filter(|finding| finding.check == super::MODEL) {
         finding.message = "(what it says quotes settings)".to_string();
@@ -66,39 +66,39 @@ fn reported(checkup: &Checkup) -> Checkup {
     redacted
 }
 
-fn about() -> String {
+fn version_text() -> String {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
     format!("loci {}\n{os} {arch} {}\n", env!("CARGO_PKG_VERSION"), kernel.trim())
 }
 
-fn last_lines(log: &Path) -> String {
+fn read_last_lines(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(LINES)..].join("\n") + "\n"
+    lines[lines.len().saturating_sub(LOG_LINES)..].join("\n") + "\n"
 }
 
 /// String settings whose values are Loci's own words. Any other string, or a comment, may be about a person.
-const OURS: &[&str] = &["provider", "model"];
+const SHOWN_SETTINGS: &[&str] = &["provider", "model"];
 
-fn told_settings(text: &str) -> String {
+fn redact_settings(text: &str) -> String {
     match text.parse::<toml::Table>() {
-        Ok(table) => table.iter().map(|(name, value)| told_setting(name, name, value)).collect(),
+        Ok(table) => table.iter().map(|(name, value)| redact_setting(name, name, value)).collect(),
         Err(_) if text.is_empty() => String::new(),
         Err(_) => "it cannot be read\n".to_string(),
     }
 }
 
-fn told_setting(path: &str, name: &str, value: &toml::Value) -> String {
+fn redact_setting(path: &str, name: &str, value: &toml::Value) -> String {
     use toml::Value;
     let shown = match value {
         Value::Table(table) => {
             let each =
-                table.iter().map(|(below, value)| told_setting(&format!("{path}.{below}"), below, value));
+                table.iter().map(|(below, value)| redact_setting(&format!("{path}.{below}"), below, value));
             return each.collect();
         }
         Value::Boolean(_) | Value::Integer(_) | Value::Float(_) => value.to_string(),
-        Value::String(_) if OURS.contains(&name) => value.to_string(),
+        Value::String(_) if SHOWN_SETTINGS.contains(&name) => value.to_string(),
         Value::Array(all) => format!("({} entries)", all.len()),
         Value::String(_) | Value::Datetime(_) => "(set)".to_string(),
     };
@@ -106,43 +106,46 @@ fn told_setting(path: &str, name: &str, value: &toml::Value) -> String {
 }
 
 /// Masks secrets even if the user disabled masking. A home directory identifies a person, and a path what they work on.
-fn masked(service: &Service, text: &str) -> String {
+fn redact_text(service: &Service, text: &str) -> String {
     let home = service.places.home.to_string_lossy();
     let home = home.trim_end_matches('/');
     let text = if home.is_empty() { text.to_string() } else { text.replace(home, "~") };
-    let text: String = text.split_inclusive(is_edge).map(cut).collect();
-    Masker::new(mask_key(service.home().as_ref())).text(&text).into_owned()
+    let text: String = text.split_inclusive(is_path_end).map(truncate_path).collect();
+    Masker::new(mask_key(service.home().as_ref())).mask_text(&text).into_owned()
 }
 
 /// Characters that end a path, in JSON and in prose.
-fn is_edge(c: char) -> bool {
+fn is_path_end(c: char) -> bool {
     c.is_whitespace() || "\"'`,;".contains(c)
 }
 
 /// Truncates a path to the part that identifies the program's folder: agents name subfolders after projects.
-fn cut(word: &str) -> String {
-    let (path, edge) = word.split_at(word.trim_end_matches(is_edge).len());
+fn truncate_path(word: &str) -> String {
+    let (path, edge) = word.split_at(word.trim_end_matches(is_path_end).len());
     let parts: Vec<&str> = path.split('/').collect();
-    if parts.len() <= PARTS || !(path.starts_with("~/") || path.starts_with('/')) || is_own(&parts) {
+    if parts.len() <= PATH_COMPONENTS
+        || !(path.starts_with("~/") || path.starts_with('/'))
+        || is_own_path(&parts)
+    {
         return word.to_string();
     }
-    format!("{}/…{edge}", parts[..PARTS].join("/"))
+    format!("{}/…{edge}", parts[..PATH_COMPONENTS].join("/"))
 }
 
 /// Path components kept, as in `~/.claude/projects` and `/usr/local`.
-const PARTS: usize = 3;
+const PATH_COMPONENTS: usize = 3;
 
 /// Whether a path is one of Loci's own files: below a hidden folder of the home, at most six components deep.
-fn is_own(parts: &[&str]) -> bool {
+fn is_own_path(parts: &[&str]) -> bool {
     parts[0] == "~" && parts[1].starts_with('.') && parts.contains(&"loci") && parts.len() <= 6
 }
 
 /// Encodes the files in the oldest tar format, which every program reads: a 512-byte header before each file, and two zero
 /// blocks at the end.
-fn tar(files: &[(&str, String)], now: i64) -> Vec<u8> {
+fn encode_tar(files: &[(&str, String)], now: i64) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, text) in files {
-        out.extend(head(name, text.len(), now));
+        out.extend(encode_header(name, text.len(), now));
         out.extend(text.as_bytes());
         out.resize(out.len().next_multiple_of(512), 0);
     }
@@ -150,7 +153,7 @@ fn tar(files: &[(&str, String)], now: i64) -> Vec<u8> {
     out
 }
 
-fn head(name: &str, size: usize, now: i64) -> [u8; 512] {
+fn encode_header(name: &str, size: usize, now: i64) -> [u8; 512] {
     let mut head = [0; 512];
     let mut put = |at: usize, text: &str| head[at..at + text.len()].copy_from_slice(text.as_bytes());
     put(0, &format!("loci-report/{name}"));

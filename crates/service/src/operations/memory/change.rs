@@ -2,7 +2,7 @@
 //!
 //! Does not validate the content: text typed by a person needs no review.
 
-use super::named::{Named, fact_line, named, session_line, store};
+use super::named::{Resolved, fact_line, require_store, resolve_memory, session_line};
 use crate::{Service, memory_store};
 use api::memory::{AcceptMemory, EditMemory, MemoryChanged, MemoryLine, PinMemory, RetireMemory};
 use api::{Code, Error, Handle, Request};
@@ -15,33 +15,34 @@ impl Handle<EditMemory> for Service {
 }
 
 fn edit_memory(service: &Service, request: &EditMemory) -> Result<MemoryChanged, Error> {
-    request.check()?;
-    match named(&store(service)?, &request.id)? {
-        Named::Session(_) if request.text.is_some() => {
-            Err(wrong("a session has no `text`, only a name and a summary"))
+    request.check_params()?;
+    match resolve_memory(&require_store(service)?, &request.id)? {
+        Resolved::Session(_) if request.text.is_some() => {
+            Err(invalid_edit("a session has no `text`, only a name and a summary"))
         }
-        Named::Fact(_)
+        Resolved::Fact(_)
             if request.name.is_some()
                 || request.summary.is_some()
                 || !request.add_tag.is_empty()
                 || !request.remove_tag.is_empty() =>
         {
-            Err(wrong("only the `text` of a fact can be edited"))
+            Err(invalid_edit("only the `text` of a fact can be edited"))
         }
-        Named::Session(before) => {
+        Resolved::Session(before) => {
             let edit = Edit {
-                name: masked(service, request.name.as_ref()),
-                summary: masked(service, request.summary.as_ref()),
-                add_tags: request.add_tag.iter().filter_map(|tag| masked(service, Some(tag))).collect(),
+                name: mask_line(service, request.name.as_ref()),
+                summary: mask_line(service, request.summary.as_ref()),
+                add_tags: request.add_tag.iter().filter_map(|tag| mask_line(service, Some(tag))).collect(),
                 remove_tags: request.remove_tag.clone(),
             };
             let mut store = memory_store::open(service)?;
             let edited = store.edit_session(&before.source, &before.session_id, &edit, service.clock.now());
-            let line = edited.map_err(|error| memory_store::told(&error))?.map(|one| session_line(&one));
-            changed(&session_line(&before), line)
+            let line =
+                edited.map_err(|error| memory_store::store_error(&error))?.map(|one| session_line(&one));
+            to_changed(&session_line(&before), line)
         }
-        Named::Fact(before) => {
-            let text = masked(service, request.text.as_ref()).unwrap_or_default();
+        Resolved::Fact(before) => {
+            let text = mask_line(service, request.text.as_ref()).unwrap_or_default();
             let reworded = |fact: &mut Fact| {
                 fact.text = text;
                 // Editing a pending fact counts as its review.
@@ -49,17 +50,17 @@ fn edit_memory(service: &Service, request: &EditMemory) -> Result<MemoryChanged,
                     fact.state = State::Fresh;
                 }
             };
-            on_fact(service, &before, reworded)
+            edit_fact(service, &before, reworded)
         }
     }
 }
 
 /// Masks typed text before it is stored.
-fn masked(service: &Service, text: Option<&String>) -> Option<String> {
-    text.map(|text| service.history().veiled_line(text))
+fn mask_line(service: &Service, text: Option<&String>) -> Option<String> {
+    text.map(|text| service.history().mask_line(text))
 }
 
-fn wrong(message: &str) -> Error {
+fn invalid_edit(message: &str) -> Error {
     Error::new(Code::InvalidArgument, message).hint(api::memory::EDIT.example)
 }
 
@@ -70,16 +71,16 @@ impl Handle<PinMemory> for Service {
 }
 
 fn pin_memory(service: &Service, request: &PinMemory) -> Result<MemoryChanged, Error> {
-    request.check()?;
-    match named(&store(service)?, &request.id)? {
-        Named::Session(before) => {
+    request.check_params()?;
+    match resolve_memory(&require_store(service)?, &request.id)? {
+        Resolved::Session(before) => {
             let mut store = memory_store::open(service)?;
             let pinned = store
                 .pin_session(&before.source, &before.session_id, !request.off)
-                .map_err(|error| memory_store::told(&error))?;
-            changed(&session_line(&before), pinned.map(|one| session_line(&one)))
+                .map_err(|error| memory_store::store_error(&error))?;
+            to_changed(&session_line(&before), pinned.map(|one| session_line(&one)))
         }
-        Named::Fact(before) => on_fact(service, &before, |fact| fact.pinned = !request.off),
+        Resolved::Fact(before) => edit_fact(service, &before, |fact| fact.pinned = !request.off),
     }
 }
 
@@ -90,8 +91,8 @@ impl Handle<RetireMemory> for Service {
 }
 
 fn retire_memory(service: &Service, request: &RetireMemory) -> Result<MemoryChanged, Error> {
-    request.check()?;
-    settle(service, &request.id, State::Retired)
+    request.check_params()?;
+    set_fact_state(service, &request.id, State::Retired)
 }
 
 impl Handle<AcceptMemory> for Service {
@@ -101,28 +102,32 @@ impl Handle<AcceptMemory> for Service {
 }
 
 fn accept_memory(service: &Service, request: &AcceptMemory) -> Result<MemoryChanged, Error> {
-    request.check()?;
-    settle(service, &request.id, State::Fresh)
+    request.check_params()?;
+    set_fact_state(service, &request.id, State::Fresh)
 }
 
-fn settle(service: &Service, id: &str, state: State) -> Result<MemoryChanged, Error> {
-    match named(&store(service)?, id)? {
-        Named::Session(_) => Err(Error::new(
+fn set_fact_state(service: &Service, id: &str, state: State) -> Result<MemoryChanged, Error> {
+    match resolve_memory(&require_store(service)?, id)? {
+        Resolved::Session(_) => Err(Error::new(
             Code::InvalidArgument,
             format!("`{id}` is a session; only facts can be retired or accepted"),
         )
         .hint("list facts with `loci memory list --kind facts`")),
-        Named::Fact(before) => on_fact(service, &before, |fact| fact.state = state),
+        Resolved::Fact(before) => edit_fact(service, &before, |fact| fact.state = state),
     }
 }
 
-fn on_fact(service: &Service, before: &Fact, change: impl FnOnce(&mut Fact)) -> Result<MemoryChanged, Error> {
+fn edit_fact(
+    service: &Service,
+    before: &Fact,
+    change: impl FnOnce(&mut Fact),
+) -> Result<MemoryChanged, Error> {
     let mut store = memory_store::open(service)?;
-    let fact = store.edit_fact(&before.id, change).map_err(|error| memory_store::told(&error))?;
-    changed(&fact_line(before), fact.map(|fact| fact_line(&fact)))
+    let fact = store.edit_fact(&before.id, change).map_err(|error| memory_store::store_error(&error))?;
+    to_changed(&fact_line(before), fact.map(|fact| fact_line(&fact)))
 }
 
-fn changed(before: &MemoryLine, now: Option<MemoryLine>) -> Result<MemoryChanged, Error> {
+fn to_changed(before: &MemoryLine, now: Option<MemoryLine>) -> Result<MemoryChanged, Error> {
     let gone = || Error::new(Code::NotFound, format!("`{}` was forgotten in the meantime", before.id));
     let memory = now.ok_or_else(gone)?;
     Ok(MemoryChanged { changed: memory != *before, memory })

@@ -8,10 +8,10 @@ use api::memory::{
     ExportMemory, FORMAT, ImportMemory, KeptEvidence, KeptFact, KeptSession, KeptTag, KeptWords,
     MemoryDocument, MemoryImported, VERSION,
 };
-use api::search::ms;
+use api::search::stamp_to_ms;
 use api::{Code, Error, Handle, Request};
 use history::tombstones::Tombstones;
-use memory::{By, Evidence, Fact, Origin, Remembered, State, Worded};
+use memory::{AttributedText, By, Evidence, Fact, Origin, SessionMemory, State};
 use record::Stamp;
 
 impl Handle<ExportMemory> for Service {
@@ -21,16 +21,16 @@ impl Handle<ExportMemory> for Service {
 }
 
 fn export_memory(service: &Service, request: &ExportMemory) -> Result<MemoryDocument, Error> {
-    request.check()?;
-    let (sessions, facts) = match memory_store::look(service)? {
-        Some(store) => store.all().map_err(|error| memory_store::told(&error))?,
+    request.check_params()?;
+    let (sessions, facts) = match memory_store::open_existing(service)? {
+        Some(store) => store.load_all().map_err(|error| memory_store::store_error(&error))?,
         None => (Vec::new(), Vec::new()),
     };
     Ok(MemoryDocument {
         format: FORMAT.to_string(),
         version: VERSION,
-        sessions: sessions.iter().map(kept_session).collect(),
-        facts: facts.iter().map(kept_fact).collect(),
+        sessions: sessions.iter().map(export_session).collect(),
+        facts: facts.iter().map(export_fact).collect(),
     })
 }
 
@@ -41,7 +41,7 @@ impl Handle<ImportMemory> for Service {
 }
 
 fn import_memory(service: &Service, request: &ImportMemory) -> Result<MemoryImported, Error> {
-    request.check()?;
+    request.check_params()?;
     let path = service.cwd.join(&request.file);
     let wrong = |why: String| {
         Error::new(Code::InvalidArgument, format!("{}: {why}", path.display()))
@@ -55,35 +55,37 @@ fn import_memory(service: &Service, request: &ImportMemory) -> Result<MemoryImpo
     }
     let gone = Tombstones::read(service.home().as_ref());
     let mut sessions =
-        document.sessions.into_iter().map(session).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-    let mut facts = document.facts.into_iter().map(fact).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        document.sessions.into_iter().map(import_session).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    let mut facts =
+        document.facts.into_iter().map(import_fact).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
     // Forgotten sessions stay forgotten on import too.
     let before = sessions.len() + facts.len();
-    sessions.retain(|one| !gone.holds(&one.source, &one.session_id));
+    sessions.retain(|one| !gone.contains(&one.source, &one.session_id));
     for fact in &mut facts {
         let rests = !fact.evidence.is_empty();
-        fact.evidence.retain(|one| !gone.holds(&one.source, &one.session_id));
+        fact.evidence.retain(|one| !gone.contains(&one.source, &one.session_id));
         fact.text = if rests && fact.evidence.is_empty() {
             String::new()
         } else {
-            service.history().veiled_line(&fact.text)
+            service.history().mask_line(&fact.text)
         };
-        fact.symbols = fact.symbols.iter().map(|symbol| service.history().veiled_line(symbol)).collect();
+        fact.symbols = fact.symbols.iter().map(|symbol| service.history().mask_line(symbol)).collect();
     }
     facts.retain(|fact| !fact.text.is_empty());
     let left_out = (before - sessions.len() - facts.len()) as u64;
     // A document may come from any machine, so its text is masked.
     for one in &mut sessions {
-        one.name.text = service.history().veiled_line(&one.name.text);
-        one.summary.text = service.history().veiled_line(&one.summary.text);
+        one.name.text = service.history().mask_line(&one.name.text);
+        one.summary.text = service.history().mask_line(&one.summary.text);
         one.tags = one
             .tags
             .iter()
-            .map(|(tag, by)| (memory::tag_of(&service.history().veiled_line(tag)), *by))
+            .map(|(tag, by)| (memory::normalise_tag(&service.history().mask_line(tag)), *by))
             .collect();
     }
-    let imported =
-        memory_store::open(service)?.import(&sessions, &facts).map_err(|error| memory_store::told(&error))?;
+    let imported = memory_store::open(service)?
+        .import_memory(&sessions, &facts)
+        .map_err(|error| memory_store::store_error(&error))?;
     Ok(MemoryImported {
         sessions: imported.sessions,
         facts: imported.facts,
@@ -92,28 +94,28 @@ fn import_memory(service: &Service, request: &ImportMemory) -> Result<MemoryImpo
     })
 }
 
-fn kept_words(words: &Worded) -> KeptWords {
-    KeptWords { text: words.text.clone(), by: words.by.word().to_string(), at: ms(words.at) }
+fn export_words(words: &AttributedText) -> KeptWords {
+    KeptWords { text: words.text.clone(), by: words.by.word().to_string(), at: stamp_to_ms(words.at) }
 }
 
-fn kept_session(one: &Remembered) -> KeptSession {
+fn export_session(one: &SessionMemory) -> KeptSession {
     let tag = |(tag, by): (&String, &By)| KeptTag { tag: tag.clone(), by: by.word().to_string() };
     KeptSession {
         source: one.source.clone(),
         chat_id: one.session_id.clone(),
         project: one.project.clone(),
-        started_at: ms(one.started_at),
-        ended_at: ms(one.ended_at),
-        seen_by_model: ms(one.seen_by_model),
-        name: kept_words(&one.name),
-        summary: kept_words(&one.summary),
+        started_at: stamp_to_ms(one.started_at),
+        ended_at: stamp_to_ms(one.ended_at),
+        seen_by_model: stamp_to_ms(one.seen_by_model),
+        name: export_words(&one.name),
+        summary: export_words(&one.summary),
         tags: one.tags.iter().map(tag).collect(),
-        removed_tags: one.shed.clone(),
+        removed_tags: one.removed_tags.clone(),
         pinned: one.pinned,
     }
 }
 
-fn kept_fact(fact: &Fact) -> KeptFact {
+fn export_fact(fact: &Fact) -> KeptFact {
     let evidence = |one: &Evidence| KeptEvidence {
         source: one.source.clone(),
         chat_id: one.session_id.clone(),
@@ -129,41 +131,45 @@ fn kept_fact(fact: &Fact) -> KeptFact {
         project: fact.project.clone(),
         pinned: fact.pinned,
         edited: fact.edited,
-        made_at: ms(fact.made_at),
+        made_at: stamp_to_ms(fact.made_at),
     }
 }
 
-fn at(ms: Option<i64>) -> Stamp {
+fn to_stamp(ms: Option<i64>) -> Stamp {
     ms.map_or(Stamp::NONE, Stamp)
 }
 
 /// Parses an enum word, or reports the invalid value.
-fn word<T>(name: &str, word: &str, from: impl Fn(&str) -> Option<T>) -> Result<T, String> {
+fn parse_word<T>(name: &str, word: &str, from: impl Fn(&str) -> Option<T>) -> Result<T, String> {
     from(word).ok_or_else(|| format!("`{name}` cannot be `{word}`"))
 }
 
-fn words(words: KeptWords) -> Result<Worded, String> {
-    Ok(Worded { text: words.text, by: word("by", &words.by, By::from_word)?, at: at(words.at) })
+fn import_words(words: KeptWords) -> Result<AttributedText, String> {
+    Ok(AttributedText {
+        text: words.text,
+        by: parse_word("by", &words.by, By::from_word)?,
+        at: to_stamp(words.at),
+    })
 }
 
-fn session(one: KeptSession) -> Result<Remembered, String> {
-    let tag = |tag: KeptTag| Ok::<_, String>((tag.tag, word("by", &tag.by, By::from_word)?));
-    Ok(Remembered {
+fn import_session(one: KeptSession) -> Result<SessionMemory, String> {
+    let tag = |tag: KeptTag| Ok::<_, String>((tag.tag, parse_word("by", &tag.by, By::from_word)?));
+    Ok(SessionMemory {
         source: one.source,
         session_id: one.chat_id,
         project: one.project,
-        started_at: at(one.started_at),
-        ended_at: at(one.ended_at),
-        seen_by_model: at(one.seen_by_model),
-        name: words(one.name)?,
-        summary: words(one.summary)?,
+        started_at: to_stamp(one.started_at),
+        ended_at: to_stamp(one.ended_at),
+        seen_by_model: to_stamp(one.seen_by_model),
+        name: import_words(one.name)?,
+        summary: import_words(one.summary)?,
         tags: one.tags.into_iter().map(tag).collect::<Result<_, _>>()?,
-        shed: one.removed_tags,
+        removed_tags: one.removed_tags,
         pinned: one.pinned,
     })
 }
 
-fn fact(one: KeptFact) -> Result<Fact, String> {
+fn import_fact(one: KeptFact) -> Result<Fact, String> {
     let evidence = |one: KeptEvidence| Evidence {
         source: one.source,
         session_id: one.chat_id,
@@ -175,13 +181,13 @@ fn fact(one: KeptFact) -> Result<Fact, String> {
     Ok(Fact {
         id: one.id,
         text: one.text,
-        state: word("state", &one.state, State::from_word)?,
-        origin: word("origin", &one.origin, Origin::from_word)?,
+        state: parse_word("state", &one.state, State::from_word)?,
+        origin: parse_word("origin", &one.origin, Origin::from_word)?,
         evidence: one.evidence.into_iter().map(evidence).collect(),
         symbols: one.symbols,
         project: one.project,
         pinned: one.pinned,
         edited: one.edited,
-        made_at: at(one.made_at),
+        made_at: to_stamp(one.made_at),
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! Does not delete the sessions themselves: that is `loci forget`.
 
-use super::named::{Named, fact_line, named, session_line, store};
+use super::named::{Resolved, fact_line, require_store, resolve_memory, session_line};
 use crate::{Service, memory_store};
 use api::memory::{ForgetMemory, MemoryForgotten, MemoryLine};
 use api::{Error, Handle, Request};
@@ -16,12 +16,12 @@ impl Handle<ForgetMemory> for Service {
 }
 
 fn forget_memory(service: &Service, request: &ForgetMemory) -> Result<MemoryForgotten, Error> {
-    request.check()?;
-    let known = store(service)?;
+    request.check_params()?;
+    let known = require_store(service)?;
     let (mut selected, mut lines) = (Vec::new(), BTreeMap::new());
     for id in &request.ids {
-        let one = named(&known, id)?;
-        lines.extend(going(&known, &one)?.into_iter().map(|line| (line.id.clone(), line)));
+        let one = resolve_memory(&known, id)?;
+        lines.extend(memories_to_delete(&known, &one)?.into_iter().map(|line| (line.id.clone(), line)));
         selected.push(one);
     }
     drop(known);
@@ -29,46 +29,47 @@ fn forget_memory(service: &Service, request: &ForgetMemory) -> Result<MemoryForg
         let mut store = memory_store::open(service)?;
         for one in &selected {
             let gone = match one {
-                Named::Session(one) => store.forget_session(&one.source, &one.session_id, true),
-                Named::Fact(fact) => store.forget_fact(fact),
+                Resolved::Session(one) => store.forget_session(&one.source, &one.session_id, true),
+                Resolved::Fact(fact) => store.forget_fact(fact),
             };
-            gone.map_err(|error| memory_store::told(&error))?;
+            gone.map_err(|error| memory_store::store_error(&error))?;
         }
         // Deriving names again may wait for a lock. Purge first, so that a kill in between leaves no byte behind.
-        store.purge().map_err(|error| memory_store::told(&error))?;
+        store.purge().map_err(|error| memory_store::store_error(&error))?;
         drop(store);
-        tell_again(service, &selected);
+        rederive_sessions(service, &selected);
         let store = memory_store::open(service)?;
-        store.purge().map_err(|error| memory_store::told(&error))?;
+        store.purge().map_err(|error| memory_store::store_error(&error))?;
     }
     Ok(MemoryForgotten { memories: lines.into_values().collect(), dry_run: request.dry_run })
 }
 
 /// Derives names and summaries that contained a forgotten fact again. If the transcript is gone or another process holds
 /// the lock, they stay as they are, without the words of the fact.
-fn tell_again(service: &Service, selected: &[Named]) {
+fn rederive_sessions(service: &Service, selected: &[Resolved]) {
     let facts = selected.iter().filter_map(|one| match one {
-        Named::Fact(fact) => Some(fact),
-        Named::Session(_) => None,
+        Resolved::Fact(fact) => Some(fact),
+        Resolved::Session(_) => None,
     });
     let sessions: BTreeSet<&String> =
         facts.flat_map(|fact| &fact.evidence).map(|one| &one.session_id).collect();
     for session in sessions {
-        let _ = super::again(service, session);
+        let _ = super::derive_again(service, session);
     }
 }
 
 /// The memories to delete: a fact, or a session with the facts that have no other evidence.
-fn going(store: &Store, one: &Named) -> Result<Vec<MemoryLine>, Error> {
+fn memories_to_delete(store: &Store, one: &Resolved) -> Result<Vec<MemoryLine>, Error> {
     let session = match one {
-        Named::Fact(fact) => return Ok(vec![fact_line(fact)]),
-        Named::Session(session) => session,
+        Resolved::Fact(fact) => return Ok(vec![fact_line(fact)]),
+        Resolved::Session(session) => session,
     };
     let mut lines = vec![session_line(session)];
-    for id in
-        store.facts_of(&session.source, &session.session_id).map_err(|error| memory_store::told(&error))?
+    for id in store
+        .facts_of(&session.source, &session.session_id)
+        .map_err(|error| memory_store::store_error(&error))?
     {
-        let fact = store.fact(&id).map_err(|error| memory_store::told(&error))?;
+        let fact = store.fact(&id).map_err(|error| memory_store::store_error(&error))?;
         let here = |fact: &Fact| {
             fact.evidence
                 .iter()

@@ -4,26 +4,26 @@
 
 use crate::{Service, memory_store};
 use api::memory::MemoryLine;
-use api::search::ms;
+use api::search::stamp_to_ms;
 use api::{Code, Error};
 use history::resolve_session;
-use memory::{By, Fact, Remembered, Store};
+use memory::{By, Fact, SessionMemory, Store};
 
-pub(super) enum Named {
-    Session(Box<Remembered>),
+pub(super) enum Resolved {
+    Session(Box<SessionMemory>),
     Fact(Box<Fact>),
 }
 
 /// Opens the memory store, or fails if there is none.
-pub(super) fn store(service: &Service) -> Result<Store, Error> {
-    memory_store::look(service)?
+pub(super) fn require_store(service: &Service) -> Result<Store, Error> {
+    memory_store::open_existing(service)?
         .ok_or_else(|| Error::new(Code::NotFound, "memory is empty").hint("loci memory consolidate"))
 }
 
-pub(super) fn named(store: &Store, id: &str) -> Result<Named, Error> {
+pub(super) fn resolve_memory(store: &Store, id: &str) -> Result<Resolved, Error> {
     let id = id.trim();
-    let mut sessions = store.sessions(id).map_err(|error| memory_store::told(&error))?;
-    let mut facts = store.facts(id).map_err(|error| memory_store::told(&error))?;
+    let mut sessions = store.sessions(id).map_err(|error| memory_store::store_error(&error))?;
+    let mut facts = store.facts(id).map_err(|error| memory_store::store_error(&error))?;
     if sessions.iter().any(|one| one.session_id == id) {
         sessions.retain(|one| one.session_id == id);
     }
@@ -32,31 +32,31 @@ pub(super) fn named(store: &Store, id: &str) -> Result<Named, Error> {
             .iter()
             .map(|one| one.session_id.as_str())
             .chain(facts.iter().map(|fact| fact.id.as_str()));
-        return Err(resolve_session::one_of(id, "memories", ids));
+        return Err(resolve_session::ambiguous_id(id, "memories", ids));
     }
     match (sessions.pop(), facts.pop()) {
-        (Some(session), _) => Ok(Named::Session(Box::new(session))),
-        (_, Some(fact)) => Ok(Named::Fact(Box::new(fact))),
+        (Some(session), _) => Ok(Resolved::Session(Box::new(session))),
+        (_, Some(fact)) => Ok(Resolved::Fact(Box::new(fact))),
         _ => Err(Error::new(Code::NotFound, format!("no memory has an ID that starts with `{id}`"))
             .hint("list memories with `loci memory list`")
             .hint("loci memory consolidate")),
     }
 }
 
-fn some(text: &str) -> Option<String> {
+fn non_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_string())
 }
 
-pub(super) fn session_line(one: &Remembered) -> MemoryLine {
+pub(super) fn session_line(one: &SessionMemory) -> MemoryLine {
     MemoryLine {
         id: one.session_id.clone(),
         kind: "session".to_string(),
         text: one.name.text.clone(),
         by: one.name.by.word().to_string(),
         tags: one.tags.keys().cloned().collect(),
-        source: some(&one.source),
-        project: some(&one.project),
-        at: ms(one.ended_at),
+        source: non_empty(&one.source),
+        project: non_empty(&one.project),
+        at: stamp_to_ms(one.ended_at),
         pinned: one.pinned,
         edited: one.name.by == By::Person || one.summary.by == By::Person,
         ..MemoryLine::default()
@@ -71,8 +71,8 @@ pub(super) fn fact_line(fact: &Fact) -> MemoryLine {
         by: fact.origin.word().to_string(),
         state: Some(fact.state.word().to_string()),
         symbols: fact.symbols.iter().cloned().collect(),
-        project: some(&fact.project),
-        at: ms(fact.made_at),
+        project: non_empty(&fact.project),
+        at: stamp_to_ms(fact.made_at),
         pinned: fact.pinned,
         edited: fact.edited,
         ..MemoryLine::default()

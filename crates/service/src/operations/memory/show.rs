@@ -2,15 +2,15 @@
 //!
 //! Quotes the transcripts in their current state. Does not know messages whose transcript is gone: they have no text.
 
-use super::named::{Named, fact_line, named, session_line, store};
+use super::named::{Resolved, fact_line, require_store, resolve_memory, session_line};
 use crate::operations::records::MESSAGES;
 use crate::{Service, memory_store};
 use api::memory::{MemoryShown, Quote, ShowMemory};
-use api::search::{TimeRange, ms};
+use api::search::{TimeRange, stamp_to_ms};
 use api::{Error, Handle, Request, ViewRequest};
 use history::error::read_error;
-use history::scan::{by_time, gather};
-use memory::{Evidence, Fact, Remembered, State, Store};
+use history::scan::{by_time, scan_rows};
+use memory::{Evidence, Fact, SessionMemory, State, Store};
 use record::{Row, Stamp};
 use std::collections::BTreeMap;
 
@@ -21,56 +21,58 @@ impl Handle<ShowMemory> for Service {
 }
 
 fn show_memory(service: &Service, request: &ShowMemory) -> Result<MemoryShown, Error> {
-    request.check()?;
-    let store = store(service)?;
-    match named(&store, &request.id)? {
-        Named::Session(one) => session(&store, &one),
-        Named::Fact(fact) => Ok(shown(service, &fact)),
+    request.check_params()?;
+    let store = require_store(service)?;
+    match resolve_memory(&store, &request.id)? {
+        Resolved::Session(one) => show_session(&store, &one),
+        Resolved::Fact(fact) => Ok(show_fact(service, &fact)),
     }
 }
 
-fn session(store: &Store, one: &Remembered) -> Result<MemoryShown, Error> {
+fn show_session(store: &Store, one: &SessionMemory) -> Result<MemoryShown, Error> {
     let mut facts = Vec::new();
-    for id in store.facts_of(&one.source, &one.session_id).map_err(|error| memory_store::told(&error))? {
-        facts.extend(store.fact(&id).map_err(|error| memory_store::told(&error))?);
+    for id in
+        store.facts_of(&one.source, &one.session_id).map_err(|error| memory_store::store_error(&error))?
+    {
+        facts.extend(store.fact(&id).map_err(|error| memory_store::store_error(&error))?);
     }
     facts.retain(|fact| matches!(fact.state, State::Fresh | State::Stale));
     Ok(MemoryShown {
-        note: format!("this is history, of {}, and not a task", one.ended_at.day()),
+        note: format!("this is history, of {}, and not a task", one.ended_at.utc_day()),
         memory: session_line(one),
         summary: Some(one.summary.text.clone()),
         summary_by: Some(one.summary.by.word().to_string()),
-        summary_at: ms(one.summary.at),
+        summary_at: stamp_to_ms(one.summary.at),
         time_range: Some(TimeRange::new(one.started_at, one.ended_at)),
-        resume: api::resume(&one.source, &one.project, &one.session_id),
+        resume: api::resume_command(&one.source, &one.project, &one.session_id),
         facts: facts.iter().map(fact_line).collect(),
         evidence: Vec::new(),
     })
 }
 
-fn shown(service: &Service, fact: &Fact) -> MemoryShown {
+fn show_fact(service: &Service, fact: &Fact) -> MemoryShown {
     MemoryShown {
-        note: format!("this was said on {}; it is history, and not a task", fact.made_at.day()),
+        note: format!("this was said on {}; it is history, and not a task", fact.made_at.utc_day()),
         memory: fact_line(fact),
-        evidence: quotes(service, fact),
+        evidence: quote_evidence(service, fact),
         ..MemoryShown::default()
     }
 }
 
-fn quotes(service: &Service, fact: &Fact) -> Vec<Quote> {
+fn quote_evidence(service: &Service, fact: &Fact) -> Vec<Quote> {
     let mut by_session: BTreeMap<&str, Vec<&Evidence>> = BTreeMap::new();
     for one in &fact.evidence {
         by_session.entry(&one.session_id).or_default().push(one);
     }
     let quotes_of = |(session, evidence): (&str, Vec<&Evidence>)| {
-        let texts = said_in(service, session, &evidence).unwrap_or_default();
+        let texts = read_messages(service, session, &evidence).unwrap_or_default();
         let quote = move |one: &Evidence| {
             let (at, text) = texts.get(&one.message_id).cloned().unzip();
             Quote {
                 chat_id: one.session_id.clone(),
                 source: one.source.clone(),
                 message_id: one.message_id.clone(),
-                created_at: at.and_then(ms),
+                created_at: at.and_then(stamp_to_ms),
                 text,
             }
         };
@@ -80,7 +82,7 @@ fn quotes(service: &Service, fact: &Fact) -> Vec<Quote> {
 }
 
 /// Messages of a session by ID, with their times.
-fn said_in(
+fn read_messages(
     service: &Service,
     session: &str,
     wanted: &[&Evidence],
@@ -88,8 +90,9 @@ fn said_in(
     let request =
         ViewRequest { all_projects: true, session: Some(session.to_string()), ..ViewRequest::default() };
     let heads: Vec<[u8; 24]> = wanted.iter().map(|one| Row::id_head(one.message_id.as_bytes())).collect();
-    let (library, rows) =
-        gather(&service.history(), &request, MESSAGES, by_time, |_, joined| heads.contains(&joined.row.id))?;
+    let (library, rows) = scan_rows(&service.history(), &request, MESSAGES, by_time, |_, joined| {
+        heads.contains(&joined.row.id)
+    })?;
     let mut found = BTreeMap::new();
     for row in rows {
         let row = row.map_err(read_error)?;

@@ -7,20 +7,20 @@ use api::Error;
 use memory::{Fact, State, Store};
 use std::path::Path;
 
-pub(super) fn mark(store: &mut Store) -> Result<(), Error> {
-    let facts = store.facts("").map_err(|error| memory_store::told(&error))?;
+pub(super) fn mark_stale_facts(store: &mut Store) -> Result<(), Error> {
+    let facts = store.facts("").map_err(|error| memory_store::store_error(&error))?;
     for (state, stale) in [(State::Fresh, true), (State::Stale, false)] {
-        let turned = |fact: &&Fact| fact.state == state && is_gone(fact) == Some(stale);
+        let turned = |fact: &&Fact| fact.state == state && are_files_gone(fact) == Some(stale);
         let ids: Vec<String> = facts.iter().filter(turned).map(|fact| fact.id.clone()).collect();
         if !ids.is_empty() {
-            store.mark_stale(&ids, stale).map_err(|error| memory_store::told(&error))?;
+            store.mark_stale(&ids, stale).map_err(|error| memory_store::store_error(&error))?;
         }
     }
     Ok(())
 }
 
 /// Whether all files that a fact names by path are gone. `None`: it names none, or its project is not on this machine.
-fn is_gone(fact: &Fact) -> Option<bool> {
+fn are_files_gone(fact: &Fact) -> Option<bool> {
     let project = Path::new(&fact.project);
     let is_path = |symbol: &&String| {
         symbol.contains('/') && symbol.rsplit('/').next().is_some_and(|last| last.contains('.'))

@@ -2,48 +2,51 @@
 //!
 //! Does not search for evidence.
 
-use super::super::code_query::at_root;
+use super::super::code_query::with_root;
 use super::super::notes;
-use super::super::tree::name_of;
-use super::Course;
+use super::super::tree::tree_name;
+use super::InvestigationRun;
 use super::evidence::{self, Evidence};
-use crate::model_config::Configured;
+use crate::model_config::ConfiguredModel;
 use crate::{ledger, model_config, model_run};
 use api::Error;
-use api::code::{Exhibit, Found, SymbolRef};
+use api::code::{Conclusion, EvidenceItem, SymbolRef};
 use api::costs::INVESTIGATION;
 use code::investigation::{self, Finding};
-use llm::{Job, MaskedPrompt, Ran, harmless};
+use llm::{CallOutcome, Job, MaskedPrompt, remove_instructions};
 use std::collections::BTreeMap;
 
-/// Value of `Found::by` for an answer written by a model.
-pub(super) const BY: &str = "model";
+/// Value of `SavedFile::by` for an answer written by a model.
+pub(super) const BY_MODEL: &str = "model";
 
-pub(super) fn answered(course: &mut Course<'_>, evidence: Evidence) -> Result<Found, Error> {
-    let plain = |evidence: Evidence, why: Option<String>| Found {
+pub(super) fn answer_question(
+    course: &mut InvestigationRun<'_>,
+    evidence: Evidence,
+) -> Result<Conclusion, Error> {
+    let plain = |evidence: Evidence, why: Option<String>| Conclusion {
         by: "evidence".to_string(),
         evidence: evidence.exhibits,
         coverage: evidence.coverage,
         why,
-        ..Found::default()
+        ..Conclusion::default()
     };
-    let configured = match allowed(course) {
+    let configured = match allowed_model(course) {
         Ok(Some(configured)) if !evidence.exhibits.is_empty() => configured,
         Ok(_) => return Ok(plain(evidence, None)),
         Err(why) => return Ok(plain(evidence, Some(why))),
     };
-    match ask(course, &configured, &evidence)? {
+    match call_model(course, &configured, &evidence)? {
         Ok(found) => Ok(found),
         Err(why) => {
-            course.step(format!("no model answered: {why}"))?;
+            course.record_step(format!("no model answered: {why}"))?;
             Ok(plain(evidence, Some(why)))
         }
     }
 }
 
 /// The model to call for this tree; `None` if none is configured, or the reason why it must not be called.
-fn allowed(course: &Course<'_>) -> Result<Option<Configured>, String> {
-    let configured = model_config::configured(course.service).map_err(|error| error.to_string())?;
+fn allowed_model(course: &InvestigationRun<'_>) -> Result<Option<ConfiguredModel>, String> {
+    let configured = model_config::load_model(course.service).map_err(|error| error.to_string())?;
     match configured {
         Some(configured) if configured.is_off(&course.case.root.to_string_lossy()) => {
             Err("nothing of this project is sent (`model.projects_off`)".to_string())
@@ -57,80 +60,88 @@ fn allowed(course: &Course<'_>) -> Result<Option<Configured>, String> {
 
 /// Calls the model and returns its answer, or why there is none. The answer is stored before the ledger entry is closed: a
 /// kill in between costs no second call.
-fn ask(
-    course: &mut Course<'_>,
-    configured: &Configured,
+fn call_model(
+    course: &mut InvestigationRun<'_>,
+    configured: &ConfiguredModel,
     evidence: &Evidence,
-) -> Result<Result<Found, String>, Error> {
+) -> Result<Result<Conclusion, String>, Error> {
     let service = course.service;
-    let masker = model_run::masker(service)?;
-    let (exhibits, names) = leaving(course, configured, evidence)?;
+    let masker = model_run::prompt_masker(service)?;
+    let (exhibits, names) = sendable_evidence(course, configured, evidence)?;
     if exhibits.is_empty() {
         return Ok(Err("nothing of what fits is sent (`model.projects_off`)".to_string()));
     }
-    let prompt_spec = investigation::ask(&course.case.question, &exhibits);
+    let prompt_spec = investigation::build_prompt(&course.case.question, &exhibits);
     let prompt = MaskedPrompt::mask(&masker, prompt_spec.system, &prompt_spec.text);
-    let about = format!("{INVESTIGATION} {} {}", name_of(&course.case.root), course.case.id);
+    let about = format!("{INVESTIGATION} {} {}", tree_name(&course.case.root), course.case.id);
     let job = Job { key: format!("{about} {}", prompt.fingerprint()), about };
-    let Some(_turn) = model_run::turn(service)? else {
+    let Some(_turn) = model_run::try_model_lock(service)? else {
         return Ok(Err("another run is asking the model".to_string()));
     };
-    course.step(format!("asking {} {}", configured.model.provider.name, configured.model.name))?;
+    course.record_step(format!("asking {} {}", configured.model.provider.name, configured.model.name))?;
     let judge = |text: &str| {
-        investigation::read_finding(&masker.json(text), &|name| there(&names, name))
+        investigation::parse_finding(&masker.mask_json(text), &|name| resolve_citation(&names, name))
             .map_err(|why| why.to_string())
     };
     let mut ledger = ledger::open(service)?;
     let words = (&prompt, &prompt_spec.schema, prompt_spec.max_tokens);
-    let ran = model_run::put(service, configured, &mut ledger, &job, words, judge)?;
+    let ran = model_run::run_job(service, configured, &mut ledger, &job, words, judge)?;
     Ok(match ran {
-        Ran::Answered(finding, _) => {
+        CallOutcome::Answered(finding, _) => {
             if finding.unknown > 0 {
                 let many = finding.unknown;
-                course.step(format!("{many} of the names that it cites are not there, and were left out"))?;
+                course.record_step(format!(
+                    "{many} of the names that it cites are not there, and were left out"
+                ))?;
             }
-            let text = harmless(&api::terminal_text::one_line(&finding.text), prompt.text());
-            let found = found(course, configured, evidence, &names, &Finding { text, ..finding })?;
+            let text = remove_instructions(&api::terminal_text::one_line(&finding.text), prompt.text());
+            let found = build_answer(course, configured, evidence, &names, &Finding { text, ..finding })?;
             if !found.cites.is_empty() {
-                course.done(&found)?;
+                course.store_answer(&found)?;
             }
-            ledger.done(&job.key, service.clock.now()).map_err(|error| ledger::told(&error))?;
+            ledger.mark_done(&job.key, service.clock.now()).map_err(|error| ledger::ledger_error(&error))?;
             let proven = Some(found).filter(|found| !found.cites.is_empty());
             proven.ok_or_else(|| "what the answer cites is not there any more".to_string())
         }
-        Ran::Failed(failure) => Err(failure.message),
-        Ran::NotNow(claim) => Err(model_run::waits(&claim)),
+        CallOutcome::Failed(failure) => Err(failure.message),
+        CallOutcome::NotCalled(claim) => Err(model_run::skip_reason(&claim)),
     })
 }
 
 /// Full names of the symbols in the prompt, by which the model may cite them, each with its type ID.
-type Names = BTreeMap<String, String>;
+type CitableNames = BTreeMap<String, String>;
 
 /// The evidence that may be sent to the model: no types in excluded folders, and no notes that describe such types.
-fn leaving(
-    course: &Course<'_>,
-    configured: &Configured,
+fn sendable_evidence(
+    course: &InvestigationRun<'_>,
+    configured: &ConfiguredModel,
     evidence: &Evidence,
-) -> Result<(Vec<investigation::Exhibit>, Names), Error> {
+) -> Result<(Vec<investigation::Evidence>, CitableNames), Error> {
     let is_off = |path: &str| configured.is_off(path);
-    at_root(course.service, &course.case.root, |query| {
-        let (mut exhibits, mut names) = (Vec::new(), Names::new());
+    with_root(course.service, &course.case.root, |query| {
+        let (mut exhibits, mut names) = (Vec::new(), CitableNames::new());
         for exhibit in &evidence.exhibits {
-            let of = query.number(&exhibit.symbol.type_id).filter(|of| !notes::stays(query, *of, &is_off));
+            let of = query
+                .type_by_id(&exhibit.symbol.type_id)
+                .filter(|of| !notes::is_excluded(query, *of, &is_off));
             let Some(of) = of else { continue };
-            let note = query.folder().and_then(|folder| notes::read(query, &folder, of));
-            let note = note.filter(|note| note.may_leave(query, of, &is_off)).and(exhibit.note.clone());
+            let note = query.folder().and_then(|folder| notes::read_note(query, &folder, of));
+            let note = note.filter(|note| note.may_be_sent(query, of, &is_off)).and(exhibit.note.clone());
             let open = |file: &str| !is_off(&query.root().join(file).to_string_lossy());
-            exhibits.push(shown(exhibit, note, &open));
-            names.extend(evidence::names(query, of).into_iter().map(|name| (name, query.id(of))));
+            exhibits.push(to_prompt_exhibit(exhibit, note, &open));
+            names.extend(evidence::symbol_names(query, of).into_iter().map(|name| (name, query.id(of))));
         }
         Ok((exhibits, names))
     })
 }
 
-fn shown(exhibit: &Exhibit, note: Option<String>, open: &dyn Fn(&str) -> bool) -> investigation::Exhibit {
+fn to_prompt_exhibit(
+    exhibit: &EvidenceItem,
+    note: Option<String>,
+    open: &dyn Fn(&str) -> bool,
+) -> investigation::Evidence {
     let line = |usage: &api::code::Usage| format!("{}:{}: {}", usage.file, usage.line, usage.text);
-    investigation::Exhibit {
+    investigation::Evidence {
         name: exhibit.symbol.path.clone(),
         outline: exhibit.outline.clone(),
         note: note.unwrap_or_default(),
@@ -139,7 +150,7 @@ fn shown(exhibit: &Exhibit, note: Option<String>, open: &dyn Fn(&str) -> bool) -
 }
 
 /// Resolves a cited name to a full name: exact, or by a unique suffix.
-fn there(names: &Names, name: &str) -> Option<String> {
+fn resolve_citation(names: &CitableNames, name: &str) -> Option<String> {
     if names.contains_key(name) {
         return Some(name.to_string());
     }
@@ -149,26 +160,28 @@ fn there(names: &Names, name: &str) -> Option<String> {
 }
 
 /// Builds the response with the cited symbols. The evidence is listed by name only; `outline` has the details.
-fn found(
-    course: &Course<'_>,
-    configured: &Configured,
+fn build_answer(
+    course: &InvestigationRun<'_>,
+    configured: &ConfiguredModel,
     evidence: &Evidence,
-    names: &Names,
+    names: &CitableNames,
     finding: &Finding,
-) -> Result<Found, Error> {
-    let cites = at_root(course.service, &course.case.root, |query| {
+) -> Result<Conclusion, Error> {
+    let cites = with_root(course.service, &course.case.root, |query| {
         let mut cites: Vec<SymbolRef> = Vec::new();
         for name in &finding.cites {
             // A citation of overloaded members is ambiguous; cite their type instead.
-            let symbol = query.one(name).ok().or_else(|| query.one(names.get(name)?).ok());
-            let reference = symbol.map(|symbol| query.told(symbol));
+            let symbol =
+                query.resolve_symbol(name).ok().or_else(|| query.resolve_symbol(names.get(name)?).ok());
+            let reference = symbol.map(|symbol| query.symbol_ref(symbol));
             cites.extend(reference.filter(|new| cites.iter().all(|cited| cited.path != new.path)));
         }
         Ok(cites)
     })?;
-    let named = |exhibit: &Exhibit| Exhibit { symbol: exhibit.symbol.clone(), ..Exhibit::default() };
-    Ok(Found {
-        by: BY.to_string(),
+    let named =
+        |exhibit: &EvidenceItem| EvidenceItem { symbol: exhibit.symbol.clone(), ..EvidenceItem::default() };
+    Ok(Conclusion {
+        by: BY_MODEL.to_string(),
         text: Some(finding.text.clone()),
         cites,
         evidence: evidence.exhibits.iter().map(named).collect(),

@@ -3,85 +3,91 @@
 //!
 //! Does not send the prompt, and does not word it: `code::note` does.
 
-use super::{Written, read, stays};
-use crate::model_config::Configured;
+use super::{StoredNote, is_excluded, read_note};
+use crate::model_config::ConfiguredModel;
 use crate::operations::code::code_query::CodeQuery;
-use crate::operations::code::tree::name_of;
+use crate::operations::code::tree::tree_name;
 use crate::{Service, ledger, model_run};
 use api::Error;
 use api::code::{NoteLine, TypeRef};
 use api::costs::NOTE;
-use code::folder::{Folder, NAME, group_note_of, note_of};
-use code::note::{Affected, Asking, Base, Before, Brief, Known, Section, Sections, group_id};
-use code::{ChangeClass, Digest, Note, State};
+use code::folder::{FOLDER_NAME, LociFolder, group_note_path, note_path};
+use code::note::{
+    Baseline, ChangedMember, DescribedType, PreviousNote, Prompt, PromptInput, Section, Sections, group_id,
+};
+use code::{ChangeClass, Digest, NoteState, NoteStatus};
 use llm::{Job, JobRow, MaskedPrompt};
 use mask::Masker;
 use std::path::Path;
 
 /// The prompt for one note.
-pub(super) struct Question {
+pub(super) struct NotePrompt {
     /// Full IDs of its types, ordered by name.
     pub(super) ids: Vec<String>,
     pub(super) types: Vec<TypeRef>,
     /// Path of the note relative to the `.loci` folder.
     pub(super) path: String,
     /// The state of the types when the prompt was built.
-    pub(super) bases: Vec<Base>,
+    pub(super) bases: Vec<Baseline>,
     pub(super) dependencies: Vec<String>,
     /// The existing note to update.
     pub(super) before: Option<(String, Sections)>,
     pub(super) class: Option<&'static str>,
     /// A person wrote or changed the note.
     pub(super) by_hand: bool,
-    pub(super) prompt_spec: Asking,
+    pub(super) prompt_spec: Prompt,
     pub(super) prompt: MaskedPrompt,
     pub(super) job: Job,
 }
 
 /// Maximum number of dependencies in a note's header.
-const DEPENDENCIES: usize = 40;
+const MAX_DEPENDENCIES: usize = 40;
 /// Change class of a type that changed only through a dependency.
-const REACHED: &str = "Structure-Dependency";
+const DEPENDENCY_CHANGE: &str = "Structure-Dependency";
 
-impl Question {
+impl NotePrompt {
     /// `None`: one of the types no longer exists, or is in an excluded folder.
     pub(super) fn new(
         query: &CodeQuery<'_>,
         ids: &[String],
         masker: &Masker,
-        configured: &Configured,
-    ) -> Option<Question> {
+        configured: &ConfiguredModel,
+    ) -> Option<NotePrompt> {
         let is_off = |path: &str| configured.is_off(path);
-        let of: Vec<u32> = ids.iter().map(|id| query.number(id)).collect::<Option<_>>()?;
-        if of.iter().any(|of| stays(query, *of, &is_off)) {
+        let of: Vec<u32> = ids.iter().map(|id| query.type_by_id(id)).collect::<Option<_>>()?;
+        if of.iter().any(|of| is_excluded(query, *of, &is_off)) {
             return None;
         }
         let folder = query.folder();
-        let path = if let [id] = ids { note_of(id) } else { group_note_of(&group_id(ids)) };
-        let there = folder.as_ref().and_then(|folder| standing_at(query, folder, &of, &path));
-        let bases: Vec<Base> = of.iter().map(|of| query.base(*of)).collect::<Option<_>>()?;
+        let path = if let [id] = ids { note_path(id) } else { group_note_path(&group_id(ids)) };
+        let there = folder.as_ref().and_then(|folder| existing_note(query, folder, &of, &path));
+        let bases: Vec<Baseline> = of.iter().map(|of| query.note_base(*of)).collect::<Option<_>>()?;
         let by_hand = there.as_ref().is_some_and(|note| !note.head.untouched);
-        let change = there.as_ref().filter(|_| !by_hand).map(|note| change(query, &of, &bases, note));
+        let change = there.as_ref().filter(|_| !by_hand).map(|note| change_since(query, &of, &bases, note));
         let class = change.as_ref().map(|(class, _)| *class);
         let before = there.map(|note| (note.text, note.sections)).filter(|_| !by_hand);
-        let brief = Brief {
-            subjects: of.iter().map(|of| known(query, *of, query.outline(*of))).collect(),
+        let brief = PromptInput {
+            subjects: of.iter().map(|of| to_known(query, *of, query.outline(*of))).collect(),
             dependencies: folder
                 .as_ref()
-                .map_or_else(Vec::new, |folder| dependencies(query, folder, &of, &is_off)),
-            before: change.zip(before.clone()).map(|((class, members), (_, sections))| Before {
+                .map_or_else(Vec::new, |folder| described_dependencies(query, folder, &of, &is_off)),
+            previous: change.zip(before.clone()).map(|((class, members), (_, sections))| PreviousNote {
                 sections,
                 class,
                 members,
             }),
         };
-        let prompt_spec = code::note::ask(&brief);
+        let prompt_spec = code::note::build_prompt(&brief);
         let prompt = MaskedPrompt::mask(masker, prompt_spec.system, &prompt_spec.text);
         let types: Vec<TypeRef> = of.iter().map(|of| query.type_ref(*of)).collect();
-        let about = about(query.root(), &types);
+        let about = job_subject(query.root(), &types);
         let job = Job { key: format!("{about} {}", prompt.fingerprint()), about };
-        let dependencies = used(query, &of).into_iter().map(|of| query.id(of)).take(DEPENDENCIES).collect();
-        Some(Question {
+        let dependencies = outside_dependencies(query, &of)
+            .into_iter()
+            .map(|of| query.id(of))
+            .take(MAX_DEPENDENCIES)
+            .collect();
+        Some(NotePrompt {
             ids: ids.to_vec(),
             types,
             path,
@@ -96,14 +102,14 @@ impl Question {
         })
     }
 
-    pub(super) fn words(&self) -> model_run::Words<'_> {
+    pub(super) fn prompt_parts(&self) -> model_run::PromptSpec<'_> {
         (&self.prompt, &self.prompt_spec.schema, self.prompt_spec.max_tokens)
     }
 
-    pub(super) fn line(&self, outcome: &str) -> NoteLine {
+    pub(super) fn note_line(&self, outcome: &str) -> NoteLine {
         NoteLine {
             types: self.types.clone(),
-            path: format!("{NAME}/{}", self.path),
+            path: format!("{FOLDER_NAME}/{}", self.path),
             outcome: outcome.to_string(),
             change_class: self.class.map(str::to_string),
             ..NoteLine::default()
@@ -111,19 +117,19 @@ impl Question {
     }
 }
 
-fn known(query: &CodeQuery<'_>, of: u32, text: String) -> Known {
-    Known { name: query.name(of), text }
+fn to_known(query: &CodeQuery<'_>, of: u32, text: String) -> DescribedType {
+    DescribedType { name: query.name(of), text }
 }
 
 /// The existing note at the path of the new one. The note of a cycle with other members cannot be updated.
-fn standing_at(query: &CodeQuery<'_>, folder: &Folder, of: &[u32], path: &str) -> Option<Written> {
-    of.iter().filter_map(|of| read(query, folder, *of)).find(|note| note.path == path)
+fn existing_note(query: &CodeQuery<'_>, folder: &LociFolder, of: &[u32], path: &str) -> Option<StoredNote> {
+    of.iter().filter_map(|of| read_note(query, folder, *of)).find(|note| note.path == path)
 }
 
 /// The dependencies of the types outside the group, base types first.
-fn used(query: &CodeQuery<'_>, of: &[u32]) -> Vec<u32> {
+fn outside_dependencies(query: &CodeQuery<'_>, of: &[u32]) -> Vec<u32> {
     let mut found: Vec<u32> = Vec::new();
-    for used in of.iter().flat_map(|of| [query.bases(*of), query.uses(*of)].concat()) {
+    for used in of.iter().flat_map(|of| [query.base_types(*of), query.used_types(*of)].concat()) {
         if !of.contains(&used) && !found.contains(&used) {
             found.push(used);
         }
@@ -132,38 +138,38 @@ fn used(query: &CodeQuery<'_>, of: &[u32]) -> Vec<u32> {
 }
 
 /// Role and lifecycle of the dependencies that have a current note.
-fn dependencies(
+fn described_dependencies(
     query: &CodeQuery<'_>,
-    folder: &Folder,
+    folder: &LociFolder,
     of: &[u32],
     is_off: &dyn Fn(&str) -> bool,
-) -> Vec<Known> {
+) -> Vec<DescribedType> {
     let summarise = |of: u32| {
-        let note = read(query, folder, of).filter(|note| note.may_leave(query, of, is_off))?;
-        if note.standing(query, of).0 != Note::Cached {
+        let note = read_note(query, folder, of).filter(|note| note.may_be_sent(query, of, is_off))?;
+        if note.current_state(query, of).0 != NoteStatus::Cached {
             return None;
         }
         let part = |section: Section| note.sections.get(&section).cloned().unwrap_or_default();
-        Some(known(query, of, format!("{}\n{}", part(Section::Role), part(Section::Lifecycle))))
+        Some(to_known(query, of, format!("{}\n{}", part(Section::Role), part(Section::Lifecycle))))
     };
-    used(query, of).into_iter().filter_map(summarise).collect()
+    outside_dependencies(query, of).into_iter().filter_map(summarise).collect()
 }
 
 /// The changes since the note was written: the deepest change class, and the affected members.
-fn change(
+fn change_since(
     query: &CodeQuery<'_>,
     of: &[u32],
-    now: &[Base],
-    note: &Written,
-) -> (&'static str, Option<Vec<Affected>>) {
+    now: &[Baseline],
+    note: &StoredNote,
+) -> (&'static str, Option<Vec<ChangedMember>>) {
     let (mut deepest, mut members): (Option<ChangeClass>, _) = (None, Some(Vec::new()));
     for (of, now) in of.iter().zip(now) {
-        let then = query.had(query.store().base_of(query.type_id(*of)));
+        let then = query.or_record_error(query.store().baseline_of(query.type_id(*of)));
         let (class, touched) = match then {
-            Some(then) => {
-                then.change(now).map_or((None, Some(Vec::new())), |(class, all)| (Some(class), Some(all)))
-            }
-            None => (by_head(query, *of, note), None),
+            Some(then) => then
+                .changes_since(now)
+                .map_or((None, Some(Vec::new())), |(class, all)| (Some(class), Some(all))),
+            None => (class_from_header(query, *of, note), None),
         };
         deepest = [deepest, class].into_iter().flatten().min();
         members = members.zip(touched).map(|(mut all, more)| {
@@ -171,12 +177,12 @@ fn change(
             all
         });
     }
-    (deepest.map_or(REACHED, ChangeClass::name), members)
+    (deepest.map_or(DEPENDENCY_CHANGE, ChangeClass::name), members)
 }
 
 /// Derives the change class from the hashes in the note's header when its base is no longer stored. An unknown hash counts as
 /// a deep change.
-fn by_head(query: &CodeQuery<'_>, of: u32, note: &Written) -> Option<ChangeClass> {
+fn class_from_header(query: &CodeQuery<'_>, of: u32, note: &StoredNote) -> Option<ChangeClass> {
     let id = query.id(of);
     let at = note.head.types.iter().position(|known| *known == id).unwrap_or(0);
     let now = query.hashes(of);
@@ -188,17 +194,17 @@ fn by_head(query: &CodeQuery<'_>, of: u32, note: &Written) -> Option<ChangeClass
 }
 
 /// The state by which a requested note is ranked.
-pub(super) fn wanted(query: &CodeQuery<'_>, of: u32) -> State {
+pub(super) fn ranking_state(query: &CodeQuery<'_>, of: u32) -> NoteState {
     let state = query.note_state(of);
-    let note = if state.note == Note::Cached { Note::Stale } else { state.note };
-    State { note, ..state }
+    let note = if state.status == NoteStatus::Cached { NoteStatus::Stale } else { state.status };
+    NoteState { status: note, ..state }
 }
 
 // ---- job names in the ledger
 
-fn about(root: &Path, types: &[TypeRef]) -> String {
+fn job_subject(root: &Path, types: &[TypeRef]) -> String {
     let names: Vec<String> = types.iter().map(|it| it.path.replace(' ', "")).collect();
-    format!("{NOTE} {} {}", name_of(root), names.join(" "))
+    format!("{NOTE} {} {}", tree_name(root), names.join(" "))
 }
 
 /// Whether a job is about the type with this name.
@@ -208,10 +214,10 @@ pub(super) fn is_about(about: &str, name: &str) -> bool {
 }
 
 /// Failed jobs for notes of this tree.
-pub(super) fn failed(service: &Service, query: &CodeQuery<'_>) -> Result<Vec<JobRow>, Error> {
-    let Some(ledger) = ledger::look(service) else { return Ok(Vec::new()) };
-    let ours = format!("{NOTE} {} ", name_of(query.root()));
-    let mut jobs = ledger.jobs().map_err(|error| ledger::told(&error))?;
+pub(super) fn failed_jobs(service: &Service, query: &CodeQuery<'_>) -> Result<Vec<JobRow>, Error> {
+    let Some(ledger) = ledger::open_existing(service) else { return Ok(Vec::new()) };
+    let ours = format!("{NOTE} {} ", tree_name(query.root()));
+    let mut jobs = ledger.unfinished_jobs().map_err(|error| ledger::ledger_error(&error))?;
     jobs.retain(|job| job.about.starts_with(&ours) && job.error.is_some());
     Ok(jobs)
 }

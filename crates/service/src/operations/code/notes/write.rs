@@ -3,20 +3,20 @@
 //!
 //! Does not know how a model is called, or what a call costs: that is `llm`.
 
-use super::question::{Question, failed, wanted};
-use super::{read, read_own, stays};
-use crate::model_config::{self, Configured};
-use crate::operations::code::access::PATIENTLY;
-use crate::operations::code::code_query::{CodeQuery, at_root, folder_error, root_of};
-use crate::operations::code::graph::{named, parsed};
+use super::question::{NotePrompt, failed_jobs, ranking_state};
+use super::{is_excluded, read_note, read_own_note};
+use crate::model_config::{self, ConfiguredModel};
+use crate::operations::code::access::LONG_LOCK_TIMEOUT;
+use crate::operations::code::code_query::{CodeQuery, folder_error, resolve_root, with_root};
+use crate::operations::code::graph::{parse_filter, select_types};
 use crate::operations::code::tree::store_error;
 use crate::{Service, ledger, model_run};
 use api::code::{NoteLine, NotesWritten, WriteNotes};
 use api::{Code, Error, Handle, Request};
-use code::folder::{Folder, GROUPS, Pen, TYPES, group_note_of, note_of};
-use code::note::{self, SECTIONS, Said, Sections};
-use code::{Hashes, Note, State};
-use llm::{Ledger, Ran, harmless};
+use code::folder::{GROUPS, LociFolder, TYPES, WriteLock, group_note_path, note_path};
+use code::note::{self, NoteResponse, SECTIONS, Sections};
+use code::{Hashes, NoteState, NoteStatus};
+use llm::{CallOutcome, Ledger, remove_instructions};
 use mask::Masker;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,26 +28,26 @@ impl Handle<WriteNotes> for Service {
 }
 
 fn write_notes(service: &Service, request: &WriteNotes) -> Result<NotesWritten, Error> {
-    request.check()?;
-    let configured = model_config::configured(service)?.ok_or_else(no_model)?;
-    write(service, request, &configured, &root_of(service, request.root.as_ref())?)
+    request.check_params()?;
+    let configured = model_config::load_model(service)?.ok_or_else(no_model)?;
+    write_in_tree(service, request, &configured, &resolve_root(service, request.root.as_ref())?)
 }
 
 /// Writes queued notes in the recently used trees that have a `.loci` folder, in a run that has already made `calls_made` calls.
 /// Returns how many notes were written.
 pub(crate) fn write_waiting(service: &Service, calls_made: u64) -> Result<u64, Error> {
-    let Some(configured) = model_config::configured(service)?.filter(|model| model.code) else {
+    let Some(configured) = model_config::load_model(service)?.filter(|model| model.code) else {
         return Ok(0);
     };
     let most = configured.notes_per_run.min(configured.jobs_per_run.saturating_sub(calls_made));
     let (mut written, mut spent, mut failed) = (0, 0, None);
     for (root, _) in service.code_folders() {
-        let has_folder = Folder::at(&root).is_ok_and(|folder| folder.is_some());
+        let has_folder = LociFolder::open(&root).is_ok_and(|folder| folder.is_some());
         if spent >= most || !has_folder {
             continue;
         }
         let request = WriteNotes { limit: Some(most - spent), ..WriteNotes::default() };
-        match write(service, &request, &configured, &root) {
+        match write_in_tree(service, &request, &configured, &root) {
             Ok(done) => {
                 written += done.model.answered;
                 // failed calls count against the limit
@@ -66,23 +66,23 @@ fn no_model() -> Error {
         .hint("`loci code semantic` shows the path for a note of your own")
 }
 
-fn write(
+fn write_in_tree(
     service: &Service,
     request: &WriteNotes,
-    configured: &Configured,
+    configured: &ConfiguredModel,
     root: &Path,
 ) -> Result<NotesWritten, Error> {
     let mut done = NotesWritten {
-        model: model_run::run_of(configured),
+        model: model_run::new_run(configured),
         dry_run: request.dry_run,
         ..NotesWritten::default()
     };
-    let (jobs, off, coverage) = at_root(service, root, |query| {
+    let (jobs, off, coverage) = with_root(service, root, |query| {
         let off = |id: &String| {
-            query.number(id).is_some_and(|of| stays(query, of, &|path| configured.is_off(path)))
+            query.type_by_id(id).is_some_and(|of| is_excluded(query, of, &|path| configured.is_off(path)))
         };
         let (off, jobs): (Vec<_>, Vec<_>) =
-            planned(query, request)?.into_iter().partition(|ids| ids.iter().any(off));
+            plan_notes(query, request)?.into_iter().partition(|ids| ids.iter().any(off));
         Ok((jobs, off.len() as u64, query.coverage()))
     })?;
     (done.coverage, done.model.off) = (coverage, off);
@@ -92,119 +92,135 @@ fn write(
         return Ok(done);
     }
     let most = request.limit.unwrap_or(u64::MAX).min(configured.jobs_per_run);
-    let mut run = Run { service, configured, root, masker: model_run::masker(service)?, most, done };
+    let mut run = NoteRun {
+        service,
+        configured,
+        root,
+        masker: model_run::prompt_masker(service)?,
+        max_calls: most,
+        done,
+    };
     if request.dry_run {
-        run.rehearse(&jobs, request.payload)?;
+        run.plan_calls(&jobs, request.payload)?;
     } else {
-        run.put(&jobs)?;
+        run.send_prompts(&jobs)?;
     }
     Ok(run.done)
 }
 
 /// The notes to write, as lists of type IDs, most urgent first.
-fn planned(query: &CodeQuery<'_>, request: &WriteNotes) -> Result<Vec<Vec<String>>, Error> {
-    let graph = query.graph();
+fn plan_notes(query: &CodeQuery<'_>, request: &WriteNotes) -> Result<Vec<Vec<String>>, Error> {
+    let graph = query.dependency_graph();
     let selected = match (&request.path, &request.filter) {
-        (Some(path), _) => vec![query.one_type(path)?],
-        (None, Some(filter)) => named(query, &graph, &parsed(filter)?),
-        (None, None) => waiting(query),
+        (Some(path), _) => vec![query.resolve_type(path)?],
+        (None, Some(filter)) => select_types(query, &graph, &parse_filter(filter)?),
+        (None, None) => queued_or_stale(query),
     };
     let by_name = request.path.is_some();
     let folder = query.folder();
     let wants = |of: &u32| {
-        let note = folder.as_ref().and_then(|folder| read(query, folder, *of));
+        let note = folder.as_ref().and_then(|folder| read_note(query, folder, *of));
         note.is_none_or(|note| {
-            let (state, why) = note.standing(query, *of);
+            let (state, why) = note.current_state(query, *of);
             // for an explicitly named type, small changes count too
-            state != Note::Cached || by_name && !why.is_empty()
+            state != NoteStatus::Cached || by_name && !why.is_empty()
         })
     };
     // Planning these with their cycle would write the cycle's note and still leave them without one: a call in every run, each
     // of them paid for.
     let by_hand = |of: &u32| {
-        let own = folder.as_ref().and_then(|folder| read_own(query, folder, *of));
+        let own = folder.as_ref().and_then(|folder| read_own_note(query, folder, *of));
         own.is_some_and(|note| !note.head.untouched)
     };
     let (by_hand, open): (Vec<u32>, Vec<u32>) = selected.into_iter().filter(wants).partition(by_hand);
-    let states: BTreeMap<u32, State> = open.into_iter().map(|of| (of, wanted(query, of))).collect();
-    let planned = note::plan(&graph, &states).into_iter().map(|job| job.of);
+    let states: BTreeMap<u32, NoteState> =
+        open.into_iter().map(|of| (of, ranking_state(query, of))).collect();
+    let planned = note::plan_notes(&graph, &states).into_iter().map(|job| job.of);
     let each = by_hand.into_iter().map(|of| vec![of]);
     Ok(planned.chain(each).map(|job| job.into_iter().map(|of| query.id(of)).collect()).collect())
 }
 
 /// Types whose note is queued or stale.
-fn waiting(query: &CodeQuery<'_>) -> Vec<u32> {
-    let queued = query.asked_for().into_iter().map(|(of, _)| of);
-    let stale = all_noted(query).into_iter().filter(|(_, state)| *state == Note::Stale).map(|(of, _)| of);
+fn queued_or_stale(query: &CodeQuery<'_>) -> Vec<u32> {
+    let queued = query.queued_notes().into_iter().map(|(of, _)| of);
+    let stale = types_with_notes(query)
+        .into_iter()
+        .filter(|(_, state)| *state == NoteStatus::Stale)
+        .map(|(of, _)| of);
     queued.chain(stale).collect()
 }
 
 /// The types that have a note, with its state.
-fn all_noted(query: &CodeQuery<'_>) -> Vec<(u32, Note)> {
+fn types_with_notes(query: &CodeQuery<'_>) -> Vec<(u32, NoteStatus)> {
     let Some(folder) = query.folder() else { return Vec::new() };
-    let own = folder.list(TYPES).unwrap_or_else(|error| {
-        query.note(error.to_string());
+    let own = folder.list_files(TYPES).unwrap_or_else(|error| {
+        query.add_note(error.to_string());
         Vec::new()
     });
-    let own = own.iter().filter_map(|name| query.number(name.strip_suffix(".semantic.md")?));
-    let grouped = super::groups(query, &folder).into_keys();
+    let own = own.iter().filter_map(|name| query.type_by_id(name.strip_suffix(".semantic.md")?));
+    let grouped = super::cycle_notes(query, &folder).into_keys();
     let mut all: Vec<u32> = own.chain(grouped).collect();
     all.sort_unstable();
     all.dedup();
-    all.into_iter().filter_map(|of| Some((of, read(query, &folder, of)?.standing(query, of).0))).collect()
+    all.into_iter()
+        .filter_map(|of| Some((of, read_note(query, &folder, of)?.current_state(query, of).0)))
+        .collect()
 }
 
 /// The number of types with a note, of queued or stale notes, and of failed jobs.
-pub(in crate::operations::code) fn counted(
+pub(in crate::operations::code) fn count_notes(
     service: &Service,
     query: &CodeQuery<'_>,
 ) -> Result<(u64, u64, u64), Error> {
-    let noted = all_noted(query);
-    let waits = |state: &Note| *state == Note::Stale;
+    let noted = types_with_notes(query);
+    let waits = |state: &NoteStatus| *state == NoteStatus::Stale;
     let stale = noted.iter().filter(|(_, state)| waits(state)).count();
-    let queue = query.asked_for().len() + stale;
-    Ok((noted.len() as u64, queue as u64, failed(service, query)?.len() as u64))
+    let queue = query.queued_notes().len() + stale;
+    Ok((noted.len() as u64, queue as u64, failed_jobs(service, query)?.len() as u64))
 }
 
-struct Run<'a> {
+struct NoteRun<'a> {
     service: &'a Service,
-    configured: &'a Configured,
+    configured: &'a ConfiguredModel,
     root: &'a Path,
     masker: Masker,
-    most: u64,
+    max_calls: u64,
     done: NotesWritten,
 }
 
-impl Run<'_> {
-    fn question(&self, query: &CodeQuery<'_>, ids: &[String]) -> Option<Question> {
-        Question::new(query, ids, &self.masker, self.configured)
+impl NoteRun<'_> {
+    fn build_prompt(&self, query: &CodeQuery<'_>, ids: &[String]) -> Option<NotePrompt> {
+        NotePrompt::new(query, ids, &self.masker, self.configured)
     }
 
     /// Plans the calls of a dry run with their maximum cost.
-    fn rehearse(&mut self, jobs: &[Vec<String>], payload: bool) -> Result<(), Error> {
-        let used = model_run::used(self.service)?;
-        let resting = model_run::resting(self.service)?;
-        self.done = at_root(self.service, self.root, |query| {
+    fn plan_calls(&mut self, jobs: &[Vec<String>], payload: bool) -> Result<(), Error> {
+        let used = model_run::tokens_used(self.service)?;
+        let resting = model_run::waiting_jobs(self.service)?;
+        self.done = with_root(self.service, self.root, |query| {
             let (mut done, mut planned) = (self.done.clone(), 0);
             for (at, ids) in jobs.iter().enumerate() {
                 // building a prompt loads all dependencies of its type
-                if planned >= self.most {
+                if planned >= self.max_calls {
                     done.model.left += (jobs.len() - at) as u64;
                     break;
                 }
-                let Some(question) = self.question(query, ids) else { continue };
-                if let Some(line) = not_asked(&question, &resting) {
-                    leave(&mut done, line);
-                } else if let Some(price) =
-                    model_run::weigh(self.configured, question.words(), (used, payload), &mut done.model)
-                {
+                let Some(question) = self.build_prompt(query, ids) else { continue };
+                if let Some(line) = skipped_line(&question, &resting) {
+                    add_skipped(&mut done, line);
+                } else if let Some(price) = model_run::estimate_call(
+                    self.configured,
+                    question.prompt_parts(),
+                    (used, payload),
+                    &mut done.model,
+                ) {
                     planned += 1;
-                    let model_run::Price { tokens, cost, payload } = price;
+                    let model_run::CallEstimate { tokens, cost, payload } = price;
                     done.notes.push(NoteLine {
                         tokens: Some(tokens),
                         cost,
                         payload,
-                        ..question.line("planned")
+                        ..question.note_line("planned")
                     });
                 }
             }
@@ -214,138 +230,149 @@ impl Run<'_> {
     }
 
     /// Sends the prompts one by one until none is left or a limit is reached.
-    fn put(&mut self, jobs: &[Vec<String>]) -> Result<(), Error> {
+    fn send_prompts(&mut self, jobs: &[Vec<String>]) -> Result<(), Error> {
         if jobs.is_empty() {
             return Ok(());
         }
-        let Some(_turn) = model_run::turn(self.service)? else {
+        let Some(_turn) = model_run::try_model_lock(self.service)? else {
             self.done.model.left += jobs.len() as u64;
             self.done.model.why = Some("another run is asking the model".to_string());
             return Ok(());
         };
         let mut ledger = ledger::open(self.service)?;
         for (at, ids) in jobs.iter().enumerate() {
-            if self.service.progress.stopped() {
+            if self.service.progress.is_cancelled() {
                 self.done.model.why = Some("it was called off".to_string());
             }
             let calls = self.done.model.answered + self.done.model.failed;
-            if self.done.model.why.is_some() || calls >= self.most {
+            if self.done.model.why.is_some() || calls >= self.max_calls {
                 self.done.model.left += (jobs.len() - at) as u64;
                 break;
             }
-            self.one(&mut ledger, ids)?;
+            self.write_note(&mut ledger, ids)?;
         }
         Ok(())
     }
 
     /// Writes one note for the current state of its types.
-    fn one(&mut self, ledger: &mut Ledger, ids: &[String]) -> Result<(), Error> {
-        let resting = model_run::resting(self.service)?;
-        let begun = at_root(self.service, self.root, |query| {
-            let Some(question) = self.question(query, ids) else { return Ok(None) };
-            if let Some(line) = not_asked(&question, &resting) {
+    fn write_note(&mut self, ledger: &mut Ledger, ids: &[String]) -> Result<(), Error> {
+        let resting = model_run::waiting_jobs(self.service)?;
+        let begun = with_root(self.service, self.root, |query| {
+            let Some(question) = self.build_prompt(query, ids) else { return Ok(None) };
+            if let Some(line) = skipped_line(&question, &resting) {
                 return Ok(Some(Err(line)));
             }
-            let begin = |of: u32| query.had(query.store().begin_note(query.type_id(of), query.now()));
-            let previous: Vec<(String, State)> =
-                numbers(query, ids).map(|(id, of)| (id.clone(), begin(of))).collect();
+            let begin =
+                |of: u32| query.or_record_error(query.store().begin_note(query.type_id(of), query.now()));
+            let previous: Vec<(String, NoteState)> =
+                existing_types(query, ids).map(|(id, of)| (id.clone(), begin(of))).collect();
             Ok(Some(Ok((question, previous))))
         })?;
         let (question, previous) = match begun {
             None => return Ok(()),
             Some(Err(line)) => {
-                leave(&mut self.done, line);
+                add_skipped(&mut self.done, line);
                 return Ok(());
             }
             Some(Ok(begun)) => begun,
         };
         let names: Vec<&str> = question.types.iter().map(|it| it.path.as_str()).collect();
-        self.service.progress.step(&format!("asking about {}", names.join(", ")));
-        let judge = |text: &str| self.judged(&question, text);
-        let ran =
-            model_run::put(self.service, self.configured, ledger, &question.job, question.words(), judge)?;
-        let Ran::Answered(answer, usage) = ran else { return self.in_vain(&question, &previous, ran) };
-        let line = self.put_away(&question, &answer)?;
-        ledger.done(&question.job.key, self.service.clock.now()).map_err(|error| ledger::told(&error))?;
-        model_run::spent(self.configured, &usage, &mut self.done.model);
+        self.service.progress.report_step(&format!("asking about {}", names.join(", ")));
+        let judge = |text: &str| self.merge_answer(&question, text);
+        let ran = model_run::run_job(
+            self.service,
+            self.configured,
+            ledger,
+            &question.job,
+            question.prompt_parts(),
+            judge,
+        )?;
+        let CallOutcome::Answered(answer, usage) = ran else {
+            return self.restore_states(&question, &previous, ran);
+        };
+        let line = self.store_note(&question, &answer)?;
+        ledger
+            .mark_done(&question.job.key, self.service.clock.now())
+            .map_err(|error| ledger::ledger_error(&error))?;
+        model_run::add_usage(self.configured, &usage, &mut self.done.model);
         self.done.model.answered += 1;
         self.done.notes.push(line);
         Ok(())
     }
 
     /// Merges an answer into the note's sections. Text that the model must not produce is removed before anything is stored.
-    fn judged(&self, question: &Question, text: &str) -> Result<Sayings, String> {
+    fn merge_answer(&self, question: &NotePrompt, text: &str) -> Result<MergedAnswer, String> {
         let before = question.before.as_ref().map(|(_, sections)| sections);
-        let answer =
-            note::read_said(&self.masker.json(text), before.is_some()).map_err(|why| why.to_string())?;
-        let Said::Sections(mut new) = answer else {
-            return Ok(Sayings { sections: before.cloned().unwrap_or_default(), new: Vec::new() });
+        let answer = note::parse_response(&self.masker.mask_json(text), before.is_some())
+            .map_err(|why| why.to_string())?;
+        let NoteResponse::Sections(mut new) = answer else {
+            return Ok(MergedAnswer { sections: before.cloned().unwrap_or_default(), new: Vec::new() });
         };
         for text in new.values_mut() {
-            *text = harmless(&api::terminal_text::one_line(text), question.prompt.text());
+            *text = remove_instructions(&api::terminal_text::one_line(text), question.prompt.text());
         }
         let names = SECTIONS.iter().filter(|(section, ..)| new.contains_key(section));
         let names = names.map(|(_, heading, _)| (*heading).to_string()).collect();
         let sections =
-            note::merged(before.unwrap_or(&Sections::new()), new).map_err(|why| why.to_string())?;
-        Ok(Sayings { sections, new: names })
+            note::merge_sections(before.unwrap_or(&Sections::new()), new).map_err(|why| why.to_string())?;
+        Ok(MergedAnswer { sections, new: names })
     }
 
     /// Restores the note states after a failed call. The ledger decides when to retry.
-    fn in_vain(
+    fn restore_states(
         &mut self,
-        question: &Question,
-        previous: &[(String, State)],
-        ran: Ran<Sayings>,
+        question: &NotePrompt,
+        previous: &[(String, NoteState)],
+        ran: CallOutcome<MergedAnswer>,
     ) -> Result<(), Error> {
-        at_root(self.service, self.root, |query| {
+        with_root(self.service, self.root, |query| {
             for (id, before) in previous {
-                if let Some(of) = query.number(id) {
-                    query.had(query.store().give_up_note(query.type_id(of), before, query.now()));
+                if let Some(of) = query.type_by_id(id) {
+                    query.or_record_error(query.store().abandon_note(query.type_id(of), before, query.now()));
                 }
             }
             Ok(())
         })?;
         let (outcome, why) = match ran {
-            Ran::Failed(failure) => {
+            CallOutcome::Failed(failure) => {
                 let why = failure.message.clone();
-                model_run::failed(self.configured, failure, &mut self.done.model);
+                model_run::record_failure(self.configured, failure, &mut self.done.model);
                 ("failed", why)
             }
-            Ran::NotNow(claim) => {
-                model_run::not_now(&claim, &mut self.done.model);
-                ("waiting", model_run::waits(&claim))
+            CallOutcome::NotCalled(claim) => {
+                model_run::record_skipped(&claim, &mut self.done.model);
+                ("waiting", model_run::skip_reason(&claim))
             }
-            Ran::Answered(..) => return Ok(()),
+            CallOutcome::Answered(..) => return Ok(()),
         };
-        self.done.notes.push(NoteLine { why: Some(why), ..question.line(outcome) });
+        self.done.notes.push(NoteLine { why: Some(why), ..question.note_line(outcome) });
         Ok(())
     }
 
     /// Writes the note unless a person changed the file in the meantime.
-    fn put_away(&self, question: &Question, answer: &Sayings) -> Result<NoteLine, Error> {
-        let folder = Folder::make(self.root).map_err(|error| folder_error(&error))?;
-        let text = self.text(question, &answer.sections);
+    fn store_note(&self, question: &NotePrompt, answer: &MergedAnswer) -> Result<NoteLine, Error> {
+        let folder = LociFolder::open_or_create(self.root).map_err(|error| folder_error(&error))?;
+        let text = self.note_text(question, &answer.sections);
         let outcome = match (&question.before, answer.new.is_empty()) {
             (None, _) => "written",
             (Some(_), true) => "unchanged",
             (Some(_), false) => "updated",
         };
-        let outcome = at_root(self.service, self.root, |query| {
-            let pen = folder.pen(PATIENTLY).map_err(|error| folder_error(&error))?;
+        let outcome = with_root(self.service, self.root, |query| {
+            let pen = folder.lock_for_writing(LONG_LOCK_TIMEOUT).map_err(|error| folder_error(&error))?;
             let there = folder.read(&question.path).map_err(|error| folder_error(&error))?;
-            let there = there.map(|bytes| query.veiled(String::from_utf8_lossy(&bytes)));
+            let there = there.map(|bytes| query.mask_text(String::from_utf8_lossy(&bytes)));
             if there.as_ref() != question.before.as_ref().map(|(text, _)| text)
                 && there.as_ref() != Some(&text)
             {
                 return Ok("kept");
             }
-            let written = query.store().undisturbed(&folder, || {
+            let written = query.store().without_invalidating(&folder, || {
                 pen.write(&question.path, text.as_bytes())?;
-                clear(query, &folder, &pen, question)
+                remove_replaced(query, &folder, &pen, question)
             });
             written.map_err(|error| folder_error(&error))?;
-            let holds = ended(query, question, &query.veiled(&text))?;
+            let holds = record_note(query, question, &query.mask_text(&text))?;
             Ok(if holds { outcome } else { "outdated" })
         })?;
         let why = match outcome {
@@ -353,10 +380,10 @@ impl Run<'_> {
             "outdated" => Some("it was changed while the model was asked".to_string()),
             _ => None,
         };
-        Ok(NoteLine { sections: answer.new.clone(), why, ..question.line(outcome) })
+        Ok(NoteLine { sections: answer.new.clone(), why, ..question.note_line(outcome) })
     }
 
-    fn text(&self, question: &Question, sections: &Sections) -> String {
+    fn note_text(&self, question: &NotePrompt, sections: &Sections) -> String {
         let types: Vec<(String, String, Hashes)> = question
             .types
             .iter()
@@ -364,64 +391,64 @@ impl Run<'_> {
             .map(|(of, base)| (of.path.clone(), of.type_id.clone(), base.hashes.hashes))
             .collect();
         let model = &self.configured.model;
-        note::write(&note::Written {
+        note::format_note(&note::NoteContent {
             types: &types,
             dependencies: &question.dependencies,
             model: &format!("{} {}", model.provider.name, model.name),
-            date: &self.service.clock.now().day(),
+            date: &self.service.clock.now().utc_day(),
             sections,
         })
     }
 }
 
 /// The sections of a note after an answer.
-struct Sayings {
+struct MergedAnswer {
     sections: Sections,
     /// Headings of the changed sections; empty if the model sees no reason for a change.
     new: Vec<String>,
 }
 
-fn leave(done: &mut NotesWritten, line: NoteLine) {
+fn add_skipped(done: &mut NotesWritten, line: NoteLine) {
     done.model.left += u64::from(line.outcome == "waiting");
     done.notes.push(line);
 }
 
 /// The numbers of the types that still exist.
-fn numbers<'i>(query: &CodeQuery<'_>, ids: &'i [String]) -> impl Iterator<Item = (&'i String, u32)> {
-    ids.iter().filter_map(|id| Some((id, query.number(id)?)))
+fn existing_types<'i>(query: &CodeQuery<'_>, ids: &'i [String]) -> impl Iterator<Item = (&'i String, u32)> {
+    ids.iter().filter_map(|id| Some((id, query.type_by_id(id)?)))
 }
 
 /// The result line of a prompt that is not sent: a person maintains the note, or a recent call failed.
-fn not_asked(question: &Question, resting: &[llm::JobRow]) -> Option<NoteLine> {
+fn skipped_line(question: &NotePrompt, resting: &[llm::JobRow]) -> Option<NoteLine> {
     if question.by_hand {
         let why = "a person wrote or changed it; delete it to have it written anew";
-        return Some(NoteLine { why: Some(why.to_string()), ..question.line("kept") });
+        return Some(NoteLine { why: Some(why.to_string()), ..question.note_line("kept") });
     }
     let rests = resting.iter().find(|job| job.key == question.job.key)?;
     let aside = if rests.state == "parked" { "set aside: " } else { "" };
     let why = format!("{aside}{}", rests.error.as_deref().unwrap_or("it was lost"));
-    Some(NoteLine { why: Some(why), ..question.line("waiting") })
+    Some(NoteLine { why: Some(why), ..question.note_line("waiting") })
 }
 
 /// Removes the notes that the new one replaces: those of its single types, and those of cycles that no longer exist.
-fn clear(
+fn remove_replaced(
     query: &CodeQuery<'_>,
-    folder: &Folder,
-    pen: &Pen<'_>,
-    question: &Question,
+    folder: &LociFolder,
+    pen: &WriteLock<'_>,
+    question: &NotePrompt,
 ) -> Result<(), code::folder::FolderError> {
-    let ours = |text: &[u8]| note::read(&query.veiled(String::from_utf8_lossy(text))).0;
+    let ours = |text: &[u8]| note::parse_note(&query.mask_text(String::from_utf8_lossy(text))).0;
     for id in question.ids.iter().filter(|_| question.ids.len() > 1) {
-        let own = note_of(id);
+        let own = note_path(id);
         if folder.read(&own)?.is_some_and(|text| ours(&text).untouched) {
             pen.remove(&own)?;
         }
     }
-    for file in folder.list(GROUPS)? {
-        let name = file.strip_suffix(".md").map(group_note_of).unwrap_or_default();
+    for file in folder.list_files(GROUPS)? {
+        let name = file.strip_suffix(".md").map(group_note_path).unwrap_or_default();
         let Some(head) = folder.read(&name)?.map(|text| ours(&text)) else { continue };
-        let mut there = head.types.iter().filter_map(|id| query.number(id)).map(|of| query.id(of));
-        let covered = |id: String| question.ids.contains(&id) || folder.path(&note_of(&id)).is_file();
+        let mut there = head.types.iter().filter_map(|id| query.type_by_id(id)).map(|of| query.id(of));
+        let covered = |id: String| question.ids.contains(&id) || folder.path(&note_path(&id)).is_file();
         if name != question.path && head.untouched && there.all(covered) {
             pen.remove(&name)?;
         }
@@ -430,14 +457,14 @@ fn clear(
 }
 
 /// Records the note for its types. Returns false if one of them changed since the prompt was built.
-fn ended(query: &CodeQuery<'_>, question: &Question, text: &str) -> Result<bool, Error> {
+fn record_note(query: &CodeQuery<'_>, question: &NotePrompt, text: &str) -> Result<bool, Error> {
     let mut all = true;
     for (id, base) in question.ids.iter().zip(&question.bases) {
-        let Some(of) = query.number(id) else { continue };
+        let Some(of) = query.type_by_id(id) else { continue };
         let (then, now) = (base.hashes.hashes, query.hashes(of));
         let holds = then.structure == now.structure && then.implementation() == now.implementation();
-        let state = query.store().end_note(query.type_id(of), text, base, holds);
-        all &= state.map_err(|error| store_error(&error))?.note == Note::Cached;
+        let state = query.store().finish_note(query.type_id(of), text, base, holds);
+        all &= state.map_err(|error| store_error(&error))?.status == NoteStatus::Cached;
     }
     Ok(all)
 }

@@ -1,0 +1,145 @@
+//! Validates a model's response about a type: one JSON object of the requested shape, within its limits. Merges it section by
+//! section with the existing note.
+//!
+//! Does not repair anything: an error names the problem, so that the request can be repeated.
+
+use super::format::{SECTIONS, Sections};
+use serde::Deserialize;
+
+/// Maximum length of a section, in characters.
+pub const MAX_SECTION_CHARS: usize = 900;
+
+/// A validated response.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NoteResponse {
+    /// The note is still correct.
+    NoChange,
+    /// The sections in the response.
+    Sections(Sections),
+}
+
+/// Why a response is rejected.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoteResponseError {
+    #[error("the response is not the JSON object that was requested: {0}")]
+    Shape(String),
+    #[error("`{0}` is missing")]
+    Missing(&'static str),
+    #[error("`{0}` is longer than {MAX_SECTION_CHARS} characters")]
+    Long(&'static str),
+    #[error("`no_change` is true, but the response contains sections")]
+    Both,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawResponse {
+    role: Option<String>,
+    lifecycle: Option<String>,
+    edge_cases: Option<String>,
+    limitations: Option<String>,
+    recommendations: Option<String>,
+    no_change: Option<bool>,
+}
+
+/// Parses the response to a first request, or to an `update` of an existing note.
+pub fn parse_response(text: &str, update: bool) -> Result<NoteResponse, NoteResponseError> {
+    let RawResponse { role, lifecycle, edge_cases, limitations, recommendations, no_change } =
+        serde_json::from_str(text.trim()).map_err(|error| NoteResponseError::Shape(error.to_string()))?;
+    let texts = [role, lifecycle, edge_cases, limitations, recommendations];
+    let mut sections = Sections::new();
+    for ((section, _, name), text) in SECTIONS.iter().zip(texts) {
+        let text = text.filter(|text| !text.trim().is_empty());
+        if text.as_ref().is_some_and(|text| text.chars().count() > MAX_SECTION_CHARS) {
+            return Err(NoteResponseError::Long(name));
+        }
+        if text.is_none() && !update {
+            return Err(NoteResponseError::Missing(name));
+        }
+        sections.extend(text.map(|text| (*section, text)));
+    }
+    match (update && no_change == Some(true), sections.is_empty()) {
+        (true, true) => Ok(NoteResponse::NoChange),
+        (true, false) => Err(NoteResponseError::Both),
+        (false, true) => Err(NoteResponseError::Missing("no_change")),
+        (false, false) => Ok(NoteResponse::Sections(sections)),
+    }
+}
+
+/// Replaces the sections that the response contains; the others stay.
+pub fn merge_sections(before: &Sections, update: Sections) -> Result<Sections, NoteResponseError> {
+    let mut all = before.clone();
+    all.extend(update);
+    let missing =
+        SECTIONS.iter().find(|(section, ..)| all.get(section).is_none_or(|text| text.trim().is_empty()));
+    missing.map_or(Ok(all), |(_, _, name)| Err(NoteResponseError::Missing(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::note::Section;
+    use serde_json::{Value, json};
+
+    fn complete_response() -> Value {
+        json!({"role": "a", "lifecycle": "b", "edge_cases": "c", "limitations": "d", "recommendations": "e"})
+    }
+
+    fn response_with(field: &str, value: Value) -> String {
+        let mut answer = complete_response();
+        answer[field] = value;
+        answer.to_string()
+    }
+
+    #[test]
+    fn a_first_response_has_all_sections() {
+        let Ok(NoteResponse::Sections(sections)) = parse_response(&complete_response().to_string(), false)
+        else {
+            panic!()
+        };
+        assert_eq!((sections.len(), sections[&Section::Limitations].as_str()), (5, "d"));
+        for (text, why) in [
+            ("Here it is: {}".to_string(), "not the JSON object"),
+            ("{}".to_string(), "`role` is missing"),
+            (response_with("limitations", json!(null)), "`limitations` is missing"),
+            (response_with("role", json!("  ")), "`role` is missing"),
+            (response_with("role", json!("x".repeat(MAX_SECTION_CHARS + 1))), "`role` is longer"),
+            (response_with("role", json!(["x"])), "not the JSON object"),
+            (response_with("command", json!("rm")), "not the JSON object"),
+            (json!({"no_change": true}).to_string(), "`role` is missing"),
+        ] {
+            let refused = parse_response(&text, false).unwrap_err().to_string();
+            assert!(refused.contains(why), "{text}: {refused}");
+        }
+    }
+
+    #[test]
+    fn an_update_has_changed_sections_or_no_change() {
+        let none = json!({"no_change": true, "role": null});
+        assert_eq!(parse_response(&none.to_string(), true), Ok(NoteResponse::NoChange));
+        let one = json!({"no_change": false, "role": "new", "lifecycle": null});
+        assert_eq!(
+            parse_response(&one.to_string(), true),
+            Ok(NoteResponse::Sections([(Section::Role, "new".to_string())].into()))
+        );
+        for (text, why) in [
+            ("{}", NoteResponseError::Missing("no_change")),
+            (r#"{"no_change":true,"role":"x"}"#, NoteResponseError::Both),
+        ] {
+            assert_eq!(parse_response(text, true), Err(why), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_sections_in_the_response_are_replaced() {
+        let Ok(NoteResponse::Sections(before)) = parse_response(&complete_response().to_string(), false)
+        else {
+            panic!()
+        };
+        let after = merge_sections(&before, [(Section::Role, "new".to_string())].into()).unwrap();
+        assert_eq!((after[&Section::Role].as_str(), after[&Section::Lifecycle].as_str()), ("new", "b"));
+        assert_eq!(merge_sections(&Sections::new(), after.clone()), Ok(after));
+        let half = [(Section::Role, "new".to_string())].into();
+        assert_eq!(merge_sections(&Sections::new(), half), Err(NoteResponseError::Missing("lifecycle")));
+    }
+}

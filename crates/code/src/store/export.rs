@@ -1,0 +1,337 @@
+//! Writes the index as files that people read and commit: an outline per type, and for each source folder a list of its types
+//! with their hashes. Only changed types are processed, and only files with different content are written.
+//!
+//! Does not know when to run. If the folder was deleted or changed by someone else, everything is written.
+
+use super::freshness::FileStamp;
+use super::table::Table;
+use super::{PROJECTS, Refreshed, RenameConflict, RenamedType, Store, StoreError};
+use crate::folder::{FolderError, INDEX, LociFolder, SHARDS, TYPES, WriteLock, note_path, outline_path};
+use crate::hash::HASH_VERSION;
+use crate::type_summary::TypeSummary;
+use project::Project;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use syntax::{Digest, TypeId};
+
+/// The cost of writing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExportCost {
+    pub files: u64,
+    pub bytes: u64,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<db::Error> for ExportError {
+    fn from(error: db::Error) -> ExportError {
+        ExportError::Store(error.into())
+    }
+}
+
+const ALIASES: &str = "aliases.json";
+const ALIAS_CONFLICTS: &str = "alias_conflicts.log";
+const HASH_CONFLICTS: &str = "hash_conflicts.log";
+
+/// The metadata of the folder after the last complete write.
+const FOLDER_STAMPS: &str = "as left";
+
+impl Store {
+    /// Writes everything that changed since the last time, and the aliases and conflicts in `done`. `mask` masks secrets: source
+    /// contains them like any text, and these files are committed.
+    pub fn export_files(
+        &mut self,
+        folder: &LociFolder,
+        lock: &WriteLock<'_>,
+        done: &Refreshed,
+        mask: &dyn Fn(&str) -> String,
+    ) -> Result<ExportCost, ExportError> {
+        if self.is_exported(folder, done)? {
+            return Ok(ExportCost::default());
+        }
+        self.begin_writing()?;
+        let writing = self.db.transaction()?;
+        let mut export =
+            Exporter { table: Table::new(&writing), folder, lock, mask, cost: ExportCost::default() };
+        let as_left: Option<Vec<Option<FileStamp>>> = export.table.get_meta(FOLDER_STAMPS)?;
+        let untouched = as_left == Some(folder_stamps(folder));
+        export.write_projects()?;
+        export.write_aliases()?;
+        export
+            .append_lines(ALIAS_CONFLICTS, &done.conflicts.iter().map(format_conflict).collect::<Vec<_>>())?;
+        export.append_lines(HASH_CONFLICTS, &done.collisions)?;
+        if untouched {
+            export.write_changed()?;
+        } else {
+            export.write_all()?;
+        }
+        export.table.clear_pending()?;
+        export.table.set_meta(FOLDER_STAMPS, &folder_stamps(folder))?;
+        let kept = export.cost;
+        writing.commit()?;
+        Ok(kept)
+    }
+
+    /// Runs `work`, which changes the folder but not its outlines and lists, such as writing a note; the next `export_files` does not
+    /// have to check all files because of it.
+    pub fn without_invalidating<T>(&self, folder: &LociFolder, work: impl FnOnce() -> T) -> T {
+        let as_left: Option<Vec<Option<FileStamp>>> =
+            Table::new(&self.db).get_meta(FOLDER_STAMPS).unwrap_or_default();
+        let untouched = as_left == Some(folder_stamps(folder));
+        let done = work();
+        if untouched {
+            self.write_best_effort(|table| table.set_meta(FOLDER_STAMPS, &folder_stamps(folder)));
+        }
+        done
+    }
+
+    /// Whether the files are up to date and `done` has nothing to add.
+    pub fn is_exported(&self, folder: &LociFolder, done: &Refreshed) -> Result<bool, StoreError> {
+        let mut table = Table::new(&self.db);
+        let as_left: Option<Vec<Option<FileStamp>>> = table.get_meta(FOLDER_STAMPS)?;
+        let has_reports =
+            !done.aliases.is_empty() || !done.conflicts.is_empty() || !done.collisions.is_empty();
+        Ok(!has_reports && as_left == Some(folder_stamps(folder)) && table.pending_types()?.is_empty())
+    }
+}
+
+/// The metadata of the folder and its subfolders, which changes when a file is added or removed.
+fn folder_stamps(folder: &LociFolder) -> Vec<Option<FileStamp>> {
+    [INDEX, TYPES, SHARDS].into_iter().map(|name| FileStamp::read_from(&folder.path(name))).collect()
+}
+
+fn format_conflict(doubt: &RenameConflict) -> String {
+    format!("{} may be any of {}", doubt.name, doubt.candidates.join(", "))
+}
+
+struct Exporter<'a> {
+    table: Table<'a>,
+    folder: &'a LociFolder,
+    lock: &'a WriteLock<'a>,
+    mask: &'a dyn Fn(&str) -> String,
+    cost: ExportCost,
+}
+
+impl Exporter<'_> {
+    fn write_file(&mut self, name: &str, text: &str) -> Result<(), ExportError> {
+        let text = (self.mask)(text);
+        if self.lock.write_unsynced(name, text.as_bytes())? {
+            self.cost.files += 1;
+            self.cost.bytes += text.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn write_projects(&mut self) -> Result<(), ExportError> {
+        let projects: Vec<Project> = self.table.get_meta(PROJECTS)?.unwrap_or_default();
+        let to_json = |(at, project): (usize, &Project)| {
+            let refers: Vec<String> = project.references.iter().map(|to| format!("P{to}")).collect();
+            json!({ "id": format!("P{at}"), "name": project.name, "path": project.path, "tfm": project.framework, "references": refers })
+        };
+        let all: Vec<Value> = projects.iter().enumerate().skip(1).map(to_json).collect();
+        let index = json!({
+            "schemaVersion": "2.0",
+            "projects": all,
+            "types": format!("{SHARDS}/"),
+            "configSnapshot": {
+                "hashVersion": HASH_VERSION.to_string(),
+                "structureHashIncludesXmlDoc": false,
+                "includeInternalForDependencies": false,
+                "internalImplAffectsSemantic": false,
+                "semanticDocAffects": false,
+            },
+        });
+        self.write_file(INDEX, &to_pretty_json(&index))
+    }
+
+    /// Records renames, and renames the notes accordingly.
+    fn write_aliases(&mut self) -> Result<(), ExportError> {
+        self.import_aliases()?;
+        let all: Vec<RenamedType> = self.table.load_aliases()?;
+        for renamed in &all {
+            self.lock.rename(&note_path(&renamed.old.to_string()), &note_path(&renamed.new.to_string()))?;
+        }
+        if all.is_empty() {
+            return Ok(());
+        }
+        let entries: Vec<Value> = all
+            .iter()
+            .map(|it| {
+                json!({
+                    "oldTypeId": it.old.to_string(), "oldFqn": it.old_name, "newTypeId": it.new.to_string(),
+                    "newFqn": it.new_name, "reason": it.reason, "detectedAt": it.at,
+                })
+            })
+            .collect();
+        self.write_file(ALIASES, &to_pretty_json(&Value::Array(entries)))
+    }
+
+    /// Imports aliases from the file that are not in the index: another checkout wrote them, or the index was rebuilt.
+    fn import_aliases(&mut self) -> Result<(), ExportError> {
+        let bytes = self.folder.read(ALIASES)?.unwrap_or_default();
+        let entries: Vec<Value> = serde_json::from_slice(&bytes).unwrap_or_default();
+        let known: Vec<TypeId> = self.table.load_aliases::<RenamedType>()?.iter().map(|it| it.old).collect();
+        for renamed in entries.iter().filter_map(parse_alias).filter(|it| !known.contains(&it.old)) {
+            self.table.set_alias(renamed.old, &renamed.old_name, &renamed)?;
+        }
+        Ok(())
+    }
+
+    fn append_lines(&mut self, name: &str, lines: &[String]) -> Result<(), ExportError> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let before = self.folder.read(name)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&before).into_owned() + &lines.join("\n") + "\n";
+        self.write_file(name, &text)
+    }
+
+    /// Writes the outlines and lists of changed types.
+    fn write_changed(&mut self) -> Result<(), ExportError> {
+        let mut folders = BTreeSet::new();
+        for (id, folder) in self.table.pending_types()? {
+            folders.insert(folder);
+            self.write_outline(id)?;
+        }
+        folders.iter().try_for_each(|folder| self.write_shard(folder))
+    }
+
+    fn write_outline(&mut self, id: TypeId) -> Result<(), ExportError> {
+        let name = outline_path(&id.to_string());
+        match self.table.load_summary(id)? {
+            Some(card) => self.write_file(&name, &card.outline_file),
+            None => Ok(self.lock.remove(&name)?),
+        }
+    }
+
+    fn write_shard(&mut self, folder: &str) -> Result<(), ExportError> {
+        let mut lines = Vec::new();
+        for id in self.table.types_below(folder)? {
+            lines.extend(self.table.load_summary(id)?.map(|card| format_type_line(&card)));
+        }
+        self.write_list(folder, lines)
+    }
+
+    fn write_list(&mut self, folder: &str, mut lines: Vec<String>) -> Result<(), ExportError> {
+        let name = format!("{SHARDS}/{}", shard_name(folder));
+        if lines.is_empty() {
+            return Ok(self.lock.remove(&name)?);
+        }
+        lines.sort();
+        self.write_file(&name, &(lines.join("\n") + "\n"))
+    }
+
+    /// Writes everything, and removes files that no longer belong.
+    fn write_all(&mut self) -> Result<(), ExportError> {
+        let mut lists: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut outlines = BTreeSet::new();
+        for (id, _) in self.table.types()? {
+            let Some(card) = self.table.load_summary(id)? else { continue };
+            lists.entry(card.folder().to_owned()).or_default().push(format_type_line(&card));
+            let name = outline_path(&id.to_string());
+            self.write_file(&name, &card.outline_file)?;
+            outlines.insert(name);
+        }
+        let lists_kept: BTreeSet<String> =
+            lists.keys().map(|folder| format!("{SHARDS}/{}", shard_name(folder))).collect();
+        for (folder, lines) in lists {
+            self.write_list(&folder, lines)?;
+        }
+        self.remove_orphans(TYPES, ".outline.md", &outlines)?;
+        self.remove_orphans(SHARDS, ".jsonl", &lists_kept)
+    }
+
+    /// Removes our files that no type corresponds to.
+    fn remove_orphans(
+        &mut self,
+        inner: &str,
+        ending: &str,
+        kept: &BTreeSet<String>,
+    ) -> Result<(), ExportError> {
+        for name in self.folder.list_files(inner)? {
+            let path = format!("{inner}/{name}");
+            if name.ends_with(ending) && !kept.contains(&path) {
+                self.lock.remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn parse_alias(entry: &Value) -> Option<RenamedType> {
+    let text = |name: &str| entry[name].as_str().map(str::to_owned);
+    Some(RenamedType {
+        old: TypeId::parse_full(&text("oldTypeId")?)?,
+        old_name: text("oldFqn")?,
+        new: TypeId::parse_full(&text("newTypeId")?)?,
+        new_name: text("newFqn")?,
+        reason: text("reason")?,
+        at: entry["detectedAt"].as_i64()?,
+    })
+}
+
+fn to_pretty_json(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}
+
+/// A type as one line, so that a changed type is a changed line; the name comes first, for sorting.
+fn format_type_line(card: &TypeSummary) -> String {
+    let hashes = &card.hashes.hashes;
+    let mut fields = Map::new();
+    for (name, value) in [
+        ("fqn", card.name.clone()),
+        ("id", card.id.to_string()),
+        ("project", card.project.clone()),
+        ("kind", card.kind.name().to_owned()),
+        ("access", card.visibility.name().to_owned()),
+        ("structureHash", hashes.structure.to_string()),
+        ("publicImplHash", hashes.public.to_string()),
+        ("internalImplHash", hashes.internal.to_string()),
+        ("cosmeticHash", hashes.cosmetic.to_string()),
+        ("implHash", hashes.implementation().to_string()),
+        ("xmlDocHash", hashes.doc.to_string()),
+    ] {
+        fields.insert(name.to_owned(), Value::String(value));
+    }
+    fields.insert("files".to_owned(), json!(card.files));
+    Value::Object(fields).to_string()
+}
+
+/// File names are limited to 255 bytes.
+const MAX_NAME_BYTES: usize = 200;
+
+/// The path of the folder as a file name: `src!Core.jsonl`.
+fn shard_name(folder: &str) -> String {
+    let mut name = folder.replace('%', "%25").replace('!', "%21").replace('/', "!");
+    if name.is_empty() {
+        name.push('!');
+    }
+    if name.len() > MAX_NAME_BYTES {
+        let cut = (0..=MAX_NAME_BYTES - 20).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
+        name = format!("{}%{}", &name[..cut], Digest::of_bytes(folder.as_bytes()));
+    }
+    name + ".jsonl"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_folder_name_gives_a_unique_file_name() {
+        let long = "a/".repeat(300);
+        let names: BTreeSet<String> =
+            ["", "a", "a/b", "a!b", "a%21b", "!", "a%2Fb", &long, &(long.clone() + "b")]
+                .map(shard_name)
+                .into();
+        assert_eq!(names.len(), 9, "{names:?}");
+        assert!(names.iter().all(|name| name.len() < 255 && !name.contains('/')));
+        assert!(names.contains("a!b.jsonl"));
+    }
+}

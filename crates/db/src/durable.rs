@@ -1,0 +1,151 @@
+//! A database of our own that cannot be rebuilt, because a person or a model wrote its content. It is
+//! migrated from layout to layout after a backup copy was written beside it; one created by a newer Loci is
+//! left untouched.
+//!
+//! Does not know what any table means.
+
+use crate::{Connection, Error, READ_ONLY, has_wal, open_immutable, prepare_read_only, sibling_path};
+use rusqlite::{OpenFlags, TransactionBehavior};
+use std::fs::{OpenOptions, Permissions};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// An acknowledged write survives a power cut: every commit waits for the disk. Deleted content is
+/// overwritten.
+const DURABLE_PRAGMAS: &str =
+    "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
+    pragma secure_delete = on; pragma journal_size_limit = 4194304;";
+/// Several processes write a few rows each, so waits are short.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("{path} was created by a newer Loci (layout {found}, this version supports {known})", path = .path.display())]
+    Newer { path: PathBuf, found: usize, known: usize },
+    #[error("{path}: {error}", path = .path.display())]
+    Failed { path: PathBuf, error: Error },
+}
+
+/// Opens the database and runs the migrations that it has not had yet; creates it if it does not exist. The
+/// first step creates the first layout. A published step never changes.
+pub fn open_writer(path: &Path, steps: &[&str]) -> Result<Connection, OpenError> {
+    let failed = |error| OpenError::Failed { path: path.to_path_buf(), error };
+    let mut connection = open_connection(path).map_err(failed)?;
+    let found = schema_version(&connection).map_err(failed)?;
+    if found > steps.len() {
+        return Err(OpenError::Newer { path: path.to_path_buf(), found, known: steps.len() });
+    }
+    if found > 0 && found < steps.len() {
+        write_backup(&connection, &sibling_path(path, &format!("-{found}.before"))).map_err(failed)?;
+    }
+    apply_migrations(&mut connection, steps).map_err(failed)?;
+    Ok(connection)
+}
+
+/// Opens the database for reading. None: it does not exist or has another layout.
+pub fn open_reader(path: &Path, steps: &[&str]) -> Option<Connection> {
+    let opened = Connection::open_with_flags(path, READ_ONLY).and_then(prepare_read_only);
+    // A directory without write permission may have no `-shm`; without a WAL none is needed.
+    let connection =
+        opened.or_else(|error| if has_wal(path) { Err(error) } else { open_immutable(path) }).ok()?;
+    schema_version(&connection).is_ok_and(|found| found == steps.len()).then_some(connection)
+}
+
+fn open_connection(path: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        .union(OpenFlags::SQLITE_OPEN_CREATE)
+        .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+    // Created here rather than by SQLite, so that only its owner can read it from the start.
+    let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.execute_batch(DURABLE_PRAGMAS)?;
+    connection.set_transaction_behavior(TransactionBehavior::Immediate);
+    Ok(connection)
+}
+
+fn schema_version(connection: &Connection) -> Result<usize, Error> {
+    connection.query_row("pragma user_version", [], |row| row.get::<_, u32>(0)).map(|found| found as usize)
+}
+
+/// Runs each step and updates its number in one transaction, so that a killed process resumes after the last
+/// complete step. Of two processes that open the database at once, the second finds the steps done.
+fn apply_migrations(connection: &mut Connection, steps: &[&str]) -> Result<(), Error> {
+    while schema_version(connection)? < steps.len() {
+        let step = connection.transaction()?;
+        let found = schema_version(&step)?;
+        if let Some(sql) = steps.get(found) {
+            step.execute_batch(sql)?;
+            step.pragma_update(None, "user_version", found as i64 + 1)?;
+        }
+        step.commit()?;
+    }
+    Ok(())
+}
+
+fn write_backup(connection: &Connection, to: &Path) -> Result<(), Error> {
+    if to.exists() {
+        return Ok(());
+    }
+    let half = sibling_path(to, ".new");
+    let _ = std::fs::remove_file(&half);
+    connection.execute("vacuum into ?1", [half.to_string_lossy()])?;
+    let done = std::fs::set_permissions(&half, Permissions::from_mode(0o600))
+        .and_then(|()| std::fs::rename(&half, to));
+    done.map_err(|error| crate::corrupt_error(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "create table t(a)";
+    const SECOND: &str = "alter table t add column b default 7";
+
+    fn temp_folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("loci-kept-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_layout_is_migrated_after_a_backup() {
+        let folder = temp_folder("moved");
+        let path = folder.join("m.db");
+        open_writer(&path, &[FIRST]).unwrap().execute("insert into t values (1)", []).unwrap();
+        assert!(open_reader(&path, &[FIRST, SECOND]).is_none());
+        let moved = open_writer(&path, &[FIRST, SECOND]).unwrap();
+        assert_eq!(moved.query_row("select a + b from t", [], |row| row.get::<_, i64>(0)).unwrap(), 8);
+        let before = open_reader(&folder.join("m.db-1.before"), &[FIRST]).unwrap();
+        assert_eq!(before.query_row("select a from t", [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+        for name in ["m.db", "m.db-1.before"] {
+            let mode = std::fs::metadata(folder.join(name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_database_of_a_newer_loci_is_left_untouched() {
+        let folder = temp_folder("newer");
+        let path = folder.join("m.db");
+        drop(open_writer(&path, &[FIRST, SECOND]).unwrap());
+        let before = std::fs::read(&path).unwrap();
+        assert!(matches!(open_writer(&path, &[FIRST]), Err(OpenError::Newer { found: 2, known: 1, .. })));
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_failed_step_leaves_the_previous_layout() {
+        let folder = temp_folder("fails");
+        let path = folder.join("m.db");
+        drop(open_writer(&path, &[FIRST]).unwrap());
+        assert!(open_writer(&path, &[FIRST, "create table u(a); create table t(a)"]).is_err());
+        let still = open_writer(&path, &[FIRST]).unwrap();
+        assert!(still.prepare("select * from u").is_err() && still.prepare("select a from t").is_ok());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

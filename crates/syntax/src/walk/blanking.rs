@@ -1,0 +1,36 @@
+//! Blanks text that a grammar rejects before parsing, with every byte offset unchanged. Tokens come from the original text, so the
+//! blanked parts of a signature still affect its hash.
+//!
+//! Does not know the meaning of blanked text: it does not affect declarations, or the rest of its line repeats it.
+
+use crate::token::PreparedText;
+use std::ops::Range;
+
+/// Finds text to blank.
+pub(crate) struct BlankRule {
+    /// The substring to search for.
+    pub(crate) mark: &'static str,
+    /// Returns the range to blank, given the text before the mark and the text from the mark on.
+    pub(crate) range: fn(&str, &str) -> Option<BlankRange>,
+}
+
+/// Byte offsets to blank, relative to the mark; negative before it.
+pub(crate) type BlankRange = Range<isize>;
+
+/// Applies blanking rules to a text.
+pub(super) fn blank_text(text: &str, rules: &[BlankRule]) -> PreparedText {
+    let mut bytes = text.as_bytes().to_vec();
+    for rule in rules {
+        for (at, _) in text.match_indices(rule.mark) {
+            let Some(blank) = (rule.range)(&text[..at], &text[at..]) else { continue };
+            let place = |offset: isize| at.saturating_add_signed(offset).min(text.len());
+            let bytes = &mut bytes[place(blank.start)..place(blank.end)];
+            bytes.iter_mut().filter(|byte| !byte.is_ascii_whitespace()).for_each(|byte| *byte = b' ');
+        }
+    }
+    PreparedText { bytes, tokens: Vec::new() }
+}
+
+pub(crate) fn is_word_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
+}
