@@ -176,7 +176,7 @@ impl Graph<'_> {
 
 /// Every path of a file: `use` trees expanded, others as they are written.
 fn referenced_paths(text: &str) -> Vec<CodePath> {
-    let tokens = drop_test_modules(tokenize(text));
+    let tokens = drop_test_modules(&tokenize(text));
     let mut paths = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
@@ -270,7 +270,7 @@ fn split_branches(tokens: &[String]) -> Vec<&[String]> {
 }
 
 /// Without `#[cfg(test)] mod …`, whose imports say nothing about the layering.
-fn drop_test_modules(tokens: Vec<String>) -> Vec<String> {
+fn drop_test_modules(tokens: &[String]) -> Vec<String> {
     const CFG_TEST: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let mut kept = Vec::with_capacity(tokens.len());
     let mut at = 0;
@@ -279,7 +279,7 @@ fn drop_test_modules(tokens: Vec<String>) -> Vec<String> {
         let is_test = tokens[at..].iter().map(String::as_str).take(CFG_TEST.len()).eq(CFG_TEST);
         if is_test && tokens.get(item).is_some_and(|token| token == "mod") {
             let braced = tokens.get(item + 2).is_some_and(|token| token == "{");
-            at = if braced { matching_brace(&tokens, item + 2) } else { item + 2 } + 1;
+            at = if braced { matching_brace(tokens, item + 2) } else { item + 2 } + 1;
         } else {
             kept.push(tokens[at].clone());
             at += 1;

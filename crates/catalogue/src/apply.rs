@@ -288,7 +288,7 @@ impl Writer {
             if !moved_only {
                 applied.changed_events.push(ChangedEvent {
                     ordinal: ordinal as u32,
-                    indexed: indexed,
+                    indexed,
                     replaces: before.is_some(),
                 });
             }

@@ -792,7 +792,7 @@ impl<'a> Resolver<'a> {
             for container in in_namespaces.chain(in_types) {
                 match self.pick_visible(file, self.code.tables.types_named(container, name, arity)) {
                     LookupResult::Symbol(symbol) if only.is_none_or(|known| known == symbol) => {
-                        only = Some(symbol)
+                        only = Some(symbol);
                     }
                     LookupResult::Nothing => {
                         only = only.or_else(|| self.re_exported_by(file, container, name, arity, more));

@@ -357,7 +357,7 @@ fn decode_occurrence(message: &[u8]) -> Result<Option<RawOccurrence<'_>>, Decode
         match field? {
             (RANGE_FIELD, Value::Number(number)) => numbers.push(number),
             (RANGE_FIELD, value) => {
-                wire::decode_packed(value.expect_bytes()?, |number| numbers.push(number))?
+                wire::decode_packed(value.expect_bytes()?, |number| numbers.push(number))?;
             }
             (2, value) => symbol = value.expect_text()?,
             (3, value) => roles = value.expect_number()? as u32,

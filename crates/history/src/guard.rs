@@ -189,7 +189,7 @@ fn strip_hidden(text: &str) -> Cow<'_, str> {
             '\u{1b}' => skip_escape(&mut chars),
             // Joiners are part of some scripts and of composed emoji.
             '\u{200c}' | '\u{200d}' if is_joiner_between(out.chars().next_back(), chars.peek()) => {
-                out.push(c)
+                out.push(c);
             }
             c if is_hidden(c) => {}
             c => out.push(c),

@@ -59,10 +59,10 @@ impl Reader<'_> {
                     if self.inside.last() == Some(&true) { Expected::Key } else { Expected::Value };
             }
             (Expected::Next | Expected::KeyOrEnd, b'}') if self.inside.last() == Some(&true) => {
-                self.close_container()
+                self.close_container();
             }
             (Expected::Next | Expected::ValueOrEnd, b']') if self.inside.last() == Some(&false) => {
-                self.close_container()
+                self.close_container();
             }
             (Expected::Key | Expected::KeyOrEnd, b'"') => self.read_key()?,
             (Expected::Value | Expected::ValueOrEnd, _) => self.read_value(byte)?,

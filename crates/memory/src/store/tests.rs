@@ -248,7 +248,7 @@ fn apply_event(store: &mut Store, event: &Event) {
             store.edit_fact(&sample_fact_id(*fact), |fact| fact.text = format!("mine {text}")).unwrap();
         }
         Event::Retire(fact) => {
-            drop(store.edit_fact(&sample_fact_id(*fact), |fact| fact.state = State::Retired).unwrap())
+            drop(store.edit_fact(&sample_fact_id(*fact), |fact| fact.state = State::Retired).unwrap());
         }
         Event::ForgetFact(fact) => {
             if let Some(fact) = store.fact(&sample_fact_id(*fact)).unwrap() {

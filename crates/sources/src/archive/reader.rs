@@ -73,7 +73,7 @@ fn add_rows(archive: &Archive, raw: &[u8], start: u64, sessions: u32, survey: &m
         }
         match serde_json::from_slice::<RowLine<'_>>(head) {
             Ok(head) if head.session < sessions => {
-                survey.add_archived_row(head.to_row(place), head.name.as_deref())
+                survey.add_archived_row(head.to_row(place), head.name.as_deref());
             }
             Ok(_) => report_lost(1, place, "an entry of no session", survey),
             Err(error) => report_lost(1, place, &error.to_string(), survey),

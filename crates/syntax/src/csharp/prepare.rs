@@ -92,13 +92,13 @@ impl<'a> Workarounds<'a> {
                 self.blank_at(at + 1);
             }
             "ref" if self.text_at(at + 1) == "partial" && self.text_at(at + 2) == "struct" => {
-                self.blank_at(at)
+                self.blank_at(at);
             }
             "ref" | "out" | "in" => self.fix_lambda_parameter(at),
             "?." => self.fix_conditional_assignment(at),
             "?" if self.text_at(at + 1) == "[" => self.fix_conditional_assignment(at),
             "_" if self.text_before(at) == "from" && self.text_at(at + 1) == "in" => {
-                self.overwrite_token(at, "a")
+                self.overwrite_token(at, "a");
             }
             "operator" => self.fix_compound_operator(at),
             "extension" => self.fix_extension_block(at),
