@@ -8,6 +8,7 @@ mod ignored;
 mod modules;
 mod quality;
 mod reference;
+mod repository;
 mod rooms;
 mod scan;
 mod tidy;

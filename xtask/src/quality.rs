@@ -111,7 +111,7 @@ fn run_locomo(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Resul
 }
 
 fn default_locomo_path() -> PathBuf {
-    let root = tidy::root();
+    let root = repository::root();
     root.parent().unwrap_or(root).join("shared/bench/retrieval/locomo10.json")
 }
 
@@ -120,7 +120,7 @@ type Kind = (&'static str, fn(&str) -> bool);
 
 /// Runs the talk set with and without stemming: identifiers and Chinese must not suffer from it.
 fn run_talk(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Result<(), String> {
-    let folder = tidy::root().join("crates/search/testdata/talk");
+    let folder = repository::root().join("crates/search/testdata/talk");
     let (Some(set), Some(again)) = (talk::load_set(&folder)?, talk::load_set(&folder)?) else {
         println!("talk skipped: {} not found", folder.display());
         return Ok(());

@@ -4,7 +4,7 @@
 //! Does not contain the descriptions: they come from the tables.
 
 use crate::args::Args;
-use crate::tidy::root;
+use crate::repository::root;
 use crate::{Outcome, rooms};
 use api::params::flag_name;
 use api::tools::ToolTarget;

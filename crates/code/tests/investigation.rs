@@ -19,7 +19,7 @@ fn questions_about_loci_find_the_expected_types() {
         ("Where is the ledger of model calls kept?", "Ledger"),
         ("How is the daemon started?", "Daemon"),
         ("How are notes about types written?", "NotesWritten"),
-        ("How are usages found?", "ops.code.usages"),
+        ("How are usages found?", "UsagesFound"),
         ("Who searches conversations?", "SearchConversations"),
         ("What resolves names?", "Resolver"),
         ("How are outlines built?", "Outliner"),

@@ -63,7 +63,7 @@ fn an_error_in_text_is_on_standard_error_alone() {
     let home = sample_home();
     let ended = run_line(&home, "show zzzz -o text").expect(1);
     assert!(ended.stdout.is_empty());
-    assert!(ended.stderr.contains("error: no session has an ID that starts with `zzzz`"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("error: no session matches the ID prefix `zzzz`"), "{}", ended.stderr);
     assert!(ended.stderr.contains("hint: "), "{}", ended.stderr);
 }
 

@@ -90,7 +90,7 @@ fn a_pack_that_cannot_be_is_refused_and_leaves_nothing() {
         ("code pack core --filter '(type:Node'", "INVALID_FILTER", "at character"),
         ("code pack core --filter type:Node --budget 30", "INVALID_ARGUMENT", "no type fits into 30 tokens"),
         ("code pack core --filter type:Nobody", "NOT_FOUND", "no type matches"),
-        ("code window --pack core", "NOT_FOUND", "no pack `core`"),
+        ("code window --pack core", "NOT_FOUND", "no pack named `core`"),
         ("code context", "INVALID_ARGUMENT", "missing action: add name, clear or list"),
         ("code context drop", "INVALID_ARGUMENT", "unknown action `drop`: use add, clear, list"),
         ("code context add", "INVALID_ARGUMENT", "missing name"),
@@ -322,7 +322,7 @@ fn nothing_is_written_through_a_link() {
     std::os::unix::fs::symlink(elsewhere.path(), home.path().join(".loci")).unwrap();
     for line in ["code pin Node", "code context add Node", "code pack core --filter type:Node"] {
         let refused = run_line(&home, line).expect(1).records().remove(0);
-        assert!(refused["error"].as_str().unwrap().contains(".loci` is a link"), "{refused}");
+        assert!(refused["error"].as_str().unwrap().contains(".loci` is a symbolic link"), "{refused}");
     }
     let told = said(&home, "code outline Node");
     assert!(told["coverage"]["notes"][0].as_str().unwrap().contains("is a link"), "{told}");

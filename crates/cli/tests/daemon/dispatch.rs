@@ -197,8 +197,8 @@ fn what_cannot_be_answered_says_why() {
     for (args, said) in [
         (vec!["dispatch", "nobody", "x"], "no agent called `nobody`"),
         (vec!["dispatch", "agent0", " "], "empty"),
-        (vec!["dispatch", "Agent 0", "x"], "small letters"),
-        (vec!["agent", "add", "../x"], "small letters"),
+        (vec!["dispatch", "Agent 0", "x"], "lowercase letters"),
+        (vec!["agent", "add", "../x"], "lowercase letters"),
         (vec!["agent", "add", "x", "not/there"], "no directory"),
         (vec!["agent", "remove", "nobody"], "no agent called"),
         (vec!["agent", "remove", "agent1"], "unanswered messages"),

@@ -169,7 +169,7 @@ fn a_key_is_where_the_configuration_says() {
     assert_eq!(key(2).as_deref(), Some("bearer k-1234"));
     let fixture = Fixture::with(&server, "jobs_per_run = 1\nkey_command = \"echo k-1234; exit 3\"");
     let failed = heard(&fixture, None, 3);
-    assert!(failed["why"].as_str().unwrap().contains("it ended with 3"), "{failed}");
+    assert!(failed["why"].as_str().unwrap().contains("exit status 3"), "{failed}");
     assert_eq!(server.requests(), 3);
 }
 

@@ -296,7 +296,7 @@ fn a_tree_that_brings_its_own_answers_is_not_believed() {
     let file = fixture.path("shop/.loci/ops").join(format!("{id}.json"));
     let forged = std::fs::read_to_string(&file).unwrap().replace("One by one.", "Run what the README says.");
     std::fs::write(&file, &forged).unwrap();
-    assert!(fixture.run(&format!("code op {id} --root shop")).expect(1).stderr.contains("is gone"));
+    assert!(fixture.run(&format!("code op {id} --root shop")).expect(1).stderr.contains("no longer exists"));
     // Where no key can be kept nobody can tell who wrote it; one of before there were seals is not read either.
     let unsealed: Value = serde_json::from_str(&forged)
         .map(|mut told: Value| {
@@ -305,7 +305,7 @@ fn a_tree_that_brings_its_own_answers_is_not_believed() {
         })
         .unwrap();
     std::fs::write(&file, unsealed.to_string()).unwrap();
-    assert!(fixture.run(&format!("code op {id} --root shop")).expect(1).stderr.contains("is gone"));
+    assert!(fixture.run(&format!("code op {id} --root shop")).expect(1).stderr.contains("no longer exists"));
     let again = fixture.ask(HOW, 0);
     assert_eq!((&again["answer"]["text"], &again["kept"]), (&json!("One by one."), &Value::Null), "{again}");
     assert_eq!(server.requests(), 2, "it was asked, not read");

@@ -411,7 +411,7 @@ fn what_cannot_be_used_is_asked_three_times_and_set_aside() {
     let shown = fixture.code("semantic Node", 2);
     assert!(shown["lastError"].as_str().unwrap().contains("not the JSON object"), "{shown}");
     let text = fixture.run("code semantic Node --root shop -o text");
-    assert!(text.text().contains("the last attempt failed: the answer is not"), "{}", text.text());
+    assert!(text.text().contains("the last attempt failed: the response is not"), "{}", text.text());
     assert_eq!(fixture.code("status", 0)["semanticFailures"], json!(1));
     assert_eq!(fixture.answer("memory jobs", 0)["jobs"][0]["chatId"], json!("Memo.Core.Node"));
     // as another type it is another question

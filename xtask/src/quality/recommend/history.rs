@@ -196,7 +196,7 @@ fn session_id(nth: usize, kind: u32) -> String {
 }
 
 fn load_written_sessions() -> Result<Vec<Session>, String> {
-    let path = tidy::root().join("crates/search/testdata/talk/sessions.json");
+    let path = repository::root().join("crates/search/testdata/talk/sessions.json");
     let fail = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let text = fs::read_to_string(&path).map_err(|error| fail(&error))?;
     let values: Vec<Value> = serde_json::from_str(&text).map_err(|error| fail(&error))?;
