@@ -21,7 +21,7 @@ mod table;
 mod talk;
 
 use crate::args::Args;
-use crate::{Outcome as Done, tidy};
+use crate::{Outcome as Done, repository};
 use set::{IndexedSet, Outcome, Scratch, Set};
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@
 //! Does not know the prompts.
 
 use crate::quality::rng::Rng;
-use crate::tidy;
+use crate::repository;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
