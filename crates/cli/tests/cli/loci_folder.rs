@@ -325,7 +325,7 @@ fn nothing_is_written_through_a_link() {
         assert!(refused["error"].as_str().unwrap().contains(".loci` is a symbolic link"), "{refused}");
     }
     let told = said(&home, "code outline Node");
-    assert!(told["coverage"]["notes"][0].as_str().unwrap().contains("is a link"), "{told}");
+    assert!(told["coverage"]["notes"][0].as_str().unwrap().contains("is a symbolic link"), "{told}");
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
 }
 

@@ -225,7 +225,7 @@ fn a_beginning_that_several_share_is_refused_by_every_command_and_what_is_printe
     ] {
         let error = answer(&run_line(&home, line).expect(1));
         assert_eq!(error["code"], "AMBIGUOUS_ID", "{line}");
-        assert!(error["error"].as_str().unwrap().contains("12 matches"), "{line}: {error}");
+        assert!(error["error"].as_str().unwrap().contains("is ambiguous (12 "), "{line}: {error}");
         let hints = error["hints"].to_string();
         assert_eq!(hints.matches("0199aaaa-").count(), 10, "{line}: {error}");
         assert!(hints.contains("and 2 more: use a longer prefix"), "{line}: {error}");

@@ -199,10 +199,10 @@ fn what_cannot_be_answered_says_why() {
         (vec!["dispatch", "agent0", " "], "empty"),
         (vec!["dispatch", "Agent 0", "x"], "lowercase letters"),
         (vec!["agent", "add", "../x"], "lowercase letters"),
-        (vec!["agent", "add", "x", "not/there"], "no directory"),
+        (vec!["agent", "add", "x", "not/there"], "not a directory"),
         (vec!["agent", "remove", "nobody"], "no agent called"),
         (vec!["agent", "remove", "agent1"], "unanswered messages"),
-        (vec!["agent", "messages", "x"], "no message's number"),
+        (vec!["agent", "messages", "x"], "is not a message ID"),
     ] {
         let refused = fixture.loci(&args).expect(1);
         assert!(refused.stderr.contains(said), "{args:?}: {}", refused.stderr);
