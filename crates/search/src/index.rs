@@ -7,11 +7,20 @@ use crate::error::Error;
 use crate::schema::{self, Fields};
 use crate::writer::{self, CommitStamp};
 use std::path::{Path, PathBuf};
-use tantivy::SegmentReader;
 use tantivy::directory::MmapDirectory;
+use tantivy::index::SegmentComponent;
+use tantivy::{Segment, SegmentReader};
 
 /// Between reading the metadata of a commit and opening it, the writer may have committed again and removed a file.
 const MAX_TRIES: usize = 5;
+
+/// Opens a segment with its positions. The engine takes a missing positions file for a segment without positions and
+/// fails at the first phrase instead; a rebuild that deletes the files meanwhile must make opening fail.
+fn open_segment(segment: &Segment) -> tantivy::Result<SegmentReader> {
+    let reader = SegmentReader::open(segment)?;
+    segment.open_read(SegmentComponent::Positions)?;
+    Ok(reader)
+}
 
 /// A reader of the commit that was current when it was opened.
 pub struct Index {
@@ -52,7 +61,7 @@ impl Index {
         if stamp.number == 0 {
             return Ok(None);
         }
-        let segments = metas.segments.into_iter().map(|meta| SegmentReader::open(&engine.segment(meta)));
+        let segments = metas.segments.into_iter().map(|meta| open_segment(&engine.segment(meta)));
         let segments = segments.collect::<Result<_, _>>().map_err(failed)?;
         let chats = Chats::read(folder, stamp.number)?;
         Ok(Some(Index { folder: folder.to_owned(), engine, fields, segments, chats, stamp }))
