@@ -4,6 +4,7 @@
 //! Does not know colours.
 
 use std::fmt::{Arguments, Write as _};
+use unicode_width::UnicodeWidthChar;
 
 /// Appends formatted text.
 pub fn append_fmt(out: &mut String, what: Arguments<'_>) {
@@ -27,52 +28,13 @@ pub fn one_line(text: &str) -> String {
     words.join(" ")
 }
 
-/// Characters that take two columns: East Asian wide and fullwidth, and emoji.
-const WIDE: &[(char, char)] = &[
-    ('\u{1100}', '\u{115f}'),
-    ('\u{231a}', '\u{231b}'),
-    ('\u{2e80}', '\u{303e}'),
-    ('\u{3041}', '\u{33ff}'),
-    ('\u{3400}', '\u{4dbf}'),
-    ('\u{4e00}', '\u{a4cf}'),
-    ('\u{a960}', '\u{a97f}'),
-    ('\u{ac00}', '\u{d7a3}'),
-    ('\u{f900}', '\u{faff}'),
-    ('\u{fe30}', '\u{fe6f}'),
-    ('\u{ff00}', '\u{ff60}'),
-    ('\u{ffe0}', '\u{ffe6}'),
-    ('\u{1f300}', '\u{1f64f}'),
-    ('\u{1f680}', '\u{1f6ff}'),
-    ('\u{1f900}', '\u{1f9ff}'),
-    ('\u{20000}', '\u{3fffd}'),
-];
-
-/// Characters that take no column: combining marks and joiners.
-const NARROW: &[(char, char)] = &[
-    ('\u{300}', '\u{36f}'),
-    ('\u{483}', '\u{489}'),
-    ('\u{591}', '\u{5bd}'),
-    ('\u{610}', '\u{61a}'),
-    ('\u{64b}', '\u{65f}'),
-    ('\u{e31}', '\u{e31}'),
-    ('\u{e34}', '\u{e3a}'),
-    ('\u{200b}', '\u{200d}'),
-    ('\u{20d0}', '\u{20f0}'),
-    ('\u{fe00}', '\u{fe0f}'),
-    ('\u{feff}', '\u{feff}'),
-];
-
+/// The number of columns a character takes. Control characters count as one: they are printed as a substitute.
 pub fn char_width(c: char) -> usize {
-    let among = |table: &[(char, char)]| table.iter().any(|(from, to)| (*from..=*to).contains(&c));
-    match c {
-        '\0'..'\u{300}' => 1,
-        _ if among(NARROW) => 0,
-        _ if among(WIDE) => 2,
-        _ => 1,
-    }
+    c.width().unwrap_or(1)
 }
 
-/// The number of columns a text takes.
+/// The number of columns a text takes. The sum over its characters, so that truncation and wrapping, which go character
+/// by character, agree with it.
 pub fn display_width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }

@@ -437,27 +437,10 @@ fn fits_pattern(pattern: &str, key: &str) -> bool {
 
 /// The edit distance of two words (insertions, deletions, substitutions and transpositions); `None` if it exceeds two.
 pub fn edit_distance(one: &str, other: &str) -> Option<usize> {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    if one.len().abs_diff(other.len()) > MAX_DISTANCE {
+    if one.chars().count().abs_diff(other.chars().count()) > MAX_DISTANCE {
         return None;
     }
-    let wide = other.len() + 1;
-    let mut cost = vec![0; (one.len() + 1) * wide];
-    for i in 0..=one.len() {
-        for j in 0..wide {
-            let at = |i: usize, j: usize| cost[i * wide + j];
-            cost[i * wide + j] = match (i, j) {
-                (0, n) | (n, 0) => n,
-                _ => {
-                    let same = usize::from(one[i - 1] != other[j - 1]);
-                    let plain = (at(i - 1, j) + 1).min(at(i, j - 1) + 1).min(at(i - 1, j - 1) + same);
-                    let swapped = i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
-                    if swapped { plain.min(at(i - 2, j - 2) + 1) } else { plain }
-                }
-            };
-        }
-    }
-    cost.last().copied().filter(|n| *n <= MAX_DISTANCE)
+    Some(strsim::osa_distance(one, other)).filter(|distance| *distance <= MAX_DISTANCE)
 }
 
 #[cfg(test)]

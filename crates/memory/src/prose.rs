@@ -4,6 +4,7 @@
 //! Does not interpret what a sentence says.
 
 use crate::phrases::{MACHINE_LINES, MACHINE_TAGS, PASTED_PREFIXES};
+use unicode_width::UnicodeWidthChar;
 
 /// Everything after this marker is the content of referenced files.
 const REFERENCED_FILES: &str = "--- Content from referenced files ---";
@@ -158,8 +159,7 @@ pub(crate) fn is_han(c: char) -> bool {
 
 /// Display width in columns; wide characters take two.
 pub(crate) fn display_width(text: &str) -> usize {
-    let wide = |c: char| is_han(c) || matches!(c, '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff60}');
-    text.chars().map(|c| if wide(c) { 2 } else { 1 }).sum()
+    text.chars().map(|c| c.width().unwrap_or(1)).sum()
 }
 
 /// The text on one line without markup: `**bold**`, `code`, `[text](address)`, `# heading`, `- item`, `<tag>`.

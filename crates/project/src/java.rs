@@ -3,7 +3,7 @@
 //! Does not evaluate build scripts: only literal names count, and the project of a script is named after its folder.
 
 use crate::manifest::ProjectManifest;
-use crate::msbuild::parse_elements;
+use crate::xml::parse_elements;
 
 /// Elements whose `artifactId` names a different artifact.
 const OTHER_ARTIFACTS: &[&str] = &["parent", "dependency", "plugin", "exclusion", "extension"];

@@ -16,6 +16,7 @@ mod path;
 mod python;
 mod source;
 mod wildcard;
+mod xml;
 
 pub use discover::{
     Layout, LayoutError, Project, Solution, discover, discover_with_progress, is_generated, is_layout_file,

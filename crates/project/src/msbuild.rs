@@ -5,6 +5,7 @@
 
 use crate::compile_items::{CompileItem, CompileItems};
 use crate::framework;
+use crate::xml::{Element, parse_elements};
 use std::collections::BTreeMap;
 use syntax::Symbols;
 
@@ -69,7 +70,7 @@ pub(crate) fn parse_manifests(texts: &[String]) -> MsbuildManifest {
     ]);
     let mut kind = "";
     for element in &elements {
-        if !element.is_active(&properties) {
+        if !is_active(element, &properties) {
             continue;
         }
         let text = expand_properties(&element.text, &properties);
@@ -149,95 +150,6 @@ pub(crate) fn parse_solution(text: &str) -> Vec<String> {
     old.chain(new).filter(|path| path.ends_with(".csproj")).map(str::to_owned).collect()
 }
 
-/// An XML element with its direct text, its conditions and those of all enclosing elements.
-pub(crate) struct Element {
-    pub(crate) name: String,
-    attributes: Vec<(String, String)>,
-    conditions: Vec<String>,
-    pub(crate) text: String,
-}
-
-impl Element {
-    fn attribute_value(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-    }
-
-    fn is_active(&self, properties: &BTreeMap<String, String>) -> bool {
-        self.conditions.iter().all(|condition| evaluate_condition(&expand_properties(condition, properties)))
-    }
-}
-
-/// Parses XML elements in the order of their start tags. Stops at the first malformed one.
-pub(crate) fn parse_elements(text: &str) -> Vec<Element> {
-    let mut found: Vec<Element> = Vec::new();
-    let mut open: Vec<usize> = Vec::new();
-    let mut rest = text;
-    while let Some(start) = rest.find('<') {
-        if let Some(at) = open.last() {
-            found[*at].text.push_str(unescape_xml(rest[..start].trim()).as_str());
-        }
-        rest = &rest[start..];
-        if let Some(comment) = rest.strip_prefix("<!--") {
-            let Some(end) = comment.find("-->") else { break };
-            rest = &comment[end + 3..];
-            continue;
-        }
-        let Some(end) = find_tag_end(rest) else { break };
-        let tag = &rest[1..end];
-        rest = &rest[end + 1..];
-        if tag.starts_with(['?', '!']) {
-            continue;
-        }
-        if tag.starts_with('/') {
-            open.pop();
-            continue;
-        }
-        let conditions = open.last().map_or_else(Vec::new, |at| found[*at].conditions.clone());
-        let mut element = Element { conditions, ..parse_start_tag(tag.trim_end_matches('/')) };
-        element.conditions.extend(element.attribute_value("Condition").map(str::to_owned));
-        if !tag.ends_with('/') {
-            open.push(found.len());
-        }
-        found.push(element);
-    }
-    found
-}
-
-/// The end of a tag; a `>` within quotes does not end it.
-fn find_tag_end(text: &str) -> Option<usize> {
-    let mut quote = None;
-    for (at, c) in text.char_indices() {
-        match (c, quote) {
-            ('>', None) => return Some(at),
-            ('"' | '\'', None) => quote = Some(c),
-            (c, Some(open)) if c == open => quote = None,
-            _ => {}
-        }
-    }
-    None
-}
-
-fn parse_start_tag(tag: &str) -> Element {
-    let (name, mut rest) = tag.split_at(tag.find(char::is_whitespace).unwrap_or(tag.len()));
-    let mut attributes = Vec::new();
-    while let Some((key, after)) = rest.split_once('=') {
-        let after = after.trim_start();
-        let Some(quote) = after.chars().next().filter(|quote| matches!(quote, '"' | '\'')) else { break };
-        let Some((value, next)) = after[1..].split_once(quote) else { break };
-        attributes.push((key.trim().to_owned(), unescape_xml(value)));
-        rest = next;
-    }
-    Element { name: name.to_owned(), attributes, conditions: Vec::new(), text: String::new() }
-}
-
-fn unescape_xml(text: &str) -> String {
-    text.replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&apos;", "'")
-        .replace("&amp;", "&")
-}
-
 /// Expands properties; an unknown one is empty, as in `MSBuild`.
 fn expand_properties(text: &str, properties: &BTreeMap<String, String>) -> String {
     let mut out = String::new();
@@ -250,6 +162,10 @@ fn expand_properties(text: &str, properties: &BTreeMap<String, String>) -> Strin
     }
     out.push_str(rest);
     out
+}
+
+fn is_active(element: &Element, properties: &BTreeMap<String, String>) -> bool {
+    element.conditions.iter().all(|condition| evaluate_condition(&expand_properties(condition, properties)))
 }
 
 /// Evaluates a condition whose properties are already expanded.

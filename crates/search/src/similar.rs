@@ -184,26 +184,10 @@ fn similarity_weight(term: &str, other: &str) -> Option<f32> {
 
 /// The number of letters removed, added, changed or swapped, if at most `most`.
 fn edit_distance(one: &str, other: &str, most: usize) -> Option<usize> {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    if one.len().abs_diff(other.len()) > most {
+    if one.chars().count().abs_diff(other.chars().count()) > most {
         return None;
     }
-    let mut rows = vec![vec![0; other.len() + 1]; one.len() + 1];
-    for (at, row) in rows.iter_mut().enumerate() {
-        row[0] = at;
-    }
-    rows[0] = (0..=other.len()).collect();
-    for i in 1..=one.len() {
-        for j in 1..=other.len() {
-            let change = rows[i - 1][j - 1] + usize::from(one[i - 1] != other[j - 1]);
-            let mut least = change.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = least;
-        }
-    }
-    Some(rows[one.len()][other.len()]).filter(|distance| *distance <= most)
+    Some(strsim::osa_distance(one, other)).filter(|distance| *distance <= most)
 }
 
 #[cfg(test)]
