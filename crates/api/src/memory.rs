@@ -6,15 +6,9 @@ mod change;
 mod document;
 mod list;
 
-pub use change::{
-    ACCEPT, AcceptMemory, EDIT, EditMemory, FORGET, ForgetMemory, MemoryChanged, MemoryForgotten, PIN,
-    PinMemory, RETIRE, RetireMemory,
-};
-pub use document::{
-    EXPORT, ExportMemory, FORMAT, IMPORT, ImportMemory, KeptEvidence, KeptFact, KeptSession, KeptTag,
-    KeptWords, MemoryDocument, MemoryImported, VERSION,
-};
-pub use list::{LIST, ListMemory, Memories, MemoryLine, MemoryShown, Quote, SHOW, STATES, ShowMemory};
+pub use change::*;
+pub use document::*;
+pub use list::*;
 
 use crate::costs::ModelRun;
 use crate::operation::{Number, Operation, Positional, Request, Response};

@@ -298,8 +298,8 @@ fn refuse_unknown(tool: &Tool, params: &Map<String, Value>) -> Result<(), Error>
     let known: Vec<&str> = tool.params().iter().map(|param| param.name).collect();
     match params.keys().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),
-        Some(name) => Err(Error::new(Code::InvalidArgument, format!("{} takes no `{name}`", tool.name))
-            .hint(format!("it takes: {}", known.join(", ")))),
+        Some(name) => Err(Error::new(Code::InvalidArgument, format!("{}: unknown parameter `{name}`", tool.name))
+            .hint(format!("parameters: {}", known.join(", ")))),
     }
 }
 
