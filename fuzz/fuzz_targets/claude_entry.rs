@@ -1,4 +1,4 @@
-//! Any bytes can be surveyed as a transcript of this agent, and every row found in them read again.
+//! Surveys arbitrary bytes as a transcript of Claude Code and fetches every row.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Any bytes can be surveyed as a log of Gemini CLI and as one of its whole files, and every row read again.
+//! Surveys arbitrary bytes as a Gemini CLI log (`.jsonl`) and as one of its older files (`.json`), and fetches every
+//! row.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any text compiles as a filter or is refused in words.
+//! Compiles arbitrary text as a filter: it succeeds, or fails with a message.
 
 #![no_main]
 
@@ -8,10 +8,10 @@ use query::program::{Program, takes_array};
 fuzz_target!(|filter: &str| {
     takes_array(filter);
     let filter = filter.to_string();
-    // The program that meets filters is a child with limits; here the stack must last for the longest filter.
+    // Loci compiles filters in a child process with limits; here the stack must suffice for the longest filter.
     let compile = move || Program::compile(&filter).map(drop).map_err(|e| e.to_string());
-    let thread = std::thread::Builder::new().stack_size(512 << 20).spawn(compile).expect("a thread");
-    if let Err(words) = thread.join().expect("no panic") {
-        assert!(words.len() > "the jq filter is not valid: ".len(), "{words}");
+    let thread = std::thread::Builder::new().stack_size(512 << 20).spawn(compile).expect("spawn a thread");
+    if let Err(message) = thread.join().expect("no panic") {
+        assert!(message.len() > "the jq filter is not valid: ".len(), "{message}");
     }
 });

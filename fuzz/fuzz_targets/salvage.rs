@@ -1,4 +1,4 @@
-//! Only whole JSON objects are saved out of a damaged line, in order and without overlap.
+//! Salvages complete JSON objects from a damaged line, in order and without overlap.
 
 #![no_main]
 

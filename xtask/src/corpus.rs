@@ -1,5 +1,5 @@
-//! Generates histories in the format of Claude Code: the same bytes for the same seed on every machine and with any number
-//! of threads, and a manifest of their exact content.
+//! Generates histories in the format of Claude Code: the same bytes for the same seed on every machine and with any
+//! number of threads, and a manifest of their exact content.
 //!
 //! Does not know the queries that will be run.
 
@@ -45,11 +45,11 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = args.number_value("threads", cores as u64)?.max(1) as usize;
     let started = Instant::now();
-    let truth = generate_corpus(&out, size, args.number_value("seed", 7)?, threads)
+    let counts = generate_corpus(&out, size, args.number_value("seed", 7)?, threads)
         .map_err(|error| format!("{}: {error}", out.display()))?;
-    let megabytes = truth.bytes as f64 / 1e6;
+    let megabytes = counts.bytes as f64 / 1e6;
     let rate = megabytes / started.elapsed().as_secs_f64();
-    println!("{} files, {} lines, {megabytes:.0} MB ({rate:.0} MB/s)", truth.files, truth.lines);
+    println!("{} files, {} lines, {megabytes:.0} MB ({rate:.0} MB/s)", counts.files, counts.lines);
     Ok(true)
 }
 
@@ -62,16 +62,17 @@ fn generate_corpus(out: &Path, size: u64, seed: u64, threads: usize) -> io::Resu
     let projects: Vec<Project> = (0..PROJECTS).map(|which| Project::new(seed, which)).collect();
     let plans = plan_sessions(size, seed);
     let root = out.join(".claude/projects");
-    let maker = Generator { text, projects, root, seed };
+    let generator = Generator { text, projects, root, seed };
     let next = AtomicUsize::new(0);
     let parts: io::Result<Vec<CorpusCounts>> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| maker.run_worker(&plans, &next))).collect();
+        let workers: Vec<_> =
+            (0..threads).map(|_| scope.spawn(|| generator.run_worker(&plans, &next))).collect();
         workers.into_iter().map(|worker| worker.join().expect("a writing thread panicked")).collect()
     });
-    let mut truth = CorpusCounts::default();
-    parts?.iter().for_each(|part| truth.add(part));
-    fs::write(out.join("manifest.json"), format!("{:#}\n", truth.to_manifest(size, seed)))?;
-    Ok(truth)
+    let mut counts = CorpusCounts::default();
+    parts?.iter().for_each(|part| counts.add(part));
+    fs::write(out.join("manifest.json"), format!("{:#}\n", counts.to_manifest(size, seed)))?;
+    Ok(counts)
 }
 
 /// A session, its subagents and its fork: the unit of work of a thread.
@@ -122,14 +123,14 @@ struct Generator {
 
 impl Generator {
     fn run_worker(&self, plans: &[Plan], next: &AtomicUsize) -> io::Result<CorpusCounts> {
-        let mut truth = CorpusCounts::default();
+        let mut counts = CorpusCounts::default();
         while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-            self.write_session(plan, &mut truth)?;
+            self.write_session(plan, &mut counts)?;
         }
-        Ok(truth)
+        Ok(counts)
     }
 
-    fn write_session(&self, plan: &Plan, truth: &mut CorpusCounts) -> io::Result<()> {
+    fn write_session(&self, plan: &Plan, counts: &mut CorpusCounts) -> io::Result<()> {
         let mut rng = Rng::new(self.seed, 4, plan.index);
         let project = rng.pick_favoured(&self.projects);
         let folder = self.root.join(&project.folder);
@@ -138,7 +139,7 @@ impl Generator {
         let owner = Owner { project, session: &id, agent: None, start_ms };
         let mut main = Session::new(&self.text, &owner, self.rng_stream(plan, 0), plan.huge);
         main.write_until(plan.size);
-        save_transcript(&folder.join(format!("{id}.jsonl")), &main, truth)?;
+        save_transcript(&folder.join(format!("{id}.jsonl")), &main, counts)?;
         for (which, size) in (1..).zip(&plan.agents) {
             let agent = format!("a{:016x}", rng.next());
             let owner = Owner { agent: Some(&agent), start_ms: start_ms + which * 60_000, ..owner };
@@ -147,7 +148,7 @@ impl Generator {
             save_transcript(
                 &folder.join(&id).join(format!("subagents/agent-{agent}.jsonl")),
                 &written,
-                truth,
+                counts,
             )?;
         }
         if let Some(size) = plan.fork {
@@ -156,7 +157,7 @@ impl Generator {
             let mut fork = Session::new(&self.text, &owner, self.rng_stream(plan, 99), false);
             fork.copy_history(&main, main.turns.len() - 1);
             fork.write_until(size);
-            save_transcript(&folder.join(format!("{id}.jsonl")), &fork, truth)?;
+            save_transcript(&folder.join(format!("{id}.jsonl")), &fork, counts)?;
         }
         Ok(())
     }
@@ -166,13 +167,13 @@ impl Generator {
     }
 }
 
-fn save_transcript(path: &Path, session: &Session<'_>, truth: &mut CorpusCounts) -> io::Result<()> {
+fn save_transcript(path: &Path, session: &Session<'_>, counts: &mut CorpusCounts) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     let mut file = File::create(path)?;
     file.write_all(session.out.as_bytes())?;
     // Set the modification time to that of the last entry, as in a real history.
     file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_millis(session.ms))?;
-    truth.add(&session.counts);
+    counts.add(&session.counts);
     Ok(())
 }
 

@@ -1,12 +1,14 @@
-//! The rooms of the house and the doors between them: which crate may use which, and which engine is let into
-//! which room. `tidy` holds the manifests against these tables, and ARCHITECTURE.md shows them.
+//! The layering of the workspace: which crate may depend on which, and which crate alone may import an engine. `tidy`
+//! checks the manifests against these tables, and ARCHITECTURE.md contains them.
+//!
+//! Does not read source code: only the manifests.
 
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Each room with the rooms it may use, from the words to the binary. Any other edge is a finding.
-pub(crate) const ROOMS: &[(&str, &[&str])] = &[
+/// Each crate with the crates it may use, from the bottom layer to the binary. Any other edge is a finding.
+pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ("record", &[]),
     ("db", &[]),
     ("sources", &["record", "db"]),
@@ -16,7 +18,8 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("search", &[]),
     ("syntax", &[]),
     ("project", &["syntax"]),
-    ("code", &["db", "syntax", "project"]),
+    ("scip", &[]),
+    ("code", &["db", "syntax", "project", "scip"]),
     ("subprocess", &[]),
     ("mailbox", &["db", "subprocess"]),
     ("memory", &["record", "db"]),
@@ -26,12 +29,14 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("render", &["api", "record"]),
     ("history", &["api", "catalogue", "mask", "record", "search", "sources"]),
     ("setup", &["api"]),
+    ("config", &["api", "record", "setup", "sources"]),
     (
         "service",
         &[
             "api",
             "catalogue",
             "code",
+            "config",
             "history",
             "llm",
             "mask",
@@ -53,147 +58,150 @@ pub(crate) const ROOMS: &[(&str, &[&str])] = &[
     ("testutil", &["record", "db", "sources"]),
 ];
 
-/// Rooms that the tests of a room may use besides: to look into a database, to make up secrets.
-const TESTS: &[(&str, &[&str])] = &[
+/// Additional crates for tests: to open a database, to generate secrets.
+const TEST_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("loci", &["db", "mask", "subprocess", "testutil"]),
     ("llm", &["testutil"]),
     ("sources", &["testutil"]),
 ];
 
-/// What only reads the tables of the others, to check them or to write them down.
-const OUTSIDE: &str = "xtask";
+/// The crate outside the layering: it reads the tables of the others to check and document them.
+const UNLAYERED: &str = "xtask";
 
-/// A third-party engine and the one room that may import it; `deny.toml` says the same of the whole tree, except for
-/// what tests share.
+/// A third-party engine and the one crate that may import it. `deny.toml` enforces the same for the whole dependency
+/// tree, except for engines that tests share.
 pub(crate) struct Engine {
     pub(crate) name: &'static str,
-    pub(crate) room: &'static str,
-    /// Whether tests elsewhere may use it as well.
+    pub(crate) owner: &'static str,
+    /// Whether the tests of other crates may use it as well.
     pub(crate) tests: bool,
 }
 
 pub(crate) const ENGINES: &[Engine] = &[
-    Engine { name: "rusqlite", room: "db", tests: false },
-    Engine { name: "jaq-core", room: "query", tests: false },
-    Engine { name: "jaq-std", room: "query", tests: false },
-    Engine { name: "jaq-json", room: "query", tests: false },
-    Engine { name: "tantivy", room: "search", tests: false },
-    Engine { name: "clap", room: "loci", tests: false },
-    Engine { name: "nix", room: "loci", tests: false },
-    Engine { name: "zstd", room: "sources", tests: false },
-    Engine { name: "rmcp", room: "mcp", tests: false },
-    Engine { name: "tokio", room: "mcp", tests: false },
-    Engine { name: "hyper", room: "mcp", tests: false },
-    Engine { name: "tree-sitter", room: "syntax", tests: false },
-    Engine { name: "tree-sitter-c-sharp", room: "syntax", tests: false },
-    Engine { name: "tree-sitter-rust", room: "syntax", tests: false },
-    Engine { name: "tree-sitter-typescript", room: "syntax", tests: false },
-    Engine { name: "tree-sitter-python", room: "syntax", tests: false },
-    Engine { name: "tree-sitter-go", room: "syntax", tests: false },
-    Engine { name: "tree-sitter-java", room: "syntax", tests: false },
-    Engine { name: "ignore", room: "project", tests: false },
-    Engine { name: "postcard", room: "code", tests: false },
-    Engine { name: "bpe-openai", room: "code", tests: true },
-    Engine { name: "notify", room: "daemon", tests: false },
-    Engine { name: "signal-hook", room: "daemon", tests: false },
-    Engine { name: "ureq", room: "llm", tests: false },
-    Engine { name: "tempfile", room: "catalogue", tests: true },
+    Engine { name: "rusqlite", owner: "db", tests: false },
+    Engine { name: "jaq-core", owner: "query", tests: false },
+    Engine { name: "jaq-std", owner: "query", tests: false },
+    Engine { name: "jaq-json", owner: "query", tests: false },
+    Engine { name: "tantivy", owner: "search", tests: false },
+    Engine { name: "clap", owner: "loci", tests: false },
+    Engine { name: "nix", owner: "loci", tests: false },
+    Engine { name: "zstd", owner: "sources", tests: false },
+    Engine { name: "rmcp", owner: "mcp", tests: false },
+    Engine { name: "tokio", owner: "mcp", tests: false },
+    Engine { name: "hyper", owner: "mcp", tests: false },
+    Engine { name: "tree-sitter", owner: "syntax", tests: false },
+    Engine { name: "tree-sitter-c-sharp", owner: "syntax", tests: false },
+    Engine { name: "tree-sitter-rust", owner: "syntax", tests: false },
+    Engine { name: "tree-sitter-typescript", owner: "syntax", tests: false },
+    Engine { name: "tree-sitter-python", owner: "syntax", tests: false },
+    Engine { name: "tree-sitter-go", owner: "syntax", tests: false },
+    Engine { name: "tree-sitter-java", owner: "syntax", tests: false },
+    Engine { name: "ignore", owner: "project", tests: false },
+    Engine { name: "postcard", owner: "code", tests: false },
+    Engine { name: "bpe-openai", owner: "code", tests: true },
+    Engine { name: "notify", owner: "daemon", tests: false },
+    Engine { name: "signal-hook", owner: "daemon", tests: false },
+    Engine { name: "ureq", owner: "llm", tests: false },
+    Engine { name: "tempfile", owner: "catalogue", tests: true },
 ];
 
-/// A crate of this workspace, as its manifest has it.
+/// A crate of this workspace, as described by its manifest.
 pub(crate) struct Package {
-    pub(crate) room: String,
-    pub(crate) sentence: String,
-    pub(crate) uses: Vec<Use>,
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) dependencies: Vec<Dependency>,
 }
 
-pub(crate) struct Use {
+pub(crate) struct Dependency {
     pub(crate) name: String,
     pub(crate) tests: bool,
 }
 
-/// Asks cargo what the manifests say; needs no network and builds nothing.
-pub(crate) fn packages(root: &Path) -> Result<Vec<Package>, String> {
-    let told = Command::new("cargo")
+/// Reads the manifests with `cargo metadata`, without network access and without building.
+pub(crate) fn load_packages(root: &Path) -> Result<Vec<Package>, String> {
+    let output = Command::new("cargo")
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
         .current_dir(root)
         .output()
         .map_err(|error| format!("cargo metadata: {error}"))?;
-    if !told.status.success() {
-        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&told.stderr).trim()));
+    if !output.status.success() {
+        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
-    let told: Value =
-        serde_json::from_slice(&told.stdout).map_err(|error| format!("cargo metadata: {error}"))?;
-    let packages = told["packages"].as_array().ok_or("cargo metadata: no packages")?;
-    Ok(packages.iter().map(package).collect())
+    let metadata: Value =
+        serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))?;
+    let packages = metadata["packages"].as_array().ok_or("cargo metadata: no packages")?;
+    Ok(packages.iter().map(parse_package).collect())
 }
 
-fn package(told: &Value) -> Package {
-    let uses = told["dependencies"].as_array().into_iter().flatten();
-    let one = |used: &Value| Use { name: room(&used["name"]), tests: used["kind"] == "dev" };
+fn parse_package(package: &Value) -> Package {
+    let dependencies = package["dependencies"].as_array().into_iter().flatten();
+    let one = |used: &Value| Dependency { name: short_name(&used["name"]), tests: used["kind"] == "dev" };
     Package {
-        room: room(&told["name"]),
-        sentence: told["description"].as_str().unwrap_or_default().to_owned(),
-        uses: uses.map(one).collect(),
+        name: short_name(&package["name"]),
+        description: package["description"].as_str().unwrap_or_default().to_owned(),
+        dependencies: dependencies.map(one).collect(),
     }
 }
 
-/// `loci-record` is the room `record`.
-fn room(name: &Value) -> String {
+/// `loci-record` is called `record`.
+fn short_name(name: &Value) -> String {
     let name = name.as_str().unwrap_or_default();
     name.strip_prefix("loci-").unwrap_or(name).to_owned()
 }
 
-/// Edges that no table allows.
+/// Dependencies that no table allows.
 pub(crate) fn findings(packages: &[Package]) -> Vec<String> {
     let mut found = Vec::new();
-    for package in packages.iter().filter(|package| package.room != OUTSIDE) {
-        let Some((_, allowed)) = ROOMS.iter().find(|(room, _)| *room == package.room) else {
-            found.push(format!("{}: a crate without a row in xtask/src/rooms.rs", package.room));
+    for package in packages.iter().filter(|package| package.name != UNLAYERED) {
+        let Some((_, allowed)) = CRATES.iter().find(|(name, _)| *name == package.name) else {
+            found.push(format!("{}: a crate without a row in xtask/src/crates.rs", package.name));
             continue;
         };
-        for used in &package.uses {
-            let ours = packages.iter().any(|other| other.room == used.name);
-            let tested = used.tests && is_for_tests(&package.room, &used.name);
-            if ours && !tested && !allowed.contains(&used.name.as_str()) {
+        for used in &package.dependencies {
+            let is_member = packages.iter().any(|other| other.name == used.name);
+            let is_for_tests = used.tests && may_use_in_tests(&package.name, &used.name);
+            if is_member && !is_for_tests && !allowed.contains(&used.name.as_str()) {
                 found.push(format!(
                     "{} uses {}, which ARCHITECTURE.md does not allow",
-                    package.room, used.name
+                    package.name, used.name
                 ));
             }
         }
     }
     for (package, used) in
-        packages.iter().flat_map(|package| package.uses.iter().map(move |used| (package, used)))
+        packages.iter().flat_map(|package| package.dependencies.iter().map(move |used| (package, used)))
     {
         let engine = ENGINES.iter().find(|engine| engine.name == used.name);
         if let Some(engine) = engine
-            .filter(|e| e.room != package.room && !(e.tests && (used.tests || package.room == "testutil")))
+            .filter(|e| e.owner != package.name && !(e.tests && (used.tests || package.name == "testutil")))
         {
-            found.push(format!("{} imports {}, which belongs to {}", package.room, engine.name, engine.room));
+            found
+                .push(format!("{} imports {}, which belongs to {}", package.name, engine.name, engine.owner));
         }
     }
     found
 }
 
-fn is_for_tests(room: &str, used: &str) -> bool {
-    TESTS.iter().any(|(of, rooms)| *of == room && rooms.contains(&used))
+fn may_use_in_tests(name: &str, used: &str) -> bool {
+    TEST_DEPENDENCIES.iter().any(|(member, allowed)| *member == name && allowed.contains(&used))
 }
 
-/// The table of ARCHITECTURE.md: each room, its manifest's sentence, what it may use and what it confines.
-pub(crate) fn table(packages: &[Package]) -> String {
+/// The table of ARCHITECTURE.md: each crate, the description in its manifest, the crates it may use and the engines
+/// that it alone imports.
+pub(crate) fn render_table(packages: &[Package]) -> String {
     let mut table =
-        String::from("| room | what it is for | may use | alone imports |\n| --- | --- | --- | --- |\n");
-    for (room, allowed) in ROOMS {
-        let sentence = packages.iter().find(|package| package.room == *room).map_or("", |p| &p.sentence);
-        let engines: Vec<&str> = ENGINES.iter().filter(|e| e.room == *room).map(|e| e.name).collect();
-        let row = [format!("`{room}`"), sentence.to_owned(), listed(allowed), listed(&engines)];
+        String::from("| crate | what it is for | may use | alone imports |\n| --- | --- | --- | --- |\n");
+    for (name, allowed) in CRATES {
+        let description =
+            packages.iter().find(|package| package.name == *name).map_or("", |p| &p.description);
+        let engines: Vec<&str> = ENGINES.iter().filter(|e| e.owner == *name).map(|e| e.name).collect();
+        let row = [format!("`{name}`"), description.to_owned(), quote_names(allowed), quote_names(&engines)];
         table.extend(["| ", &row.join(" | "), " |\n"]);
     }
     table
 }
 
-fn listed(names: &[&str]) -> String {
+fn quote_names(names: &[&str]) -> String {
     if names.is_empty() {
         return "–".to_owned();
     }
@@ -204,42 +212,43 @@ fn listed(names: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn package(room: &str, uses: &[(&str, bool)]) -> Package {
-        let one = |(name, tests): &(&str, bool)| Use { name: (*name).to_owned(), tests: *tests };
-        Package { room: room.to_owned(), sentence: String::new(), uses: uses.iter().map(one).collect() }
+    fn package(name: &str, dependencies: &[(&str, bool)]) -> Package {
+        let one = |(name, tests): &(&str, bool)| Dependency { name: (*name).to_owned(), tests: *tests };
+        let dependencies = dependencies.iter().map(one).collect();
+        Package { name: name.to_owned(), description: String::new(), dependencies }
     }
 
     #[test]
-    fn an_edge_that_is_not_in_the_table_is_found() {
-        let house = [
+    fn a_dependency_that_is_not_in_the_table_is_found() {
+        let workspace = [
             package("record", &[]),
             package("api", &[("record", false)]),
             package("query", &[("api", true)]),
         ];
-        assert_eq!(findings(&house), ["query uses api, which ARCHITECTURE.md does not allow"]);
+        assert_eq!(findings(&workspace), ["query uses api, which ARCHITECTURE.md does not allow"]);
         let tested = [package("db", &[]), package("loci", &[("db", true)])];
         assert_eq!(findings(&tested), [""; 0]);
         let shipped = [package("db", &[]), package("loci", &[("db", false)])];
         assert_eq!(findings(&shipped), ["loci uses db, which ARCHITECTURE.md does not allow"]);
         assert_eq!(
-            findings(&[package("attic", &[])]),
-            ["attic: a crate without a row in xtask/src/rooms.rs"]
+            findings(&[package("unknown", &[])]),
+            ["unknown: a crate without a row in xtask/src/crates.rs"]
         );
     }
 
     #[test]
     fn an_engine_is_imported_by_one_crate() {
-        let house = [package("sources", &[("tempfile", true), ("rusqlite", true), ("zstd", false)])];
-        assert_eq!(findings(&house), ["sources imports rusqlite, which belongs to db"]);
+        let workspace = [package("sources", &[("tempfile", true), ("rusqlite", true), ("zstd", false)])];
+        assert_eq!(findings(&workspace), ["sources imports rusqlite, which belongs to db"]);
         assert_eq!(findings(&[package("query", &[("tempfile", false)])]).len(), 1);
         assert_eq!(findings(&[package("xtask", &[("clap", false), ("record", false)])]).len(), 1);
     }
 
     #[test]
-    fn no_crate_uses_one_below_it() {
-        for (at, (room, allowed)) in ROOMS.iter().enumerate() {
-            let above = |name: &&str| ROOMS[..at].iter().any(|(known, _)| known == name);
-            assert!(allowed.iter().all(above), "{room}");
+    fn a_crate_uses_only_crates_listed_before_it() {
+        for (at, (name, allowed)) in CRATES.iter().enumerate() {
+            let is_listed_before = |used: &&str| CRATES[..at].iter().any(|(known, _)| known == used);
+            assert!(allowed.iter().all(is_listed_before), "{name}");
         }
     }
 }

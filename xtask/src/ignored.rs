@@ -1,16 +1,18 @@
-//! `cargo xtask ignored`: which tests are ignored and why, and the nextest filter that leaves out those whose material is missing.
+//! `cargo xtask ignored`: which tests are ignored and why, and the nextest filter that excludes those whose material is
+//! missing.
 //!
-//! Does not know whether the material is there: `.ci/run` finds that out and names what is missing.
+//! Does not know whether the material is installed: `.ci/run` detects that and passes the missing keys.
 
 use crate::Outcome;
 use crate::args::Args;
 use crate::repository::{read, root, sources};
 use std::path::Path;
 
-pub(crate) const HELP: &str = "list the ignored tests; --filter --without KEY,KEY prints the nextest filter without those, \
-     and says on standard error what it leaves out";
+pub(crate) const HELP: &str = "[--filter [--without KEY,KEY]]\n\
+    list the ignored tests; --filter prints the nextest filter that excludes the tests that take minutes and those that need\n\
+    one of the keys, and lists the excluded tests on standard error";
 
-/// A reason to ignore a test: the key in `#[ignore = "needs KEY: see CONTRIBUTING.md"]`, and what has to be there.
+/// A reason to ignore a test: the key in `#[ignore = "needs KEY: see CONTRIBUTING.md"]`, and the required material.
 pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("corpus", "recorded transcripts of real agents"),
     ("claude-code", "Claude Code, the scripts that drive it, and a network namespace"),
@@ -24,7 +26,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("strace", "`strace` that may trace"),
 ];
 
-/// The reason of tests that no run includes unless it names them.
+/// The reason for tests that run only if selected by name.
 pub(crate) const LONG: &str = "takes minutes";
 
 pub(crate) struct Test {
@@ -35,7 +37,7 @@ pub(crate) struct Test {
 }
 
 impl Test {
-    /// The key of `needs KEY: …`, or the words before the colon.
+    /// The key of `needs KEY: …`, otherwise the text before the colon.
     fn key(&self) -> &str {
         let what = self.reason.split(':').next().unwrap_or_default();
         what.strip_prefix("needs ").unwrap_or(what)
@@ -47,11 +49,11 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let without: Vec<&str> =
         args.text_value("without").unwrap_or_default().split(',').filter(|key| !key.is_empty()).collect();
     if let Some(key) = without.iter().find(|key| NEEDS.iter().all(|(known, _)| known != *key)) {
-        return Err(format!("no such key: {key}"));
+        return Err(format!("unknown key {key}"));
     }
-    let all = list(root())?;
+    let all = list_tests(root())?;
     if args.has_switch("filter") {
-        println!("{}", filter(&all, &without));
+        println!("{}", build_filter(&all, &without));
         return Ok(true);
     }
     for one in all.iter().filter(|test| !test.reason.is_empty()) {
@@ -61,16 +63,16 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 }
 
 /// The tests of the workspace, in the order of their files.
-pub(crate) fn list(root: &Path) -> Result<Vec<Test>, String> {
+pub(crate) fn list_tests(root: &Path) -> Result<Vec<Test>, String> {
     let mut all = Vec::new();
     for (name, path) in sources(root)? {
-        all.extend(tests(&name.display().to_string(), &read(&path)?));
+        all.extend(parse_tests(&name.display().to_string(), &read(&path)?));
     }
     Ok(all)
 }
 
 /// The tests of one file.
-fn tests(file: &str, text: &str) -> Vec<Test> {
+fn parse_tests(file: &str, text: &str) -> Vec<Test> {
     let mut found = Vec::new();
     let (mut is_test, mut reason) = (false, String::new());
     for line in text.lines().map(str::trim) {
@@ -87,29 +89,29 @@ fn tests(file: &str, text: &str) -> Vec<Test> {
     found
 }
 
-/// A nextest filterset of everything but the long tests and those that need what is missing, which are named on standard error.
-fn filter(all: &[Test], without: &[&str]) -> String {
-    let left_out: Vec<&Test> =
+/// A nextest filterset without the long tests and those that need missing material. Lists these on standard error.
+fn build_filter(all: &[Test], without: &[&str]) -> String {
+    let excluded: Vec<&Test> =
         all.iter().filter(|one| one.key() == LONG || without.contains(&one.key())).collect();
-    for one in &left_out {
+    for one in &excluded {
         eprintln!("not run: {} ({}, {})", one.name, one.reason, one.file);
     }
-    let names: Vec<&str> = left_out.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = excluded.iter().map(|one| one.name.as_str()).collect();
     if names.is_empty() { "all()".to_owned() } else { format!("not test(/(^|::)({})$/)", names.join("|")) }
 }
 
-/// Reasons that no table lists, and names by which the filter would leave out other tests.
+/// Unknown reasons, and names by which the filter would exclude other tests as well.
 pub(crate) fn findings(all: &[Test], contributing: &str) -> Vec<String> {
     let mut found = Vec::new();
     for one in all.iter().filter(|test| !test.reason.is_empty()) {
         let known = NEEDS.iter().any(|(key, _)| one.reason == format!("needs {key}: see CONTRIBUTING.md"));
         if !known && !one.reason.starts_with(&format!("{LONG}: ")) {
             found.push(format!(
-                "{}: `{}` is ignored for `{}`, which is not in xtask/src/ignored.rs",
+                "{}: `{}` is ignored with the reason `{}`, which is not in xtask/src/ignored.rs",
                 one.file, one.name, one.reason
             ));
         }
-        // The filter names tests by their functions.
+        // The filter selects tests by function name.
         if let Some(other) = all.iter().find(|other| other.name == one.name && other.reason != one.reason) {
             found.push(format!("{}: `{}` is also a test in {}", one.file, one.name, other.file));
         }
@@ -123,8 +125,8 @@ pub(crate) fn findings(all: &[Test], contributing: &str) -> Vec<String> {
     found
 }
 
-/// What lets a test pass without having checked anything: a word about being skipped, or a `return` in its body. A condition that
-/// is not about missing material goes around the assertions, or into a function.
+/// Code that lets a test pass without checking anything: a message about skipping, or a `return` in its body. A
+/// condition that is not about missing material belongs around the assertions or in a helper function.
 pub(crate) fn silent_passes(file: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let (mut is_test, mut inside, mut indent, mut nested) = (false, false, 0, None);
@@ -133,7 +135,7 @@ pub(crate) fn silent_passes(file: &str, text: &str) -> Vec<String> {
         let width = line.len() - line.trim_start().len();
         let mut finding = |what: &str| found.push(format!("{file}:{}: {what}", at + 1));
         if ["skip", "passed over"].iter().any(|word| trimmed.starts_with(&format!("println!(\"{word}"))) {
-            finding("a test that cannot run is ignored with a reason, not skipped");
+            finding("a test that cannot run must be ignored with a reason, not skipped");
         }
         if trimmed == "#[test]" {
             (is_test, indent) = (true, width);
@@ -166,7 +168,7 @@ mod tests {
     #[test]
     fn ignored_tests_are_read_with_their_reasons() {
         let text = "#[test]\nfn a() {}\n\n#[test]\n#[ignore = \"needs model: see CONTRIBUTING.md\"]\nfn b() {}\nfn c() {}\n";
-        let found = tests("a.rs", text);
+        let found = parse_tests("a.rs", text);
         assert_eq!(
             found.iter().map(|test| (test.name.as_str(), test.key())).collect::<Vec<_>>(),
             [("a", ""), ("b", "model")]
@@ -174,10 +176,10 @@ mod tests {
     }
 
     #[test]
-    fn the_filter_leaves_out_what_is_missing_and_what_is_long() {
+    fn the_filter_excludes_long_tests_and_missing_material() {
         let all = [one("a", "needs model: x"), one("b", "needs root: x"), one("c", "takes minutes: x")];
-        assert_eq!(filter(&all, &["root"]), "not test(/(^|::)(b|c)$/)");
-        assert_eq!(filter(&all[..1], &[]), "all()");
+        assert_eq!(build_filter(&all, &["root"]), "not test(/(^|::)(b|c)$/)");
+        assert_eq!(build_filter(&all[..1], &[]), "all()");
     }
 
     #[test]

@@ -4,12 +4,12 @@
 mod args;
 mod bench;
 mod corpus;
+mod crates;
 mod ignored;
 mod modules;
 mod quality;
 mod reference;
 mod repository;
-mod rooms;
 mod scan;
 mod tidy;
 
@@ -36,11 +36,11 @@ const TASKS: &[Task] = &[
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let name = args.first().map_or("", String::as_str);
-    let Some((_, _, chore)) = TASKS.iter().find(|(known, ..)| *known == name) else {
+    let Some((_, _, task)) = TASKS.iter().find(|(known, ..)| *known == name) else {
         print_usage();
         return if matches!(name, "" | "help" | "--help") { ExitCode::SUCCESS } else { ExitCode::from(2) };
     };
-    match chore(&args[1..]) {
+    match task(&args[1..]) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

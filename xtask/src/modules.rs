@@ -1,4 +1,5 @@
-//! Module cycles within a crate: among the children of one module, none may reach another and be reached by it.
+//! Finds module cycles within a crate: two children of one module must not depend on each other, directly or
+//! indirectly.
 //!
 //! Reads paths (`use` trees and `crate::…`, `self::…`, `super::…` in code) from the source text; does not expand macros
 //! and does not know types, so a method call creates no edge. Test modules are not part of the graph.
@@ -128,11 +129,11 @@ struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    /// The module that a path seen in `module` leads to, through re-exports.
+    /// The module that defines the target of a path in `module`, following re-exports.
     fn defining_module(&self, module: &ModulePath, path: &[String], depth: usize) -> Option<ModulePath> {
         let (target, rest) = self.split_path(module, path)?;
         let Some(name) = rest.first() else { return Some(target) };
-        // A name that the target only imports is defined elsewhere. Eight steps are more than any re-export takes.
+        // A name that the target only imports is defined elsewhere. No re-export takes more than eight steps.
         if target != *module && depth < 8 {
             let import = self.paths[&target].iter().find(|path| path.len() > 1 && path.last() == Some(name));
             let origin = import.and_then(|import| self.defining_module(&target, import, depth + 1));
@@ -269,7 +270,7 @@ fn split_branches(tokens: &[String]) -> Vec<&[String]> {
     branches.into_iter().filter(|branch| !branch.is_empty()).collect()
 }
 
-/// Without `#[cfg(test)] mod …`, whose imports say nothing about the layering.
+/// Removes `#[cfg(test)] mod …`, whose imports are not part of the layering.
 fn drop_test_modules(tokens: &[String]) -> Vec<String> {
     const CFG_TEST: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let mut kept = Vec::with_capacity(tokens.len());
@@ -288,7 +289,7 @@ fn drop_test_modules(tokens: &[String]) -> Vec<String> {
     kept
 }
 
-/// Identifiers, `::` and single signs; comments and literals are left out.
+/// Splits source text into identifiers, `::` and single characters, without comments and literals.
 fn tokenize(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut rest = text;

@@ -40,7 +40,7 @@ const LOCOMO_FIVE: Goal = Goal { name: "locomo hit@5", minimum: 0.89 };
 const NEEDLES_FIRST: Goal = Goal { name: "needles hit@1", minimum: 0.95 };
 const TALK_FIRST: Goal = Goal { name: "talk hit@1", minimum: 0.90 };
 /// Limit for the mean distance between confidence and accuracy over the bins.
-const APART: f64 = 0.05;
+const MAX_CALIBRATION_ERROR: f64 = 0.05;
 
 pub(crate) fn run(args: &[String]) -> Done {
     if let Some(("recommend", rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
@@ -59,9 +59,9 @@ pub(crate) fn run(args: &[String]) -> Done {
     check_goal(&NEEDLES_FIRST, table::print_table("needles", &needles).first, &mut missed);
     all.extend(needles);
     run_talk(&args, &scratch, &mut missed)?;
-    let apart = calibration::print_bins(&all);
-    if apart > APART {
-        missed.push(format!("confidence differs from accuracy by {apart:.3}, limit {APART}"));
+    let error = calibration::print_bins(&all);
+    if error > MAX_CALIBRATION_ERROR {
+        missed.push(format!("confidence differs from accuracy by {error:.3}, limit {MAX_CALIBRATION_ERROR}"));
     }
     if args.has_switch("fit") {
         println!("\nweights {:.3?}", calibration::fit_outcomes(&all));
@@ -72,19 +72,19 @@ pub(crate) fn run(args: &[String]) -> Done {
     Ok(missed.is_empty() || !args.has_switch("smoke"))
 }
 
-fn check_goal(goal: &Goal, is: f64, missed: &mut Vec<String>) {
-    if is < goal.minimum {
-        missed.push(format!("{} is {:.1} %, goal {:.1} %", goal.name, is * 100.0, goal.minimum * 100.0));
+fn check_goal(goal: &Goal, share: f64, missed: &mut Vec<String>) {
+    if share < goal.minimum {
+        missed.push(format!("{} is {:.1} %, goal {:.1} %", goal.name, share * 100.0, goal.minimum * 100.0));
     }
 }
 
-fn run_set(set: Set, scratch: &Scratch, stems: bool, tell: bool) -> Result<Vec<Outcome>, String> {
-    let bench = IndexedSet::new(set, scratch, stems)?;
-    let outcomes = bench.run_queries(&search::TUNING)?;
-    for (ask, outcome) in
-        bench.set.queries.iter().zip(&outcomes).filter(|(_, outcome)| tell && !outcome.is_within(1))
+fn run_set(set: Set, scratch: &Scratch, stems: bool, print_misses: bool) -> Result<Vec<Outcome>, String> {
+    let indexed = IndexedSet::new(set, scratch, stems)?;
+    let outcomes = indexed.run_queries(&search::TUNING)?;
+    for (query, outcome) in
+        indexed.set.queries.iter().zip(&outcomes).filter(|(_, outcome)| print_misses && !outcome.is_within(1))
     {
-        println!("missed ({}, rank {:?}): {}", outcome.kind.trim(), outcome.rank, ask.query);
+        println!("missed ({}, rank {:?}): {}", outcome.kind.trim(), outcome.rank, query.query);
     }
     Ok(outcomes)
 }

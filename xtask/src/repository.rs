@@ -1,6 +1,6 @@
 //! The files of the repository: its root, its text files, its Rust sources.
 //!
-//! Does not know what is checked in them.
+//! Does not know the checks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Every Rust source file, by its name below the root and its path.
+/// Every Rust source file, as its path relative to the root and its full path.
 pub(crate) fn sources(root: &Path) -> Result<Vec<(PathBuf, PathBuf)>, String> {
-    let rust = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "rs");
+    let is_rust = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "rs");
     let named = |file: PathBuf| (file.strip_prefix(root).unwrap_or(&file).to_path_buf(), file);
-    Ok(files(root)?.into_iter().filter(rust).map(named).collect())
+    Ok(files(root)?.into_iter().filter(is_rust).map(named).collect())
 }
 
-/// Every file that is ours: not what is built, fetched or kept by git.
+/// Every file below the root, without build output and git data.
 pub(crate) fn files(root: &Path) -> Result<Vec<PathBuf>, String> {
     let (mut found, mut folders) = (Vec::new(), vec![root.to_path_buf()]);
     while let Some(folder) = folders.pop() {

@@ -34,10 +34,10 @@ const ROOT: Param = param(
     "root",
     Shape::Text,
     "DIR",
-    "The source tree [default: the enclosing git repository, or the working directory]",
+    "Source tree [default: the enclosing git repository, or the current directory]",
 );
 const NAMED: &str =
-    "A type or member, by name, end of the name or ID prefix: NodeStore, Core.NodeStore.Get*, store.get(int)";
+    "A type or member, by name, name suffix or ID prefix: NodeStore, Core.NodeStore.Get*, store.get(int)";
 
 const ONE: Option<Positional> =
     Some(Positional { value: "NAME", about: NAMED, into: &["path"], number: Number::One });
@@ -73,8 +73,8 @@ use about_one;
 pub const OUTLINE: Operation = Operation {
     name: "get_outline",
     command: "code outline",
-    about: "Show the outline of a type: signatures, documentation, bases, dependencies",
-    answer: "the outline as text, its tokens and the tokens of the source",
+    about: "Show the outline of a type: signatures, documentation, base types, dependencies",
+    answer: "the outline as text, and the token counts of outline and source",
     example: "loci code outline NodeStore",
     words: ONE,
     params: &[path_param(), ROOT],
@@ -90,7 +90,7 @@ pub const MEMBER: Operation = Operation {
     name: "get_member_outline",
     command: "code member",
     about: "Show the outline of a member: signature, documentation, location",
-    answer: "the outline as text, its tokens and the tokens of the source",
+    answer: "the outline as text, and the token counts of outline and source",
     example: "loci code member 'NodeStore.Get(int)'",
     words: ONE,
     params: &[path_param(), ROOT],
@@ -266,18 +266,18 @@ pub const CERTAINTIES: &[&str] = &["exact", "certain", "likely", "possible"];
 pub const USAGES: Operation = Operation {
     name: "find_usages",
     command: "code usages",
-    about: "Find usages of a type or member, with certainty",
+    about: "Find usages of a type or member, and rate the certainty of each",
     answer: "usages, ordered by file and line",
     example: "loci code usages NodeStore --max-results 10",
     words: ONE,
     params: &[
-        param("path", Shape::Text, "NAME", "A type or member, by name, end of the name or ID prefix"),
+        param("path", Shape::Text, "NAME", "A type or member, by name, name suffix or ID prefix"),
         param("max_results", Shape::Count, "N", "Maximum number of usages [default: 50]"),
         param(
             "certainty",
             Shape::Choice(CERTAINTIES),
             "HOW_SURE",
-            "Minimum certainty; `likely` excludes matches by name only [default: possible]",
+            "Minimum certainty, from exact (highest) to possible (name match only) [default: possible]",
         ),
         ROOT,
     ],
@@ -287,7 +287,7 @@ pub const USAGES: Operation = Operation {
         flag: "limit",
         value: "N",
         means: FlagMeaning::Names("max_results"),
-        about: "Maximum number of usages",
+        about: "Maximum number of usages (same as --max-results) [default: 50]",
     }],
     read_only: true,
     rows: &["usages"],
@@ -366,13 +366,13 @@ pub const GRAPH: Operation = Operation {
     example: "loci code graph 'namespace:Memo.Core' --form mermaid",
     words: Some(Positional {
         value: "FILTER",
-        about: "Filter for types: namespace: type: access: tag: depends: with * and ?, combined with AND, OR, ! and parentheses",
+        about: pack::FILTER.about,
         into: &["filter"],
         number: Number::Sentence,
     }),
     params: &[
         pack::FILTER,
-        param("form", Shape::Choice(&["mermaid", "dot", "svg"]), "FORM", "Output format [default: mermaid]"),
+        param("form", Shape::Choice(&["mermaid", "dot", "svg"]), "FORM", "Graph format [default: mermaid]"),
         ROOT,
     ],
     required: &["filter"],

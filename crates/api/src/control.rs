@@ -11,14 +11,14 @@ use serde_json::{Map, Value};
 pub const JQ_FILTER: Param = param("jq_filter", Shape::Text, "FILTER", "Run a jq filter over the records");
 pub const SLURP: Param = param("slurp", Shape::Flag, "", "Pass all records to the jq filter as one array");
 pub const STATS_ONLY: Param =
-    param("stats_only", Shape::Flag, "", "Print counts per group instead of the records");
+    param("stats_only", Shape::Flag, "", "Print counts and totals instead of the records");
 pub const STATS_FIRST: Param =
-    param("stats_first", Shape::Flag, "", "Print counts per group, then `---`, then the records");
+    param("stats_first", Shape::Flag, "", "Print counts and totals, then `---`, then the records");
 pub const INLINE_THRESHOLD: Param = param(
     "inline_threshold_bytes",
     Shape::Count,
     "N",
-    "With --hybrid: save results larger than this to a file [default: 8192, or LOCI_INLINE_THRESHOLD]",
+    "With --hybrid: save results larger than N bytes to a file [default: 8192, or LOCI_INLINE_THRESHOLD]",
 );
 
 /// In the order of help.

@@ -18,13 +18,13 @@ pub fn is_session(source: &str) -> bool {
     ![NOTE, INVESTIGATION].contains(&source)
 }
 
-const ONLY: &str = "Only these sessions, by ID or ID prefix";
+const ONLY: &str = "Only jobs for these sessions, by ID or ID prefix";
 
 pub const JOBS: Operation = Operation {
     name: "memory_jobs",
     command: "memory jobs",
-    about: "List failed model jobs: waiting for a retry, or parked",
-    answer: "unfinished jobs, oldest first, and the providers in backoff",
+    about: "List unfinished model jobs: waiting for a retry, or parked after repeated failures",
+    answer: "unfinished jobs, oldest first, and the model providers in backoff",
     example: "loci memory jobs --retry",
     words: Some(Positional { value: "SESSION", about: ONLY, into: &["chat_ids"], number: Number::Several }),
     params: &[
@@ -109,7 +109,7 @@ const GROUPS: &[&str] = &["day", "model", "session"];
 pub const COSTS: Operation = Operation {
     name: "memory_costs",
     command: "memory costs",
-    about: "Show model calls, tokens and cost",
+    about: "Show Loci's own model calls, with tokens and cost",
     answer: "one line per day, model or session: days by date, others by tokens, highest first",
     example: "loci memory costs --since 30d --by model",
     words: None,

@@ -15,17 +15,17 @@ pub const OPERATION: Operation = Operation {
     name: "gather_chats",
     command: "show",
     about: "Show whole sessions: prompts, tool calls and replies",
-    answer: "for one session its messages in order; for several all messages by time, and those shared by several. \
-             Subagents have sessions of their own, whose IDs are listed",
+    answer: "for one session, its messages in order; for several, all messages by time and the messages they share. \
+             Subagents have their own sessions, whose IDs are listed",
     example: "loci show 975e66ab --no-tools",
     words: Some(Positional {
         value: "ID",
-        about: "A session ID or a prefix of it",
+        about: "Sessions to show, by ID or ID prefix",
         into: &["chatIds"],
         number: Number::Several,
     }),
     params: &[
-        param("chatIds", Shape::List, "IDS", "Session IDs or prefixes of them"),
+        param("chatIds", Shape::List, "IDS", "Sessions to show, by ID or ID prefix"),
         param("includeTools", Shape::Switch, "", "Include tool calls and their results [default: true]"),
     ],
     required: &["chatIds"],
@@ -34,7 +34,7 @@ pub const OPERATION: Operation = Operation {
         flag: "no-tools",
         value: "",
         means: FlagMeaning::Is("includeTools", "false"),
-        about: "Hide tool calls",
+        about: "Hide tool calls and their results (same as --include-tools=false)",
     }],
     read_only: true,
     rows: &["messages", "narrative"],

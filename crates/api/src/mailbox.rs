@@ -20,7 +20,7 @@ const AGENT: Param = param("agent", Shape::Text, "AGENT", "The agent's name, as 
 pub const DISPATCH: Operation = Operation {
     name: "dispatch",
     command: "dispatch",
-    about: "Send a message to another agent",
+    about: "Send a message to a named agent",
     answer: "the message ID and state, and the reply if it has arrived",
     example: "loci dispatch reviewer 'look at the last commit' --wait-seconds 120",
     words: Some(Positional {
@@ -36,9 +36,9 @@ pub const DISPATCH: Operation = Operation {
             "key",
             Shape::Text,
             "KEY",
-            "Idempotency key: the same key is the same message [default: a new one]",
+            "Idempotency key: a repeated key does not send the message again [default: a new key]",
         ),
-        param("from", Shape::Text, "NAME", "Name of the sender"),
+        param("from", Shape::Text, "NAME", "Name of the sender [default: the calling agent, if any]"),
         param("wait_seconds", Shape::Count, "N", "Seconds to wait for the reply [default: 0]"),
     ],
     required: &["agent", "message"],
@@ -52,13 +52,18 @@ pub const DISPATCH: Operation = Operation {
 pub const MESSAGES: Operation = Operation {
     name: "list_messages",
     command: "agent messages",
-    about: "List messages to agents with state and reply",
+    about: "List messages sent to named agents, with state and reply",
     answer: "messages, newest first",
     example: "loci agent messages --agent reviewer --state answered --limit 5",
-    words: Some(Positional { value: "ID", about: "Message IDs", into: &["ids"], number: Number::Several }),
+    words: Some(Positional {
+        value: "ID",
+        about: "Only these messages, by ID",
+        into: &["ids"],
+        number: Number::Several,
+    }),
     params: &[
-        param("ids", Shape::List, "ID", "Only these message IDs"),
-        AGENT,
+        param("ids", Shape::List, "ID", "Only these messages, by ID"),
+        param("agent", Shape::Text, "AGENT", "Only messages to this agent"),
         param("state", Shape::Choice(STATES), "STATE", "Only messages in this state"),
         param("limit", Shape::Count, "N", "Maximum number of messages [default: 20]"),
     ],
@@ -73,8 +78,8 @@ pub const MESSAGES: Operation = Operation {
 pub const ADD: Operation = Operation {
     name: "add_agent",
     command: "agent add",
-    about: "Add an agent: a name for a working directory",
-    answer: "the agent",
+    about: "Add a named agent: a working directory and the program to run in it",
+    answer: "the added agent",
     example: "loci agent add reviewer ~/work/review",
     words: Some(Positional {
         value: "NAME DIRECTORY",
@@ -108,7 +113,7 @@ pub const ADD: Operation = Operation {
 pub const LIST: Operation = Operation {
     name: "list_agents",
     command: "agent list",
-    about: "List agents that can receive messages",
+    about: "List named agents that can receive messages",
     answer: "agents by name",
     example: "loci agent list --json",
     words: None,
@@ -124,8 +129,8 @@ pub const LIST: Operation = Operation {
 pub const REMOVE: Operation = Operation {
     name: "remove_agent",
     command: "agent remove",
-    about: "Remove an agent and its messages",
-    answer: "the number of messages removed with it",
+    about: "Remove a named agent and its messages",
+    answer: "the number of messages removed with the agent",
     example: "loci agent remove reviewer",
     words: Some(Positional {
         value: "NAME",

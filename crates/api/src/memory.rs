@@ -18,7 +18,7 @@ use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-const NAMED: &str = "ID of a session or fact, or a prefix of it: 975e66ab, f-3b21";
+const NAMED: &str = "Session or fact, by ID or ID prefix: 975e66ab, f-3b21";
 
 const ONE: Option<Positional> =
     Some(Positional { value: "ID", about: NAMED, into: &["id"], number: Number::One });
@@ -34,7 +34,7 @@ pub const CONSOLIDATE: Operation = Operation {
     name: "consolidate",
     command: "memory consolidate",
     about: "Derive names, tags, summaries and facts from sessions",
-    answer: "numbers of named, changed and unchanged sessions; then the changed ones by start time",
+    answer: "counts of newly named, changed and unchanged sessions, then the named and changed ones by start time",
     example: "loci memory consolidate --since 7d --dry-run",
     words: Some(Positional {
         value: "SESSION",
@@ -53,7 +53,7 @@ pub const CONSOLIDATE: Operation = Operation {
             "payload",
             Shape::Flag,
             "",
-            "With dry_run: show the exact text that would be sent to the model",
+            "With --dry-run: show the exact text that would be sent to the model",
         ),
     ],
     required: &[],

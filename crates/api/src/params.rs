@@ -42,14 +42,10 @@ pub(crate) const SOURCE: Param = param(
     "source",
     Shape::List,
     "NAME",
-    "Only these agents: claude-code, codex, gemini-cli, opencode, chatwise",
+    "Only these agents, comma-separated: claude-code, codex, gemini-cli, opencode, chatwise",
 );
-pub(crate) const PROJECT: Param = param(
-    "project",
-    Shape::Text,
-    "PATH",
-    "Only sessions in this project directory or below [default: all projects]",
-);
+pub(crate) const PROJECT: Param =
+    param("project", Shape::Text, "PATH", "Only sessions in this directory or below [default: all projects]");
 pub(crate) const SINCE: Param = param(
     "since",
     Shape::Text,

@@ -14,7 +14,7 @@ pub const OPERATION: Operation = Operation {
     name: "recommend",
     command: "recommend",
     about: "Suggest the earlier session that a prompt refers to",
-    answer: "a card with name, date, reasons, confidence and three choices; or the reason why there is none",
+    answer: "a suggestion card with name, date, reasons, confidence and three choices, or the reason why there is none",
     example: "loci recommend what did we decide about the connection pool last time",
     words: Some(Positional {
         value: "PROMPT",
@@ -129,11 +129,11 @@ pub enum Abstained {
 impl Abstained {
     pub fn as_sentence(self) -> &'static str {
         match self {
-            Abstained::NoReference => "the prompt does not refer back to an earlier conversation",
-            Abstained::NothingKept => "there is no index to look into; `loci index` makes one",
-            Abstained::NothingFound => "no earlier conversation holds these words",
-            Abstained::OwnSession => "the conversation that asks fits best itself",
-            Abstained::Unsure => "no conversation fits clearly better than the others",
+            Abstained::NoReference => "the prompt does not refer back to an earlier session",
+            Abstained::NothingKept => "no index exists yet; create it with `loci index`",
+            Abstained::NothingFound => "no earlier session contains these words",
+            Abstained::OwnSession => "the current session itself matches best",
+            Abstained::Unsure => "no session matches clearly better than the others",
         }
     }
 }

@@ -12,17 +12,22 @@ use serde::{Deserialize, Serialize};
 pub const OPERATION: Operation = Operation {
     name: "setup",
     command: "setup",
-    about: "Configure agents to use Loci, or undo it",
-    answer: "each agent with the exact changes to its files, whether they were made, and the checks of the result",
+    about: "Configure agents to use Loci (MCP server and hooks), or undo it",
+    answer: "for each agent, the exact changes to its files, whether they were made, and checks of the result",
     example: "loci setup claude-code --dry-run",
     words: Some(Positional {
         value: "AGENT",
-        about: "An agent: claude-code, codex, gemini-cli, opencode",
+        about: "Agents to configure: claude-code, codex, gemini-cli, opencode",
         into: &["agents"],
         number: Number::Several,
     }),
     params: &[
-        param("agents", Shape::List, "AGENTS", "Only these agents, even if not found [default: all found]"),
+        param(
+            "agents",
+            Shape::List,
+            "AGENTS",
+            "Agents to configure, even if not found on this machine [default: all found]",
+        ),
         param("remove", Shape::Flag, "", "Undo the changes made by setup, byte for byte"),
         param("dry_run", Shape::Flag, "", "Show the changes without making them"),
     ],

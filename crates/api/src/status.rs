@@ -12,7 +12,7 @@ pub const OPERATION: Operation = Operation {
     name: "status",
     command: "status",
     about: "Show index, memory, queue and daemon status",
-    answer: "current counts and sizes",
+    answer: "counts, sizes and state of the index, memory, message queue and daemon",
     example: "loci status --json",
     words: None,
     params: &[],

@@ -28,10 +28,10 @@ pub enum Set {
 
 impl Set {
     pub const ALL: &'static [(Set, &'static str, &'static str)] = &[
-        (Set::Chat, "chat", "search and read past conversations"),
+        (Set::Chat, "chat", "search and read past sessions"),
         (Set::History, "history", "query tool calls, errors, messages and files"),
-        (Set::Code, "code", "outlines, symbols and usages of the code base"),
-        (Set::Agents, "agents", "send messages to other agents"),
+        (Set::Code, "code", "outlines, symbols and usages in a source tree"),
+        (Set::Agents, "agents", "send messages to named agents"),
         (Set::Memory, "memory", "names, summaries and facts of past sessions"),
     ];
     /// The sets that are enabled by default.

@@ -96,14 +96,14 @@ const MESSAGE: &[&str] = &[
     "tool_calls",
     "abandoned",
 ];
-const BY_SESSION: &str = "sessions by start, then turn, then sequence";
+const BY_SESSION: &str = "session start time, then turn, then sequence";
 
 pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "tools",
         about: "List tool calls with input, output and status",
-        order: "timestamp, then id",
+        order: "timestamp, then ID",
         fields: TOOL,
         own: &["pattern", "tool", "status"],
         by: &[],
@@ -114,7 +114,7 @@ pub const VIEWS: &[View] = &[
         group: "query",
         name: "errors",
         about: "List errors of tool calls and model providers",
-        order: "timestamp, then id",
+        order: "timestamp, then ID",
         fields: &[
             "timestamp",
             "session_id",
@@ -151,7 +151,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "user-messages",
-        about: "List prompts typed by people, without injected ones",
+        about: "List prompts typed by users, without injected ones",
         order: BY_SESSION,
         fields: MESSAGE,
         own: &["pattern"],
@@ -224,7 +224,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "file-access",
-        about: "List reads, edits and writes per file, in order",
+        about: "List files with their reads, edits and writes over time",
         order: "file",
         fields: &[
             "file", "reads", "edits", "writes", "errors", "total", "sessions", "first_at", "last_at",
@@ -239,7 +239,7 @@ pub const VIEWS: &[View] = &[
         group: "query",
         name: "sessions",
         about: "List sessions with title, times and counts",
-        order: "start, then id",
+        order: "start time, then ID",
         fields: &[
             "session_id",
             "source",
@@ -267,7 +267,7 @@ pub const VIEWS: &[View] = &[
         group: "query",
         name: "files",
         about: "List files by number of accesses",
-        order: "most used first, then file",
+        order: "most accessed first, then file",
         fields: &["file", "reads", "edits", "writes", "errors", "total", "sessions", "first_at", "last_at"],
         own: &["pattern"],
         by: &[],
@@ -278,7 +278,7 @@ pub const VIEWS: &[View] = &[
         group: "analyze",
         name: "sequences",
         about: "Find recurring sequences of two to five tool calls",
-        order: "most frequent first, then longest, then name",
+        order: "most frequent first, then longest, then pattern",
         fields: &[
             "pattern",
             "length",
@@ -296,8 +296,8 @@ pub const VIEWS: &[View] = &[
     View {
         group: "analyze",
         name: "errors",
-        about: "Group errors by signature, across sessions",
-        order: "most frequent first, then name",
+        about: "Group errors across sessions by signature (tool and normalized message)",
+        order: "most frequent first, then signature",
         fields: &["signature", "tool", "count", "sessions", "first_at", "last_at", "pattern", "message"],
         own: &["pattern", "tool", "min_count"],
         by: &[],
@@ -318,7 +318,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "analyze",
         name: "idle",
-        about: "List idle gaps in sessions",
+        about: "List idle gaps: long pauses between the messages of a session",
         order: BY_SESSION,
         fields: &["session_id", "started_at", "ended_at", "minutes", "turn", "before", "after"],
         own: &["minutes"],
@@ -329,8 +329,8 @@ pub const VIEWS: &[View] = &[
     View {
         group: "",
         name: "stats",
-        about: "Count sessions, turns, calls and errors",
-        order: "one record; with --by: most calls first, then name (days in order)",
+        about: "Count sessions, turns, tool calls and errors",
+        order: "one record; with --by: most tool calls first, then name; days (UTC) oldest first",
         fields: &[
             "sessions",
             "turns",
@@ -360,8 +360,8 @@ pub const VIEWS: &[View] = &[
     View {
         group: "",
         name: "usage",
-        about: "Show token usage and cost (`--explain` lists how each figure is counted)",
-        order: "by group; with --explain: by rule",
+        about: "Show token usage and cost (`--explain` shows how each figure is counted)",
+        order: "group (default: day, in UTC); with --explain: replies by time, then totals by rule",
         fields: &[
             "day",
             "session",
@@ -392,7 +392,7 @@ pub const VIEWS: &[View] = &[
     View {
         group: "",
         name: "sources",
-        about: "List agents' histories found on this machine, with read coverage",
+        about: "List agents found on this machine, and how much of their transcripts Loci understands",
         order: "source, then version",
         fields: &[
             "source",

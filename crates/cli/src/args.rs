@@ -141,8 +141,8 @@ pub(crate) fn build_command(wanted: Option<&str>) -> Command {
     root = root.subcommand(mcp::build_command()).subcommand(hook::build_command());
     root = root.subcommand(daemon::build_command());
     for (group, about) in [
-        ("query", "List tool calls, failures, messages, turns, sessions and files"),
-        ("analyze", "Find recurring failures, call sequences, file churn and idle gaps"),
+        ("query", "List tool calls, errors, messages, turns, sessions and files"),
+        ("analyze", "Find recurring errors and tool call sequences, file churn and idle gaps"),
     ] {
         let bare = Command::new(group).about(about);
         root = root.subcommand(if full(group) { view::group_command(bare, group) } else { bare });
@@ -160,21 +160,21 @@ pub(crate) fn build_command(wanted: Option<&str>) -> Command {
 
 const ABOUT: &str = "Search your coding agents' sessions and report what happened in them.
 
-Loci reads the transcripts that Claude Code, Codex, Gemini CLI, OpenCode and ChatWise keep on this
-machine. It needs no setup and never modifies transcripts.";
+Loci reads the transcripts that Claude Code, Codex, Gemini CLI, OpenCode and ChatWise keep on this machine. \
+A session is one conversation with an agent. Loci needs no setup and never modifies transcripts.";
 
 const FIRST_STEPS: &str = "First steps:
-  loci sources                         list the agents and transcripts on this machine
+  loci sources                         list the agents found on this machine
   loci search lost socket              search all sessions
   loci sessions                        list recent sessions
   loci query errors --all-projects     list failed tool calls
   loci usage --all-projects            show tokens and cost per day
   loci query tools --jq 'select(.status==\"error\")' | head
 
-search, show and sessions cover every project; query, analyze, stats and usage cover the project
-in the current directory, or everything with --all-projects.
+search, show and sessions cover all projects; query, analyze, stats and usage cover the current project \
+(the enclosing git repository, or the current directory) unless you pass --all-projects.
 Output is text on a terminal and JSON elsewhere. `loci COMMAND --help` describes a command.
-Exit codes: 0 found, 1 error, 2 nothing found, 3 part of the history could not be read.";
+Exit codes: 0 success, 1 error, 2 nothing found, 3 part of the history could not be read.";
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -185,6 +185,29 @@ pub(crate) mod tests {
         build_command(None).debug_assert();
         for wanted in ["", "search", "query", "stats"] {
             build_command(Some(wanted)).debug_assert();
+        }
+    }
+
+    /// Every `--help` page, one snapshot per command, so that a change of wording shows up in review. Accept changes with
+    /// `INSTA_UPDATE=always cargo test -p loci help_pages`.
+    #[test]
+    fn help_pages_match_their_snapshots() {
+        let mut root = build_command(None).term_width(100);
+        root.build();
+        insta::assert_snapshot!("loci", root.render_long_help().to_string());
+        for command in root.get_subcommands_mut() {
+            let mut pages = String::new();
+            render_help_pages(command, &mut pages);
+            insta::assert_snapshot!(command.get_name().to_string(), pages);
+        }
+    }
+
+    fn render_help_pages(command: &mut Command, pages: &mut String) {
+        let page = command.clone().term_width(100).render_long_help();
+        let name = command.get_bin_name().unwrap_or_default();
+        api::terminal_text::append_fmt(pages, format_args!("==> {name}\n{page}\n"));
+        for inner in command.get_subcommands_mut() {
+            render_help_pages(inner, pages);
         }
     }
 

@@ -338,9 +338,9 @@ pub(crate) fn read_daemon_status(place: &RuntimePaths) -> Value {
             }
         }
         Err(ConnectError::ProtocolMismatch { version }) => {
-            status["trouble"] = json!(format!("it is of version {version}, this is {VERSION}"));
+            status["trouble"] = json!(format!("the daemon is version {version}, this is {VERSION}"));
         }
-        Err(_) if holder.is_some() => status["trouble"] = json!("it does not answer"),
+        Err(_) if holder.is_some() => status["trouble"] = json!("the daemon does not respond"),
         Err(_) => {}
     }
     status

@@ -21,7 +21,7 @@ pub const FIELDS: &[(Field, &str, &str)] = &[
     (Field::Type, "type", "NodeStore or *Store"),
     (Field::Access, "access", "public or internal"),
     (Field::Tag, "tag", "generated or test"),
-    (Field::Depends, "depends", "the name of a type that is used"),
+    (Field::Depends, "depends", "Node or *Store"),
 ];
 
 #[derive(Clone, PartialEq, Eq, Debug)]

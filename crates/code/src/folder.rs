@@ -69,9 +69,9 @@ pub enum FolderError {
     NotAFolder(PathBuf),
     #[error("`{0}` is a symbolic link or not a regular file; Loci leaves it alone")]
     NotAFile(PathBuf),
-    #[error("no room left to write `{0}`")]
+    #[error("no space left to write `{0}`")]
     Full(PathBuf),
-    #[error("`{0}` may not be written: it is read-only, or belongs to another user")]
+    #[error("cannot write `{0}`: it is read-only or belongs to another user")]
     ReadOnly(PathBuf),
     #[error("`{0}` is too large to be a file written by Loci")]
     TooLarge(PathBuf),
@@ -491,10 +491,10 @@ mod tests {
     fn errors_of_a_full_or_read_only_disk_are_readable() {
         let path = Path::new("a/.loci/packs/core.md");
         for (kind, words) in [
-            (ErrorKind::StorageFull, "no room left to write `a/.loci/packs/core.md`"),
-            (ErrorKind::QuotaExceeded, "no room left"),
-            (ErrorKind::ReadOnlyFilesystem, "may not be written: it is read-only"),
-            (ErrorKind::PermissionDenied, "may not be written"),
+            (ErrorKind::StorageFull, "no space left to write `a/.loci/packs/core.md`"),
+            (ErrorKind::QuotaExceeded, "no space left"),
+            (ErrorKind::ReadOnlyFilesystem, "it is read-only"),
+            (ErrorKind::PermissionDenied, "cannot write"),
         ] {
             assert!(folder_error(path, kind).to_string().contains(words), "{kind}");
         }

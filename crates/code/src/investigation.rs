@@ -226,7 +226,7 @@ pub enum FindingError {
     Shape(String),
     #[error("the answer is empty, or longer than {MAX_ANSWER_CHARS} characters")]
     Length,
-    #[error("the answer cites nothing that is there")]
+    #[error("the answer cites no existing symbol")]
     Unproven,
 }
 
@@ -382,8 +382,8 @@ mod tests {
             Finding { text: "It does.".to_string(), cites: vec!["N.A".to_string()], unknown: 1 }
         );
         for (answer, why) in [
-            (json!({"answer": "It does.", "cites": ["N.Made.Up"]}), "cites nothing"),
-            (json!({"answer": "It does.", "cites": []}), "cites nothing"),
+            (json!({"answer": "It does.", "cites": ["N.Made.Up"]}), "cites no existing symbol"),
+            (json!({"answer": "It does.", "cites": []}), "cites no existing symbol"),
             (json!({"answer": "  ", "cites": ["A"]}), "is empty"),
             (json!({"answer": "x".repeat(9_000), "cites": ["A"]}), "longer"),
             (json!({"answer": "x"}), "not the JSON object"),

@@ -125,13 +125,13 @@ impl FileReader<'_> {
     }
 
     fn parse_file(&mut self, path: &str, project: u32, bytes: &[u8]) -> Result<SourceFile, String> {
-        let language = language_of(Path::new(path)).ok_or("no language that is read")?;
+        let language = language_of(Path::new(path)).ok_or("unsupported language")?;
         if !self.readers.iter().any(|(name, _)| *name == language.name) {
             let reader = Reader::new(language).map_err(|error| error.to_string())?;
             self.readers.push((language.name, reader));
         }
         let reader = self.readers.iter_mut().find(|(name, _)| *name == language.name);
-        let (_, reader) = reader.ok_or("no language that is read")?;
+        let (_, reader) = reader.ok_or("unsupported language")?;
         let text = decode_text(bytes);
         let facts = reader.read(&text, &self.projects[project as usize].symbols);
         Ok(SourceFile { path: path.to_owned(), project, generated: is_generated(path, &text), facts })

@@ -1,413 +1,585 @@
-//! Reads SCIP indexes, which compilers and indexers write: an `index.scip` lists every definition and reference. Builds tables
-//! that answer where a symbol is defined, where it is used, and which symbol is at a position.
+//! Exact definitions and usages of our types and members: finds the definition in an index by its position, and maps the symbol's
+//! occurrences back to our files.
 //!
-//! Does not know our own types, nor whether the index still matches the sources ([`TreeIndexes`] does), and does not create indexes.
+//! Does not guess. A changed file whose text no longer matches the index is reported as stale, and the caller falls back to name
+//! resolution there.
 
-mod descriptor;
-mod positions;
-mod tree_indexes;
-mod wire;
-
-pub use descriptor::{SymbolKind, describe_symbol};
-pub use positions::ColumnEncoding;
-pub(crate) use tree_indexes::IndexedOccurrence;
-pub use tree_indexes::{
-    Declaration, DeclarationMap, Freshness, SymbolUsages, TreeIndexes, UsagePosition, has_index,
+use crate::codebase::Codebase;
+use crate::symbol;
+use ::scip::Lines;
+pub use ::scip::{
+    ColumnEncoding, Damage, Document, Index, Occurrence, Roles, ScipError, SymbolKind, describe_symbol,
 };
-
+use project::Project;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use wire::{DecodeError, Fields, Stream, Value};
+use std::time::SystemTime;
+use syntax::{Span, TypeKind, decode_text};
 
-/// Why an index cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ScipError {
-    #[error("cannot read the index `{path}`: {source}")]
-    Unreadable { path: PathBuf, source: io::Error },
-    #[error("`{path}` is not a SCIP index")]
-    NotAnIndex { path: PathBuf },
-}
+/// The file name of an index.
+const INDEX_FILE: &str = "index.scip";
 
-/// A part of an index that could not be read; the rest was.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Damage {
-    #[error("the index is truncated at byte {at}")]
-    BreaksOff { at: u64 },
-    #[error("cannot read the document that ends at byte {at}")]
-    Document { at: u64 },
-    #[error("cannot read {count} occurrences in `{path}`")]
-    Occurrences { path: String, count: u32 },
-    #[error("`{path}` is not a path within the indexed folder")]
-    Outside { path: String },
-}
+/// The names of constructors. At `new` followed by a type's name, an index refers to the constructor, not the type.
+const CONSTRUCTORS: &[&str] = &["<constructor>", "<init>"];
 
-/// A symbol at one position of a document.
+/// Whether the index data of a file is still valid.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Occurrence {
-    /// Line and column, from 0, in the document's column encoding.
-    pub from: (u32, u32),
-    pub to: (u32, u32),
-    /// Number of the symbol within the index.
-    pub symbol: u32,
+pub enum Freshness {
+    /// The file is older than the index.
+    Unchanged,
+    /// The file is newer, and every definition is still at its indexed position.
+    Fits,
+    /// The text at a definition's position has changed.
+    Stale,
+    /// No index covers the file.
+    Unknown,
+}
+
+/// A position where a symbol occurs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct UsagePosition {
+    pub file: u32,
+    pub span: Span,
+    /// From 1; columns in characters.
+    pub line: u32,
+    pub column: u32,
     pub roles: Roles,
 }
 
-/// The roles of an occurrence, as a bit set of the SCIP format.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Roles(pub u32);
+/// All indexed positions of a symbol.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SymbolUsages {
+    /// By file and position, including definitions.
+    pub places: Vec<UsagePosition>,
+    /// Stale files with occurrences: usages in them have to be found by name resolution.
+    pub stale: Vec<u32>,
+}
 
-/// Each role with its bit, most specific first.
-pub const ROLES: &[(u32, &str)] =
-    &[(1, "definition"), (0x40, "declaration"), (2, "import"), (4, "write"), (8, "read")];
+/// An indexed occurrence, for name resolution.
+pub(crate) struct IndexedOccurrence {
+    pub(crate) span: Span,
+    /// The text at this position, if it is a name in the codebase.
+    pub(crate) name: Option<u32>,
+    /// Our type that it refers to, if any; `None` at definitions.
+    pub(crate) to: Option<u32>,
+    /// Whether the text still matches the index.
+    pub(crate) is_current: bool,
+}
 
-impl Roles {
-    pub fn is_definition(self) -> bool {
-        self.0 & 1 != 0
-    }
+/// A type or a member, identified by its declaration.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Declaration {
+    pub of: u32,
+    /// File, part and index of the member's declaration.
+    pub member: Option<(u32, u32, u32)>,
+}
 
-    /// The most specific role. Most indexers only distinguish definitions.
-    pub fn name(self) -> &'static str {
-        ROLES.iter().find(|(bit, _)| self.0 & bit != 0).map_or("reference", |(_, name)| name)
+impl Declaration {
+    /// Locates the declaration of a symbol; `symbol` was resolved against all types of the codebase.
+    pub fn locate(code: &Codebase, symbol: symbol::Symbol) -> Declaration {
+        let each = &code.types[symbol.of as usize];
+        let member =
+            symbol.member.and_then(|at| symbol::distinct_members(code, each).get(at as usize).copied());
+        let member = member.and_then(|(file, wanted)| {
+            each.parts.iter().filter(|(at, _)| *at == file).find_map(|(_, part)| {
+                let members = &code.part((file, *part)).members;
+                let at = members.iter().position(|it| std::ptr::eq(it, wanted))?;
+                Some((file, *part, at as u32))
+            })
+        });
+        Declaration { of: symbol.of, member }
     }
 }
 
-/// The index data of one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
-    /// Relative to the indexed folder, with `/`.
-    pub path: String,
-    pub columns: ColumnEncoding,
-    /// Sorted by position.
-    pub occurrences: Vec<Occurrence>,
+/// Maps index symbols (index number, symbol number) to our declarations.
+pub type DeclarationMap = FxHashMap<(u32, u32), Declaration>;
+
+/// The indexes of a tree, next to our own codebase.
+pub struct TreeIndexes<'a> {
+    code: &'a Codebase,
+    root: &'a Path,
+    indexes: Vec<LoadedIndex>,
+    /// The document of each file: index number, document number.
+    documents: BTreeMap<u32, (u32, u32)>,
+    files: FxHashMap<(u32, u32), u32>,
 }
 
-/// Refers to an occurrence by the numbers of its document and of itself.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct OccurrenceId {
-    pub document: u32,
-    pub at: u32,
-}
-
-/// The occurrences of an index. Documentation and signatures are skipped: outlines have their own.
-#[derive(Debug, Default)]
-pub struct Index {
-    /// Name and version of the indexer.
-    pub tool: String,
-    pub version: String,
-    /// Sorted by path.
-    pub documents: Vec<Document>,
-    pub damage: Vec<Damage>,
-    names: Vec<Arc<str>>,
-    known: FxHashMap<Arc<str>, u32>,
-    /// For each symbol, where its entries in the list of occurrences begin; the last offset is the end of the list.
-    offsets: Vec<u32>,
-    occurrences: Vec<OccurrenceId>,
-}
-
-/// Indexers that do not declare their column encoding and use that of their implementation language. Others use UTF-8.
-const DEFAULT_COLUMNS: &[(&str, ColumnEncoding)] = &[
-    ("scip-typescript", ColumnEncoding::Utf16),
-    ("scip-python", ColumnEncoding::Utf16),
-    ("scip-java", ColumnEncoding::Utf16),
-    ("scip-dotnet", ColumnEncoding::Utf16),
-];
-
-impl Index {
-    /// Reads the index at a path, document by document.
-    pub fn open(path: &Path) -> Result<Index, ScipError> {
-        let unreadable = |source| ScipError::Unreadable { path: path.to_path_buf(), source };
-        let file = File::open(path).map_err(unreadable)?;
-        let index = Index::read(BufReader::with_capacity(1 << 16, file)).map_err(unreadable)?;
-        if index.documents.is_empty() && index.tool.is_empty() {
-            return Err(ScipError::NotAnIndex { path: path.to_path_buf() });
-        }
-        Ok(index)
-    }
-
-    /// Reads an index from a stream. Only one document is fully in memory at a time.
-    pub fn read(source: impl BufRead) -> io::Result<Index> {
-        let mut reading = IndexBuilder::default();
-        let mut stream = Stream::new(source);
-        while let Some(field) = stream.next_field(|field| field <= 2)? {
-            match field {
-                Ok(1) => reading.read_metadata(&stream.buffer),
-                Ok(2) if reading.read_document(&stream.buffer).is_err() => {
-                    reading.index.damage.push(Damage::Document { at: stream.at });
-                }
-                Ok(_) => {}
-                Err(_) => {
-                    reading.index.damage.push(Damage::BreaksOff { at: stream.at });
-                    break;
-                }
-            }
-        }
-        Ok(reading.finish())
-    }
-
-    pub fn symbol_count(&self) -> u32 {
-        self.names.len() as u32
-    }
-
-    /// The SCIP string of a symbol.
-    pub fn symbol_name(&self, symbol: u32) -> &str {
-        self.names.get(symbol as usize).map_or("", |name| name)
-    }
-
-    /// Finds a symbol by its SCIP string; local symbols cannot be found, because their strings are not unique.
-    pub fn find_symbol(&self, name: &str) -> Option<u32> {
-        self.known.get(name).copied()
-    }
-
-    pub fn find_document(&self, path: &str) -> Option<u32> {
-        self.documents.binary_search_by(|document| document.path.as_str().cmp(path)).ok().map(|at| at as u32)
-    }
-
-    pub fn occurrence(&self, place: OccurrenceId) -> &Occurrence {
-        &self.documents[place.document as usize].occurrences[place.at as usize]
-    }
-
-    /// All occurrences of a symbol, including definitions, by path and position.
-    pub fn occurrences_of(&self, symbol: u32) -> &[OccurrenceId] {
-        let bound = |at: usize| self.offsets.get(at).map_or(self.occurrences.len(), |first| *first as usize);
-        &self.occurrences[bound(symbol as usize)..bound(symbol as usize + 1)]
-    }
-
-    /// The definitions of a symbol: usually one, and none if its source is not indexed.
-    pub fn definitions_of(&self, symbol: u32) -> impl Iterator<Item = OccurrenceId> {
-        self.occurrences_of(symbol)
-            .iter()
-            .copied()
-            .filter(|place| self.occurrence(*place).roles.is_definition())
-    }
-
-    /// The occurrences of a symbol that are not definitions.
-    pub fn references_to(&self, symbol: u32) -> impl Iterator<Item = OccurrenceId> {
-        self.occurrences_of(symbol)
-            .iter()
-            .copied()
-            .filter(|place| !self.occurrence(*place).roles.is_definition())
-    }
-
-    /// The symbols at a line and column of a document, both from 0, innermost first.
-    pub fn symbols_at(&self, document: u32, place: (u32, u32)) -> Vec<u32> {
-        let Some(document) = self.documents.get(document as usize) else { return Vec::new() };
-        let begun = document.occurrences.partition_point(|it| it.from <= place);
-        let here = document.occurrences[..begun].iter().rev().filter(|it| it.to > place);
-        here.map(|it| it.symbol).collect()
-    }
-}
-
-/// A partially read index.
-#[derive(Default)]
-struct IndexBuilder {
+/// An index and its location.
+struct LoadedIndex {
     index: Index,
-    /// The declared column encoding of each document.
-    columns: Vec<Option<ColumnEncoding>>,
-    /// Interned strings of local symbols, which most documents share.
-    local: FxHashSet<Arc<str>>,
+    /// The indexed folder, relative to the root of the tree; empty, or with a trailing `/`.
+    folder: String,
+    /// When the index was written, if the file system knows.
+    written: Option<SystemTime>,
 }
 
-impl IndexBuilder {
-    fn read_metadata(&mut self, message: &[u8]) {
-        let tool = Fields::new(message).flatten().find(|(field, _)| *field == 2);
-        let Some((_, Value::Bytes(tool))) = tool else { return };
-        for (field, value) in Fields::new(tool).flatten() {
-            match (field, value.expect_text()) {
-                (1, Ok(name)) => name.clone_into(&mut self.index.tool),
-                (2, Ok(version)) => version.clone_into(&mut self.index.version),
-                _ => {}
-            }
-        }
-    }
-
-    fn read_document(&mut self, message: &[u8]) -> Result<(), DecodeError> {
-        let (mut path, mut columns) = ("", None);
-        for field in Fields::new(message) {
-            match field? {
-                (1, value) => path = value.expect_text()?,
-                (6, value) => columns = column_encoding(value.expect_number()?),
-                _ => {}
-            }
-        }
-        if !is_inside_folder(path) {
-            self.index.damage.push(Damage::Outside { path: path.to_owned() });
-            return Ok(());
-        }
-        let (mut occurrences, mut broken) = (Vec::new(), 0);
-        let mut local = FxHashMap::default();
-        for (field, value) in Fields::new(message).flatten() {
-            let (2, Value::Bytes(bytes)) = (field, value) else { continue };
-            match decode_occurrence(bytes) {
-                Ok(Some(raw)) => occurrences.push(self.intern_occurrence(&raw, &mut local)),
-                Ok(None) => {}
-                Err(_) => broken += 1,
-            }
-        }
-        if broken > 0 {
-            self.index.damage.push(Damage::Occurrences { path: path.to_owned(), count: broken });
-        }
-        occurrences.shrink_to_fit();
-        self.columns.push(columns);
-        let document = Document { path: path.to_owned(), columns: ColumnEncoding::default(), occurrences };
-        self.index.documents.push(document);
-        Ok(())
-    }
-
-    fn intern_occurrence(&mut self, raw: &RawOccurrence, local: &mut FxHashMap<Arc<str>, u32>) -> Occurrence {
-        let known = if raw.symbol.starts_with("local ") { local } else { &mut self.index.known };
-        let symbol = known.get(raw.symbol).copied().unwrap_or_else(|| {
-            let name = match self.local.get(raw.symbol) {
-                Some(name) => Arc::clone(name),
-                None => Arc::from(raw.symbol),
-            };
-            if raw.symbol.starts_with("local ") {
-                self.local.insert(Arc::clone(&name));
-            }
-            let next = self.index.names.len() as u32;
-            self.index.names.push(Arc::clone(&name));
-            known.insert(name, next);
-            next
-        });
-        let [line, column, end_line, end_column] = raw.range;
-        Occurrence { from: (line, column), to: (end_line, end_column), symbol, roles: Roles(raw.roles) }
-    }
-
-    fn finish(self) -> Index {
-        let mut index = self.index;
-        let usual = DEFAULT_COLUMNS
-            .iter()
-            .find(|(tool, _)| *tool == index.tool)
-            .map_or(ColumnEncoding::Utf8, |row| row.1);
-        for (document, declared) in index.documents.iter_mut().zip(&self.columns) {
-            document.columns = declared.unwrap_or(usual);
-        }
-        index.documents.sort_by(|one, other| one.path.cmp(&other.path));
-        index.documents.dedup_by(|again, first| {
-            let same = again.path == first.path;
-            if same {
-                first.occurrences.append(&mut again.occurrences);
-            }
-            same
-        });
-        for document in &mut index.documents {
-            document.occurrences.sort_unstable();
-        }
-        index.build_symbol_table();
-        index
-    }
+/// The current text of a file, with its index document.
+struct IndexedFile<'x> {
+    file: u32,
+    index: &'x Index,
+    document: &'x Document,
+    lines: Lines<'x>,
+    freshness: Freshness,
+    /// The definitions in it that are visible outside, by position.
+    defined: Vec<DefinitionSpan>,
 }
 
-impl Index {
-    /// Builds the table from symbols to occurrences: counts first, then fills.
-    fn build_symbol_table(&mut self) {
-        let mut firsts = vec![0_u32; self.names.len() + 1];
-        for it in self.documents.iter().flat_map(|document| &document.occurrences) {
-            firsts[it.symbol as usize + 1] += 1;
-        }
-        for at in 1..firsts.len() {
-            firsts[at] += firsts[at - 1];
-        }
-        let mut next = firsts.clone();
-        self.occurrences = vec![OccurrenceId { document: 0, at: 0 }; firsts[firsts.len() - 1] as usize];
-        for (document, all) in self.documents.iter().enumerate() {
-            for (at, it) in all.occurrences.iter().enumerate() {
-                let slot = &mut next[it.symbol as usize];
-                self.occurrences[*slot as usize] = OccurrenceId { document: document as u32, at: at as u32 };
-                *slot += 1;
+struct DefinitionSpan {
+    span: Span,
+    symbol: u32,
+    kind: SymbolKind,
+}
+
+/// What kind of index symbol a declaration corresponds to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum DeclarationKind {
+    Type,
+    Module,
+    Member,
+}
+
+/// Whether a tree has an index, at its root or in a project folder.
+pub fn has_index(root: &Path, projects: &[Project]) -> bool {
+    !find_indexes(root, projects).is_empty()
+}
+
+/// The indexes of a tree, from the root downwards, each with its folder.
+fn find_indexes(root: &Path, projects: &[Project]) -> Vec<(String, PathBuf)> {
+    let folder = |manifest: &str| manifest.rfind('/').map_or("", |at| &manifest[..=at]).to_owned();
+    let folders: BTreeSet<String> =
+        projects.iter().map(|project| folder(&project.path)).chain([String::new()]).collect();
+    let placed = folders.into_iter().map(|folder| (root.join(&folder).join(INDEX_FILE), folder));
+    placed.filter(|(path, _)| path.is_file()).map(|(path, folder)| (folder, path)).collect()
+}
+
+impl<'a> TreeIndexes<'a> {
+    /// Opens the indexes at the root of a tree and in its project folders. An unreadable one does not affect the others.
+    pub fn load(code: &'a Codebase, root: &'a Path) -> (TreeIndexes<'a>, Vec<ScipError>) {
+        let (mut indexes, mut problems) = (Vec::new(), Vec::new());
+        for (folder, path) in find_indexes(root, &code.projects) {
+            match Index::open(&path) {
+                Ok(index) => indexes.push((index, folder, path)),
+                Err(problem) => problems.push(problem),
             }
         }
-        self.offsets = firsts;
+        let mut exact = TreeIndexes::none(code, root);
+        for (index, folder, path) in indexes {
+            exact.add_index(index, folder, modified_time(&path));
+        }
+        (exact, problems)
     }
-}
 
-fn column_encoding(encoding: u64) -> Option<ColumnEncoding> {
-    match encoding {
-        1 => Some(ColumnEncoding::Utf8),
-        2 => Some(ColumnEncoding::Utf16),
-        3 => Some(ColumnEncoding::Utf32),
-        _ => None,
+    /// Uses a single index of a folder of the tree.
+    pub fn with_index(
+        code: &'a Codebase,
+        root: &'a Path,
+        index: Index,
+        folder: &str,
+        written: Option<SystemTime>,
+    ) -> TreeIndexes<'a> {
+        let mut exact = TreeIndexes::none(code, root);
+        let folder = folder.trim_end_matches('/');
+        let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        exact.add_index(index, folder, written);
+        exact
     }
-}
 
-/// Whether a path stays within the indexed folder, as the format requires.
-fn is_inside_folder(path: &str) -> bool {
-    path.split('/').all(|step| !matches!(step, "" | "." | ".."))
-}
-
-/// An occurrence before its symbol is interned.
-struct RawOccurrence<'a> {
-    /// Start line and column, end line and column.
-    range: [u32; 4],
-    symbol: &'a str,
-    roles: u32,
-}
-
-/// The fields that encode a range: three or four packed numbers, or a message with them.
-const RANGE_FIELD: u64 = 1;
-const SINGLE_LINE_FIELD: u64 = 8;
-const MULTI_LINE_FIELD: u64 = 9;
-
-/// `None` if the occurrence has no symbol: some indexers use that for syntax highlighting.
-fn decode_occurrence(message: &[u8]) -> Result<Option<RawOccurrence<'_>>, DecodeError> {
-    let (mut numbers, mut symbol, mut roles) = (RangeNumbers::default(), "", 0);
-    for field in Fields::new(message) {
-        match field? {
-            (RANGE_FIELD, Value::Number(number)) => numbers.push(number),
-            (RANGE_FIELD, value) => {
-                wire::decode_packed(value.expect_bytes()?, |number| numbers.push(number))?;
-            }
-            (2, value) => symbol = value.expect_text()?,
-            (3, value) => roles = value.expect_number()? as u32,
-            (SINGLE_LINE_FIELD, value) => numbers = RangeNumbers::from_fields(value.expect_bytes()?, 3)?,
-            (MULTI_LINE_FIELD, value) => numbers = RangeNumbers::from_fields(value.expect_bytes()?, 4)?,
-            _ => {}
+    fn none(code: &'a Codebase, root: &'a Path) -> TreeIndexes<'a> {
+        TreeIndexes {
+            code,
+            root,
+            indexes: Vec::new(),
+            documents: BTreeMap::new(),
+            files: FxHashMap::default(),
         }
     }
-    if symbol.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(RawOccurrence { range: numbers.to_range()?, symbol, roles }))
-}
 
-#[derive(Default)]
-struct RangeNumbers {
-    first: [u64; 4],
-    count: usize,
-}
-
-impl RangeNumbers {
-    fn push(&mut self, number: u64) {
-        if let Some(slot) = self.first.get_mut(self.count) {
-            *slot = number;
-        }
-        self.count += 1;
-    }
-
-    /// The numbers in a message's fields; zeros are omitted in the encoding.
-    fn from_fields(message: &[u8], count: usize) -> Result<RangeNumbers, DecodeError> {
-        let mut numbers = RangeNumbers { count, ..RangeNumbers::default() };
-        for field in Fields::new(message) {
-            let (field, value) = field?;
-            if let Some(slot) = numbers.first.get_mut(field.wrapping_sub(1) as usize) {
-                *slot = value.expect_number()?;
+    /// The innermost index of a file takes precedence; indexes are added from the root downwards.
+    fn add_index(&mut self, index: Index, folder: String, written: Option<SystemTime>) {
+        let which = self.indexes.len() as u32;
+        for (file, source) in self.code.files.iter().enumerate() {
+            let inside = source.path.strip_prefix(&folder);
+            if let Some(document) = inside.and_then(|path| index.find_document(path)) {
+                let before = self.documents.insert(file as u32, (which, document));
+                before.and_then(|before| self.files.remove(&before));
+                self.files.insert((which, document), file as u32);
             }
         }
-        Ok(numbers)
+        self.indexes.push(LoadedIndex { index, folder, written });
     }
 
-    fn to_range(&self) -> Result<[u32; 4], DecodeError> {
-        let [line, column, third, fourth] = self.first;
-        let range = match self.count {
-            3 => [line, column, line, third],
-            4 => [line, column, third, fourth],
-            _ => return Err(DecodeError::Short),
+    pub fn is_empty(&self) -> bool {
+        self.indexes.is_empty()
+    }
+
+    /// The loaded indexes, each with its folder.
+    pub fn indexes(&self) -> impl Iterator<Item = (&str, &Index)> {
+        self.indexes.iter().map(|placed| (placed.folder.as_str(), &placed.index))
+    }
+
+    /// Whether the index data of a file is valid.
+    pub fn freshness(&self, file: u32) -> Freshness {
+        self.file_text(file)
+            .and_then(|text| self.load_file(file, &text).map(|page| page.freshness))
+            .unwrap_or(Freshness::Unknown)
+    }
+
+    /// The files whose index data may be incomplete: not indexed, or changed since.
+    pub fn incomplete_files(&self) -> Vec<u32> {
+        let is_whole =
+            |file: &u32| self.documents.get(file).is_some_and(|(which, _)| !self.is_newer(*file, *which));
+        (0..self.code.files.len() as u32).filter(|file| !is_whole(file)).collect()
+    }
+
+    fn is_newer(&self, file: u32, which: u32) -> bool {
+        let index = self.indexes[which as usize].written;
+        index.is_none() || modified_time(&self.file_path(file)) > index
+    }
+
+    /// The definitions of a symbol; `None` if no index has it.
+    pub fn definition_of(&self, symbol: Declaration) -> Option<Vec<UsagePosition>> {
+        let mut usages = self.usages_of(symbol)?;
+        usages.places.retain(|it| it.roles.is_definition());
+        Some(usages.places)
+    }
+
+    /// All usages of a symbol, except those added to the files in `incomplete_files` since; `None` if no index has the symbol, or if
+    /// the file that declares it is stale.
+    pub fn usages_of(&self, symbol: Declaration) -> Option<SymbolUsages> {
+        let known = self.index_symbols(symbol);
+        if known.is_empty() {
+            return None;
+        }
+        let mut by_file: FxHashMap<u32, Vec<Occurrence>> = FxHashMap::default();
+        for (which, known) in known {
+            let index = &self.indexes[which as usize].index;
+            let own = index.occurrences_of(known).iter().copied();
+            let made = constructors_of(index, known).flat_map(|of| index.references_to(of));
+            for place in own.chain(made.filter(|_| symbol.member.is_none())) {
+                if let Some(file) = self.files.get(&(which, place.document)) {
+                    by_file.entry(*file).or_default().push(*index.occurrence(place));
+                }
+            }
+        }
+        let mut usages = SymbolUsages::default();
+        for (file, occurrences) in by_file {
+            let text = self.file_text(file).unwrap_or_default();
+            let positions = self.load_file(file, &text).and_then(|page| page.to_usages(&occurrences));
+            match positions {
+                Some(positions) => usages.places.extend(positions),
+                None => usages.stale.push(file),
+            }
+        }
+        usages.places.sort_unstable();
+        usages.places.dedup_by_key(|it| (it.file, it.span));
+        usages.stale.sort_unstable();
+        Some(usages)
+    }
+
+    /// Maps each index symbol that is defined in a valid file to our declaration.
+    pub fn link_declarations(&self) -> DeclarationMap {
+        self.link_valid_documents().0
+    }
+
+    /// Like `link_declarations`, with the valid documents: index number, document number.
+    fn link_valid_documents(&self) -> (DeclarationMap, FxHashSet<(u32, u32)>) {
+        let (mut found, mut fitting) = (FxHashMap::default(), FxHashSet::default());
+        for (file, (which, document)) in &self.documents {
+            let text = self.file_text(*file).unwrap_or_default();
+            let Some(page) = self.load_file(*file, &text).filter(IndexedFile::is_valid) else { continue };
+            fitting.insert((*which, *document));
+            for symbol in self.declarations_in(*file) {
+                for known in page.symbols_named(
+                    self.declaration_spans(symbol, *file),
+                    self.simple_name(symbol),
+                    self.declaration_kind(symbol),
+                ) {
+                    for known in self.same_symbol(*which, known) {
+                        found.entry(known).or_insert(symbol);
+                    }
+                }
+            }
+        }
+        (found, fitting)
+    }
+
+    /// The references of a file to our symbols, by position; `None` if the file is not indexed or stale.
+    pub fn references_in(
+        &self,
+        file: u32,
+        ours: &DeclarationMap,
+    ) -> Option<Vec<(UsagePosition, Declaration)>> {
+        let (which, _) = self.documents.get(&file)?;
+        let text = self.file_text(file)?;
+        let page = self.load_file(file, &text).filter(IndexedFile::is_valid)?;
+        let one = |it: &Occurrence| {
+            let symbol = *ours.get(&(*which, it.symbol))?;
+            let usage = page.to_usages(&[*it])?.pop()?;
+            Some([
+                Some((usage, symbol)),
+                page.is_construction(it).then_some((usage, Declaration { member: None, ..symbol })),
+            ])
         };
-        let fits = |number: u64| i32::try_from(number).map_or(Err(DecodeError::Number), |it| Ok(it as u32));
-        let [line, column, end_line, end_column] = range;
-        let range = [fits(line)?, fits(column)?, fits(end_line)?, fits(end_column)?];
-        if (range[0], range[1]) > (range[2], range[3]) { Err(DecodeError::Number) } else { Ok(range) }
+        Some(page.document.occurrences.iter().filter_map(one).flatten().flatten().collect())
     }
+
+    /// The indexed occurrences of each valid file.
+    pub(crate) fn indexed_occurrences(&self) -> FxHashMap<u32, Vec<IndexedOccurrence>> {
+        let (ours, fitting) = self.link_valid_documents();
+        // a symbol whose defining file changed has to be resolved by name
+        let lost = |which: u32, symbol: u32| {
+            let mut known = self.same_symbol(which, symbol);
+            known.any(|(which, symbol)| {
+                let mut places = self.indexes[which as usize].index.definitions_of(symbol);
+                places.any(|place| !fitting.contains(&(which, place.document)))
+            })
+        };
+        let mut found = FxHashMap::default();
+        for (file, (which, _)) in &self.documents {
+            let text = self.file_text(*file).unwrap_or_default();
+            let Some(page) = self.load_file(*file, &text).filter(IndexedFile::is_valid) else { continue };
+            let one = |it: &Occurrence| {
+                let span = page.byte_span(it)?;
+                let symbol = ours.get(&(*which, it.symbol)).filter(|_| !it.roles.is_definition());
+                let to = symbol.filter(|symbol| symbol.member.is_none() || page.is_construction(it));
+                let matches = page.freshness == Freshness::Unchanged || page.may_still_occur(it, span);
+                let sure = matches && (to.is_some() || !lost(*which, it.symbol));
+                Some(IndexedOccurrence {
+                    span,
+                    name: self.code.tables.name_id(span.text_in(&text)),
+                    to: to.map(|symbol| symbol.of),
+                    is_current: sure,
+                })
+            };
+            let all = page.document.occurrences.iter();
+            found.insert(*file, all.filter_map(one).collect());
+        }
+        found
+    }
+
+    /// The types and members that a file declares, outer before inner.
+    fn declarations_in(&self, file: u32) -> Vec<Declaration> {
+        let mut found = Vec::new();
+        for (part, declared) in self.code.files[file as usize].facts.types.iter().enumerate() {
+            let of = self.code.tables.type_of(file, part as u32);
+            found.push(Declaration { of, member: None });
+            let members = 0..declared.members.len() as u32;
+            found.extend(members.map(|at| Declaration { of, member: Some((file, part as u32, at)) }));
+        }
+        found
+    }
+
+    /// The index symbols of a declaration: index number, symbol number.
+    fn index_symbols(&self, symbol: Declaration) -> BTreeSet<(u32, u32)> {
+        let files: BTreeSet<u32> = match symbol.member {
+            Some((file, ..)) => [file].into(),
+            None => self.code.types[symbol.of as usize].parts.iter().map(|(file, _)| *file).collect(),
+        };
+        let mut found = BTreeSet::new();
+        for file in files {
+            let text = self.file_text(file).unwrap_or_default();
+            let (Some(page), Some((which, _))) = (self.load_file(file, &text), self.documents.get(&file))
+            else {
+                continue;
+            };
+            if page.is_valid() {
+                let named = page.symbols_named(
+                    self.declaration_spans(symbol, file),
+                    self.simple_name(symbol),
+                    self.declaration_kind(symbol),
+                );
+                found.extend(named.into_iter().flat_map(|known| self.same_symbol(*which, known)));
+            }
+        }
+        found
+    }
+
+    /// The same symbol in all indexes: the index of one project uses the same string for symbols of another.
+    fn same_symbol(&self, which: u32, known: u32) -> impl Iterator<Item = (u32, u32)> {
+        let name = self.indexes[which as usize].index.symbol_name(known);
+        let indexes = self.indexes.iter().enumerate();
+        indexes.filter_map(move |(at, placed)| Some((at as u32, placed.index.find_symbol(name)?)))
+    }
+
+    fn simple_name(&self, symbol: Declaration) -> &str {
+        match symbol.member {
+            Some(at) => &self.code.member(at).name,
+            None => self.code.simple_name(symbol.of),
+        }
+    }
+
+    fn declaration_kind(&self, symbol: Declaration) -> DeclarationKind {
+        match self.code.types[symbol.of as usize].kind {
+            _ if symbol.member.is_some() => DeclarationKind::Member,
+            TypeKind::Module => DeclarationKind::Module,
+            _ => DeclarationKind::Type,
+        }
+    }
+
+    /// The ranges of a symbol's declarations in a file.
+    fn declaration_spans(&self, symbol: Declaration, file: u32) -> Vec<Span> {
+        if let Some(at) = symbol.member {
+            return vec![self.code.member(at).span];
+        }
+        let parts = self.code.types[symbol.of as usize].parts.iter();
+        parts.filter(|(of, _)| *of == file).map(|at| self.code.part(*at).span).collect()
+    }
+
+    fn file_path(&self, file: u32) -> PathBuf {
+        self.root.join(&self.code.files[file as usize].path)
+    }
+
+    fn file_text(&self, file: u32) -> Option<String> {
+        self.documents.get(&file)?;
+        fs::read(self.file_path(file)).ok().map(|bytes| decode_text(&bytes).into_owned())
+    }
+
+    fn load_file<'x>(&'x self, file: u32, text: &'x str) -> Option<IndexedFile<'x>> {
+        let (which, document) = self.documents.get(&file)?;
+        let placed = &self.indexes[*which as usize];
+        let document = &placed.index.documents[*document as usize];
+        let (lines, freshness) = (Lines::new(text), Freshness::Unchanged);
+        let mut page =
+            IndexedFile { file, index: &placed.index, document, lines, freshness, defined: Vec::new() };
+        page.defined = page.visible_definitions();
+        page.freshness = page.judge_freshness(self.is_newer(file, *which));
+        Some(page)
+    }
+}
+
+/// The constructors of a type; the second and later ones are numbered.
+fn constructors_of(index: &Index, of: u32) -> impl Iterator<Item = u32> {
+    let named = move |name: &'static str| {
+        let numbers = std::iter::once(String::new()).chain((1..).map(|at| format!("+{at}")));
+        numbers.map_while(move |at| index.find_symbol(&format!("{}`{name}`({at}).", index.symbol_name(of))))
+    };
+    CONSTRUCTORS.iter().flat_map(move |name| named(name))
+}
+
+fn is_constructor(symbol: &str) -> bool {
+    describe_symbol(symbol).is_some_and(|(name, _)| CONSTRUCTORS.contains(&&*name))
+}
+
+fn modified_time(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).ok()?.modified().ok()
+}
+
+impl IndexedFile<'_> {
+    /// Whether this refers to a type by calling its constructor.
+    fn is_construction(&self, it: &Occurrence) -> bool {
+        !it.roles.is_definition() && is_constructor(self.index.symbol_name(it.symbol))
+    }
+
+    fn is_valid(&self) -> bool {
+        self.freshness <= Freshness::Fits
+    }
+
+    /// A file that is not newer may still differ: a downloaded index is as new as its download. In that case most definitions
+    /// have moved; if only few have, the indexer has its own notion of their positions.
+    fn judge_freshness(&self, younger: bool) -> Freshness {
+        let (right, wrong) = self.count_matches();
+        match (younger, wrong) {
+            (true, 0) => Freshness::Fits,
+            (true, _) => Freshness::Stale,
+            (false, _) if wrong > right => Freshness::Stale,
+            (false, _) => Freshness::Unchanged,
+        }
+    }
+
+    /// The number of definitions whose text matches their symbol, and of those whose text does not.
+    fn count_matches(&self) -> (u32, u32) {
+        let (mut right, mut wrong) = (0, 0);
+        for it in self.document.occurrences.iter().filter(|it| it.roles.is_definition()) {
+            match self.matches_name(it) {
+                Some(true) => right += 1,
+                Some(false) => wrong += 1,
+                None => {}
+            }
+        }
+        (right, wrong)
+    }
+
+    /// Whether the text at an occurrence is the name of its symbol; `None` if the symbol's name does not appear in source text.
+    fn matches_name(&self, it: &Occurrence) -> Option<bool> {
+        let Some(span) = self.byte_span(it) else { return Some(false) };
+        let (name, kind) = describe_symbol(self.index.symbol_name(it.symbol))?;
+        let is_written = !matches!(kind, SymbolKind::Local | SymbolKind::Meta | SymbolKind::Namespace);
+        // names in angle brackets are not source text: `<constructor>`, `<get>size`
+        if !is_written || name.starts_with('<') {
+            return None;
+        }
+        Some(strip_markers(span.text_in(self.lines.text)) == strip_markers(&name))
+    }
+
+    /// The definitions visible outside the document; parameters are not.
+    fn visible_definitions(&self) -> Vec<DefinitionSpan> {
+        let one = |it: &Occurrence| {
+            let (_, kind) = describe_symbol(self.index.symbol_name(it.symbol))?;
+            let is_shared =
+                !matches!(kind, SymbolKind::Local | SymbolKind::Parameter | SymbolKind::TypeParameter);
+            Some(DefinitionSpan { span: self.byte_span(it).filter(|_| is_shared)?, symbol: it.symbol, kind })
+        };
+        self.document.occurrences.iter().filter(|it| it.roles.is_definition()).filter_map(one).collect()
+    }
+
+    /// The symbols defined under a name in ranges of the file: in each range, those at the first position with that name.
+    fn symbols_named(&self, stretches: Vec<Span>, name: &str, sort: DeclarationKind) -> Vec<u32> {
+        let mut found = Vec::new();
+        for stretch in stretches {
+            let from = self.defined.partition_point(|it| it.span.from < stretch.from);
+            let inside = self.defined[from..].iter().take_while(|it| it.span.from < stretch.to.max(1));
+            let mut fitting = inside.filter(|it| self.is_named(it, name, sort)).peekable();
+            let first = fitting.peek().map(|it| it.span);
+            found.extend(fitting.take_while(|it| Some(it.span) == first).map(|it| it.symbol));
+        }
+        found
+    }
+
+    fn is_named(&self, it: &DefinitionSpan, name: &str, sort: DeclarationKind) -> bool {
+        let fits = match sort {
+            DeclarationKind::Type => it.kind == SymbolKind::Type,
+            DeclarationKind::Module => it.kind == SymbolKind::Namespace,
+            DeclarationKind::Member => it.kind != SymbolKind::Namespace,
+        };
+        // a file module is defined as a whole, or before its first character
+        let whole = sort == DeclarationKind::Module && it.span.from == 0;
+        fits && (whole || strip_markers(it.span.text_in(self.lines.text)) == strip_markers(name))
+    }
+
+    fn byte_span(&self, it: &Occurrence) -> Option<Span> {
+        let byte = |(line, column): (u32, u32)| self.lines.byte_offset(line, column, self.document.columns);
+        Some(Span { from: byte(it.from)?, to: byte(it.to)? })
+    }
+
+    /// Whether a symbol may still be at a position of a changed file: its name is there, or another text under which it occurs
+    /// more than once, as with import aliases.
+    fn may_still_occur(&self, it: &Occurrence, at: Span) -> bool {
+        let written = |span: Span| span.text_in(self.lines.text);
+        let again = |other: &Occurrence| {
+            other.symbol == it.symbol
+                && self.byte_span(other).is_some_and(|span| span != at && written(span) == written(at))
+        };
+        self.matches_name(it) != Some(false) || self.document.occurrences.iter().any(again)
+    }
+
+    /// Maps occurrences to positions in the file; `None` if the file is stale, or if it changed and the text of an occurrence no
+    /// longer matches its symbol.
+    fn to_usages(&self, occurrences: &[Occurrence]) -> Option<Vec<UsagePosition>> {
+        let one = |it: &Occurrence| {
+            let span = self.byte_span(it)?;
+            if self.freshness == Freshness::Fits && !self.may_still_occur(it, span) {
+                return None;
+            }
+            let (line, column) = self.lines.line_and_column(span.from);
+            Some(UsagePosition { file: self.file, span, line, column, roles: it.roles })
+        };
+        if self.is_valid() { occurrences.iter().map(one).collect() } else { None }
+    }
+}
+
+/// A name without its markers: quotes, `r#`, and the `#` of a private member.
+fn strip_markers(name: &str) -> &str {
+    name.trim_matches(['"', '\'', '`']).trim_start_matches("r#").trim_start_matches('#')
 }

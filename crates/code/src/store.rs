@@ -44,7 +44,7 @@ pub enum StoreError {
     Layout(LayoutError),
     #[error("the code index is damaged: {0}")]
     Damaged(db::Error),
-    #[error("no room left to write the code index")]
+    #[error("no space left to write the code index")]
     Full,
     #[error("cannot read the code index: {0}")]
     Database(db::Error),

@@ -1,6 +1,6 @@
-//! Each folder of `testdata/<language>` with an `expected.txt` is one edit and its expected classification: files that begin with
-//! `before` against those that begin with `after`. Most edits share one `before` file next to their folders. `Added` and
-//! `Removed` are types that only one side has.
+//! Classification of edits. Each folder of `testdata/<language>` with an `expected.txt` is one edit: files that begin
+//! with `before` against those that begin with `after`. Most edits share one `before` file next to their folders.
+//! `Added` and `Removed` are types that only one side has. Also: which types a change makes stale.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -79,8 +79,8 @@ fn describe_changes(before: &Codebase, after: &Codebase) -> String {
         let Some(change) = classify_change(old, new) else { continue };
         let _ = writeln!(out, "{name} {}", change.class.name());
         for member in change.members {
-            let (fate, kind) = (member.change, member.kind.name());
-            let _ = writeln!(out, "  {fate:?} {kind} {} {}", member.key, member.class.name());
+            let (edit, kind) = (member.change, member.kind.name());
+            let _ = writeln!(out, "  {edit:?} {kind} {} {}", member.key, member.class.name());
         }
     }
     for name in before.keys().filter(|name| !after.contains_key(*name)) {
@@ -89,7 +89,7 @@ fn describe_changes(before: &Codebase, after: &Codebase) -> String {
     out
 }
 
-/// A source text in which one type depends on another, an edit of the dependency's structure, and an edit of its behaviour.
+/// A source text in which one type depends on another, and edits of the dependency's structure and behaviour.
 struct DependencyCase {
     path: &'static str,
     text: &'static str,

@@ -1,5 +1,5 @@
-//! Invariants of change classification: kinds of edits applied to a C# file that uses every construct, `testdata/everything.cs`,
-//! and reformatting of a file in each other language. The example `corpus` checks the same on real code.
+//! Invariants of change classification: kinds of edits applied to `testdata/everything.cs`, a C# file that uses every
+//! construct, and reformatting of a file in each other language. The example `corpus` checks the same on real code.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -66,7 +66,7 @@ fn reformatting_is_cosmetic_for_every_type() {
     }
 }
 
-const PAGES: &[(&str, &str)] = &[
+const SAMPLE_FILES: &[(&str, &str)] = &[
     ("a.rs", include_str!("../../syntax/testdata/rust/declarations/shapes.rs")),
     ("a.ts", include_str!("../../syntax/testdata/typescript/declarations/store.ts")),
     ("a.py", include_str!("../../syntax/testdata/python/declarations/store.py")),
@@ -76,7 +76,7 @@ const PAGES: &[(&str, &str)] = &[
 
 #[test]
 fn reformatting_is_cosmetic_in_every_language() {
-    for (path, text) in PAGES {
+    for (path, text) in SAMPLE_FILES {
         let mut reader = Reader::new(language_of(path.as_ref()).unwrap()).unwrap();
         let mut all = |text: &str| -> BTreeMap<String, TypeHashes> {
             let facts = reader.read(text, &Symbols::default());

@@ -1,4 +1,4 @@
-//! Questions about this repository, each with a type that someone who knows it would look at first.
+//! Ranks the types of this repository for questions about it: the expected type must be among the top results.
 
 #![allow(clippy::unwrap_used)]
 

@@ -212,9 +212,9 @@ fn process_text(language: &'static Language, text: &str) -> Codebase {
     code
 }
 
-/// Syntax that the grammars do not support, each in two variants: the first must be parsed without gaps, and the second must get
-/// different hashes.
-const UNREADABLE: &[(&str, &str, &str)] = &[
+/// Syntax that the grammars do not support, each in two variants: the first must be parsed without gaps, and the second
+/// must get different hashes.
+const UNSUPPORTED_SYNTAX: &[(&str, &str, &str)] = &[
     (
         "a.ts",
         "export type * from './b';\nexport class A {}\n",
@@ -239,7 +239,7 @@ const UNREADABLE: &[(&str, &str, &str)] = &[
 
 #[test]
 fn unsupported_syntax_is_rewritten_and_still_hashed() {
-    for (path, text, other) in UNREADABLE {
+    for (path, text, other) in UNSUPPORTED_SYNTAX {
         let language = language_of(path.as_ref()).unwrap();
         let code = process_text(language, text);
         assert_eq!(code.files[0].facts.gaps, [], "{text}");

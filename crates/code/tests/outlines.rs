@@ -72,8 +72,8 @@ fn an_outline_file_has_hashes() {
     let code = sample_codebase();
     let resolver = Resolver::new(&code);
     let outliner = Outliner::new(&code, &resolver);
-    let kept = outliner.outline_file(find_type(&code, "Everything.Point"));
-    let lines: Vec<&str> = kept.lines().collect();
+    let outline = outliner.outline_file(find_type(&code, "Everything.Point"));
+    let lines: Vec<&str> = outline.lines().collect();
     assert!(lines[0].starts_with("# Everything.Point T_"));
     assert!(lines[1].starts_with(
         "Kind: readonly record struct | Files: src/Everything.cs | Assembly: Everything | StructureHash: "
@@ -81,9 +81,10 @@ fn an_outline_file_has_hashes() {
     assert!(lines[2].starts_with("PublicImplHash: ") && lines[2].contains(" | InternalImplHash: "));
     assert!(lines[3].starts_with("XmlDocHash: "));
     assert_eq!(lines[4..], ["Takes: (int X, int Y)"]);
-    let kept = outliner.outline_file(find_type(&code, "Everything.Square"));
+    let outline = outliner.outline_file(find_type(&code, "Everything.Square"));
     assert!(
-        kept.contains("\nPublic API:\n+ class Corner\n") && kept.ends_with("\nDependsOn: Color, IShape\n")
+        outline.contains("\nPublic API:\n+ class Corner\n")
+            && outline.ends_with("\nDependsOn: Color, IShape\n")
     );
 }
 
@@ -113,8 +114,8 @@ fn a_member_outline_has_documentation_and_location() {
 struct Sample {
     path: &'static str,
     text: &'static str,
-    of: &'static str,
-    shown: &'static str,
+    type_name: &'static str,
+    outline: &'static str,
 }
 
 /// Common parts of signatures are written once, and redundant information is left out.
@@ -130,8 +131,8 @@ public class Store : Base {
   public override bool Equals(Store other) => false;
   void IDisposable.Dispose() {} internal void Sweep() {} private int n;
 }",
-        of: "Store",
-        shown: "# Store
+        type_name: "Store",
+        outline: "# Store
 class in a/
 + int Count, string Name, Path { get; set; }
 + void Clear(), Put(Item, Reader), (int id)
@@ -148,8 +149,8 @@ pub struct Store<T> { pub name: String, pub path: String, n: T }
 impl<T> Store<T> { pub fn new(n: T) -> Self { todo!() } pub fn put(&mut self, it: T) {} pub(crate) fn sweep(&self) {} fn grow(&self) {} }
 impl<T> From<Item> for Store<T> { fn from(it: Item) -> Self { todo!() } }
 impl<T> Iterator for Store<T> { type Item = T; fn next(&mut self) -> Option<T> { None } }",
-        of: "crate.a.Store",
-        shown: "# crate.a.Store
+        type_name: "crate.a.Store",
+        outline: "# crate.a.Store
 struct in src/a.rs
 Doc: Keeps.
 + name, path: String
@@ -162,8 +163,8 @@ Implements: Clone, Debug, From<Item>, Iterator
     Sample {
         path: "src/b.rs",
         text: "pub(crate) enum Kind { One, Two(u8) } impl Kind { pub(crate) fn name(&self) -> &str { \"\" } fn own(&self) {} }",
-        of: "crate.b.Kind",
-        shown: "# crate.b.Kind
+        type_name: "crate.b.Kind",
+        outline: "# crate.b.Kind
 pub(crate) enum in src/b.rs
 Values: One, Two(u8)
 + pub(crate) fn name(&self) -> &str
@@ -172,8 +173,8 @@ Values: One, Two(u8)
     Sample {
         path: "a.py",
         text: "class Store(Base):\n    \"\"\"Keeps.\"\"\"\n    def __init__(self, n: int = 1):\n        pass\n    def put(self, it):\n        pass\n    @classmethod\n    def make(cls): pass\n    def _own(self): pass\n",
-        of: "a.Store",
-        shown: "# a.Store
+        type_name: "a.Store",
+        outline: "# a.Store
 class(Base) in a.py
 Doc: Keeps.
 + def __init__(n: int = 1), make(), put(it)
@@ -182,8 +183,8 @@ Doc: Keeps.
     Sample {
         path: "a/store.ts",
         text: "export class Store<T> extends Base<T> implements Keeper { name: string; path: string; constructor(n: number) {} put(it: T): void {} private own() {} }",
-        of: "a.store.Store",
-        shown: "# a.store.Store
+        type_name: "a.store.Store",
+        outline: "# a.store.Store
 class extends Base<T> implements Keeper in a/store.ts
 + name, path: string
 + constructor(n: number), put(it: T): void
@@ -192,8 +193,8 @@ class extends Base<T> implements Keeper in a/store.ts
     Sample {
         path: "store.go",
         text: "package shop\n\n// Store keeps.\ntype Store struct { Name, Path string; n int }\n\nfunc (s *Store) Put(it Item) error { return nil }\n\nfunc (s *Store) Len() int { return 0 }\n\nfunc (s *Store) sweep() {}\n",
-        of: "Store",
-        shown: "# Store
+        type_name: "Store",
+        outline: "# Store
 struct in store.go
 Doc: Store keeps.
 + Name, Path string
@@ -204,8 +205,8 @@ Internal API: n, sweep
     Sample {
         path: "shop/Store.java",
         text: "package shop;\n/** Keeps {@link Item}s. */\npublic class Store extends Base { public Store(int n) {} public Item get(int id) { return null; } @Override public String toString() { return null; } void own() {} }",
-        of: "shop.Store",
-        shown: "# shop.Store
+        type_name: "shop.Store",
+        outline: "# shop.Store
 class extends Base in shop/
 Doc: Keeps Items.
 + new(int n)
@@ -218,8 +219,8 @@ Internal API: own
 
 #[test]
 fn outlines_are_compact_in_every_language() {
-    for Sample { path, text, of, shown } in SAMPLES {
-        assert_eq!(outline_of(&[(path, text)], of), *shown, "{path}");
+    for Sample { path, text, type_name, outline } in SAMPLES {
+        assert_eq!(outline_of(&[(path, text)], type_name), *outline, "{path}");
     }
 }
 
@@ -232,5 +233,8 @@ fn ambiguous_dependencies_are_qualified() {
         ("d.cs", "namespace A { public class Shelf { public Item Get() => null; } }"),
     ];
     assert!(outline_of(&files, "C.Store").ends_with("\n+ Item Get()\nDependsOn: B.Item\n"));
-    assert!(outline_of(&files, "A.Shelf").ends_with("\n+ Item Get()\n"), "the one in the same namespace");
+    assert!(
+        outline_of(&files, "A.Shelf").ends_with("\n+ Item Get()\n"),
+        "unqualified: it is in the same namespace"
+    );
 }

@@ -1,5 +1,5 @@
-//! SCIP indexes: decoding agrees with the official bindings, usages map to positions in our files, and stale files fall back to
-//! name resolution.
+//! SCIP indexes: decoding agrees with the official bindings, usages map to positions in the source files, and stale
+//! files fall back to name resolution.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -71,19 +71,19 @@ fn occurrences_agree_with_the_official_bindings() {
     for name in FIXTURES {
         let index = Index::open(&fixture_path(name).join("index.scip")).unwrap();
         assert_eq!(index.damage, []);
-        let mut ours = Vec::new();
+        let mut decoded = Vec::new();
         for document in &index.documents {
             for it in &document.occurrences {
                 let ((line, column), (end, until)) = (it.from, it.to);
                 let (path, symbol) = (&document.path, index.symbol_name(it.symbol));
-                ours.push(format!("{path}\t{line}:{column}-{end}:{until}\t{}\t{symbol}", it.roles.0));
+                decoded.push(format!("{path}\t{line}:{column}-{end}:{until}\t{}\t{symbol}", it.roles.0));
             }
         }
-        ours.sort();
-        let theirs = fs::read_to_string(fixture_path(name).join("index.tsv")).unwrap();
-        let mut theirs: Vec<&str> = theirs.lines().collect();
-        theirs.sort_unstable();
-        assert_eq!(ours, theirs, "{name}");
+        decoded.sort();
+        let reference = fs::read_to_string(fixture_path(name).join("index.tsv")).unwrap();
+        let mut reference: Vec<&str> = reference.lines().collect();
+        reference.sort_unstable();
+        assert_eq!(decoded, reference, "{name}");
     }
 }
 
@@ -172,10 +172,10 @@ fn references_of_a_file_agree_with_usages() {
         let root = sample_tree(name);
         let code = load_codebase(root.path());
         let exact = TreeIndexes::load(&code, root.path()).0;
-        let ours = exact.link_declarations();
-        assert!(ours.len() > 10);
+        let links = exact.link_declarations();
+        assert!(links.len() > 10);
         for file in 0..code.files.len() as u32 {
-            for (usage, symbol) in exact.references_in(file, &ours).unwrap() {
+            for (usage, symbol) in exact.references_in(file, &links).unwrap() {
                 assert!(exact.usages_of(symbol).unwrap().places.contains(&usage), "{symbol:?} {usage:?}");
             }
         }
@@ -209,7 +209,7 @@ fn indexed_references_are_exact_and_stale_files_are_resolved_by_name() {
 
     // additions are resolved by name, the rest stays exact
     edit_file(root.path(), "src/use.ts", |text| text + "class Late { mode: OpenMode }\n");
-    let code = self::load_codebase(root.path());
+    let code = load_codebase(root.path());
     let (exact, _) = TreeIndexes::load(&code, root.path());
     let found = describe_edges(&code, &Resolver::with_indexes(&code, &exact));
     let late = ["Late>Mode certain".to_owned()];
@@ -218,7 +218,7 @@ fn indexed_references_are_exact_and_stale_files_are_resolved_by_name() {
     edit_file(root.path(), "src/use.ts", |text| {
         format!("\n{}", text.replace("class Late { mode: OpenMode }\n", ""))
     });
-    let code = self::load_codebase(root.path());
+    let code = load_codebase(root.path());
     let (exact, _) = TreeIndexes::load(&code, root.path());
     assert_eq!(describe_edges(&code, &Resolver::with_indexes(&code, &exact)), expected("certain", "certain"));
 }

@@ -1,4 +1,5 @@
-//! A refreshed index equals a freshly built one, whatever was edited, moved, removed or interrupted in between.
+//! The stored index: a refreshed one equals a freshly built one after any edits, a refresh costs only as much as the
+//! change, and notes become stale when they should.
 
 #![allow(clippy::unwrap_used)]
 
@@ -88,7 +89,7 @@ fn sample_tree() -> TempDir {
         ("py/py/b.py", "from py.a import A\n\nclass B(A):\n    pass\n"),
         ("py/py/c.py", "from py.b import B\n\nclass C:\n    x: B.Inner\n"),
     ]);
-    // enough other files that only a part is joined again
+    // enough other files that a refresh joins only a part again
     for n in 0..60 {
         write_file(root.path(), &format!("Far/F{n}.cs"), &format!("namespace Far {{ class F{n} {{ }} }}"));
     }
@@ -169,14 +170,14 @@ fn fresh_store(root: &Path) -> Store {
 }
 
 proptest! {
-    // an eighth of the usual number, or of `PROPTEST_CASES`: each case reads a tree ten times
+    // an eighth of the default or of `PROPTEST_CASES`: each case reads a tree ten times
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 8, ..ProptestConfig::default() })]
 
     #[test]
     fn a_refreshed_index_equals_a_fresh_one(batches in prop::collection::vec(prop::collection::vec(0..EVENTS.len(), 1..4), 1..5)) {
         let root = sample_tree();
-        let kept = tempfile::tempdir().unwrap();
-        let mut store = Store::open(&kept.path().join("kept.db"), root.path()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("kept.db"), root.path()).unwrap();
         store.refresh(NOW).unwrap();
         for batch in batches {
             for event in &batch {
@@ -252,7 +253,7 @@ fn changes_are_classified_and_affect_dependents() {
 }
 
 #[test]
-fn a_name_that_resolves_differently_changes_the_types_that_mention_it() {
+fn a_name_that_resolves_differently_changes_the_types_that_reference_it() {
     let root = sample_tree();
     let mut store = Store::in_memory(root.path()).unwrap();
     store.refresh(NOW).unwrap();
@@ -264,7 +265,7 @@ fn a_name_that_resolves_differently_changes_the_types_that_mention_it() {
         .filter(|it| it.change.as_ref().is_some_and(|change| change.class == ChangeClass::Structure))
         .map(|it| it.name.as_str())
         .collect();
-    assert_eq!(structure, ["App.Store"], "its Kind is another type now, though its file is unchanged");
+    assert_eq!(structure, ["App.Store"], "its Kind resolves to another type, although its file is unchanged");
     assert_eq!(done.parsed, 1);
 }
 
@@ -301,8 +302,8 @@ fn a_cancelled_refresh_stores_nothing() {
     let mut store = Store::in_memory(root.path()).unwrap();
     for after in [0, 1, 3] {
         let calls = std::sync::atomic::AtomicU64::new(0);
-        let tell = |_, _| calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < after;
-        let stopped = store.refresh(RefreshOptions { progress: &tell, ..NOW });
+        let progress = |_, _| calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < after;
+        let stopped = store.refresh(RefreshOptions { progress: &progress, ..NOW });
         assert!(matches!(stopped, Err(StoreError::Cancelled)), "{stopped:?}");
         assert_eq!(store.types().unwrap(), []);
     }
@@ -383,7 +384,7 @@ fn a_note_becomes_stale_if_something_changes_during_writing() {
     assert_eq!((class, members.len()), (ChangeClass::PublicBehavior, 1));
     assert_eq!(members[0].signature, "public int One()");
     assert_eq!(members[0].diff, ["- public int One() { return 1; }", "+ public int One() { return 11; }"]);
-    // a text changed by someone else is another note
+    // a text that another process changed is a different note
     assert_eq!(store.note_state_for_text(id, "another", false, at).unwrap().status, NoteStatus::Stale);
 }
 
@@ -397,7 +398,7 @@ fn writing_a_note_does_not_invalidate_the_outlines() {
     store.export_files(&folder, &lock, &done, &|text| text.to_string()).unwrap();
     assert!(store.is_exported(&folder, &done).unwrap());
     store.without_invalidating(&folder, || lock.write("types/T_a.semantic.md", b"ROLE: x\n")).unwrap();
-    assert!(store.is_exported(&folder, &done).unwrap(), "our own write is known");
+    assert!(store.is_exported(&folder, &done).unwrap(), "its own write does not count as a change");
     lock.write("types/T_b.semantic.md", b"ROLE: y\n").unwrap();
     assert!(!store.is_exported(&folder, &done).unwrap(), "another process may have changed anything");
     store.without_invalidating(&folder, || lock.write("types/T_c.semantic.md", b"ROLE: z\n")).unwrap();

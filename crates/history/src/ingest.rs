@@ -218,7 +218,7 @@ impl<'s> Ingest<'s> {
         let rules = i64::from(mask::RULES_VERSION);
         let is_masked = catalogue.reader().meta_value("rules").map_err(store_error)? == Some(rules);
         if !is_masked && !rebuild && catalogue.sequence() > 0 {
-            caught.notes.push("the rules for secrets are new: everything is read again".to_string());
+            caught.notes.push("the secret masking rules changed: reindexing everything".to_string());
         }
         if rebuild || (!is_masked && catalogue.sequence() > 0) {
             catalogue = open::empty_catalogue(home, catalogue, caught)?;

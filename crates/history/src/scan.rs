@@ -308,11 +308,11 @@ pub fn searched_roots(
 pub fn no_history_note(history: &History<'_>) -> String {
     let looked = searched_roots(history, &ViewRequest::default());
     if looked.is_empty() {
-        return "there is nowhere to look: HOME is not set".to_string();
+        return "nothing to search: HOME is not set".to_string();
     }
     let places: Vec<String> =
         looked.iter().map(|(name, path, _)| format!("{} ({name})", path.display())).collect();
-    format!("no agent has left a history here. Looked in: {}", places.join(", "))
+    format!("no agent history found; searched: {}", places.join(", "))
 }
 
 /// The state of one survey thread.

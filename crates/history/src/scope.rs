@@ -99,8 +99,12 @@ fn requested_project(history: &History<'_>, request: &ViewRequest) -> Option<Pat
 /// A note if a project was given by its name instead of its path.
 pub fn missing_project_note(history: &History<'_>, named: &str) -> Option<String> {
     let path = canonical_path(&history.cwd.join(named));
-    let note =
-        || format!("there is no folder {}: a project is given by its path, `.` for this one", path.display());
+    let note = || {
+        format!(
+            "no such folder: {}; give the path of the project, or `.` for the current one",
+            path.display()
+        )
+    };
     (!path.exists()).then(note)
 }
 

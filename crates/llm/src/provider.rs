@@ -38,7 +38,7 @@ enum Protocol {
 pub const PROVIDERS: &[Provider] = &[
     Provider {
         name: "claude",
-        about: "the `claude` command of Claude Code, with the login it has",
+        about: "the `claude` command of Claude Code, with its current login",
         model: "haiku",
         base_url: "",
         key_env: "",
@@ -54,7 +54,7 @@ pub const PROVIDERS: &[Provider] = &[
     },
     Provider {
         name: "openai",
-        about: "any server with OpenAI's chat completions: Ollama, llama.cpp, vLLM, …",
+        about: "any server with an OpenAI-compatible chat completions API: Ollama, llama.cpp, vLLM, …",
         model: "",
         base_url: "https://api.openai.com",
         key_env: "OPENAI_API_KEY",

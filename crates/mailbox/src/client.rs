@@ -83,7 +83,7 @@ impl AgentClient {
                 ClientOutcome::SessionLost
             }
             ClientOutcome::Reply { text, .. } if text.len() > LONGEST_REPLY => {
-                ClientOutcome::Permanent(format!("its reply is longer than {} MB", LONGEST_REPLY >> 20))
+                ClientOutcome::Permanent(format!("the reply is longer than {} MB", LONGEST_REPLY >> 20))
             }
             outcome => outcome,
         }
@@ -91,7 +91,7 @@ impl AgentClient {
 }
 
 fn last_stderr_line(finished: &Finished) -> String {
-    finished.stderr.lines().last().unwrap_or("it said nothing").to_string()
+    finished.stderr.lines().last().unwrap_or("no error message").to_string()
 }
 
 /// Classifies a failure: overload and network errors are transient.
@@ -236,7 +236,7 @@ mod tests {
                 ClientOutcome::Permanent("bad key".into()),
             ),
             (1, "", "x\nNo conversation found with session ID: 1", ClientOutcome::SessionLost),
-            (1, "", "", ClientOutcome::Permanent("it said nothing".into())),
+            (1, "", "", ClientOutcome::Permanent("no error message".into())),
             (0, "prose", "odd", ClientOutcome::Permanent("odd".into())),
             (139, r#"{"is_error":false,"result":"half"}"#, "", ClientOutcome::Permanent("half".into())),
         ] {
@@ -293,7 +293,7 @@ mod tests {
                 0,
                 format!("{BEGUN}{}{DONE}", message(&"x".repeat(LONGEST_REPLY + 1))),
                 "",
-                ClientOutcome::Permanent("its reply is longer than 4 MB".into()),
+                ClientOutcome::Permanent("the reply is longer than 4 MB".into()),
             ),
             (
                 1,
@@ -307,7 +307,7 @@ mod tests {
                 "x\nError: thread/resume failed: no rollout found for thread id 1 (code -32600)",
                 ClientOutcome::SessionLost,
             ),
-            (0, "prose".to_string(), "", ClientOutcome::Permanent("it said nothing".into())),
+            (0, "prose".to_string(), "", ClientOutcome::Permanent("no error message".into())),
         ] {
             assert_eq!(outcome_of("codex", status, &stdout, stderr), expected, "{stdout:.200}{stderr}");
         }

@@ -217,7 +217,7 @@ impl Mailbox {
 
     /// Requeues messages whose runner is gone, or fails them after too many crashes. Returns the number requeued.
     pub fn requeue_orphans(&mut self, now: i64) -> Result<u64, Error> {
-        let given_up = "the daemon ended before the reply, ten times";
+        let given_up = "the daemon exited ten times before the agent replied";
         self.db.execute(
             "update messages set state = 'failed', ended = ?1, error = ?2, runner = null
              where state = 'running' and attempts >= ?3",

@@ -3,7 +3,7 @@
 //! Does not know where the text comes from or where it goes.
 //!
 //! Four layers, one file each: token formats of vendors (`rules`), values assigned to names that announce a secret
-//! (`assigned`), passwords in addresses (`address`), keys that span lines (`block`). Randomness counts only where one
+//! (`assignment`), passwords in addresses (`address`), keys that span lines (`block`). Randomness counts only where one
 //! of these indicates that a secret is likely (`plausible`).
 //!
 //! Known misses: passphrases of ordinary words, passwords of letters only or with non-ASCII characters, numeric

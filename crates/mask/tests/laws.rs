@@ -1,5 +1,5 @@
-//! Properties that hold for every text: masking never fails and is idempotent, JSON stays JSON, and a secret has one
-//! placeholder wherever it occurs.
+//! Properties of masking for every text: it never fails and is idempotent, JSON stays JSON, and a secret has one
+//! placeholder in every context.
 
 use loci_mask::specimen::{Wrapping, generate_decoys, generate_secrets};
 use loci_mask::{Masker, RULES_VERSION, SecretMatch, secret_kinds};
@@ -13,8 +13,8 @@ fn masker() -> Masker {
     Masker::new([5; 32])
 }
 
-/// Letters and digits that are not a known secret.
-fn drawn(count: usize) -> String {
+/// Fixed letters and digits that are not a known secret.
+fn sample_chars(count: usize) -> String {
     let alphabet = b"q7Zt2mV9xLb4Kd8Wn3RfGh5Js6Yc1Pw0";
     (0..count).map(|at| char::from(alphabet[(at * 7 + at / 5) % alphabet.len()])).collect()
 }
@@ -24,8 +24,8 @@ fn placeholders(masked: &str) -> Vec<&str> {
     masked.split('⟦').skip(1).filter_map(|rest| rest.split('⟧').next()).collect()
 }
 
-/// Pieces that the rules react to, in any order: more likely to find a gap than random letters.
-fn pieces() -> impl Strategy<Value = String> {
+/// Fragments that the rules react to, in any order: more likely to find a gap than random letters.
+fn text_fragments() -> impl Strategy<Value = String> {
     let words = [
         "password",
         "=",
@@ -84,10 +84,10 @@ fn json() -> impl Strategy<Value = serde_json::Value> {
         Just("password".to_owned()),
         Just("api_key".to_owned()),
         Just("Authorization".to_owned()),
-        pieces()
+        text_fragments()
     ];
     let leaf = prop_oneof![
-        pieces().prop_map(serde_json::Value::from),
+        text_fragments().prop_map(serde_json::Value::from),
         "[A-Za-z0-9]{20,40}".prop_map(serde_json::Value::from),
         any::<i64>().prop_map(serde_json::Value::from),
         any::<bool>().prop_map(serde_json::Value::from),
@@ -105,21 +105,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn masking_text_is_idempotent(text in pieces()) {
+    fn masking_text_is_idempotent(text in text_fragments()) {
         let masker = masker();
         let once = masker.mask_text(&text).into_owned();
         prop_assert_eq!(masker.mask_text(&once).into_owned(), once);
     }
 
     #[test]
-    fn findings_are_ordered_and_inside_the_text(text in pieces()) {
+    fn findings_are_ordered_and_inside_the_text(text in text_fragments()) {
         let found = masker().find_secrets(&text);
         prop_assert!(found.windows(2).all(|two| two[0].to <= two[1].from));
         prop_assert!(found.iter().all(|it| it.from < it.to && text.get(it.from..it.to).is_some()));
     }
 
     #[test]
-    fn placeholders_survive_masking(before in pieces(), after in pieces()) {
+    fn placeholders_survive_masking(before in text_fragments(), after in text_fragments()) {
         let placeholder = "⟦secret:npm-token:0a1b⟧";
         let text = format!("{before}{placeholder}{after}");
         prop_assert!(masker().mask_text(&text).contains(placeholder));
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_can_be_masked_as_json(text in pieces()) {
+    fn any_text_can_be_masked_as_json(text in text_fragments()) {
         let masker = masker();
         let once = masker.mask_json(&text).into_owned();
         if serde_json::from_str::<serde_json::Value>(&text).is_ok() {
@@ -146,7 +146,7 @@ proptest! {
     #[test]
     fn the_context_does_not_change_a_placeholder(before in "[a-z .,\n(]{0,80}", after in "[ \n,)][a-z .,\n]{0,80}") {
         let masker = masker();
-        let secret = format!("ghp_{}", drawn(36));
+        let secret = format!("ghp_{}", sample_chars(36));
         let whole = masker.mask_text(&format!("{before} {secret}{after}")).into_owned();
         let alone = masker.mask_text(&secret).into_owned();
         prop_assert_eq!(placeholders(&whole), placeholders(&alone));
@@ -176,9 +176,9 @@ fn json_of_specimens_stays_json() {
 #[test]
 fn a_secret_has_one_placeholder_in_every_wrapping() {
     let masker = masker();
-    let body: Vec<String> = (0..6).map(|at| format!("+{}", drawn(62 + at % 2))).collect();
+    let body: Vec<String> = (0..6).map(|at| format!("+{}", sample_chars(62 + at % 2))).collect();
     let pem = format!("-----BEGIN EC PRIVATE KEY-----\n{}\n-----END EC PRIVATE KEY-----", body.join("\n"));
-    for secret in [format!("ghp_{}", drawn(36)), format!("sk-ant-api03-{}", drawn(95)), pem] {
+    for secret in [format!("ghp_{}", sample_chars(36)), format!("sk-ant-api03-{}", sample_chars(95)), pem] {
         let lines = |mark: fn(usize) -> String| {
             secret.lines().enumerate().map(|(at, line)| mark(at) + line + "\n").collect::<String>()
         };
@@ -209,8 +209,9 @@ fn a_secret_has_one_placeholder_in_every_wrapping() {
 }
 
 #[test]
-fn a_second_secret_beside_the_first_is_found_too() {
-    let (first, second) = (format!("ghp_{}", drawn(36)), format!("ghp_{}", drawn(37)[1..].to_owned()));
+fn adjacent_secrets_are_all_found() {
+    let (first, second) =
+        (format!("ghp_{}", sample_chars(36)), format!("ghp_{}", sample_chars(37)[1..].to_owned()));
     for text in [
         format!("{first} {second}"),
         format!("{first},{second}"),
@@ -219,7 +220,8 @@ fn a_second_secret_beside_the_first_is_found_too() {
         let masked = masker().mask_text(&text).into_owned();
         assert_eq!(placeholders(&masked).len(), 2, "{masked}");
     }
-    let discord = |at: usize| format!("MT{}.{}.{}", drawn(22), &drawn(20)[at..at + 6], drawn(27));
+    let discord =
+        |at: usize| format!("MT{}.{}.{}", sample_chars(22), &sample_chars(20)[at..at + 6], sample_chars(27));
     let masked = masker().mask_text(&format!("discord: {} and {}", discord(0), discord(5))).into_owned();
     assert_eq!(placeholders(&masked).len(), 2, "{masked}");
 }
@@ -229,7 +231,7 @@ fn a_key_is_context_for_its_value_and_the_rest_is_unchanged() {
     let masker = masker();
     let json = format!(
         "{{ \"password\" : \"hunter2hunter2\",\n \"n\": 1.50, \"api_key\":\"{}\", \"u\": \"\\u00e9\\/\" }}",
-        drawn(24)
+        sample_chars(24)
     );
     let masked = masker.mask_json(&json).into_owned();
     let parts: Vec<&str> = masked.split(['⟦', '⟧']).step_by(2).collect();
@@ -243,9 +245,9 @@ fn a_key_is_context_for_its_value_and_the_rest_is_unchanged() {
 
 #[test]
 fn a_truncated_key_is_masked_to_its_end() {
-    let lines = [drawn(64), drawn(64), drawn(30)].join("\n");
+    let lines = [sample_chars(64), sample_chars(64), sample_chars(30)].join("\n");
     let masked = masker().mask_text(&format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}")).into_owned();
-    assert!(!masked.contains(&drawn(20)), "{masked}");
+    assert!(!masked.contains(&sample_chars(20)), "{masked}");
     let masked =
         masker().mask_text(&format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}\n\nAnd so on.")).into_owned();
     assert!(masked.ends_with("⟧\n\nAnd so on."), "{masked}");
@@ -265,7 +267,7 @@ fn the_table_is_complete_and_well_formed() {
     let all: Vec<_> = secret_kinds().collect();
     let names: BTreeSet<_> = all.iter().map(|(kind, _)| *kind).collect();
     assert!(all.len() >= 60 && names.len() == all.len() && RULES_VERSION > 0);
-    assert!(all.iter().all(|(kind, says)| says.ends_with('.')
+    assert!(all.iter().all(|(kind, description)| description.ends_with('.')
         && kind.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')));
 }
 
@@ -304,15 +306,15 @@ const HOSTILE: &[&str] = &[
     "ghp_k9X2mQ7vL4pR8sT1wY6zB3nC5dF0gH2jA4eU password=hunter2hunter2 ",
 ];
 
-/// CPU time of this thread in nanoseconds: others on the machine do not count. Where the kernel does not report it, the clock.
-fn computed() -> u64 {
+/// CPU time of this thread in nanoseconds, or elapsed time if the kernel does not report it.
+fn cpu_nanoseconds() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let reported = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let spent = reported.and_then(|text| text.split(' ').next()?.parse().ok());
-    spent.unwrap_or_else(|| START.elapsed().as_nanos() as u64)
+    let nanoseconds = reported.and_then(|text| text.split(' ').next()?.parse().ok());
+    nanoseconds.unwrap_or_else(|| START.elapsed().as_nanos() as u64)
 }
 
-/// Four times the text may cost four times as much, and more on a noisy machine; quadratic work costs sixteen times.
+/// Four times the text costs four times as much, more on a busy machine; quadratic work would cost sixteen times.
 #[test]
 fn time_is_linear_in_the_length_of_the_text() {
     const SMALL: usize = 20_000;
@@ -322,14 +324,14 @@ fn time_is_linear_in_the_length_of_the_text() {
             let text = piece.repeat(size / piece.len());
             let json = serde_json::to_string(&text).unwrap();
             let once = || {
-                let before = computed();
+                let before = cpu_nanoseconds();
                 let _ = (masker.mask_text(&text), masker.mask_json(&json));
-                computed() - before
+                cpu_nanoseconds() - before
             };
             once().min(once())
         };
         let (small, large) = (cost(SMALL), cost(4 * SMALL));
-        // Below two milliseconds the clock's own steps are counted.
+        // Below two milliseconds, the resolution of the clock dominates.
         let most = 12 * small.max(2_000_000);
         assert!(large < most, "{piece:?}: {small} ns, four times the text {large} ns");
     }
@@ -337,19 +339,22 @@ fn time_is_linear_in_the_length_of_the_text() {
 
 #[test]
 fn a_key_may_be_truncated_anywhere() {
-    let body = [drawn(64), drawn(64), drawn(30)].join("\n");
+    let body = [sample_chars(64), sample_chars(64), sample_chars(30)].join("\n");
     let whole = format!("-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----");
     for end in "-----BEGIN RSA PRIVATE KEY-----\n".len() + 64..=whole.len() {
         let masked = masker().mask_text(&whole[..end]).into_owned();
-        assert!(masked.starts_with("⟦secret:private-key:") && !masked.contains(&drawn(20)), "{masked}");
+        assert!(
+            masked.starts_with("⟦secret:private-key:") && !masked.contains(&sample_chars(20)),
+            "{masked}"
+        );
     }
 }
 
-/// A secret between the marks of a placeholder must not survive there.
+/// The delimiters of a placeholder must not protect a secret between them.
 #[test]
 fn a_secret_in_a_forged_placeholder_is_masked() {
     let (pat, bot) =
-        (format!("ghp_{}", drawn(36)), "xoxb-263594206564-2343594206574-kx7q2mv9tzlb4kd8wn3rfgh5");
+        (format!("ghp_{}", sample_chars(36)), "xoxb-263594206564-2343594206574-kx7q2mv9tzlb4kd8wn3rfgh5");
     for secret in [&pat, bot] {
         assert!(!masker().mask_text(&format!("use {secret} here")).contains(secret), "{secret}");
         for text in [

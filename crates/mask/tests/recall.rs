@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const SEEDS: [u64; 2] = [1, 20_261_115];
 
-fn masked(masker: &Masker, specimen: &Specimen) -> Vec<String> {
+fn mask_specimen(masker: &Masker, specimen: &Specimen) -> Vec<String> {
     let mut all = vec![masker.mask_text(&specimen.text).into_owned()];
     if specimen.wrapping == Wrapping::Json {
         all.push(masker.mask_json(&specimen.text).into_owned());
@@ -14,8 +14,8 @@ fn masked(masker: &Masker, specimen: &Specimen) -> Vec<String> {
     all
 }
 
-/// Whether nothing of the secret is left: neither the whole nor one of its lines.
-fn caught(masked: &[String], specimen: &Specimen) -> bool {
+/// Whether no part of the secret is left: neither the whole nor one of its lines.
+fn is_masked(masked: &[String], specimen: &Specimen) -> bool {
     masked.iter().all(|text| specimen.secret.iter().all(|piece| !text.contains(piece.as_str())))
 }
 
@@ -28,7 +28,7 @@ fn generated_secrets_are_found_in_every_wrapping() {
         assert!(kinds.len() >= 34 && all.len() >= 816);
         let (mut missed, mut vendors, mut missed_vendors) = (BTreeMap::new(), 0, 0);
         for specimen in &all {
-            let found = caught(&masked(&masker, specimen), specimen);
+            let found = is_masked(&mask_specimen(&masker, specimen), specimen);
             vendors += usize::from(specimen.vendor);
             missed_vendors += usize::from(specimen.vendor && !found);
             if !found {
@@ -50,7 +50,7 @@ fn generated_secrets_are_found_in_every_wrapping() {
             println!("missed {what:?} {}: {}", texts.len(), texts[0]);
         }
         assert!(count * 100 <= all.len() * 5, "recall below 95 %");
-        assert!(missed_vendors * 100 <= vendors, "recall of vendors' shapes below 99 %");
+        assert!(missed_vendors * 100 <= vendors, "recall of vendor formats below 99 %");
     }
 }
 
@@ -58,11 +58,11 @@ fn generated_secrets_are_found_in_every_wrapping() {
 fn each_secret_is_found_as_its_own_kind() {
     let masker = Masker::new([3; 32]);
     let all = generate_secrets(SEEDS[0]);
-    let right = |it: &&Specimen| {
-        masked(&masker, it).iter().all(|text| text.contains(&format!("⟦secret:{}:", it.kind)))
+    let has_own_kind = |it: &&Specimen| {
+        mask_specimen(&masker, it).iter().all(|text| text.contains(&format!("⟦secret:{}:", it.kind)))
     };
     let wrong: BTreeSet<_> =
-        all.iter().filter(|it| !right(it)).map(|it| (it.kind, masker.mask_text(&it.text))).collect();
+        all.iter().filter(|it| !has_own_kind(it)).map(|it| (it.kind, masker.mask_text(&it.text))).collect();
     for one in &wrong {
         println!("{one:?}");
     }

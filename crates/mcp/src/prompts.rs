@@ -21,10 +21,10 @@ pub struct Argument {
 pub const PROMPTS: &[Prompt] = &[
     Prompt {
         name: "recall",
-        about: "Find where something was talked about, and say what was decided",
+        about: "Search past sessions for a topic and report what was decided",
         argument: Some(Argument {
             name: "what",
-            about: "What is looked for, in your own words",
+            about: "What to search for, in your own words",
             required: true,
         }),
         text: "Search my past conversations for: {}\nUse search_conversations, follow its guidance until it says to stop, read \
@@ -34,16 +34,16 @@ pub const PROMPTS: &[Prompt] = &[
     },
     Prompt {
         name: "session",
-        about: "Sum up one past session",
-        argument: Some(Argument { name: "session", about: "The beginning of its id", required: true }),
+        about: "Summarize a past session",
+        argument: Some(Argument { name: "session", about: "Session ID prefix", required: true }),
         text: "Read the session {} with gather_chats (includeTools: false first) and sum it up: what was asked, what was done, \
                what was decided, what was left open.",
         text_without_argument: "",
     },
     Prompt {
         name: "errors",
-        about: "What fails again and again in this project",
-        argument: Some(Argument { name: "since", about: "How far back, such as 7d", required: false }),
+        about: "Report recurring errors in this project",
+        argument: Some(Argument { name: "since", about: "How far back, for example 7d", required: false }),
         text: "Report what failed in this project since {}. Call query_history with view \"analyze errors\" and that `since`, then \
                query_context for the one or two most frequent signatures, and list each with its count, its likely cause and a fix.",
         text_without_argument: "Report what failed in this project. Call query_history with view \"analyze errors\", then query_context for the \
@@ -51,16 +51,16 @@ pub const PROMPTS: &[Prompt] = &[
     },
     Prompt {
         name: "stats",
-        about: "What was done in this project, in figures",
-        argument: Some(Argument { name: "since", about: "How far back, such as 7d", required: false }),
+        about: "Show activity statistics for this project",
+        argument: Some(Argument { name: "since", about: "How far back, for example 7d", required: false }),
         text: "Show a short table of what was done in this project since {}: call get_stats with that `since`, then again with \
                by \"tool\".",
         text_without_argument: "Show a short table of what was done in this project: call get_stats, then again with by \"tool\".",
     },
     Prompt {
         name: "timeline",
-        about: "What was worked on lately",
-        argument: Some(Argument { name: "since", about: "How far back, such as 7d", required: false }),
+        about: "List recent sessions and their outcomes",
+        argument: Some(Argument { name: "since", about: "How far back, for example 7d", required: false }),
         text: "List what was worked on since {} with list_sessions, newest first: date, title, project, and what came of it in a \
                few words.",
         text_without_argument: "List what was worked on lately with list_sessions, newest first: date, title, project, and what came of it in \

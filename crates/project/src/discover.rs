@@ -167,7 +167,7 @@ fn walk_tree(root: &Path) -> ignore::Walk {
 fn special_file_problem(root: &Path, entry: &ignore::DirEntry) -> Option<String> {
     let kind = entry.file_type().filter(|kind| !kind.is_dir() && !kind.is_symlink())?;
     let source = !kind.is_file() && language_of(entry.path()).is_some();
-    source.then(|| format!("{}: not a plain file", relative_path(root, entry.path())))
+    source.then(|| format!("{}: not a regular file", relative_path(root, entry.path())))
 }
 
 fn relative_path(root: &Path, path: &Path) -> String {

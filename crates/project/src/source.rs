@@ -17,7 +17,7 @@ pub fn read_source(root: &Path, path: &str) -> Result<Vec<u8>, IoError> {
     let file = File::from(open(root.join(path), flags, Mode::empty())?);
     let meta = file.metadata()?;
     if !meta.is_file() {
-        return Err(IoError::other("not a plain file"));
+        return Err(IoError::other("not a regular file"));
     }
     let mut bytes = Vec::with_capacity(meta.len().min(MAX_SOURCE_BYTES) as usize);
     if meta.len() <= MAX_SOURCE_BYTES {
@@ -25,7 +25,7 @@ pub fn read_source(root: &Path, path: &str) -> Result<Vec<u8>, IoError> {
     }
     if meta.len().max(bytes.len() as u64) > MAX_SOURCE_BYTES {
         let (mega, most) = (meta.len() >> 20, MAX_SOURCE_BYTES >> 20);
-        return Err(IoError::other(format!("{mega} MB; up to {most} MB are read")));
+        return Err(IoError::other(format!("too large: {mega} MB, the limit is {most} MB")));
     }
     Ok(bytes)
 }

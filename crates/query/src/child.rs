@@ -89,7 +89,7 @@ impl Runner {
         // The child prints one word before it reads any record.
         if runner.results.recv().ok().is_none_or(|lines| lines != [READY]) {
             runner.wait_for_child()?;
-            return Err(Error::Child("the child exited before it was ready".to_string()));
+            return Err(Error::Child("the subprocess exited before it was ready".to_string()));
         }
         if array {
             runner.batch.push(b'[');

@@ -137,7 +137,7 @@ fn compile_message(errors: &jaq_core::compile::Errors<&str, ()>) -> String {
 }
 
 fn truncate_input(text: &str) -> String {
-    if text.is_empty() { "the end".to_string() } else { text.chars().take(30).collect() }
+    if text.is_empty() { "end of filter".to_string() } else { text.chars().take(30).collect() }
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
-//! Searches the conversations in `testdata/talk`: nine of ten queries find the right session first.
+//! Search quality on the sessions in `testdata/talk`: nine of ten queries find the right session first.
 #![allow(clippy::unwrap_used)] // helpers of tests are not known to be tests
 
 use loci_search::{Doc, Index, Part, Query, Writer};
 use serde_json::Value;
 
-fn list(name: &str) -> Vec<Value> {
+fn load_list(name: &str) -> Vec<Value> {
     let path = format!("{}/testdata/talk/{name}", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// Each text with its event ID: a thousand times the session number plus the message number.
-fn events(sessions: &[Value]) -> Vec<(u32, u64, Part, String)> {
+fn list_events(sessions: &[Value]) -> Vec<(u32, u64, Part, String)> {
     let mut found = Vec::new();
     for (chat, session) in sessions.iter().enumerate() {
         let first = chat as u64 * 1000;
@@ -34,8 +34,8 @@ fn events(sessions: &[Value]) -> Vec<(u32, u64, Part, String)> {
 
 #[test]
 fn nine_of_ten_queries_find_their_session_first() {
-    let (sessions, queries) = (list("sessions.json"), list("queries.json"));
-    let events = events(&sessions);
+    let (sessions, queries) = (load_list("sessions.json"), load_list("queries.json"));
+    let events = list_events(&sessions);
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open(folder.path(), 1, 32 << 20).unwrap();
     for (chat, event, part, text) in &events {

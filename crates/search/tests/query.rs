@@ -10,7 +10,7 @@ fn doc(chat: u32, event: u64, part: Part, text: &'static str) -> Doc<'static> {
 
 const HEAP: usize = 32 << 20;
 
-fn docs() -> Vec<Doc<'static>> {
+fn sample_docs() -> Vec<Doc<'static>> {
     vec![
         doc(1, 1, Part::Title, "Cache eviction policy"),
         doc(1, 2, Part::Person, "which eviction policy does the cache use"),
@@ -25,10 +25,10 @@ fn docs() -> Vec<Doc<'static>> {
     ]
 }
 
-fn index() -> (TempDir, Index) {
+fn sample_index() -> (TempDir, Index) {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open(folder.path(), 1, HEAP).unwrap();
-    for doc in docs() {
+    for doc in sample_docs() {
         writer.add(&doc).unwrap();
     }
     writer.commit(1).unwrap();
@@ -40,16 +40,16 @@ fn chats(found: &SearchResult) -> Vec<u32> {
     found.chats.iter().map(|hit| hit.chat).collect()
 }
 
-fn sorted(found: &SearchResult) -> Vec<u32> {
+fn sorted_chats(found: &SearchResult) -> Vec<u32> {
     let mut chats = chats(found);
     chats.sort_unstable();
     chats
 }
 
 #[test]
-fn each_field_affects_the_result() {
-    let (_folder, index) = index();
-    let find = |query: &Query| sorted(&index.find(query, &[]).unwrap());
+fn each_query_field_affects_the_result() {
+    let (_folder, index) = sample_index();
+    let find = |query: &Query| sorted_chats(&index.find(query, &[]).unwrap());
     let all = |text: &str| Query::new(text);
     assert_eq!(find(&all("cache")), [1, 2]);
     assert_eq!(find(&Query { scope: Scope::Title, ..all("cache") }), [1]);
@@ -75,7 +75,7 @@ fn each_field_affects_the_result() {
 
 #[test]
 fn fuzzy_finds_misspelled_words() {
-    let (_folder, index) = index();
+    let (_folder, index) = sample_index();
     for (typed, chat) in [("evicton", 1), ("deploymnet", 2), ("getUsrById", 4), ("stuter", 5), ("window", 3)]
     {
         let found = index.find(&Query { fuzzy: true, ..Query::new(typed) }, &[]).unwrap();
@@ -86,18 +86,19 @@ fn fuzzy_finds_misspelled_words() {
 
 #[test]
 fn expansion_finds_synonyms_and_lists_them() {
-    let (_folder, index) = index();
+    let (_folder, index) = sample_index();
     let plain = index.find(&Query::new("卡顿"), &[]).unwrap();
     assert_eq!((chats(&plain), plain.expanded.len()), (vec![], 0));
     let found = index.find(&Query { expand: true, ..Query::new("卡顿") }, &[]).unwrap();
-    assert_eq!(sorted(&found), [3, 5]);
+    assert_eq!(sorted_chats(&found), [3, 5]);
     assert!(found.expanded["卡顿"].contains(&"stutter".to_owned()));
 }
 
 #[test]
-fn words_are_learned_from_the_users_own_texts() {
-    let (_folder, index) = index();
-    let text = |event: u64| docs().into_iter().find(|doc| doc.event == event).map(|doc| doc.text.to_owned());
+fn expansion_learns_words_from_the_users_own_texts() {
+    let (_folder, index) = sample_index();
+    let text =
+        |event: u64| sample_docs().into_iter().find(|doc| doc.event == event).map(|doc| doc.text.to_owned());
     let extra: Vec<Doc> =
         (0..40).map(|nth| doc(100 + nth, 1000 + u64::from(nth), Part::Person, "noise")).collect();
     let more = [
@@ -108,14 +109,14 @@ fn words_are_learned_from_the_users_own_texts() {
     let extra = [&extra[..], &more].concat();
     let query = Query { expand: true, text: Some(&text), ..Query::new("frobnicator") };
     let found = index.find(&query, &extra).unwrap();
-    assert_eq!(sorted(&found), [6, 7, 8]);
+    assert_eq!(sorted_chats(&found), [6, 7, 8]);
     assert_eq!(found.expanded["*"], ["glorp"]);
     assert_ne!(found.chats[0].chat, 8);
 }
 
 #[test]
 fn hits_are_counted_and_the_best_come_first() {
-    let (_folder, index) = index();
+    let (_folder, index) = sample_index();
     let found =
         index.find(&Query { limit_hits_per_chat: 2, ..Query::new("cache eviction policy") }, &[]).unwrap();
     let first = &found.chats[0];
@@ -128,7 +129,7 @@ fn hits_are_counted_and_the_best_come_first() {
 
 #[test]
 fn a_single_chinese_character_is_found_within_words() {
-    let (_folder, index) = index();
+    let (_folder, index) = sample_index();
     assert_eq!(chats(&index.find(&Query::new("卡"), &[]).unwrap()), [3]);
     assert_eq!(chats(&index.find(&Query::new("列表"), &[]).unwrap()), [3]);
 }

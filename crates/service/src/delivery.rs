@@ -131,7 +131,7 @@ impl Service {
                 mailbox.record_failure(
                     message.id,
                     &runner,
-                    "its conversation is gone: it begins another",
+                    "the agent's session no longer exists; retrying in a new one",
                     Some(now),
                     now,
                 )
@@ -152,7 +152,7 @@ impl Service {
         let minutes = config::Daemon::read(&self.places).map_or(30, config::Daemon::reply_minutes);
         let Some(client) = AgentClient::by_name(&agent.client) else {
             return ClientOutcome::Permanent(format!(
-                "`{}` is no client that this version of Loci knows",
+                "client `{}` is not supported by this version of Loci",
                 agent.client
             ));
         };
@@ -170,7 +170,7 @@ impl Service {
             Ok(finished) => client.parse_outcome(&finished),
             Err(subprocess::RunError::Cancelled) => ClientOutcome::Cancelled,
             Err(error @ subprocess::RunError::NotFound(_)) => ClientOutcome::Permanent(format!(
-                "{error}: install it, restart the daemon, and hand the message in again"
+                "{error}; install it, restart the daemon and send the message again"
             )),
             Err(
                 error @ (subprocess::RunError::TimedOut(_)

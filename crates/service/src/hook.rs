@@ -20,7 +20,7 @@ use std::path::Path;
 /// The supported events: the name on the command line, the agent's name, and the output.
 pub const EVENTS: &[(&str, &str, &str)] = &[
     ("session-start", "SessionStart", "List recent sessions of this project"),
-    ("prompt", "UserPromptSubmit", "Show a card if the prompt refers to an earlier session"),
+    ("prompt", "UserPromptSubmit", "Suggest the earlier session that the prompt refers to, if any"),
 ];
 
 /// The input of a hook; unknown fields are ignored.
@@ -139,13 +139,14 @@ impl Service {
     fn bring_summary(&self, pending: &Pending, english: bool) -> HookOutput {
         let Some(history) = self.history_of_chosen(pending) else {
             let gone = if english {
-                "Loci: its summary can no longer be read"
+                "Loci: the summary of that session is no longer available"
             } else {
                 "Loci：读不到它的摘要了"
             };
             return HookOutput { user: Some(gone.to_string()), ..HookOutput::default() };
         };
-        let done = if english { "Loci: its summary was brought in" } else { "Loci：摘要已调入" };
+        let done =
+            if english { "Loci: its summary was added to this session" } else { "Loci：摘要已调入" };
         HookOutput { model: Some(history), user: Some(done.to_string()) }
     }
 
@@ -205,8 +206,7 @@ impl Service {
         let (date, sure) = (local_date(self, card.date), card.confidence);
         let there = card.resume.as_deref().map(api::terminal_text::one_line);
         if english {
-            let there =
-                there.unwrap_or_else(|| "its agent cannot be told which session to resume".to_string());
+            let there = there.unwrap_or_else(|| "this agent cannot resume a specific session".to_string());
             format!(
                 "Loci: this may refer to an earlier session: \"{name}\" · {date} · matched {why} (confidence {sure:.2})\n\
                  1 continue there: {there}\n2 bring its summary in here: type `loci bring`\n3 ignore: just go on"

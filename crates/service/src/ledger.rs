@@ -22,7 +22,7 @@ pub(crate) fn open_existing(service: &Service) -> Option<Ledger> {
 
 pub(crate) fn ledger_error(error: &llm::Error) -> Error {
     Error::new(Code::ReadError, error.to_string())
-        .hint("the ledger of model calls is ledger.db below XDG_DATA_HOME, which must be writable for further calls")
+        .hint("model calls are recorded in ledger.db below XDG_DATA_HOME, which must be writable")
 }
 
 /// Removes sessions from the ledger; their costs stay.

@@ -6,10 +6,8 @@
 //! Does not know terminals or protocols.
 
 mod background;
-pub mod config;
 mod daemon_paths;
 mod delivery;
-pub mod env;
 mod hook;
 mod index_stages;
 mod ledger;
@@ -17,14 +15,15 @@ mod memory_store;
 mod model_config;
 mod model_run;
 mod operations;
-mod prices;
 mod printer;
 mod reply;
 mod saved_results;
 mod session_names;
 mod suggestion;
 
+pub use ::config;
 pub use code::edit_distance as letters_apart;
+pub use config::env;
 pub use daemon_paths::DaemonPaths;
 pub use delivery::Deliveries;
 pub use history::home::random_token;

@@ -27,7 +27,7 @@ pub(crate) fn store_error(error: &memory::Error) -> Error {
     match error {
         memory::Error::Full(path) => home::disk_full(path),
         memory::Error::Newer(_) => {
-            Error::new(Code::ReadError, error.to_string()).hint("it was written by a newer version: update Loci")
+            Error::new(Code::ReadError, error.to_string()).hint("update Loci to read it")
         }
         memory::Error::Damaged { path, .. } => Error::new(Code::ReadError, error.to_string()).hint(format!(
             "move {} away and import your last `loci memory export`, or rebuild it with `loci memory consolidate`",

@@ -2,10 +2,10 @@
 //!
 //! Does not know the prompts. Without `[model]` in the configuration there is no model, and nothing ever leaves the machine.
 
-use crate::config::{self, ModelSettings as Config};
-use crate::prices::Prices;
 use crate::{Service, env};
 use api::{Code, Error};
+use config::Prices;
+use config::{self, ModelSettings as Config};
 use history::error::no_home;
 use history::{home, scope};
 use llm::{ConfigError, Key, Limits, Model, PROVIDERS, Provider, Settings};
@@ -175,7 +175,7 @@ fn expand_home(service: &Service, path: &Path) -> PathBuf {
 
 fn unknown_provider(name: &str) -> Error {
     let known = PROVIDERS.iter().map(|it| format!("`{}`", it.name)).collect::<Vec<_>>().join(", ");
-    let message = format!("`model.provider` cannot be `{name}`: it is one of {known}");
+    let message = format!("unknown `model.provider` `{name}`: use one of {known}");
     let hints = PROVIDERS.iter().map(|it| format!("`{}`: {}", it.name, it.about));
     hints.fold(Error::new(Code::InvalidArgument, message), Error::hint)
 }

@@ -80,7 +80,7 @@ pub(crate) fn estimate_call(
 }
 
 fn over_budget(used: u64, cap: u64) -> String {
-    format!("{used} of {cap} tokens a day are used (`model.tokens_per_day`)")
+    format!("daily token limit: {used} of {cap} tokens used (`model.tokens_per_day`)")
 }
 
 /// Runs one job. A job that is already done is run again: its stored result is gone.
@@ -137,15 +137,15 @@ fn stop_reason(claim: &LeaseResult) -> Option<String> {
 /// The reason why a job did not run.
 pub(crate) fn skip_reason(claim: &LeaseResult) -> String {
     match claim {
-        LeaseResult::EndpointClosed { until, message, .. } => format!("not before {until}: {message}"),
+        LeaseResult::EndpointClosed { until, message, .. } => format!("in backoff until {until}: {message}"),
         LeaseResult::OverBudget { used, cap, .. } => over_budget(*used, *cap),
-        LeaseResult::NotDue { until, error } => format!("not before {until}: {error}"),
+        LeaseResult::NotDue { until, error } => format!("next attempt after {until}: {error}"),
         LeaseResult::Parked { error, .. } => {
-            format!("set aside: {error}; `loci memory jobs --retry` lets it be asked again")
+            format!("parked: {error}; `loci memory jobs --retry` retries it")
         }
-        LeaseResult::Leased { until } => format!("another asks it, until {until} at most"),
+        LeaseResult::Leased { until } => format!("another process is running this job (lease until {until})"),
         LeaseResult::Done | LeaseResult::Answered(_) | LeaseResult::Granted(_) => {
-            "it was answered".to_string()
+            "already answered".to_string()
         }
     }
 }

@@ -61,7 +61,7 @@ impl Service {
     }
 
     pub(crate) fn own_session(&self) -> Option<String> {
-        crate::env::text_var(&self.places, "CLAUDE_CODE_SESSION_ID")
+        config::env::text_var(&self.places, "CLAUDE_CODE_SESSION_ID")
     }
 
     /// Runs a view and wraps its records in an envelope.
@@ -226,9 +226,9 @@ impl Service {
         if let Some(bytes) = control.inline_threshold_bytes {
             return Ok(bytes);
         }
-        let set = match crate::env::text_var(&self.places, "LOCI_INLINE_THRESHOLD") {
+        let set = match config::env::text_var(&self.places, "LOCI_INLINE_THRESHOLD") {
             Some(text) => Some(("LOCI_INLINE_THRESHOLD", text.trim().parse().ok())),
-            None => crate::config::read_config(&self.places)?
+            None => config::read_config(&self.places)?
                 .inline_threshold_bytes
                 .map(|bytes| ("inline_threshold_bytes in config.toml", Some(bytes))),
         };
@@ -275,7 +275,7 @@ fn fit_page(
         kept.push(row);
     }
     if kept.len() < all {
-        notes.push(format!("the first {} of {all} records; ask for less at once", kept.len()));
+        notes.push(format!("the first {} of {all} records; narrow the request to get the rest", kept.len()));
     }
     let name = operation.rows.iter().find(|name| head.get(*name).is_some());
     if let Some(name) = name {
@@ -298,8 +298,10 @@ fn refuse_unknown(tool: &Tool, params: &Map<String, Value>) -> Result<(), Error>
     let known: Vec<&str> = tool.params().iter().map(|param| param.name).collect();
     match params.keys().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),
-        Some(name) => Err(Error::new(Code::InvalidArgument, format!("{}: unknown parameter `{name}`", tool.name))
-            .hint(format!("parameters: {}", known.join(", ")))),
+        Some(name) => {
+            Err(Error::new(Code::InvalidArgument, format!("{}: unknown parameter `{name}`", tool.name))
+                .hint(format!("parameters: {}", known.join(", "))))
+        }
     }
 }
 
@@ -307,14 +309,14 @@ fn refuse_unknown(tool: &Tool, params: &Map<String, Value>) -> Result<(), Error>
 fn outcome_notes(outcome: &Outcome, request: &ViewRequest) -> Vec<String> {
     let mut notes = Vec::new();
     if outcome.count_lost() > 0 {
-        notes.push(format!("{} places in the history could not be read", outcome.count_lost()));
+        notes.push(format!("{} parts of the history could not be read", outcome.count_lost()));
     }
     if outcome.printed == 0 && request.limit != Some(0) {
         notes.push(match (&outcome.project, outcome.files + outcome.sessions) {
             (Some(project), _) => {
-                format!("nothing in {}; all_projects:true asks about every project", project.display())
+                format!("nothing in {}; all_projects:true searches every project", project.display())
             }
-            (None, 0) => "no agent has left a history here".to_string(),
+            (None, 0) => "no agent history found".to_string(),
             (None, _) => "nothing found".to_string(),
         });
     }

@@ -206,8 +206,7 @@ impl Service {
         }
         let mut why: Vec<String> =
             words.into_iter().filter(|word| !word.trim().is_empty()).take(WORDS).collect();
-        let (when, here) =
-            if english { ("the time: ", "this project") } else { ("时间：", "当前项目") };
+        let (when, here) = if english { ("time: ", "this project") } else { ("时间：", "当前项目") };
         why.extend(pick.reference.time.as_ref().map(|time| format!("{when}{}", time.words)));
         why.extend(pick.here.then(|| here.to_string()));
         why

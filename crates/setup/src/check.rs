@@ -22,10 +22,10 @@ pub(crate) fn run_checks(machine: &Machine, agent: &Agent) -> Vec<Check> {
     let path = Path::new(loci.path());
     let mut checks = vec![
         Check {
-            what: format!("{installed} of {} files hold what they should", pieces.len()),
+            what: format!("{installed} of {} files are installed as expected", pieces.len()),
             holds: installed == pieces.len(),
         },
-        Check { what: format!("{} can be run", path.display()), holds: is_program(path) },
+        Check { what: format!("{} is executable", path.display()), holds: is_program(path) },
     ];
     if checks[1].holds {
         checks.push(check_response(path));
@@ -59,11 +59,11 @@ fn check_response(program: &Path) -> Check {
     if first_output_line(program, "mcp", INITIALIZE_REQUEST)
         .is_some_and(|line| line.contains("\"serverInfo\""))
     {
-        return Check { what: "`loci mcp` answers".to_string(), holds: true };
+        return Check { what: "`loci mcp` responds".to_string(), holds: true };
     }
     let version = first_output_line(program, "--version", "").unwrap_or_default();
     let name = if version.is_empty() { "nothing" } else { version.trim() };
-    Check { what: format!("it says that it is {name}"), holds: version.starts_with("loci ") }
+    Check { what: format!("`loci --version` prints {name}"), holds: version.starts_with("loci ") }
 }
 
 /// The first line that a program prints. `None` if it prints none or hangs.
@@ -109,10 +109,10 @@ mod tests {
     fn a_program_is_accepted_when_it_responds() {
         let folder = tempfile::tempdir().unwrap();
         for (at, (script, what, holds)) in [
-            ("read line; echo '{\"result\":{\"serverInfo\":{}}}'; cat", "`loci mcp` answers", true),
-            ("[ $1 = mcp ] && exit 1; echo loci 1.2", "it says that it is loci 1.2", true),
-            ("echo something else", "it says that it is something else", false),
-            ("exit 1", "it says that it is nothing", false),
+            ("read line; echo '{\"result\":{\"serverInfo\":{}}}'; cat", "`loci mcp` responds", true),
+            ("[ $1 = mcp ] && exit 1; echo loci 1.2", "`loci --version` prints loci 1.2", true),
+            ("echo something else", "`loci --version` prints something else", false),
+            ("exit 1", "`loci --version` prints nothing", false),
         ]
         .into_iter()
         .enumerate()

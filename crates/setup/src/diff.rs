@@ -64,7 +64,7 @@ fn write_hunk(old: &[&str], new: &[&str], steps: &[Step], start: usize, end: usi
         n += usize::from(*step != Step::Remove);
         let _ = writeln!(out, "{sign}{}", line.trim_end_matches(['\r', '\n']));
         if !line.ends_with('\n') {
-            out.push_str("\\ no line end\n");
+            out.push_str("\\ No newline at end of file\n");
         }
     }
 }
@@ -115,7 +115,7 @@ mod tests {
             ("a\n", "a\n", ""),
             ("", "a\nb\n", "@@ -0,0 +1,2 @@\n+a\n+b\n"),
             ("a\n", "", "@@ -1,1 +0,0 @@\n-a\n"),
-            ("a", "a\nb\n", "@@ -1,1 +1,2 @@\n-a\n\\ no line end\n+a\n+b\n"),
+            ("a", "a\nb\n", "@@ -1,1 +1,2 @@\n-a\n\\ No newline at end of file\n+a\n+b\n"),
             ("1\n2\n3\n4\n5\n", "1\n2\n3\n4\nx\n5\n", "@@ -2,4 +2,5 @@\n 2\n 3\n 4\n+x\n 5\n"),
             ("a\r\nb\r\n", "a\r\nc\r\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n"),
         ] {

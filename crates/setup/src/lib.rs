@@ -46,7 +46,7 @@ pub struct Machine {
 
 /// The environment variables this crate reads, besides those of the sources.
 pub const VARIABLES: &[(&str, &str)] =
-    &[("PATH", "where `loci setup` looks for the agents' programs and its own")];
+    &[("PATH", "Directories in which `loci setup` finds agents and the `loci` program")];
 
 /// Agents start MCP servers and hooks with few variables. These locate Loci's own files and must be passed on.
 const PASSED_VARS: &[&str] = &["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"];

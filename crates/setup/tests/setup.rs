@@ -1,7 +1,7 @@
-//! What `loci setup` changes on a machine, and that it can be reverted for any content of the agents' files, including
+//! `loci setup`: the changes it makes, and that removal reverts them for any content of the agents' files, including
 //! files that were modified in between.
 
-// clippy.toml allows unwrapping in tests, but not in helper functions; the pedantic lints are for shipped code.
+// clippy.toml allows `unwrap` in tests, but not in their helper functions; the pedantic lints are for shipped code.
 #![allow(clippy::unwrap_used, clippy::pedantic)]
 
 use api::Response;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A machine with its own home folder, on which four agents have been used.
+/// A machine with its own home folder.
 struct Sandbox {
     machine: Machine,
     _dir: TempDir,
@@ -74,8 +74,8 @@ impl Sandbox {
     }
 }
 
-/// Written by another process: a test that spawns a child at the same moment would hold this file open, and a file open for
-/// writing cannot be executed.
+/// Written by another process: a child that another test spawns at the same moment would inherit the open file, and a
+/// file that is open for writing cannot be executed.
 fn write_program(path: &Path) {
     let script = r#"printf '#!/bin/sh\necho loci 0.0.0\n' > "$0" && chmod 755 "$0""#;
     assert!(Command::new("sh").args(["-c", script]).arg(path).status().unwrap().success());
@@ -129,8 +129,8 @@ fn everything_installed_is_removed_to_the_last_byte() {
     assert!(!again.has_failed());
     assert_eq!(sandbox.snapshot_home(), after, "a second run changes nothing");
 
-    let gone = sandbox.run_removal();
-    assert!(!gone.has_failed() && gone.change_count() == done.change_count(), "{gone:#?}");
+    let removal = sandbox.run_removal();
+    assert!(!removal.has_failed() && removal.change_count() == done.change_count(), "{removal:#?}");
     assert_eq!(sandbox.snapshot_home(), before);
     assert!(sandbox.run_removal().is_empty(), "nothing is left to remove");
 }
@@ -217,7 +217,7 @@ fn a_moved_program_is_updated() {
     assert_eq!(sandbox.snapshot_home(), before);
 }
 
-/// The path on `PATH` works after an update; the target of its link may not.
+/// The path on `PATH` still works after an update; the target of the link may not.
 #[test]
 fn the_path_found_on_path_is_written() {
     let mut sandbox = Sandbox::with_agents();
@@ -288,7 +288,7 @@ fn a_link_is_followed_and_the_mode_is_kept() {
     assert_eq!(sandbox.snapshot_home(), before);
 }
 
-/// The agents rewrite their settings in their own style, and record what they were given.
+/// Agents rewrite their settings in their own style and record the approved plugins and hooks.
 #[test]
 fn only_our_entries_are_removed_from_rewritten_settings() {
     let sandbox = Sandbox::with_agents();
@@ -310,10 +310,10 @@ fn only_our_entries_are_removed_from_rewritten_settings() {
             sandbox.path(".codex/config.toml").display()
         )
     };
-    let noted =
+    let approvals =
         [approved("session_start", 0), approved("user_prompt_submit", 0), approved("session_start", 1)]
             .concat();
-    let codex = format!("{}\n[tui]\nx = 1\n{noted}", sandbox.read(".codex/config.toml"));
+    let codex = format!("{}\n[tui]\nx = 1\n{approvals}", sandbox.read(".codex/config.toml"));
     sandbox.write(".codex/config.toml", &codex);
 
     let again = sandbox.run_setup();
@@ -330,9 +330,9 @@ fn only_our_entries_are_removed_from_rewritten_settings() {
     assert!(!sandbox.machine.data.exists());
 }
 
-/// A marketplace of the same name that the user added is not ours.
+/// The user may add a marketplace with the same name.
 #[test]
-fn foreign_notes_of_the_agent_are_kept() {
+fn a_marketplace_that_the_user_added_is_kept() {
     let sandbox = Sandbox::with_agents();
     sandbox.run_setup();
     let known = "{\"loci\": {\"source\": {\"source\": \"github\", \"repo\": \"a/b\"}}}";
@@ -344,7 +344,7 @@ fn foreign_notes_of_the_agent_are_kept() {
 }
 
 #[test]
-fn a_file_of_ours_that_the_user_changed_is_kept() {
+fn an_installed_file_that_the_user_changed_is_kept() {
     let sandbox = Sandbox::with_agents();
     let before = sandbox.snapshot_home();
     sandbox.run_setup();
@@ -352,17 +352,17 @@ fn a_file_of_ours_that_the_user_changed_is_kept() {
     fs::write(&path, "mine").unwrap();
     let refused = sandbox.run_setup();
     assert!(agent_report(&refused, "gemini-cli").problems[0].message.contains("changed"), "{refused:?}");
-    let gone = sandbox.run_removal();
-    assert!(gone.has_failed() && path.is_file());
-    let kept = agent_report(&gone, "gemini-cli");
-    assert!(kept.changes.iter().all(|change| change.does == ChangeKind::Remove && change.made));
+    let removal = sandbox.run_removal();
+    assert!(removal.has_failed() && path.is_file());
+    let report = agent_report(&removal, "gemini-cli");
+    assert!(report.changes.iter().all(|change| change.does == ChangeKind::Remove && change.made));
     fs::remove_file(path).unwrap();
     assert!(!sandbox.run_removal().has_failed());
     assert_eq!(sandbox.snapshot_home(), before);
 }
 
 #[test]
-fn settings_we_created_are_kept_if_the_user_added_to_them() {
+fn created_settings_are_kept_if_the_user_added_to_them() {
     let sandbox = Sandbox::without_agents();
     fs::create_dir_all(sandbox.path(".claude")).unwrap();
     fs::create_dir_all(sandbox.path(".config/opencode")).unwrap();

@@ -266,7 +266,7 @@ impl Store {
 
     fn path_for_writing(&self, transcript: &Transcript) -> Result<PathBuf, Error> {
         if is_archived(&transcript.path) {
-            let error = std::io::Error::other("is itself an archived copy");
+            let error = std::io::Error::other("already an archived copy");
             return Err(io_error(&transcript.path)(error));
         }
         Ok(self.path_of(transcript))
@@ -276,7 +276,7 @@ impl Store {
         if is_archived(path) && path.parent().and_then(Path::parent) == Some(&self.dir) {
             return Ok(());
         }
-        Err(io_error(path)(std::io::Error::other("is not an archive file")))
+        Err(io_error(path)(std::io::Error::other("not an archive file")))
     }
 }
 

@@ -31,7 +31,7 @@ impl Source for ChatWise {
     }
 
     fn env_variables(&self) -> &'static [(&'static str, &'static str)] {
-        &[("CHATWISE_DB_PATH", "ChatWise's database file, instead of app.db in the app's data folder")]
+        &[("CHATWISE_DB_PATH", "ChatWise's database file [default: app.db in the app's data folder]")]
     }
 
     fn default_roots(&self, places: &Environment) -> Vec<PathBuf> {

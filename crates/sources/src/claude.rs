@@ -33,10 +33,7 @@ impl Source for Claude {
     }
 
     fn env_variables(&self) -> &'static [(&'static str, &'static str)] {
-        &[(
-            "CLAUDE_CONFIG_DIR",
-            "where Claude Code keeps its history, instead of ~/.claude; several, with `:` between them",
-        )]
+        &[("CLAUDE_CONFIG_DIR", "Claude Code's data directories, separated by `:` [default: ~/.claude]")]
     }
 
     fn default_roots(&self, places: &Environment) -> Vec<PathBuf> {

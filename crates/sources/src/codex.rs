@@ -39,10 +39,7 @@ impl Source for Codex {
     }
 
     fn env_variables(&self) -> &'static [(&'static str, &'static str)] {
-        &[(
-            "CODEX_HOME",
-            "where Codex keeps its history, instead of ~/.codex; several, with `:` between them",
-        )]
+        &[("CODEX_HOME", "Codex's data directories, separated by `:` [default: ~/.codex]")]
     }
 
     fn default_roots(&self, places: &Environment) -> Vec<PathBuf> {

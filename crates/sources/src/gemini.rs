@@ -29,7 +29,7 @@ impl Source for Gemini {
     }
 
     fn env_variables(&self) -> &'static [(&'static str, &'static str)] {
-        &[("GEMINI_CLI_HOME", "the directory that holds Gemini CLI's .gemini, instead of the home directory")]
+        &[("GEMINI_CLI_HOME", "Directory that contains Gemini CLI's .gemini [default: the home directory]")]
     }
 
     fn default_roots(&self, places: &Environment) -> Vec<PathBuf> {

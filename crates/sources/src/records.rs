@@ -86,7 +86,11 @@ fn read_damaged<'a, R: LineParser<'a>>(reader: &mut R, offset: u64, line: &[u8],
     let kind = if unfinished { ProblemKind::Unfinished } else { ProblemKind::BadLine };
     // Counted last and together: a salvaged record may be of another version than the previous line.
     reader.survey_mut().coverage_mut().lines += 1;
-    reader.survey_mut().report_problem(kind, offset, &format!("{} bytes, {used} records saved", line.len()));
+    reader.survey_mut().report_problem(
+        kind,
+        offset,
+        &format!("{} bytes, {used} records salvaged", line.len()),
+    );
     if used > 0 {
         reader.survey_mut().report_problem(ProblemKind::Salvaged, offset, &format!("{used} records"));
     }

@@ -464,7 +464,7 @@ impl<'a> Survey<'a> {
         if described <= MAX_DESCRIBED_PROBLEMS || kind == ProblemKind::Unreadable {
             // The last one states that there are more: nothing is omitted silently.
             let note = if described == MAX_DESCRIBED_PROBLEMS {
-                "and further ones: `loci sources` counts them all"
+                "more problems not listed: `loci sources` shows the counts"
             } else {
                 note
             };

@@ -1,5 +1,5 @@
-//! The archive's law: a kept copy, surveyed and fetched, says what the transcript said, for every agent. And what it
-//! promises when it is cut, flipped, continued or told to forget.
+//! An archived copy, surveyed and fetched, equals its transcript, for every agent; and copies that are truncated,
+//! corrupted, continued, or from which sessions are forgotten.
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
@@ -15,7 +15,7 @@ use testutil::{Home, copy_folder};
 
 const CLAUDE: usize = 0;
 
-/// Everything a transcript says.
+/// The complete content of a transcript.
 struct TranscriptContent {
     facts: SurveyOutcome,
     rows: Vec<Row>,
@@ -52,7 +52,7 @@ fn read_transcript(transcript: &Transcript) -> TranscriptContent {
     let fetch = |row: &Row| match row.row {
         RowKind::Message => loci_sources::fetch_message(transcript, row).map(Record::Message),
         RowKind::Call => loci_sources::fetch_call(transcript, transcript, row).map(Record::Call),
-        // What a result says is only read with its call, which is in another transcript.
+        // A result is only read together with its call, which is in another transcript.
         RowKind::Result if is_archived(&transcript.path) => {
             let mut call = Call::default();
             loci_sources::archive::fetch_result(transcript, row, &mut call).map(|()| Record::Call(call))
@@ -67,42 +67,46 @@ fn read_transcript(transcript: &Transcript) -> TranscriptContent {
     TranscriptContent { facts, rows, names, records }
 }
 
-/// Gives some of the entries to a keeper.
-fn add_entries(keeper: &mut ArchiveWriter, told: &TranscriptContent, ordinals: impl Iterator<Item = usize>) {
+/// Adds some of the entries to a writer.
+fn add_entries(
+    writer: &mut ArchiveWriter,
+    content: &TranscriptContent,
+    ordinals: impl Iterator<Item = usize>,
+) {
     for n in ordinals {
-        let row = &told.rows[n];
-        match told.records[n].as_ref() {
-            Ok(Record::Message(message)) => keeper.add_message(n as u32, row, told.name_of(row), message),
-            Ok(Record::Call(call)) => keeper.add_call(n as u32, row, told.name_of(row), call),
+        let row = &content.rows[n];
+        match content.records[n].as_ref() {
+            Ok(Record::Message(message)) => writer.add_message(n as u32, row, content.name_of(row), message),
+            Ok(Record::Call(call)) => writer.add_call(n as u32, row, content.name_of(row), call),
             Err(error) => panic!("{error}"),
         }
     }
 }
 
-fn archive_transcript(store: &Store, transcript: &Transcript, told: &TranscriptContent) -> Transcript {
-    let mut keeper = store.begin_copy(transcript, 0).unwrap();
-    add_entries(&mut keeper, told, 0..told.rows.len());
-    let packed = keeper.finish(&told.facts).unwrap();
+fn archive_transcript(store: &Store, transcript: &Transcript, content: &TranscriptContent) -> Transcript {
+    let mut writer = store.begin_copy(transcript, 0).unwrap();
+    add_entries(&mut writer, content, 0..content.rows.len());
+    let packed = writer.finish(&content.facts).unwrap();
     assert_eq!(packed, fs::metadata(store.path_of(transcript)).unwrap().len());
     store.find_copy(transcript).unwrap().unwrap().to_transcript().unwrap()
 }
 
-/// A record as text that can be compared, with the row it belongs to but for its places.
-fn entry_text(told: &TranscriptContent, n: usize) -> String {
-    let row = told.rows[n];
+/// A record and its row as comparable text, without the offsets of the row.
+fn entry_text(content: &TranscriptContent, n: usize) -> String {
+    let row = content.rows[n];
     let open = row.end == Row::NO_END;
     let plain = Row { start: 0, end: 0, name: 0, ..row };
-    let record = match &told.records[n] {
+    let record = match &content.records[n] {
         Ok(Record::Message(message)) => format!("{message:?}"),
         Ok(Record::Call(call)) => format!("{call:?}"),
         Err(error) => error.clone(),
     };
-    format!("{plain:?} {open} {:?} {record}", told.name_of(&row))
+    format!("{plain:?} {open} {:?} {record}", content.name_of(&row))
 }
 
-/// Entries by ordinal for the original, by what they are for a copy that was continued.
-fn sorted_entry_texts(told: &TranscriptContent) -> Vec<String> {
-    let mut lines: Vec<String> = (0..told.rows.len()).map(|n| entry_text(told, n)).collect();
+/// All entries, sorted: their order differs in a copy that was continued.
+fn sorted_entry_texts(content: &TranscriptContent) -> Vec<String> {
+    let mut lines: Vec<String> = (0..content.rows.len()).map(|n| entry_text(content, n)).collect();
     lines.sort();
     lines
 }
@@ -137,29 +141,29 @@ fn new_store() -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
-/// Keeps every transcript below a root and compares. Says how many rows that were.
-fn assert_law(source: usize, root: &Path) -> usize {
+/// Archives every transcript below a root and compares the copies. Returns the number of rows.
+fn assert_copies_equal(source: usize, root: &Path) -> usize {
     let (_folder, store) = new_store();
     let mut rows = 0;
     for transcript in list_transcripts(source, root) {
         let original = read_transcript(&transcript);
         if original.records.iter().any(Result::is_err) {
-            continue; // not all of it can be read; callers require a number of rows that were
+            continue; // not completely readable; the callers require a minimum number of rows
         }
-        let kept = archive_transcript(&store, &transcript, &original);
-        assert!(is_archived(&kept.path) && kept.source == source);
+        let archived = archive_transcript(&store, &transcript, &original);
+        assert!(is_archived(&archived.path) && archived.source == source);
         assert_eq!(
-            (&kept.hint, &kept.group, &kept.part),
+            (&archived.hint, &archived.group, &archived.part),
             (&transcript.hint, &transcript.group, &transcript.part)
         );
-        let copy = read_transcript(&kept);
+        let copy = read_transcript(&archived);
         assert_same(&original, &copy, &transcript.path);
         for want in [
             SurveyOptions { messages: true, ..SurveyOptions::default() },
             SurveyOptions { calls: true, ..SurveyOptions::default() },
         ] {
             let wanted = |row: &&Row| (row.row == RowKind::Message) == want.messages;
-            assert_eq!(survey_rows(&kept, want).1.len(), original.rows.iter().filter(wanted).count());
+            assert_eq!(survey_rows(&archived, want).1.len(), original.rows.iter().filter(wanted).count());
         }
         let listed = store.find_copy(&transcript).unwrap().unwrap();
         assert_eq!(format!("{:?}", listed.sessions), format!("{:?}", original.facts.sessions));
@@ -171,9 +175,9 @@ fn assert_law(source: usize, root: &Path) -> usize {
     rows
 }
 
-// ---- the law, for every agent
+// ---- copies of every agent's transcripts
 
-/// The roots of the agents' stores, below a home.
+/// The roots of the agents' stores, relative to the home directory.
 const ROOTS: &[(&str, &str)] = &[
     ("claude-code", ".claude/projects"),
     ("codex", ".codex"),
@@ -183,26 +187,26 @@ const ROOTS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn copies_of_synthetic_transcripts_say_the_same() {
+fn copies_of_synthetic_transcripts_equal_the_originals() {
     for (agent, below) in ROOTS {
         let home = Home::of_synthetic(agent);
-        let rows = assert_law(source_index(agent), &home.path().join(below));
+        let rows = assert_copies_equal(source_index(agent), &home.path().join(below));
         assert!(rows >= 5, "{agent}: {rows} rows");
     }
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn copies_of_real_transcripts_say_the_same() {
+fn copies_of_recorded_transcripts_equal_the_originals() {
     for (agent, below) in &ROOTS[..4] {
         let mut rows = 0;
         for version in fs::read_dir(recorded_transcripts().join(agent)).unwrap().flatten() {
-            // SQLite may want to write beside a database.
+            // SQLite may write next to a database.
             let own = tempfile::tempdir().unwrap();
             let from = version.path().join(below);
             if from.is_dir() {
                 copy_folder(&from, own.path());
-                rows += assert_law(source_index(agent), own.path());
+                rows += assert_copies_equal(source_index(agent), own.path());
             }
         }
         assert!(rows > 100, "{agent}");
@@ -229,20 +233,20 @@ fn claude_line(n: usize, kind: &str, content: &str) -> String {
     ) + "\n"
 }
 
-/// A prompt, a reply that calls a tool, its result; the last call has none yet if `open`.
+/// Turns of a prompt, a reply that calls a tool, and its result; if `open`, the last call has no result yet.
 fn claude_text(turns: usize, open: bool) -> String {
     let mut text = String::new();
     for turn in 0..turns {
         let n = turn * 3;
-        let said = format!("{turn} ünïcödé ✓ \\\"quoted\\\"\\n").repeat(1 + turn % 40);
-        text += &claude_line(n, "user", &format!(r#""do {said}""#));
+        let words = format!("{turn} ünïcödé ✓ \\\"quoted\\\"\\n").repeat(1 + turn % 40);
+        text += &claude_line(n, "user", &format!(r#""do {words}""#));
         let call = format!(
-            r#"[{{"type":"text","text":"I do {said}"}},{{"type":"tool_use","id":"toolu_{turn}","name":"Bash","input":{{"command":"echo {turn}"}}}}]"#
+            r#"[{{"type":"text","text":"I do {words}"}},{{"type":"tool_use","id":"toolu_{turn}","name":"Bash","input":{{"command":"echo {turn}"}}}}]"#
         );
         text += &claude_line(n + 1, "assistant", &call);
         if !(open && turn + 1 == turns) {
             let result = format!(
-                r#"[{{"type":"tool_result","tool_use_id":"toolu_{turn}","is_error":{},"content":"Exit code {turn}\n{said}"}}]"#,
+                r#"[{{"type":"tool_result","tool_use_id":"toolu_{turn}","is_error":{},"content":"Exit code {turn}\n{words}"}}]"#,
                 turn % 3 == 0
             );
             text += &claude_line(n + 2, "user", &result);
@@ -257,23 +261,23 @@ fn claude_transcript(folder: &Path, text: &str) -> Transcript {
 }
 
 #[test]
-fn copies_of_made_up_transcripts_say_the_same() {
+fn copies_of_made_up_transcripts_equal_the_originals() {
     let folder = tempfile::tempdir().unwrap();
     let here = |name: &str| folder.path().join(name);
-    // A result whose call is in another file is part of it.
+    // Includes a result whose call is in another file.
     let orphan = claude_line(
         900,
         "user",
         r#"[{"type":"tool_result","tool_use_id":"toolu_elsewhere","content":"late"}]"#,
     );
     write_file(&here("claude"), "-p/s1.jsonl", &(claude_text(50, true) + &orphan + "not json\n"));
-    assert_eq!(assert_law(CLAUDE, &here("claude")), 151);
+    assert_eq!(assert_copies_equal(CLAUDE, &here("claude")), 151);
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/gemini");
     for name in ["rewind.jsonl", "damaged.jsonl"] {
         let text = fs::read_to_string(testdata.join(name)).unwrap();
         write_file(&here("gemini"), &format!("abc/chats/session-{name}"), &text);
     }
-    assert!(assert_law(source_index("gemini-cli"), &here("gemini")) > 3);
+    assert!(assert_copies_equal(source_index("gemini-cli"), &here("gemini")) > 3);
     let meta = r#"{"timestamp":"2026-11-14T23:29:42.093Z","type":"session_meta","payload":{"id":"0199a1b2-0000-7000-8000-000000000001","cwd":"/w","cli_version":"0.120.0"}}"#;
     let item = |payload: &str| {
         format!(
@@ -291,17 +295,17 @@ fn copies_of_made_up_transcripts_say_the_same() {
     ];
     let name = "sessions/2026/11/14/rollout-2026-11-14T23-29-42-0199a1b2-0000-7000-8000-000000000001.jsonl";
     write_file(&here("codex"), name, &(codex.join("\n") + "\n"));
-    assert_eq!(assert_law(source_index("codex"), &here("codex")), 3);
+    assert_eq!(assert_copies_equal(source_index("codex"), &here("codex")), 3);
     fs::create_dir_all(here("opencode")).unwrap();
     let connection = db::Connection::open(here("opencode/opencode.db")).unwrap();
     connection.execute_batch(OPENCODE).unwrap();
     drop(connection);
-    assert_eq!(assert_law(source_index("opencode"), &here("opencode")), 3);
+    assert_eq!(assert_copies_equal(source_index("opencode"), &here("opencode")), 3);
     fs::create_dir_all(here("chatwise")).unwrap();
     let connection = db::Connection::open(here("chatwise/app.db")).unwrap();
     connection.execute_batch(CHATWISE).unwrap();
     drop(connection);
-    assert_eq!(assert_law(source_index("chatwise"), &here("chatwise")), 5);
+    assert_eq!(assert_copies_equal(source_index("chatwise"), &here("chatwise")), 5);
 }
 
 const OPENCODE: &str = r#"
@@ -332,10 +336,10 @@ const CHATWISE: &str = r#"
               "toolResult":{"content":[{"type":"text","text":"rain"}]}}', 1794699524000),
         ('m6', 'c2', 'user', 'in seconds', null, null, null, null, 1794699601);"#;
 
-// ---- continuing
+// ---- continuing a copy
 
 #[test]
-fn two_steps_give_the_same_as_one() {
+fn copying_in_two_steps_equals_copying_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let (_one, whole) = new_store();
     let (_two, steps) = new_store();
@@ -347,47 +351,47 @@ fn two_steps_give_the_same_as_one() {
     assert_eq!(first.path, second.path);
     archive_transcript(&whole, &second, &after);
 
-    let mut keeper = steps.begin_copy(&second, before.rows.len() as u32).unwrap();
-    assert_eq!(keeper.entry_count() as usize, before.rows.len());
-    // The call that was pending has its result now.
+    let mut writer = steps.begin_copy(&second, before.rows.len() as u32).unwrap();
+    assert_eq!(writer.entry_count() as usize, before.rows.len());
+    // The pending call has its result now.
     let changed: Vec<usize> = (0..before.rows.len())
-        .filter(|n| !keeper.has_entry(*n as u32, &after.rows[*n], after.name_of(&after.rows[*n])))
+        .filter(|n| !writer.has_entry(*n as u32, &after.rows[*n], after.name_of(&after.rows[*n])))
         .collect();
     assert_eq!(changed, [before.rows.len() - 1]);
-    add_entries(&mut keeper, &after, changed.into_iter().chain(before.rows.len()..after.rows.len()));
-    keeper.finish(&after.facts).unwrap();
+    add_entries(&mut writer, &after, changed.into_iter().chain(before.rows.len()..after.rows.len()));
+    writer.finish(&after.facts).unwrap();
 
-    let kept = |store: &Store| store.find_copy(&second).unwrap().unwrap();
+    let archived = |store: &Store| store.find_copy(&second).unwrap().unwrap();
     let (one, two) = (
-        read_transcript(&kept(&whole).to_transcript().unwrap()),
-        read_transcript(&kept(&steps).to_transcript().unwrap()),
+        read_transcript(&archived(&whole).to_transcript().unwrap()),
+        read_transcript(&archived(&steps).to_transcript().unwrap()),
     );
     assert_eq!(sorted_entry_texts(&one), sorted_entry_texts(&two));
     assert_eq!(sorted_entry_texts(&one), sorted_entry_texts(&after));
     assert_eq!(outcome_text(&one.facts), outcome_text(&two.facts));
-    assert_eq!(kept(&whole).entries, kept(&steps).entries);
-    assert_eq!(kept(&steps).size, second.size);
+    assert_eq!(archived(&whole).entries, archived(&steps).entries);
+    assert_eq!(archived(&steps).size, second.size);
 }
 
 #[test]
-fn resuming_asks_only_for_what_is_new_however_often() {
+fn resuming_a_copy_requests_only_new_entries() {
     let folder = tempfile::tempdir().unwrap();
     let (_own, store) = new_store();
     for turns in [1, 2, 3, 10, 11, 300, 301] {
         let transcript = claude_transcript(folder.path(), &claude_text(turns, turns % 2 == 1));
         let now = read_transcript(&transcript);
-        let mut keeper = store.resume_copy(&transcript).unwrap();
+        let mut writer = store.resume_copy(&transcript).unwrap();
         let new = (0..now.rows.len()).filter(|n| {
             let row = &now.rows[*n];
-            !keeper.has_entry(*n as u32, row, now.name_of(row))
+            !writer.has_entry(*n as u32, row, now.name_of(row))
         });
         let new: Vec<usize> = new.collect();
         assert!(turns != 301 || new.len() < 8, "{new:?}");
-        add_entries(&mut keeper, &now, new.into_iter());
-        keeper.finish(&now.facts).unwrap();
-        let kept = store.find_copy(&transcript).unwrap().unwrap();
+        add_entries(&mut writer, &now, new.into_iter());
+        writer.finish(&now.facts).unwrap();
+        let archived = store.find_copy(&transcript).unwrap().unwrap();
         assert_eq!(
-            sorted_entry_texts(&read_transcript(&kept.to_transcript().unwrap())),
+            sorted_entry_texts(&read_transcript(&archived.to_transcript().unwrap())),
             sorted_entry_texts(&now),
             "{turns}"
         );
@@ -395,28 +399,28 @@ fn resuming_asks_only_for_what_is_new_however_often() {
 }
 
 #[test]
-fn entries_from_there_on_are_gone_unless_given_again() {
+fn entries_from_the_restart_point_are_dropped_unless_added_again() {
     let folder = tempfile::tempdir().unwrap();
     let (_own, store) = new_store();
     let transcript = claude_transcript(folder.path(), &claude_text(30, false));
     let now = read_transcript(&transcript);
     archive_transcript(&store, &transcript, &now);
-    let mut keeper = store.begin_copy(&transcript, 40).unwrap();
-    add_entries(&mut keeper, &now, 40..50);
-    keeper.drop_entry(3);
-    keeper.finish(&now.facts).unwrap();
-    let kept = store.find_copy(&transcript).unwrap().unwrap();
-    assert_eq!(kept.entries, 49);
-    assert_eq!(survey_rows(&kept.to_transcript().unwrap(), ALL).1.len(), 49);
-    let mut keeper = store.resume_copy(&transcript).unwrap();
-    keeper.truncate_from(10);
-    assert_eq!(keeper.entry_count(), 9);
-    keeper.finish(&now.facts).unwrap();
-    assert_eq!(survey_rows(&kept.to_transcript().unwrap(), ALL).1.len(), 9);
+    let mut writer = store.begin_copy(&transcript, 40).unwrap();
+    add_entries(&mut writer, &now, 40..50);
+    writer.drop_entry(3);
+    writer.finish(&now.facts).unwrap();
+    let archived = store.find_copy(&transcript).unwrap().unwrap();
+    assert_eq!(archived.entries, 49);
+    assert_eq!(survey_rows(&archived.to_transcript().unwrap(), ALL).1.len(), 49);
+    let mut writer = store.resume_copy(&transcript).unwrap();
+    writer.truncate_from(10);
+    assert_eq!(writer.entry_count(), 9);
+    writer.finish(&now.facts).unwrap();
+    assert_eq!(survey_rows(&archived.to_transcript().unwrap(), ALL).1.len(), 9);
 }
 
 #[test]
-fn what_is_replaced_again_and_again_does_not_pile_up() {
+fn replaced_entries_do_not_accumulate() {
     let folder = tempfile::tempdir().unwrap();
     let (_own, store) = new_store();
     let transcript = claude_transcript(folder.path(), &claude_text(20, false));
@@ -424,70 +428,70 @@ fn what_is_replaced_again_and_again_does_not_pile_up() {
     archive_transcript(&store, &transcript, &now);
     let long = Message { text: "said at length ".repeat(10_000), ..Message::default() };
     for _ in 0..40 {
-        let mut keeper = store.begin_copy(&transcript, u32::MAX).unwrap();
-        keeper.add_message(0, &now.rows[0], now.name_of(&now.rows[0]), &long);
-        keeper.finish(&now.facts).unwrap();
+        let mut writer = store.begin_copy(&transcript, u32::MAX).unwrap();
+        writer.add_message(0, &now.rows[0], now.name_of(&now.rows[0]), &long);
+        writer.finish(&now.facts).unwrap();
     }
-    let kept = store.find_copy(&transcript).unwrap().unwrap();
-    assert!(kept.raw < 2_000_000, "{}", kept.raw);
-    assert_eq!(kept.entries as usize, now.rows.len());
-    let copy = read_transcript(&kept.to_transcript().unwrap());
+    let archived = store.find_copy(&transcript).unwrap().unwrap();
+    assert!(archived.raw < 2_000_000, "{}", archived.raw);
+    assert_eq!(archived.entries as usize, now.rows.len());
+    let copy = read_transcript(&archived.to_transcript().unwrap());
     assert!(copy.records.iter().flatten().any(|r| matches!(r, Record::Message(m) if m.text == long.text)));
     assert!(copy.records.iter().all(Result::is_ok));
 }
 
 #[test]
-fn a_keeper_dropped_changes_nothing_and_leaves_nothing() {
+fn a_dropped_writer_leaves_the_copy_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let (own, store) = new_store();
     let transcript = claude_transcript(folder.path(), &claude_text(30, false));
     let now = read_transcript(&transcript);
     archive_transcript(&store, &transcript, &now);
     let before = fs::read(store.path_of(&transcript)).unwrap();
-    let mut keeper = store.begin_copy(&transcript, 5).unwrap();
-    add_entries(&mut keeper, &now, 0..20);
-    drop(keeper);
+    let mut writer = store.begin_copy(&transcript, 5).unwrap();
+    add_entries(&mut writer, &now, 0..20);
+    drop(writer);
     assert_eq!(fs::read(store.path_of(&transcript)).unwrap(), before);
-    assert_eq!(files(own.path()), [store.path_of(&transcript)]);
-    // What a killed writer left is swept.
-    let left = store.path_of(&transcript).with_extension("1-0.tmp");
-    fs::write(&left, "half").unwrap();
+    assert_eq!(list_files(own.path()), [store.path_of(&transcript)]);
+    // Temporary files of a killed writer are removed.
+    let leftover = store.path_of(&transcript).with_extension("1-0.tmp");
+    fs::write(&leftover, "half").unwrap();
     assert_eq!(store.list_archived().archived.len(), 1);
-    assert_eq!((store.remove_temporary_files(), left.exists()), (4, false));
+    assert_eq!((store.remove_temporary_files(), leftover.exists()), (4, false));
 }
 
-fn files(root: &Path) -> Vec<PathBuf> {
+fn list_files(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root).unwrap().flatten() {
-        if entry.path().is_dir() { found.extend(files(&entry.path())) } else { found.push(entry.path()) }
+        if entry.path().is_dir() { found.extend(list_files(&entry.path())) } else { found.push(entry.path()) }
     }
     found
 }
 
 #[test]
-fn only_the_owner_can_read_it() {
+fn only_the_owner_can_read_a_copy() {
     let folder = tempfile::tempdir().unwrap();
     let (_own, store) = new_store();
     let transcript = claude_transcript(folder.path(), &claude_text(3, false));
-    let kept = archive_transcript(&store, &transcript, &read_transcript(&transcript));
+    let archived = archive_transcript(&store, &transcript, &read_transcript(&transcript));
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&kept.path), 0o600);
-    assert!(kept.path.ancestors().skip(1).take(2).all(|folder| mode(folder) == 0o700));
+    assert_eq!(mode(&archived.path), 0o600);
+    assert!(archived.path.ancestors().skip(1).take(2).all(|folder| mode(folder) == 0o700));
 }
 
 // ---- damage
 
-/// Whatever is done to the file, a survey ends, and either says all or says that something is wrong.
-fn assert_damage_detected(store: &Store, kept: &Transcript, whole: &[String], what: &str) {
-    let found = read_transcript(kept);
+/// A survey of a damaged copy terminates, and either returns every entry or reports a problem.
+fn assert_damage_detected(store: &Store, archived: &Transcript, whole: &[String], what: &str) {
+    let found = read_transcript(archived);
     let sound = found.facts.problems.is_empty() && found.records.iter().all(Result::is_ok);
     if sound {
-        assert_eq!(sorted_entry_texts(&found), whole, "{what}: neither whole nor a problem");
+        assert_eq!(sorted_entry_texts(&found), whole, "{what}: entries are missing without a problem");
     }
     for line in sorted_entry_texts(&found) {
-        let fetched =
+        let is_valid =
             whole.binary_search(&line).is_ok() || line.contains("damaged") || line.contains("changed");
-        assert!(fetched, "{what}: made up: {line}");
+        assert!(is_valid, "{what}: not in the original: {line}");
     }
     for (_, coverage) in &found.facts.coverage {
         assert!(coverage.adds_up(), "{what}: {coverage:?}");
@@ -501,76 +505,76 @@ fn archived_fixture(turns: usize) -> (tempfile::TempDir, Store, Transcript, Tran
     let store = Store::new(folder.path().join("archive"));
     let transcript = claude_transcript(&folder.path().join("claude"), &claude_text(turns, true));
     let now = read_transcript(&transcript);
-    let kept = archive_transcript(&store, &transcript, &now);
-    let whole = sorted_entry_texts(&read_transcript(&kept));
-    (folder, store, transcript, kept, whole)
+    let archived = archive_transcript(&store, &transcript, &now);
+    let whole = sorted_entry_texts(&read_transcript(&archived));
+    (folder, store, transcript, archived, whole)
 }
 
 #[test]
-fn a_file_cut_anywhere_is_a_problem_and_no_panic() {
-    let (_folder, store, transcript, kept, whole) = archived_fixture(350);
-    let bytes = fs::read(&kept.path).unwrap();
+fn a_truncated_copy_is_reported_without_a_panic() {
+    let (_folder, store, transcript, archived, whole) = archived_fixture(350);
+    let bytes = fs::read(&archived.path).unwrap();
     for cut in (0..bytes.len()).step_by(97) {
-        fs::write(&kept.path, &bytes[..cut]).unwrap();
-        assert_damage_detected(&store, &kept, &whole, &format!("cut at {cut}"));
+        fs::write(&archived.path, &bytes[..cut]).unwrap();
+        assert_damage_detected(&store, &archived, &whole, &format!("cut at {cut}"));
         assert_eq!(store.list_archived().problems.len(), 1);
         assert!(store.begin_copy(&transcript, 5).is_err());
     }
-    // Nothing of it is of use, so the whole is asked for.
+    // Nothing can be reused, so all entries are requested.
     assert_eq!(store.resume_copy(&transcript).unwrap().entry_count(), 0);
-    fs::write(&kept.path, [bytes.as_slice(), b"more"].concat()).unwrap();
-    assert_damage_detected(&store, &kept, &whole, "longer");
+    fs::write(&archived.path, [bytes.as_slice(), b"more"].concat()).unwrap();
+    assert_damage_detected(&store, &archived, &whole, "longer");
 }
 
 #[test]
-fn a_wrong_byte_anywhere_is_a_problem_and_no_panic() {
-    let (_folder, store, transcript, kept, whole) = archived_fixture(350);
-    let bytes = fs::read(&kept.path).unwrap();
+fn a_flipped_bit_is_reported_without_a_panic() {
+    let (_folder, store, transcript, archived, whole) = archived_fixture(350);
+    let bytes = fs::read(&archived.path).unwrap();
     let ends = (0..30).chain(bytes.len() - 60..bytes.len());
     for at in (0..bytes.len()).step_by(2003).chain(ends) {
-        let mut other = bytes.clone();
-        other[at] ^= 1 << (at % 8);
-        fs::write(&kept.path, &other).unwrap();
-        assert_damage_detected(&store, &kept, &whole, &format!("flipped at {at}"));
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        fs::write(&archived.path, &flipped).unwrap();
+        assert_damage_detected(&store, &archived, &whole, &format!("flipped at {at}"));
         drop(store.begin_copy(&transcript, 5));
         drop(store.resume_copy(&transcript));
     }
 }
 
 #[test]
-fn a_damaged_frame_costs_its_entries_and_is_mended_while_the_transcript_is_there() {
-    let (_folder, store, transcript, kept, whole) = archived_fixture(350);
-    let mut bytes = fs::read(&kept.path).unwrap();
+fn a_damaged_frame_loses_its_entries_and_is_repaired_from_the_transcript() {
+    let (_folder, store, transcript, archived, whole) = archived_fixture(350);
+    let mut bytes = fs::read(&archived.path).unwrap();
     bytes[100] ^= 0x10; // in the first of several frames
-    fs::write(&kept.path, &bytes).unwrap();
-    let found = read_transcript(&kept);
+    fs::write(&archived.path, &bytes).unwrap();
+    let found = read_transcript(&archived);
     let lost = whole.len() - found.rows.len();
     assert!(lost > 10 && found.rows.len() > 10, "{lost} of {}", whole.len());
     let [problem] = found.facts.problems.as_slice() else { panic!("{:?}", found.facts.problems) };
     assert_eq!((problem.kind, problem.offset), (ProblemKind::BadLine, 0));
-    assert!(problem.note.starts_with(&format!("{lost} kept entries lost")), "{}", problem.note);
+    assert!(problem.note.starts_with(&format!("{lost} archived entries lost")), "{}", problem.note);
     assert_eq!(found.facts.coverage.iter().map(|(_, c)| c.bad).sum::<u64>(), lost as u64);
     assert_eq!(found.facts.sessions.len(), 1);
     assert!(found.records.iter().all(Result::is_ok));
 
     assert!(matches!(store.begin_copy(&transcript, 5), Err(Error::Damaged { .. })));
     let now = read_transcript(&transcript);
-    let mut keeper = store.resume_copy(&transcript).unwrap();
+    let mut writer = store.resume_copy(&transcript).unwrap();
     let new: Vec<usize> = (0..now.rows.len())
-        .filter(|n| !keeper.has_entry(*n as u32, &now.rows[*n], now.name_of(&now.rows[*n])))
+        .filter(|n| !writer.has_entry(*n as u32, &now.rows[*n], now.name_of(&now.rows[*n])))
         .collect();
     assert_eq!(new.len(), lost);
-    add_entries(&mut keeper, &now, new.into_iter());
-    keeper.finish(&now.facts).unwrap();
-    let mended = read_transcript(&kept);
-    assert_eq!(sorted_entry_texts(&mended), whole);
-    assert!(mended.facts.problems.is_empty());
+    add_entries(&mut writer, &now, new.into_iter());
+    writer.finish(&now.facts).unwrap();
+    let repaired = read_transcript(&archived);
+    assert_eq!(sorted_entry_texts(&repaired), whole);
+    assert!(repaired.facts.problems.is_empty());
 }
 
 #[test]
 fn a_newer_format_is_left_alone() {
-    let (_folder, store, transcript, kept, _) = archived_fixture(9);
-    let mut bytes = fs::read(&kept.path).unwrap();
+    let (_folder, store, transcript, archived, _) = archived_fixture(9);
+    let mut bytes = fs::read(&archived.path).unwrap();
     bytes[12] = 2;
     let fnv = |bytes: &[u8]| {
         bytes
@@ -579,22 +583,22 @@ fn a_newer_format_is_left_alone() {
     };
     let check = fnv(&bytes[..16]).to_le_bytes();
     bytes[16..24].copy_from_slice(&check);
-    fs::write(&kept.path, &bytes).unwrap();
+    fs::write(&archived.path, &bytes).unwrap();
     assert!(matches!(store.begin_copy(&transcript, 0), Err(Error::Newer { version: 2, .. })));
     assert!(matches!(store.begin_copy(&transcript, 1), Err(Error::Newer { .. })));
     assert!(matches!(store.resume_copy(&transcript), Err(Error::Newer { .. })));
-    assert!(store.forget_sessions(&kept.path, &|_| true).is_err());
+    assert!(store.forget_sessions(&archived.path, &|_| true).is_err());
     assert!(store.list_archived().problems[0].note.contains("newer Loci (format 2"));
-    assert_eq!(fs::read(&kept.path).unwrap(), bytes);
+    assert_eq!(fs::read(&archived.path).unwrap(), bytes);
 }
 
-// ---- forgetting and removing
+// ---- forgetting sessions and removing copies
 
-/// A made-up transcript of several sessions, each with its own words.
+/// Archives a made-up transcript of several sessions, each with its own text.
 fn archive_several_sessions(store: &Store, folder: &Path) -> Transcript {
     let transcript = claude_transcript(folder, &claude_text(2, false));
     let mut facts = SurveyOutcome { abandoned: vec![1], birth: Some(Stamp(5)), ..SurveyOutcome::default() };
-    let mut keeper = store.begin_copy(&transcript, 0).unwrap();
+    let mut writer = store.begin_copy(&transcript, 0).unwrap();
     for session in 0..3_u32 {
         facts.sessions.push(Session::new("claude-code", &format!("session-{session}")));
         for n in 0..400 {
@@ -602,7 +606,7 @@ fn archive_several_sessions(store: &Store, folder: &Path) -> Transcript {
             let text = format!("words-of-{session} ").repeat(n % 90);
             let row =
                 Row { session, name: u32::MAX, end: 0, id: Row::id_head(id.as_bytes()), ..Row::default() };
-            keeper.add_message(
+            writer.add_message(
                 session * 1000 + n as u32,
                 &row,
                 "",
@@ -610,27 +614,27 @@ fn archive_several_sessions(store: &Store, folder: &Path) -> Transcript {
             );
         }
     }
-    keeper.finish(&facts).unwrap();
+    writer.finish(&facts).unwrap();
     store.find_copy(&transcript).unwrap().unwrap().to_transcript().unwrap()
 }
 
 #[test]
-fn a_forgotten_session_is_gone_with_its_words() {
+fn a_forgotten_session_is_removed_with_its_text() {
     let (own, store) = new_store();
-    let kept = archive_several_sessions(&store, &own.path().join("claude"));
-    let before = fs::metadata(&kept.path).unwrap().len();
+    let archived = archive_several_sessions(&store, &own.path().join("claude"));
+    let before = fs::metadata(&archived.path).unwrap().len();
     assert_eq!(
-        store.forget_sessions(&kept.path, &|_| false).unwrap(),
+        store.forget_sessions(&archived.path, &|_| false).unwrap(),
         loci_sources::archive::ForgetOutcome::default()
     );
     let first = |session: &Session| &*session.session_id == "session-0";
-    let forgotten = store.forget_sessions(&kept.path, &first).unwrap();
+    let forgotten = store.forget_sessions(&archived.path, &first).unwrap();
     assert_eq!(
         (forgotten.sessions, forgotten.entries, forgotten.damaged, forgotten.file_removed),
         (1, 400, 0, false)
     );
-    assert_eq!(forgotten.freed, before - fs::metadata(&kept.path).unwrap().len());
-    let left = read_transcript(&kept);
+    assert_eq!(forgotten.freed, before - fs::metadata(&archived.path).unwrap().len());
+    let left = read_transcript(&archived);
     let ids: Vec<_> = left.facts.sessions.iter().map(|s| s.session_id.to_string()).collect();
     assert_eq!(ids, ["session-1", "session-2"]);
     assert!(left.facts.abandoned.is_empty() && left.facts.birth == Some(Stamp(5)));
@@ -640,24 +644,24 @@ fn a_forgotten_session_is_gone_with_its_words() {
         assert!(message.id.starts_with(&format!("m{}-", row.session + 1)));
         assert!(!message.text.contains("words-of-0"));
     }
-    assert_eq!(files(&own.path().join("archive")), std::slice::from_ref(&kept.path));
+    assert_eq!(list_files(&own.path().join("archive")), std::slice::from_ref(&archived.path));
 
-    let all = store.forget_sessions(&kept.path, &|_| true).unwrap();
+    let all = store.forget_sessions(&archived.path, &|_| true).unwrap();
     assert_eq!((all.sessions, all.entries, all.file_removed), (2, 800, true));
-    assert!(all.freed > 0 && !kept.path.exists());
+    assert!(all.freed > 0 && !archived.path.exists());
     assert!(store.list_archived().archived.is_empty());
 }
 
 #[test]
-fn forgetting_in_a_damaged_copy_takes_what_cannot_be_read() {
+fn forgetting_in_a_damaged_copy_drops_unreadable_entries() {
     let (own, store) = new_store();
-    let kept = archive_several_sessions(&store, &own.path().join("claude"));
-    let mut bytes = fs::read(&kept.path).unwrap();
+    let archived = archive_several_sessions(&store, &own.path().join("claude"));
+    let mut bytes = fs::read(&archived.path).unwrap();
     bytes[60] ^= 1;
-    fs::write(&kept.path, &bytes).unwrap();
-    let forgotten = store.forget_sessions(&kept.path, &|s| &*s.session_id == "session-2").unwrap();
+    fs::write(&archived.path, &bytes).unwrap();
+    let forgotten = store.forget_sessions(&archived.path, &|s| &*s.session_id == "session-2").unwrap();
     assert!(forgotten.damaged > 0);
-    let left = read_transcript(&kept);
+    let left = read_transcript(&archived);
     assert!(left.facts.problems.is_empty());
     assert_eq!(left.rows.len() as u32 + forgotten.entries + forgotten.damaged, 1200);
 }
@@ -669,30 +673,30 @@ fn only_files_of_the_archive_are_removed() {
     let transcript = claude_transcript(folder.path(), &claude_text(3, false));
     assert!(store.remove_copy(&transcript.path).is_err());
     assert!(store.forget_sessions(&transcript.path, &|_| true).is_err());
-    let kept = archive_transcript(&store, &transcript, &read_transcript(&transcript));
-    assert!(store.begin_copy(&kept, 0).is_err(), "a copy of a copy");
+    let archived = archive_transcript(&store, &transcript, &read_transcript(&transcript));
+    assert!(store.begin_copy(&archived, 0).is_err(), "a copy of a copy");
     let elsewhere = Store::new(folder.path().join("other"));
-    assert!(elsewhere.remove_copy(&kept.path).is_err());
-    let size = fs::metadata(&kept.path).unwrap().len();
-    assert_eq!(store.remove_copy(&kept.path).unwrap(), size);
-    assert!(store.remove_copy(&kept.path).is_err());
+    assert!(elsewhere.remove_copy(&archived.path).is_err());
+    let size = fs::metadata(&archived.path).unwrap().len();
+    assert_eq!(store.remove_copy(&archived.path).unwrap(), size);
+    assert!(store.remove_copy(&archived.path).is_err());
     assert!(store.find_copy(&transcript).unwrap().is_none());
     assert!(transcript.path.exists());
 }
 
-// ---- a call here, its result there
+// ---- results and replies in several places
 
 #[test]
-fn a_result_in_another_file_is_put_to_its_call() {
+fn a_result_in_another_file_is_joined_with_its_call() {
     let folder = tempfile::tempdir().unwrap();
     let (_own, store) = new_store();
-    let (asking, answering) = (folder.path().join("a"), folder.path().join("b"));
-    let call = claude_transcript(&asking, &claude_text(1, true));
+    let (call_folder, result_folder) = (folder.path().join("a"), folder.path().join("b"));
+    let call = claude_transcript(&call_folder, &claude_text(1, true));
     let late = r#"[{"type":"tool_result","tool_use_id":"toolu_0","content":"late"}]"#;
-    let result = claude_transcript(&answering, &claude_line(7, "user", late));
-    let (asked, answered) = (read_transcript(&call), read_transcript(&result));
-    let row = *asked.rows.iter().find(|row| row.row == RowKind::Call).unwrap();
-    let end = *answered.rows.iter().find(|row| row.row == RowKind::Result).unwrap();
+    let result = claude_transcript(&result_folder, &claude_line(7, "user", late));
+    let (call_content, result_content) = (read_transcript(&call), read_transcript(&result));
+    let row = *call_content.rows.iter().find(|row| row.row == RowKind::Call).unwrap();
+    let end = *result_content.rows.iter().find(|row| row.row == RowKind::Result).unwrap();
     assert_eq!(row.key, end.key);
     let join = |call: &Row, result: &Row| Row {
         end: result.end,
@@ -704,18 +708,20 @@ fn a_result_in_another_file_is_put_to_its_call() {
     let live = loci_sources::fetch_call(&call, &result, &join(&row, &end)).unwrap();
     assert_eq!((live.output.as_deref(), live.status), (Some("\"late\""), Status::Success));
 
-    let kept_call = archive_transcript(&store, &call, &asked);
-    let mut keeper = store.begin_copy(&result, 0).unwrap();
-    keeper.add_call(0, &end, "", &live);
-    keeper.finish(&answered.facts).unwrap();
-    let kept_result = store.find_copy(&result).unwrap().unwrap().to_transcript().unwrap();
-    let kept_row = *survey_rows(&kept_call, ALL).1.iter().find(|row| row.row == RowKind::Call).unwrap();
-    let kept_end = survey_rows(&kept_result, ALL).1[0];
-    assert_eq!((kept_end.row, kept_end.key, kept_end.name), (RowKind::Result, end.key, 0));
+    let archived_call = archive_transcript(&store, &call, &call_content);
+    let mut writer = store.begin_copy(&result, 0).unwrap();
+    writer.add_call(0, &end, "", &live);
+    writer.finish(&result_content.facts).unwrap();
+    let archived_result = store.find_copy(&result).unwrap().unwrap().to_transcript().unwrap();
+    let archived_row =
+        *survey_rows(&archived_call, ALL).1.iter().find(|row| row.row == RowKind::Call).unwrap();
+    let archived_end = survey_rows(&archived_result, ALL).1[0];
+    assert_eq!((archived_end.row, archived_end.key, archived_end.name), (RowKind::Result, end.key, 0));
     let both = format!("{live:?}");
-    for (call, result, row) in
-        [(&kept_call, &kept_result, join(&kept_row, &kept_end)), (&call, &kept_result, join(&row, &kept_end))]
-    {
+    for (call, result, row) in [
+        (&archived_call, &archived_result, join(&archived_row, &archived_end)),
+        (&call, &archived_result, join(&row, &archived_end)),
+    ] {
         let found = loci_sources::fetch_call(call, result, &row).unwrap();
         assert_eq!(format!("{found:?}"), both);
     }
@@ -726,49 +732,49 @@ fn a_reply_with_several_entries_is_read_whole() {
     let folder = tempfile::tempdir().unwrap();
     let (_own, store) = new_store();
     let transcript = claude_transcript(folder.path(), &claude_text(1, false));
-    let mut keeper = store.begin_copy(&transcript, 0).unwrap();
+    let mut writer = store.begin_copy(&transcript, 0).unwrap();
     let facts =
         SurveyOutcome { sessions: vec![Session::new("claude-code", "s")], ..SurveyOutcome::default() };
-    let said = [("msg_1", "one"), ("msg_2", &*"x".repeat(300_000)), ("msg_1", "two"), ("msg_1", "")];
-    for (n, (id, text)) in said.iter().enumerate() {
+    let entries = [("msg_1", "one"), ("msg_2", &*"x".repeat(300_000)), ("msg_1", "two"), ("msg_1", "")];
+    for (n, (id, text)) in entries.iter().enumerate() {
         let id = (*id).to_string();
         let detail = record::Kind::Reply as u8;
         let row = Row { end: 0, name: u32::MAX, id: Row::id_head(id.as_bytes()), detail, ..Row::default() };
         let message = Message { id, text: (*text).to_string(), tool_calls: 1, ..Message::default() };
-        keeper.add_message(n as u32, &row, "", &message);
+        writer.add_message(n as u32, &row, "", &message);
     }
-    keeper.finish(&facts).unwrap();
-    let kept = store.find_copy(&transcript).unwrap().unwrap().to_transcript().unwrap();
-    let rows = survey_rows(&kept, ALL).1;
+    writer.finish(&facts).unwrap();
+    let archived = store.find_copy(&transcript).unwrap().unwrap().to_transcript().unwrap();
+    let rows = survey_rows(&archived, ALL).1;
     let joined = Row { end: rows[3].end, ..rows[0] };
-    let message = loci_sources::fetch_message(&kept, &joined).unwrap();
+    let message = loci_sources::fetch_message(&archived, &joined).unwrap();
     assert_eq!((message.text.as_str(), message.tool_calls), ("one\ntwo", 3));
-    assert_eq!(loci_sources::fetch_message(&kept, &rows[0]).unwrap().text, "one");
+    assert_eq!(loci_sources::fetch_message(&archived, &rows[0]).unwrap().text, "one");
 }
 
 #[test]
-fn a_row_of_another_copy_has_moved() {
+fn a_row_of_another_copy_is_reported_as_moved() {
     let folder = tempfile::tempdir().unwrap();
     let (_own, store) = new_store();
     let transcript = claude_transcript(folder.path(), &claude_text(3, false));
-    let kept = archive_transcript(&store, &transcript, &read_transcript(&transcript));
-    let rows = survey_rows(&kept, ALL).1;
-    let at = |place: u64| Row { start: place, ..rows[0] };
-    for place in [rows[0].start + 1, rows[1].start, rows[2].start, 1 << 40, u64::MAX] {
+    let archived = archive_transcript(&store, &transcript, &read_transcript(&transcript));
+    let rows = survey_rows(&archived, ALL).1;
+    let row_at = |offset: u64| Row { start: offset, ..rows[0] };
+    for offset in [rows[0].start + 1, rows[1].start, rows[2].start, 1 << 40, u64::MAX] {
         assert!(
-            matches!(loci_sources::fetch_message(&kept, &at(place)), Err(Error::Moved { .. })),
-            "{place}"
+            matches!(loci_sources::fetch_message(&archived, &row_at(offset)), Err(Error::Moved { .. })),
+            "{offset}"
         );
     }
-    // A copy put in its place is read, not the one before.
+    // A replaced copy is read, not the previous one.
     let longer = claude_transcript(folder.path(), &claude_text(9, false));
     archive_transcript(&store, &longer, &read_transcript(&longer));
-    assert_eq!(read_transcript(&kept).rows.len(), 27);
-    assert!(read_transcript(&kept).records.iter().all(Result::is_ok));
+    assert_eq!(read_transcript(&archived).rows.len(), 27);
+    assert!(read_transcript(&archived).records.iter().all(Result::is_ok));
 }
 
 #[test]
-fn paths_are_the_same_in_every_version() {
+fn copy_paths_are_stable_across_versions() {
     let store = Store::new(PathBuf::from("/d"));
     let of = |part: Option<&str>| Transcript {
         source: CLAUDE,

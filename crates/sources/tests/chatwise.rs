@@ -1,5 +1,5 @@
-//! A `ChatWise` database as other readers of it describe its schema. No database of the app itself could be had,
-//! so this one is made here: it proves that the reader reads what they describe, not that they are right.
+//! Reading `ChatWise` databases, made up from the schema that other readers document. No database of the app itself was
+//! available: the tests prove that the source follows that schema, not that the schema is right.
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
@@ -79,20 +79,20 @@ fn a_chat_is_read_with_its_calls() {
 }
 
 #[test]
-fn odd_rows_are_read_as_far_as_they_go() {
+fn odd_rows_are_read_as_far_as_possible() {
     let folder = tempfile::tempdir().unwrap();
     let all = survey_chats(folder.path(), SCHEMA, ROWS);
     let odd = &all[1];
     assert_eq!(odd.of(Kind::Prompt), ["in seconds"]);
     assert_eq!(odd.session().started_at.to_string(), "2026-11-14T23:40:00.000Z");
     assert_eq!(odd.messages.last().unwrap().1.at.unwrap().to_string(), "2026-11-14T23:40:01.000Z");
-    assert_eq!(odd.unknown(), ["message narrator"]);
+    assert_eq!(odd.unknown_names(), ["message narrator"]);
     assert_eq!(odd.facts.problems[0].kind, ProblemKind::Salvaged);
     assert_eq!(&*odd.session().title.as_ref().unwrap().0, "in seconds");
 }
 
 #[test]
-fn a_result_in_a_row_of_its_own_answers_the_call_that_waits() {
+fn a_result_in_its_own_row_completes_the_pending_call() {
     let folder = tempfile::tempdir().unwrap();
     let rows = r#"insert into chat values ('c', 't', 'm', null, 1794699523000, null, null);
         insert into message values
@@ -105,7 +105,7 @@ fn a_result_in_a_row_of_its_own_answers_the_call_that_waits() {
 }
 
 #[test]
-fn older_schemas_lack_columns() {
+fn older_schemas_without_some_columns_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let schema =
         "create table chat(id text, title text); create table message(chatId text, role text, content text)";
@@ -114,14 +114,14 @@ fn older_schemas_lack_columns() {
     assert_eq!((all[0].of(Kind::Prompt), all[0].of(Kind::Reply)), (vec!["hi"], vec!["ho"]));
 }
 
-/// The tables with keys are never read: what they hold turns up nowhere, and that they are missing is no loss.
+/// Tables that contain API keys are never read: their content appears nowhere, and dropping them changes nothing.
 #[test]
 fn keys_are_never_read() {
     let folder = tempfile::tempdir().unwrap();
     let all = survey_chats(folder.path(), SCHEMA, ROWS);
-    for told in &all {
+    for chat in &all {
         let everything =
-            format!("{:?}{:?}{:?}{:?}", told.messages, told.calls, told.facts.sessions, told.facts.problems);
+            format!("{:?}{:?}{:?}{:?}", chat.messages, chat.calls, chat.facts.sessions, chat.facts.problems);
         assert!(!everything.contains(KEY) && !everything.contains("secret thoughts"));
     }
     let bare = tempfile::tempdir().unwrap();
@@ -131,6 +131,7 @@ fn keys_are_never_read() {
     connection.execute_batch("drop table provider; drop table tool").unwrap();
     drop(connection);
     let again = survey_all(&ChatWise, bare.path());
+    assert_eq!(all.len(), again.len());
     for (a, b) in all.iter().zip(&again) {
         assert_eq!(format!("{:?}", a.messages), format!("{:?}", b.messages));
         assert_eq!(format!("{:?}", a.calls), format!("{:?}", b.calls));
@@ -138,7 +139,7 @@ fn keys_are_never_read() {
 }
 
 #[test]
-fn where_it_would_be() {
+fn the_database_is_found_in_default_and_configured_locations() {
     let mut places = Environment { home: PathBuf::from("/h"), ..Environment::default() };
     let paths = |places: &Environment| {
         ChatWise.default_roots(places).iter().map(|p| p.display().to_string()).collect::<Vec<_>>()

@@ -1,4 +1,5 @@
-//! What real versions of Codex wrote, checked against what they were made to do, and rollouts written by hand.
+//! Reading Codex: recorded rollouts of seven versions, checked against the script they followed, and hand-written
+//! rollouts.
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
@@ -14,7 +15,7 @@ use testutil::needs::recorded_transcripts;
 
 const VERSIONS: &[&str] = &["0.21.0", "0.45.0", "0.80.0", "0.120.0", "0.140.0", "0.166.0", "0.166.0-tui"];
 
-/// One transcript, read.
+/// A transcript and its survey.
 struct SurveyedTranscript {
     transcript: Transcript,
     rows: Vec<Row>,
@@ -57,7 +58,7 @@ impl SurveyedTranscript {
         self.calls().into_iter().map(|c| (c.tool, c.status, c.exit_code)).collect()
     }
 
-    /// Input with what came from the cache, what came from the cache, output.
+    /// Tokens: input including the cached part, the cached part, output.
     fn tokens(&self) -> (u64, u64, u64) {
         let sum = |f: fn(&Row) -> u32| self.rows.iter().map(|r| u64::from(f(r))).sum();
         (
@@ -87,17 +88,17 @@ fn survey_version(version: &str) -> Vec<SurveyedTranscript> {
     all
 }
 
-fn has_prompt(told: &SurveyedTranscript, prompt: &str) -> bool {
-    let heard = told.texts(Kind::Prompt).into_iter().chain(told.texts(Kind::Task));
-    heard.into_iter().any(|text| text.contains(prompt))
+fn has_prompt(surveyed: &SurveyedTranscript, prompt: &str) -> bool {
+    let prompts = surveyed.texts(Kind::Prompt).into_iter().chain(surveyed.texts(Kind::Task));
+    prompts.into_iter().any(|text| text.contains(prompt))
 }
 
 #[track_caller]
-fn find_by_prompt<'t>(told: &'t [SurveyedTranscript], prompt: &str) -> &'t SurveyedTranscript {
-    told.iter().find(|one| has_prompt(one, prompt)).unwrap_or_else(|| panic!("no prompt contains `{prompt}`"))
+fn find_by_prompt<'t>(all: &'t [SurveyedTranscript], prompt: &str) -> &'t SurveyedTranscript {
+    all.iter().find(|one| has_prompt(one, prompt)).unwrap_or_else(|| panic!("no prompt contains `{prompt}`"))
 }
 
-/// The running total at the end of each client process: 0.45 begins again at zero when it resumes.
+/// The sum of the running totals at the end of each client process: 0.45 restarts at zero when it resumes.
 fn cumulative_tokens(path: &Path) -> (u64, u64, u64) {
     let (mut sum, mut last) = ((0, 0, 0), (0, 0, 0));
     for line in fs::read_to_string(path).unwrap().lines() {
@@ -122,12 +123,12 @@ fn cumulative_tokens(path: &Path) -> (u64, u64, u64) {
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn every_line_of_every_version_is_accounted_for() {
     for version in VERSIONS {
-        for told in survey_version(version) {
-            let path = told.transcript.path.display();
-            let bytes = fs::read(&told.transcript.path).unwrap();
+        for surveyed in survey_version(version) {
+            let path = surveyed.transcript.path.display();
+            let bytes = fs::read(&surveyed.transcript.path).unwrap();
             let lines = bytes.split_inclusive(|b| *b == b'\n').count() as u64;
-            assert_eq!(told.facts.coverage.len(), 1, "{path}");
-            let (of, coverage) = &told.facts.coverage[0];
+            assert_eq!(surveyed.facts.coverage.len(), 1, "{path}");
+            let (of, coverage) = &surveyed.facts.coverage[0];
             let expected = if *version == "0.21.0" { "unknown" } else { version.trim_end_matches("-tui") };
             assert_eq!(&**of, expected);
             assert_eq!((coverage.lines, coverage.bytes), (lines, bytes.len() as u64), "{path}");
@@ -135,14 +136,14 @@ fn every_line_of_every_version_is_accounted_for() {
             assert_eq!((coverage.bad, coverage.unfinished, coverage.blank), (0, 0, 0), "{path}");
             assert!(coverage.unknown_types.is_empty(), "{path}: {:?}", coverage.unknown_types);
             assert!(coverage.unknown_fields.is_empty(), "{path}: {:?}", coverage.unknown_fields);
-            assert!(told.facts.problems.is_empty());
+            assert!(surveyed.facts.problems.is_empty());
         }
     }
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn each_prompt_is_told_once_and_resume_appends() {
+fn each_prompt_is_reported_once_and_resume_appends() {
     for (version, shell) in [
         ("0.45.0", "shell"),
         ("0.80.0", "shell"),
@@ -180,7 +181,7 @@ fn each_prompt_is_told_once_and_resume_appends() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn the_oldest_format_has_neither_times_nor_a_folder() {
+fn the_oldest_format_has_neither_timestamps_nor_a_working_directory() {
     let all = survey_version("0.21.0");
     let basic = find_by_prompt(&all, "add a helper");
     assert_eq!(basic.texts(Kind::Prompt), ["SCENARIO:basic_shell Please add a helper and test it."]);
@@ -198,7 +199,7 @@ fn the_oldest_format_has_neither_times_nor_a_folder() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn pictures_stand_beside_the_words() {
+fn images_are_part_of_their_prompt() {
     for (version, prompts) in [
         ("0.45.0", &["[image: image/png]", "SCENARIO:hello look at the picture"][..]),
         ("0.80.0", &["SCENARIO:hello look at the picture\n[image: image/png]"]),
@@ -212,7 +213,7 @@ fn pictures_stand_beside_the_words() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn calls_are_told_in_order_with_how_they_ended() {
+fn calls_are_in_order_with_their_outcomes() {
     let (good, bad) = (Status::Success, Status::Error);
     let expected = |shell: &'static str, plan, patch: [(Status, Option<i64>); 2], big: bool| {
         let mut calls = vec![(shell, good, Some(0)), ("update_plan", plan, None)];
@@ -223,20 +224,21 @@ fn calls_are_told_in_order_with_how_they_ended() {
         calls.extend([("view_image", good, None), ("no_such_tool", bad, None)]);
         calls
     };
-    let refused = [(bad, None), (bad, None)];
-    let done = [(good, Some(0)), (good, Some(0))];
+    let rejected = [(bad, None), (bad, None)];
+    let applied = [(good, Some(0)), (good, Some(0))];
     for (version, expected) in [
-        ("0.45.0", expected("shell", bad, refused, false)),
-        ("0.80.0", expected("shell", good, refused, true)),
-        ("0.120.0", expected("exec_command", good, refused, true)),
-        ("0.140.0", expected("exec_command", good, done, true)),
-        ("0.166.0", expected("exec_command", bad, done, true)),
+        ("0.45.0", expected("shell", bad, rejected, false)),
+        ("0.80.0", expected("shell", good, rejected, true)),
+        ("0.120.0", expected("exec_command", good, rejected, true)),
+        ("0.140.0", expected("exec_command", good, applied, true)),
+        ("0.166.0", expected("exec_command", bad, applied, true)),
     ] {
         let all = survey_version(version);
         let basic = find_by_prompt(&all, "add a helper");
-        let ends = basic.call_outcomes();
-        let ends: Vec<_> = ends.iter().map(|(tool, status, code)| (tool.as_str(), *status, *code)).collect();
-        assert_eq!(ends, expected, "{version}");
+        let outcomes = basic.call_outcomes();
+        let outcomes: Vec<_> =
+            outcomes.iter().map(|(tool, status, code)| (tool.as_str(), *status, *code)).collect();
+        assert_eq!(outcomes, expected, "{version}");
         let calls = basic.calls();
         assert_eq!(calls[2].file.as_deref(), Some("helper.py"));
         assert_eq!(calls[3].file.as_deref(), Some("helper.py"));
@@ -255,25 +257,28 @@ fn calls_are_told_in_order_with_how_they_ended() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn tokens_add_up_to_what_codex_counted() {
+fn tokens_add_up_to_the_totals_of_codex() {
     for version in VERSIONS {
-        for told in survey_version(version) {
-            // A fork since 0.166 goes on counting from its parent's total, and holds only its own responses.
-            let forked = fs::read_to_string(&told.transcript.path).unwrap().contains("\"forked_from_id\":\"");
-            let expected = if forked { (21512, 10756, 50) } else { cumulative_tokens(&told.transcript.path) };
-            assert_eq!(told.tokens(), expected, "{}", told.transcript.path.display());
+        for surveyed in survey_version(version) {
+            // Since 0.166 a fork counts on from the total of its parent, but contains only its own responses.
+            let forked =
+                fs::read_to_string(&surveyed.transcript.path).unwrap().contains("\"forked_from_id\":\"");
+            let expected =
+                if forked { (21512, 10756, 50) } else { cumulative_tokens(&surveyed.transcript.path) };
+            assert_eq!(surveyed.tokens(), expected, "{}", surveyed.transcript.path.display());
         }
     }
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn a_reply_with_words_carries_its_own_tokens() {
+fn a_reply_with_text_has_its_own_tokens() {
     for version in VERSIONS.iter().filter(|v| **v != "0.21.0") {
-        // A client killed in the middle of a call did not come to write them in 0.140.
-        let pending = |told: &SurveyedTranscript| told.calls().iter().any(|c| c.status == Status::Pending);
-        for told in survey_version(version).into_iter().filter(|told| !pending(told)) {
-            for row in told.rows.iter().filter(|r| r.row == RowKind::Message && r.kind() == Kind::Reply) {
+        // In 0.140 a client that is killed during a call does not write the tokens.
+        let pending =
+            |surveyed: &SurveyedTranscript| surveyed.calls().iter().any(|c| c.status == Status::Pending);
+        for surveyed in survey_version(version).into_iter().filter(|surveyed| !pending(surveyed)) {
+            for row in surveyed.rows.iter().filter(|r| r.row == RowKind::Message && r.kind() == Kind::Reply) {
                 assert!(!row.tokens.is_zero(), "{version}: {row:?}");
             }
         }
@@ -282,7 +287,7 @@ fn a_reply_with_words_carries_its_own_tokens() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn a_fork_of_today_holds_only_its_own_turns() {
+fn a_current_fork_contains_only_its_own_turns() {
     let all = survey_version("0.166.0");
     let fork = find_by_prompt(&all, "hello2 forked");
     assert_eq!(fork.texts(Kind::Prompt), ["SCENARIO:hello2 forked"]);
@@ -313,7 +318,7 @@ fn a_subagent_names_its_parent() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn servers_are_named_and_their_refusals_are_errors() {
+fn mcp_servers_are_named_and_their_refusals_are_errors() {
     let (good, bad) = (Status::Success, Status::Error);
     for (version, expected) in
         [("0.120.0", [good, bad, bad]), ("0.140.0", [bad, good, bad]), ("0.166.0", [bad, good, bad])]
@@ -353,30 +358,31 @@ fn a_killed_run_leaves_a_pending_call_and_an_interrupted_one_an_error() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn failures_of_the_provider_are_told_where_codex_writes_them() {
+fn provider_failures_are_reported_if_codex_writes_them() {
     let all = survey_version("0.166.0");
-    for (prompt, said) in [("err please", "experiencing high demand"), ("cut please", "stream disconnected")]
+    for (prompt, message) in
+        [("err please", "experiencing high demand"), ("cut please", "stream disconnected")]
     {
-        let told = find_by_prompt(&all, prompt);
-        let errors = told.texts(Kind::ApiError);
-        assert!(errors.len() == 1 && errors[0].contains(said), "{errors:?}");
+        let surveyed = find_by_prompt(&all, prompt);
+        let errors = surveyed.texts(Kind::ApiError);
+        assert!(errors.len() == 1 && errors[0].contains(message), "{errors:?}");
     }
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn a_compaction_is_a_summary_and_no_reply() {
+fn a_compaction_is_a_summary_and_not_a_reply() {
     let all = survey_version("0.166.0-tui");
-    let told = &all[0];
-    assert_eq!(told.texts(Kind::Prompt), ["SCENARIO:hello first turn", "SCENARIO:hello2 after compact"]);
-    assert_eq!(told.texts(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
-    let summaries = told.texts(Kind::CompactionSummary);
+    let surveyed = &all[0];
+    assert_eq!(surveyed.texts(Kind::Prompt), ["SCENARIO:hello first turn", "SCENARIO:hello2 after compact"]);
+    assert_eq!(surveyed.texts(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
+    let summaries = surveyed.texts(Kind::CompactionSummary);
     assert!(summaries.len() == 1 && summaries[0].contains("STUB-COMPACT-SUMMARY"));
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn packed_and_archived_rollouts_are_the_same() {
+fn compressed_and_archived_rollouts_equal_plain_ones() {
     for version in VERSIONS {
         let home = corpus_dir(version);
         let copy = tempfile::tempdir().unwrap();
@@ -391,11 +397,16 @@ fn packed_and_archived_rollouts_are_the_same() {
                 fs::write(archive.join(name), bytes).unwrap();
             }
         }
-        let packed = list_transcripts(copy.path());
-        assert_eq!(packed.len(), plain.len());
-        assert!(packed[0].path.extension().is_some_and(|e| e == "jsonl"), "the plain file wins");
-        for (a, b) in
-            plain.iter().map(SurveyedTranscript::survey).zip(packed.iter().map(SurveyedTranscript::survey))
+        let compressed = list_transcripts(copy.path());
+        assert_eq!(compressed.len(), plain.len());
+        assert!(
+            compressed[0].path.extension().is_some_and(|e| e == "jsonl"),
+            "the plain file takes precedence"
+        );
+        for (a, b) in plain
+            .iter()
+            .map(SurveyedTranscript::survey)
+            .zip(compressed.iter().map(SurveyedTranscript::survey))
         {
             assert_eq!(a.rows, b.rows);
             assert_eq!(a.transcript.hint, b.transcript.hint);
@@ -409,7 +420,7 @@ fn packed_and_archived_rollouts_are_the_same() {
     }
 }
 
-// ---- what no client was made to do, written by hand
+// ---- hand-written rollouts
 
 const PARENT: &str = "01a1dc64-3cc1-7db1-85f8-2f6568870902";
 const FORK: &str = "01a1dc65-4c23-77c1-8d39-5f45af100de4";
@@ -426,7 +437,7 @@ fn event_line(kind: &str, more: &str) -> String {
     wrapped_line("event_msg", &format!(r#""type":"{kind}"{more}"#))
 }
 
-/// A prompt, a call with its result, a reply, and what they cost in all.
+/// A prompt, a call with its result, a reply, and the running token total.
 fn turn_lines(id: &str, text: &str, total: u32) -> Vec<String> {
     let usage = |n: u32| format!(r#"{{"input_tokens":{n},"cached_input_tokens":0,"output_tokens":1}}"#);
     let role = |role: &str, text: &str| {
@@ -460,13 +471,13 @@ fn write_rollout(lines: &[String]) -> (tempfile::TempDir, SurveyedTranscript) {
     let path = dir.path().join("sessions").join(format!("rollout-2026-11-14T23-29-42-{PARENT}.jsonl"));
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, lines.join("\n") + "\n").unwrap();
-    let told = SurveyedTranscript::survey(&list_transcripts(dir.path())[0]);
-    assert!(told.facts.coverage.iter().all(|(_, c)| c.adds_up()));
-    (dir, told)
+    let surveyed = SurveyedTranscript::survey(&list_transcripts(dir.path())[0]);
+    assert!(surveyed.facts.coverage.iter().all(|(_, c)| c.adds_up()));
+    (dir, surveyed)
 }
 
 #[test]
-fn an_old_fork_replays_its_parent_and_its_rows_are_known_again() {
+fn an_old_fork_replays_its_parent_and_its_rows_are_recognised_as_copies() {
     let first = turn_lines("01a1dc64-3ce0-7603-bac4-43c46f2effc3", "hello", 7);
     let parent = [vec![header_line(PARENT, "")], first.clone()].concat();
     let own = turn_lines("01a1dc66-3ce0-7603-bac4-43c46f2effc3", "hello", 14);
@@ -488,7 +499,7 @@ fn an_old_fork_replays_its_parent_and_its_rows_are_known_again() {
 }
 
 #[test]
-fn turns_gone_back_from_are_abandoned_and_a_name_is_a_title() {
+fn rolled_back_turns_are_abandoned_and_a_thread_name_is_the_title() {
     let ids = ["1", "2", "3"].map(|n| format!("01a1dc64-3ce0-7603-bac4-43c46f2effc{n}"));
     let lines = [
         vec![header_line(PARENT, "")],
@@ -499,10 +510,10 @@ fn turns_gone_back_from_are_abandoned_and_a_name_is_a_title() {
         vec![event_line("thread_name_updated", r#","thread_name":"Named by hand""#)],
     ]
     .concat();
-    let (_dir, told) = write_rollout(&lines);
-    assert_eq!(told.texts(Kind::Prompt), ["one", "two", "three"]);
-    assert_eq!(told.facts.abandoned, [2]);
-    assert_eq!(&*told.session().title.as_ref().unwrap().0, "Named by hand");
+    let (_dir, surveyed) = write_rollout(&lines);
+    assert_eq!(surveyed.texts(Kind::Prompt), ["one", "two", "three"]);
+    assert_eq!(surveyed.facts.abandoned, [2]);
+    assert_eq!(&*surveyed.session().title.as_ref().unwrap().0, "Named by hand");
 }
 
 #[test]
@@ -514,34 +525,35 @@ fn damage_costs_one_line_and_is_counted() {
     lines.push(String::new());
     lines.push(wrapped_line("novelty", r#""a":1"#));
     lines.push(event_line("user_message", r#","message":"cut of"#)[..70].to_string());
-    let (_dir, told) = write_rollout(&lines);
-    let (_, coverage) = &told.facts.coverage[0];
+    let (_dir, surveyed) = write_rollout(&lines);
+    let (_, coverage) = &surveyed.facts.coverage[0];
     assert_eq!((coverage.bad, coverage.salvaged, coverage.blank, coverage.unknown_count()), (2, 1, 1, 1));
-    assert_eq!(told.texts(Kind::Reply), ["fine"]);
+    assert_eq!(surveyed.texts(Kind::Reply), ["fine"]);
 }
 
 #[test]
-fn a_packed_file_cut_short_tells_what_came_before() {
+fn a_truncated_compressed_rollout_is_read_up_to_the_cut() {
     let id = "01a1dc64-3ce0-7603-bac4-43c46f2effc3";
     let (dir, _) = write_rollout(&[vec![header_line(PARENT, "")], turn_lines(id, "hello", 7)].concat());
     let plain = list_transcripts(dir.path()).remove(0).path;
-    let mut packed = zstd::encode_all(&fs::read(&plain).unwrap()[..], 1).unwrap();
-    packed.extend_from_slice(&packed.clone()[..packed.len() - 9]);
-    fs::write(plain.with_extension("jsonl.zst"), packed).unwrap();
+    let mut compressed = zstd::encode_all(&fs::read(&plain).unwrap()[..], 1).unwrap();
+    compressed.extend_from_slice(&compressed.clone()[..compressed.len() - 9]);
+    fs::write(plain.with_extension("jsonl.zst"), compressed).unwrap();
     fs::remove_file(plain).unwrap();
-    let told = SurveyedTranscript::survey(&list_transcripts(dir.path())[0]);
-    assert_eq!(told.texts(Kind::Prompt)[0], "hello");
-    assert_eq!(told.facts.problems.last().unwrap().kind, record::ProblemKind::Unreadable);
+    let surveyed = SurveyedTranscript::survey(&list_transcripts(dir.path())[0]);
+    assert_eq!(surveyed.texts(Kind::Prompt)[0], "hello");
+    assert_eq!(surveyed.facts.problems.last().unwrap().kind, record::ProblemKind::Unreadable);
 }
 
 #[test]
-fn a_line_that_is_another_one_now_is_said_so() {
+fn fetching_a_row_whose_line_changed_fails() {
     let id = "01a1dc64-3ce0-7603-bac4-43c46f2effc3";
-    let (_dir, told) = write_rollout(&[vec![header_line(PARENT, "")], turn_lines(id, "hello", 7)].concat());
-    let mut row = *told.rows.iter().find(|r| r.row == RowKind::Call).unwrap();
+    let (_dir, surveyed) =
+        write_rollout(&[vec![header_line(PARENT, "")], turn_lines(id, "hello", 7)].concat());
+    let mut row = *surveyed.rows.iter().find(|r| r.row == RowKind::Call).unwrap();
     row.id[5] ^= 1;
-    assert!(Codex.fetch_call(&told.transcript, &told.transcript, &row).is_err());
+    assert!(Codex.fetch_call(&surveyed.transcript, &surveyed.transcript, &row).is_err());
     row.id[5] ^= 1;
     row.end = 0;
-    assert!(Codex.fetch_call(&told.transcript, &told.transcript, &row).is_err());
+    assert!(Codex.fetch_call(&surveyed.transcript, &surveyed.transcript, &row).is_err());
 }

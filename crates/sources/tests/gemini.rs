@@ -1,4 +1,4 @@
-//! Gemini CLI's real stores of three versions, as the scenarios made them, and logs with what those lack.
+//! Reading Gemini CLI: recorded stores of three versions, and made-up logs for cases that the recordings lack.
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
@@ -6,7 +6,7 @@ use loci_sources::gemini::Gemini;
 use record::{Kind, ProblemKind, Status, TitleOrigin};
 use std::path::{Path, PathBuf};
 use testutil::needs::recorded_transcripts;
-use testutil::survey::{Surveyed, list, survey, survey_all};
+use testutil::survey::{Surveyed, list_transcripts, survey, survey_all};
 
 const BASIC: &str = "SCENARIO:basic Please add a helper and test it.";
 const DONE: &str = "Done: helper() returns 42. Decision: keep helper.py. ünïcödé ✓ 日本語";
@@ -14,25 +14,25 @@ const DONE: &str = "Done: helper() returns 42. Decision: keep helper.py. ünïc�
 fn survey_store(version: &str) -> Vec<Surveyed> {
     let root = recorded_transcripts().join(format!("gemini-cli/{version}/.gemini/tmp"));
     let all = survey_all(&Gemini, &root);
-    for told in &all {
-        assert_eq!(told.unknown(), [""; 0], "{version}");
-        assert!(told.facts.problems.is_empty());
+    for surveyed in &all {
+        assert_eq!(surveyed.unknown_names(), [""; 0], "{version}");
+        assert!(surveyed.facts.problems.is_empty());
     }
     assert!(!all.is_empty(), "needs corpus: it has no sessions of {version}");
     all
 }
 
 fn all_prompts(all: &[Surveyed]) -> Vec<&str> {
-    all.iter().flat_map(|told| told.of(Kind::Prompt)).collect()
+    all.iter().flat_map(|surveyed| surveyed.of(Kind::Prompt)).collect()
 }
 
 fn find_by_prompt<'t>(all: &'t [Surveyed], prompt: &str) -> &'t Surveyed {
-    all.iter().find(|told| told.of(Kind::Prompt).iter().any(|said| said.contains(prompt))).unwrap()
+    all.iter().find(|surveyed| surveyed.of(Kind::Prompt).iter().any(|text| text.contains(prompt))).unwrap()
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn version_0_11() {
+fn a_store_of_version_0_11_is_read() {
     let all = survey_store("0.11.3");
     assert_eq!(all_prompts(&all)[..3], [BASIC, "SCENARIO:hello hi", "SCENARIO:sub please"]);
     assert!(all_prompts(&all)[3].starts_with("SCENARIO:hello look at @pic.png"));
@@ -58,17 +58,17 @@ fn version_0_11() {
     );
     assert_eq!(basic.of(Kind::Reply), ["Let me look around.", DONE]);
     assert_eq!(basic.tokens(), [8621 - 4310 + 9944 - 4972, 50 + 63 + 20, 4310 + 4972, 0]);
-    // All its calls stand in one message: only the starts in their ids put them in order.
+    // All calls are in one message: only the start times in their IDs give the order.
     assert!(basic.calls.windows(2).all(|w| w[0].0.at <= w[1].0.at));
     assert!(basic.calls.first().unwrap().0.at < basic.calls.last().unwrap().0.at);
-    for told in &all {
-        assert_eq!((&*told.session().project, &*told.session().version), ("", ""));
+    for surveyed in &all {
+        assert_eq!((&*surveyed.session().project, &*surveyed.session().version), ("", ""));
     }
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn version_0_30() {
+fn a_store_of_version_0_30_is_read() {
     let all = survey_store("0.30.1");
     let mut expected = [
         BASIC,
@@ -83,12 +83,12 @@ fn version_0_30() {
     let basic = &all[0];
     assert_eq!(basic.calls(), basic_calls(false));
     assert_eq!(&*basic.session().project, "/home/dev/work/gm-0.30.1/my.proj_é 1");
-    // What the client told its subagent was not typed by anybody.
+    // The client's instructions to its subagent are not a prompt.
     let sub = find_by_prompt(&all, "SCENARIO:sub");
     assert_eq!(sub.of(Kind::Task).len(), 1);
     assert!(sub.of(Kind::Task)[0].contains("SCENARIO:sub_a look"));
     assert_eq!(sub.calls(), ["codebase_investigator", "invoke_agent error", "generalist error"]);
-    // A resumed session goes on in its file.
+    // A resumed session continues in its file.
     let resumed = find_by_prompt(&all, "SCENARIO:hello2");
     assert_eq!(resumed.of(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
     assert_eq!(resumed.messages.iter().map(|(row, _)| row.turn).collect::<Vec<_>>(), [1, 1, 2, 2]);
@@ -114,7 +114,7 @@ fn basic_calls(newest: bool) -> Vec<&'static str> {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn version_0_61() {
+fn a_store_of_version_0_61_is_read() {
     let all = survey_store("0.61.0");
     assert_eq!(
         all_prompts(&all),
@@ -124,7 +124,7 @@ fn version_0_61() {
             "SCENARIO:hello2 follow-up",
             "SCENARIO:sub please",
             "SCENARIO:hello look at @pic.png\n[image: image/png]",
-            "SCENARIO:err please", // the client forgets a prompt whose reply failed; the person did type it
+            "SCENARIO:err please", // the client forgets a prompt whose reply failed, but the user typed it
         ]
     );
     let basic = &all[0];
@@ -138,7 +138,7 @@ fn version_0_61() {
         (&*session.project, &*session.cwd),
         ("/home/dev/work/gm/my.proj_é 1", "/home/dev/work/gm/my.proj_é 1")
     );
-    // Written twice, counted once.
+    // Replies are written twice and counted once.
     let outputs: u32 = (50..=63).map(|n| n + 10).sum();
     assert_eq!(basic.tokens()[1], outputs);
     let failed = basic.call("run_shell_command", 1);
@@ -157,7 +157,7 @@ fn version_0_61() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn a_resumed_session_keeps_what_its_first_run_counted() {
+fn a_resumed_session_keeps_the_tokens_of_its_first_run() {
     let all = survey_store("0.61.0");
     let resumed = find_by_prompt(&all, "SCENARIO:hello2");
     assert_eq!(resumed.of(Kind::Reply), ["Hello from stub", "Second prompt answered."]);
@@ -174,7 +174,7 @@ fn subagents_belong_to_their_session() {
     let all = survey_store("0.61.0");
     let parent = find_by_prompt(&all, "SCENARIO:sub");
     assert_eq!(parent.calls(), ["codebase_investigator error", "invoke_agent", "generalist error"]);
-    let sub = all.iter().find(|told| told.session().agent_id.is_some()).unwrap();
+    let sub = all.iter().find(|surveyed| surveyed.session().agent_id.is_some()).unwrap();
     let session = sub.session();
     assert_eq!(session.parent_session_id.as_ref(), Some(&parent.session().session_id));
     assert_eq!(session.agent_id.as_deref(), Some("480287cb-e2e0-430a-a7e0-c8783b66e71d"));
@@ -184,7 +184,7 @@ fn subagents_belong_to_their_session() {
     assert!(sub.rows.iter().all(|row| row.has_flag(record::row::SIDECHAIN)));
 }
 
-// ---- what the real stores lack
+// ---- made-up logs
 
 fn write_session(folder: &Path, name: &str, text: &str) -> PathBuf {
     let chats = folder.join("tmp/slug/chats");
@@ -194,7 +194,7 @@ fn write_session(folder: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 fn survey_only(root: &Path) -> Surveyed {
-    let transcripts = list(&Gemini, root);
+    let transcripts = list_transcripts(&Gemini, root);
     assert_eq!(transcripts.len(), 1);
     survey(&Gemini, &transcripts[0])
 }
@@ -207,20 +207,20 @@ fn a_damaged_line_costs_that_line() {
         "session-x-00000001.jsonl",
         include_str!("../testdata/gemini/damaged.jsonl"),
     );
-    let told = survey_only(&root);
-    assert_eq!(told.of(Kind::Prompt), ["before", "after"]);
-    assert_eq!(told.of(Kind::ApiError), ["quota exceeded"]);
-    assert_eq!(told.of(Kind::Meta), ["signed in"]);
-    assert_eq!(told.calls(), ["read_file pending"]);
-    let kinds: Vec<_> = told.facts.problems.iter().map(|p| p.kind).collect();
+    let surveyed = survey_only(&root);
+    assert_eq!(surveyed.of(Kind::Prompt), ["before", "after"]);
+    assert_eq!(surveyed.of(Kind::ApiError), ["quota exceeded"]);
+    assert_eq!(surveyed.of(Kind::Meta), ["signed in"]);
+    assert_eq!(surveyed.calls(), ["read_file pending"]);
+    let kinds: Vec<_> = surveyed.facts.problems.iter().map(|p| p.kind).collect();
     assert_eq!(kinds, [ProblemKind::BadLine, ProblemKind::Unfinished]);
-    let coverage = &told.facts.coverage[0].1;
+    let coverage = &surveyed.facts.coverage[0].1;
     assert_eq!((coverage.lines, coverage.blank, coverage.bad, coverage.unfinished), (12, 1, 1, 1));
-    assert_eq!(told.unknown(), ["$future", "(no type)", "hologram", "user.mood"]);
+    assert_eq!(surveyed.unknown_names(), ["$future", "(no type)", "hologram", "user.mood"]);
 }
 
 #[test]
-fn going_back_abandons_what_was_said_since() {
+fn a_rewind_abandons_later_messages() {
     let folder = tempfile::tempdir().unwrap();
     let root = write_session(
         folder.path(),
@@ -232,22 +232,22 @@ fn going_back_abandons_what_was_said_since() {
         r#"{"projects": {"/p/other": "other", "/p/this one": "slug"}}"#,
     )
     .unwrap();
-    let told = survey_only(&root);
-    assert_eq!(told.of(Kind::Prompt), ["first", "second", "second, asked better"]);
-    assert_eq!(told.facts.abandoned, [2]);
-    assert_eq!(told.of(Kind::CompactionSummary), ["<state_snapshot>all of it</state_snapshot>"]);
-    assert_eq!(told.of(Kind::Reply), ["one", "two", "two, better, patched"]);
-    assert_eq!(&*told.session().project, "/p/this one");
+    let surveyed = survey_only(&root);
+    assert_eq!(surveyed.of(Kind::Prompt), ["first", "second", "second, asked better"]);
+    assert_eq!(surveyed.facts.abandoned, [2]);
+    assert_eq!(surveyed.of(Kind::CompactionSummary), ["<state_snapshot>all of it</state_snapshot>"]);
+    assert_eq!(surveyed.of(Kind::Reply), ["one", "two", "two, better, patched"]);
+    assert_eq!(&*surveyed.session().project, "/p/this one");
 }
 
-/// A client can be killed at any byte: the lines before it are read, and the last is unfinished at most.
+/// A client can be killed at any byte: all complete lines are read, and at most the last is unfinished.
 #[test]
-fn a_log_cut_anywhere_loses_its_last_line_at_most() {
+fn a_truncated_log_loses_at_most_its_last_line() {
     let folder = tempfile::tempdir().unwrap();
     let whole = include_str!("../testdata/gemini/rewind.jsonl");
     for cut in (0..whole.len()).step_by(7) {
-        let told = survey_only(&write_session(folder.path(), "session-x-00000005.jsonl", &whole[..cut]));
-        let coverage = &told.facts.coverage[0].1;
+        let surveyed = survey_only(&write_session(folder.path(), "session-x-00000005.jsonl", &whole[..cut]));
+        let coverage = &surveyed.facts.coverage[0].1;
         assert_eq!(coverage.understood, whole[..cut].matches('\n').count() as u64, "{cut}");
         assert!(coverage.bad == 0 && coverage.unfinished <= 1);
     }
@@ -258,29 +258,29 @@ fn a_file_that_is_no_session_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     for (n, text) in ["{\"sessionId\": \"x\", \"messages\": [", "[]", "", "null"].iter().enumerate() {
         let root = write_session(&folder.path().join(n.to_string()), "session-x-00000003.json", text);
-        let told = survey_only(&root);
-        assert_eq!(told.rows.len(), 0);
-        assert_eq!(told.facts.problems[0].kind, ProblemKind::BadLine, "{text}");
+        let surveyed = survey_only(&root);
+        assert_eq!(surveyed.rows.len(), 0);
+        assert_eq!(surveyed.facts.problems[0].kind, ProblemKind::BadLine, "{text}");
     }
 }
 
 #[test]
-fn odd_shapes_never_panic() {
+fn unexpected_shapes_do_not_panic() {
     let folder = tempfile::tempdir().unwrap();
     let text = r#"{"sessionId": 5, "startTime": null, "summary": {}, "messages": [null, 3, "x", {"type": "user"},
         {"id": 7, "type": "user", "content": 12}, {"id": "a", "type": "gemini", "content": null, "tokens": "many",
         "toolCalls": [null, {"id": null, "name": 3, "args": "x", "status": [], "result": {"functionResponse": null}},
         {"id": "c", "name": "n", "args": {"file_path": 5}, "status": "success"}]},
         {"id": "a", "type": "gemini", "timestamp": 1794699444, "tokens": {"input": "10", "cached": 20, "output": -3}}]}"#;
-    let told = survey_only(&write_session(folder.path(), "session-x-00000004.json", text));
-    assert_eq!(&*told.session().session_id, "00000004");
-    assert_eq!(told.calls.len(), 3);
-    assert_eq!(told.calls[2].1.status, Status::Success);
-    assert_eq!(told.tokens(), [0, 0, 20, 0]);
+    let surveyed = survey_only(&write_session(folder.path(), "session-x-00000004.json", text));
+    assert_eq!(&*surveyed.session().session_id, "00000004");
+    assert_eq!(surveyed.calls.len(), 3);
+    assert_eq!(surveyed.calls[2].1.status, Status::Success);
+    assert_eq!(surveyed.tokens(), [0, 0, 20, 0]);
 }
 
 #[test]
-fn the_variable_moves_the_store() {
+fn an_environment_variable_moves_the_store() {
     use loci_sources::{Environment, Source};
     let mut places = Environment { home: PathBuf::from("/h"), ..Environment::default() };
     assert_eq!(Gemini.default_roots(&places), [PathBuf::from("/h/.gemini/tmp")]);

@@ -1,5 +1,5 @@
-//! opencode's real stores, the database and the folder before it, as the scenarios made them, and stores with
-//! what those lack.
+//! Reading opencode: recorded stores of the current format (a database) and the older one (a folder), and made-up
+//! stores for cases that the recordings lack.
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
@@ -10,7 +10,7 @@ use record::{Kind, ProblemKind, RowKind, TitleOrigin};
 use std::path::Path;
 use testutil::copy_folder;
 use testutil::needs::recorded_transcripts;
-use testutil::survey::{Surveyed, list, survey, survey_all};
+use testutil::survey::{Surveyed, list_transcripts, survey, survey_all};
 
 const DONE: &str = "Done: helper() returns 42. Decision: keep helper.py. ünïcödé ✓ 日本語";
 const BASIC: [&str; 11] = [
@@ -27,52 +27,53 @@ const BASIC: [&str; 11] = [
     "invalid error",
 ];
 
-/// `SQLite` may want to write beside a database, and the real stores are not ours to write to.
+/// Copies the store first: `SQLite` may write next to a database, and the recorded stores must not change.
 fn survey_store(version: &str) -> (tempfile::TempDir, Vec<Surveyed>) {
     let root = recorded_transcripts().join(format!("opencode/{version}/.local/share/opencode"));
     let folder = tempfile::tempdir().unwrap();
     copy_folder(&root, folder.path());
     let all = survey_all(&OpenCode, folder.path());
-    for told in &all {
-        assert_eq!(told.unknown(), [""; 0], "{version}");
-        assert!(told.facts.problems.is_empty());
-        assert_eq!(&*told.session().version, version);
+    for surveyed in &all {
+        assert_eq!(surveyed.unknown_names(), [""; 0], "{version}");
+        assert!(surveyed.facts.problems.is_empty());
+        assert_eq!(&*surveyed.session().version, version);
     }
     assert!(!all.is_empty(), "needs corpus: it has no sessions of {version}");
     (folder, all)
 }
 
-fn assert_basic(told: &Surveyed) {
-    assert_eq!(told.calls(), BASIC);
-    let replies = told.of(Kind::Reply);
+fn assert_basic(surveyed: &Surveyed) {
+    assert_eq!(surveyed.calls(), BASIC);
+    let replies = surveyed.of(Kind::Reply);
     assert_eq!(
         (replies[0], replies[11], replies[12]),
         ("Let me look around.", DONE, "Second prompt answered.")
     );
-    let title = told.session().title.clone().unwrap();
+    let title = surveyed.session().title.clone().unwrap();
     assert_eq!((&*title.0, title.1), ("Let me look around.", TitleOrigin::Agent));
-    let missing = told.call("read", 1);
+    let missing = surveyed.call("read", 1);
     assert!(missing.error.as_ref().unwrap().contains("File not found: /home/dev/work"));
     assert!(missing.file.as_ref().unwrap().ends_with("my.proj_é 1/missing.txt"));
     assert!(missing.output.is_some() && missing.duration_ms.is_some());
-    let failed = told.call("bash", 1);
+    let failed = surveyed.call("bash", 1);
     assert_eq!(failed.output.as_deref(), Some(r#""AssertionError: expected 42 got 41\n""#));
     assert_eq!(failed.error.as_deref(), Some("AssertionError: expected 42 got 41\n"));
-    assert!(told.call("invalid", 0).error.as_ref().unwrap().contains("'no_such_tool'"));
+    assert!(surveyed.call("invalid", 0).error.as_ref().unwrap().contains("'no_such_tool'"));
     assert!(
-        told.messages
+        surveyed
+            .messages
             .iter()
             .all(|(row, m)| row.kind() != Kind::Reply || m.model.as_deref() == Some("stub-model"))
     );
-    assert_eq!(told.messages.iter().map(|(_, m)| m.tool_calls).sum::<u32>(), 11);
+    assert_eq!(surveyed.messages.iter().map(|(_, m)| m.tool_calls).sum::<u32>(), 11);
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn version_1_18() {
+fn a_store_of_version_1_18_is_read() {
     let (_folder, all) = survey_store("1.18.33");
     assert_eq!(all.len(), 6);
-    let prompts: Vec<_> = all.iter().map(|told| told.of(Kind::Prompt)).collect();
+    let prompts: Vec<_> = all.iter().map(|surveyed| surveyed.of(Kind::Prompt)).collect();
     let (basic, cont) =
         ("\"SCENARIO:basic Please add a helper and test it.\"", "\"SCENARIO:hello2 follow-up\"");
     assert_eq!(prompts[0], [basic, cont]);
@@ -81,7 +82,7 @@ fn version_1_18() {
     assert_eq!(prompts[4], ["[image: image/png]\n\"SCENARIO:hello look\""]);
     assert_eq!(prompts[5], ["\"SCENARIO:err please\""]);
     assert_basic(&all[0]);
-    // The sums that opencode keeps of the session itself.
+    // The sums that opencode itself stores for the session.
     assert_eq!(all[0].tokens(), [157, 418, 107_620, 1366]);
     assert_eq!(all[1].tokens(), [164, 430, 116_895, 1466]);
     assert_eq!(&*all[0].session().project, "/home/dev/work/oc/my.proj_é 1");
@@ -93,7 +94,7 @@ fn version_1_18() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn version_1_0() {
+fn a_store_of_version_1_0_is_read() {
     let (_folder, all) = survey_store("1.0.0");
     assert_eq!(all.len(), 4);
     let prompts = all[0].of(Kind::Prompt);
@@ -126,20 +127,20 @@ fn assert_subagent(parent: &Surveyed, sub: &Surveyed) {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn a_fork_is_known_as_a_copy() {
+fn a_fork_is_recognised_as_a_copy() {
     let (_folder, all) = survey_store("1.18.33");
     let (original, fork) = (&all[0], &all[1]);
-    let keys = |told: &Surveyed| told.rows.iter().map(|row| row.key).collect::<Vec<_>>();
+    let keys = |surveyed: &Surveyed| surveyed.rows.iter().map(|row| row.key).collect::<Vec<_>>();
     let (before, after) = (keys(original), keys(fork));
     assert_eq!(before.len(), 26);
-    assert_eq!(before, after[..26], "every message and call of the original has its key in the fork");
+    assert_eq!(before, after[..26], "every message and call of the original has the same key in the fork");
     assert_eq!(after.len(), 28);
     assert!(after[26..].iter().all(|key| !before.contains(key)));
-    // No key stands twice in one session.
+    // Keys are unique within a session.
     assert_eq!(after.iter().collect::<std::collections::BTreeSet<_>>().len(), 28);
     assert!(fork.rows[..26].iter().all(|row| row.has_flag(COPIED)));
     assert!(!fork.rows[26..].iter().chain(&original.rows).any(|row| row.has_flag(COPIED)));
-    // The true ids differ, and the fork began when it was made.
+    // The stored IDs differ, and the fork starts when it was created.
     assert_ne!(original.messages[0].1.id, fork.messages[0].1.id);
     assert_eq!(fork.session().started_at, record::Stamp(1_794_699_555_048));
     assert!(original.facts.birth < fork.facts.birth);
@@ -150,8 +151,8 @@ fn a_fork_is_known_as_a_copy() {
 fn keys_of_different_sessions_differ() {
     let (_folder, all) = survey_store("1.18.33");
     let mut seen = std::collections::BTreeSet::new();
-    for told in all.iter().enumerate().filter(|(n, _)| *n != 1).map(|(_, told)| told) {
-        for row in &told.rows {
+    for surveyed in all.iter().enumerate().filter(|(n, _)| *n != 1).map(|(_, surveyed)| surveyed) {
+        for row in &surveyed.rows {
             assert!(seen.insert(row.key), "{row:?}");
         }
     }
@@ -159,11 +160,12 @@ fn keys_of_different_sessions_differ() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn what_changed_since_is_read_anew_or_said_to_have_moved() {
+fn fetching_a_removed_call_is_reported_as_moved() {
     let (folder, all) = survey_store("1.0.0");
-    let transcripts = list(&OpenCode, folder.path());
-    let of =
-        |told: &Surveyed| transcripts.iter().find(|t| t.hint == *told.session().session_id).unwrap().clone();
+    let transcripts = list_transcripts(&OpenCode, folder.path());
+    let of = |surveyed: &Surveyed| {
+        transcripts.iter().find(|t| t.hint == *surveyed.session().session_id).unwrap().clone()
+    };
     let sub = of(&all[2]);
     let row = *all[2].rows.iter().find(|row| row.row == RowKind::Call).unwrap();
     assert!(OpenCode.fetch_call(&sub, &sub, &row).is_ok());
@@ -173,7 +175,7 @@ fn what_changed_since_is_read_anew_or_said_to_have_moved() {
     assert!(matches!(OpenCode.fetch_call(&sub, &sub, &row), Err(Error::Moved { .. })));
 }
 
-// ---- what the real stores lack
+// ---- made-up stores
 
 fn create_database(folder: &Path, rows: &str) {
     let connection = db::Connection::open(folder.join("opencode.db")).unwrap();
@@ -210,16 +212,16 @@ fn a_damaged_row_costs_that_row_and_a_missing_column_nothing() {
     );
     let all = survey_all(&OpenCode, folder.path());
     assert_eq!(all.len(), 1);
-    let told = &all[0];
-    assert_eq!(told.of(Kind::Prompt), ["hi"]);
-    assert_eq!(told.of(Kind::Reply), [""]);
-    assert_eq!(told.calls(), ["bash pending"]);
-    assert_eq!(told.tokens(), [5, 0, 0, 0]);
-    assert_eq!(told.unknown(), ["hologram", "message oracle", "text.mood"]);
-    assert_eq!((&*told.session().project, &*told.session().version), ("/p", ""));
-    let coverage = &told.facts.coverage[0].1;
+    let surveyed = &all[0];
+    assert_eq!(surveyed.of(Kind::Prompt), ["hi"]);
+    assert_eq!(surveyed.of(Kind::Reply), [""]);
+    assert_eq!(surveyed.calls(), ["bash pending"]);
+    assert_eq!(surveyed.tokens(), [5, 0, 0, 0]);
+    assert_eq!(surveyed.unknown_names(), ["hologram", "message oracle", "text.mood"]);
+    assert_eq!((&*surveyed.session().project, &*surveyed.session().version), ("/p", ""));
+    let coverage = &surveyed.facts.coverage[0].1;
     assert_eq!((coverage.lines, coverage.bad, coverage.ignored), (12, 3, 1));
-    assert!(told.facts.problems.iter().all(|p| p.kind == ProblemKind::BadLine));
+    assert!(surveyed.facts.problems.iter().all(|p| p.kind == ProblemKind::BadLine));
 }
 
 #[test]
@@ -232,7 +234,7 @@ fn a_file_that_is_no_database_is_reported() {
 }
 
 #[test]
-fn damaged_files_cost_themselves() {
+fn damaged_files_do_not_affect_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let storage = folder.path().join("storage");
     for (path, text) in [
@@ -245,9 +247,9 @@ fn damaged_files_cost_themselves() {
         std::fs::create_dir_all(storage.join(path).parent().unwrap()).unwrap();
         std::fs::write(storage.join(path), text).unwrap();
     }
-    let transcripts = list(&OpenCode, folder.path());
-    let told = survey(&OpenCode, &transcripts[0]);
-    assert_eq!(told.of(Kind::Prompt), ["still here"]);
-    assert_eq!(&*told.session().session_id, "ses_1");
-    assert_eq!(told.facts.problems.len(), 3);
+    let transcripts = list_transcripts(&OpenCode, folder.path());
+    let surveyed = survey(&OpenCode, &transcripts[0]);
+    assert_eq!(surveyed.of(Kind::Prompt), ["still here"]);
+    assert_eq!(&*surveyed.session().session_id, "ses_1");
+    assert_eq!(surveyed.facts.problems.len(), 3);
 }

@@ -1,4 +1,5 @@
-//! Compares the facts of each fixture with its snapshot: `testdata/<language>/<case>/` contains sources and `declared.txt`.
+//! Compares the facts of each fixture with its snapshot: `testdata/<language>/<case>/` contains sources and
+//! `declared.txt`.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 

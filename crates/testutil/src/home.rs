@@ -1,4 +1,4 @@
-//! A temporary home directory, and where agents keep their transcripts in it.
+//! A temporary home directory, and the paths of transcripts in it.
 //!
 //! Does not know what a transcript contains.
 
@@ -20,13 +20,14 @@ impl Home {
     }
 
     /// Returns the folder of a project in Claude Code's store.
-    pub fn folder(&self, cwd: &str) -> PathBuf {
+    pub fn project_folder(&self, cwd: &str) -> PathBuf {
         let name: String = cwd.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         self.path().join(".claude/projects").join(name)
     }
 
-    pub fn file(&self, session: &Session) -> PathBuf {
-        let folder = self.folder(&session.cwd);
+    /// Returns the path at which Claude Code would store the session.
+    pub fn transcript_path(&self, session: &Session) -> PathBuf {
+        let folder = self.project_folder(&session.cwd);
         match &session.agent {
             Some(agent) => folder.join(&session.id).join(format!("subagents/agent-{agent}.jsonl")),
             None => folder.join(format!("{}.jsonl", session.id)),
@@ -38,11 +39,12 @@ impl Home {
         self.add_bytes(session, session.text().as_bytes())
     }
 
-    /// Writes something else in the session's place.
+    /// Writes other bytes at the path of the session.
     pub fn add_bytes(&self, session: &Session, bytes: &[u8]) -> PathBuf {
-        write_file(&self.file(session), bytes)
+        write_file(&self.transcript_path(session), bytes)
     }
 
+    /// Writes the rollout where Codex would.
     pub fn add_codex(&self, rollout: &Rollout) -> PathBuf {
         let name = format!("rollout-2026-03-04T09-00-00-{}.jsonl", rollout.id);
         write_file(

@@ -1,12 +1,13 @@
-//! Shared test support: temporary homes, made-up sessions in the formats of the agents, running the binary, a scripted model
-//! server, the synthetic corpus, and lookup of the material that some tests need (real clients, the recorded corpus, a model).
+//! Shared test support: temporary homes, made-up sessions in the agents' formats, running the binary, a scripted model
+//! server, the synthetic corpus, and lookup of the material that some tests need (real clients, the recorded corpus, a
+//! model).
 //!
 //! Does not know what any test asserts. Only tests depend on it.
 //!
-//! No function here returns "not available" to a test: missing material is a panic that says what to install. A test that needs
-//! such material is `#[ignore = "needs …"]`, so that a plain `cargo nextest run` lists it as ignored.
+//! No function here returns "not available" to a test: missing material is a panic that says what to install. A test
+//! that needs such material is `#[ignore = "needs …"]`, so that a plain `cargo nextest run` lists it as ignored.
 
-// clippy.toml allows unwrapping in tests only, and this crate is compiled as a library; the pedantic lints are for shipped code.
+// clippy.toml allows `unwrap` in tests only, and this crate is a library; the pedantic lints are for shipped code.
 #![allow(clippy::unwrap_used, clippy::pedantic)]
 #![allow(clippy::new_without_default)] // a new home is a new folder
 

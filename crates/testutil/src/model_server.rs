@@ -1,6 +1,6 @@
-//! A server on loopback that does what it is told: answers, stays silent, trickles, breaks off; and remembers what it was asked.
+//! A scripted model server on loopback: it responds, stays silent, sends slowly or truncates, and records its requests.
 //!
-//! Does not know who asks.
+//! Does not know the client.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,60 +8,63 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What the server does with a request.
+/// How the server handles a request.
 #[derive(Clone)]
 pub enum Act {
-    /// Says nothing, and keeps the connection.
+    /// Sends nothing and keeps the connection open.
     Silence,
-    /// Takes its time.
+    /// Responds after a delay.
     After(Duration, String),
-    /// A byte a second.
+    /// Sends one byte per second.
     Trickle(String),
-    /// Half of what it promised.
+    /// Closes the connection after half of the body.
     Cut(String),
+    /// Responds with status, headers and body.
     Say(u16, &'static [(&'static str, &'static str)], String),
 }
 
 pub struct Server {
     pub url: String,
-    seen: Arc<Mutex<Vec<(String, String)>>>,
+    /// Head and body of each request.
+    received: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 impl Server {
-    /// Answers the first request with the first act and so on; the last act is for all further ones.
+    /// Handles the first request with the first act and so on; the last act applies to all further requests.
     pub fn new(acts: Vec<Act>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&seen);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&received);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (acts, heard) = (acts.clone(), Arc::clone(&heard));
-                std::thread::spawn(move || serve(stream, &acts, &heard));
+                let (acts, log) = (acts.clone(), Arc::clone(&log));
+                std::thread::spawn(move || handle_request(stream, &acts, &log));
             }
         });
-        Server { url, seen }
+        Server { url, received }
     }
 
+    /// The number of requests received.
     pub fn requests(&self) -> usize {
-        self.seen.lock().unwrap().len()
+        self.received.lock().unwrap().len()
     }
 
     pub fn head(&self, at: usize) -> String {
-        self.seen.lock().unwrap()[at].0.clone()
+        self.received.lock().unwrap()[at].0.clone()
     }
 
     pub fn body(&self, at: usize) -> Value {
-        serde_json::from_str(&self.seen.lock().unwrap()[at].1).unwrap()
+        serde_json::from_str(&self.received.lock().unwrap()[at].1).unwrap()
     }
 }
 
-/// Answers one request.
+/// Handles one request.
 pub fn serve_once(stream: TcpStream, act: Act) {
-    serve(stream, &[act], &Mutex::default());
+    handle_request(stream, &[act], &Mutex::default());
 }
 
-fn serve(stream: TcpStream, acts: &[Act], heard: &Mutex<Vec<(String, String)>>) -> Option<()> {
+fn handle_request(stream: TcpStream, acts: &[Act], log: &Mutex<Vec<(String, String)>>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -77,14 +80,14 @@ fn serve(stream: TcpStream, acts: &[Act], heard: &Mutex<Vec<(String, String)>>) 
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let at = {
-        let mut all = heard.lock().unwrap();
+        let mut all = log.lock().unwrap();
         all.push((head, String::from_utf8(body).unwrap()));
         all.len() - 1
     };
-    act(stream, &acts[at.min(acts.len() - 1)])
+    send_response(stream, &acts[at.min(acts.len() - 1)])
 }
 
-fn act(mut stream: TcpStream, act: &Act) -> Option<()> {
+fn send_response(mut stream: TcpStream, act: &Act) -> Option<()> {
     let head = |status: u16, more: &str, length: usize| {
         format!(
             "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n{more}\r\n"
@@ -117,12 +120,14 @@ fn act(mut stream: TcpStream, act: &Act) -> Option<()> {
     Some(())
 }
 
+/// The body of an OpenAI chat completion.
 pub fn chat(content: &str) -> String {
     json!({"choices": [{"message": {"content": content}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 20}})
     .to_string()
 }
 
+/// The body of an Anthropic message that calls the tool `answer`.
 pub fn messages(input: &Value) -> String {
     json!({"content": [{"type": "tool_use", "name": "answer", "input": input}], "stop_reason": "tool_use",
         "usage": {"input_tokens": 100, "output_tokens": 20}})

@@ -1,7 +1,7 @@
-//! The material and privileges that some tests need, each found or refused with a panic that says how to provide it.
+//! Finds the material and privileges that some tests need. Panics with instructions if something is missing.
 //!
 //! Does not decide which tests run: those that call this module are `#[ignore]`d with one of the reasons in
-//! `xtask/src/ignored.rs`, and `.ci/run` leaves out the ones whose material is missing.
+//! `xtask/src/ignored.rs`, and `.ci/run` excludes the ones whose material is missing.
 
 use crate::{Home, binary, can_run, set_environment};
 use std::fs;
@@ -10,22 +10,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A path named by the environment. Tests may read the environment: it says which machine this is.
+/// A path from an environment variable. Tests may read the environment only here: it describes the machine.
 #[allow(clippy::disallowed_methods)]
 pub fn path_variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// A number named by the environment, which makes a test run longer, or the default.
+/// A number from an environment variable, to make a test run longer, or the default.
 #[allow(clippy::disallowed_methods)]
 pub fn number_variable<N: std::str::FromStr>(name: &str, default: N) -> N {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// The folder of recorded transcripts, client scripts and the model server: `LOCI_SHARED`, or `../shared` beside the repository.
+/// The folder of recorded transcripts, client scripts and the model server: `LOCI_SHARED`, or `shared` next to the
+/// repository.
 pub fn shared_folder() -> PathBuf {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    path_variable("LOCI_SHARED").unwrap_or(beside)
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    path_variable("LOCI_SHARED").unwrap_or(default)
 }
 
 /// `XDG_CACHE_HOME` or `~/.cache`.
@@ -45,7 +46,7 @@ pub fn recorded_transcripts() -> PathBuf {
     folder.canonicalize().unwrap()
 }
 
-/// The script that serves a small model, and where the model is installed.
+/// The script that serves a small model, and the folder in which the model is installed.
 pub fn small_model() -> (PathBuf, PathBuf) {
     let script = path_variable("LOCI_LLM").unwrap_or_else(|| shared_folder().join("llm")).join("serve.sh");
     let home = path_variable("LLM_HOME").unwrap_or_else(|| cache_folder().join("loci-llm"));
@@ -58,7 +59,7 @@ pub fn small_model() -> (PathBuf, PathBuf) {
     (script, home)
 }
 
-/// Mounting in a user namespace: small and read-only disks.
+/// Requires that a user namespace may mount: for small and read-only disks.
 pub fn mount_namespace() {
     let mount = ["-Urm", "sh", "-c", "mount -t tmpfs -o size=1m tmpfs /mnt"];
     assert!(
@@ -67,34 +68,35 @@ pub fn mount_namespace() {
     );
 }
 
-/// A network without anything but loopback.
+/// Requires network namespaces: for a network with loopback only.
 pub fn network_namespace() {
     assert!(can_run("unshare", &["-n", "true"]), "needs namespaces: `unshare -n` fails on this machine");
 }
 
+/// Requires an `strace` that may trace with this filter.
 pub fn strace(filter: &str) {
     let traces = can_run("strace", &["-f", "-e", filter, "true"]);
-    assert!(traces, "needs strace: it is not installed, or may not trace here");
+    assert!(traces, "needs strace: it is not installed or not permitted to trace");
 }
 
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A user other than the one who runs the tests, whom file modes bind. Only root can become one.
+/// Another user, to whom file modes apply. Only root can become one.
 pub struct OtherUser {
-    /// The binary where that user can reach it: target directories are often below a closed home.
+    /// A copy of the binary that the user can execute: target directories are often below a private home.
     binary: PathBuf,
     _folder: TempDir,
 }
 
 impl OtherUser {
-    /// Arguments of `setpriv`.
+    /// Arguments for `setpriv`.
     pub const IDENTITY: [&str; 3] = ["--reuid=65534", "--regid=65534", "--clear-groups"];
 
     pub fn new() -> OtherUser {
-        let able = is_root() && can_run("setpriv", &[&OtherUser::IDENTITY[..], &["true"]].concat());
-        assert!(able, "needs root: only root with `setpriv` can become another user");
+        let can_switch = is_root() && can_run("setpriv", &[&OtherUser::IDENTITY[..], &["true"]].concat());
+        assert!(can_switch, "needs root: only root with `setpriv` can become another user");
         let folder = TempDir::new().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let copy = folder.path().join("loci");
@@ -102,14 +104,15 @@ impl OtherUser {
         OtherUser { binary: copy, _folder: folder }
     }
 
-    /// A program, run as that user.
+    /// A command that runs a program as that user.
     pub fn program(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new("setpriv");
-        command.args(OtherUser::IDENTITY).arg(program);
+        // Programs in a private home, such as those of a version manager, cannot be executed by that user.
+        command.args(OtherUser::IDENTITY).arg(program).env("PATH", "/usr/local/bin:/usr/bin:/bin");
         command
     }
 
-    /// `loci` in a home, run as that user. Opens the home itself to everybody, but nothing below it.
+    /// A command that runs `loci` in a home as that user. Makes the home itself readable, but nothing below it.
     pub fn loci(&self, home: &Home, args: &[&str]) -> Command {
         fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let mut command = self.program(&self.binary);

@@ -39,12 +39,13 @@ impl Rollout {
     pub fn reply(&mut self, text: &str) -> &mut Rollout {
         let content = json!([{"type": "output_text", "text": text}]);
         self.line("response_item", json!({"type": "message", "role": "assistant", "content": content}));
-        let spent =
+        let usage =
             json!({"input_tokens": 100, "cached_input_tokens": 60, "output_tokens": 7, "total_tokens": 107});
-        let info = json!({"total_token_usage": spent, "last_token_usage": spent});
+        let info = json!({"total_token_usage": usage, "last_token_usage": usage});
         self.line("event_msg", json!({"type": "token_count", "info": info}))
     }
 
+    /// A shell call with its result.
     pub fn did(&mut self, id: &str, command: &str, code: i32) -> &mut Rollout {
         let arguments = json!({"command": ["bash", "-lc", command]}).to_string();
         self.line(

@@ -1,4 +1,6 @@
-//! Runs the binary as a user would, in a home and with an environment of the test's own making.
+//! Runs the binary as a user would, in a given home and with a fixed environment.
+//!
+//! Does not know what a command prints.
 
 use crate::Home;
 use serde_json::Value;
@@ -8,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-/// The path of the `loci` binary. Cargo builds it before the tests of its own package; `CARGO_BIN_EXE_loci` is known only to
-/// those, so it is looked up beside the test executable, which is in `deps` of the same profile.
+/// The path of the `loci` binary. Cargo sets `CARGO_BIN_EXE_loci` only for the tests of the binary's own package, so
+/// the binary is looked up next to the test executable, which is in `deps` of the same profile.
 pub fn binary() -> &'static str {
     static PATH: LazyLock<String> = LazyLock::new(|| {
         let test = std::env::current_exe().unwrap();
@@ -22,12 +24,12 @@ pub fn binary() -> &'static str {
     &PATH
 }
 
-/// No run of these tests may take longer; whatever does hangs.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// A run that takes longer counts as hung.
+const RUN_TIMEOUT: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
 pub struct Finished {
-    /// None: a signal ended it.
+    /// `None` if a signal ended the process.
     pub code: Option<i32>,
     pub stdout: Vec<u8>,
     pub stderr: String,
@@ -43,7 +45,7 @@ impl Finished {
         self.text().lines().collect()
     }
 
-    /// The records, each of which must be valid JSON.
+    /// The records; each line must be valid JSON.
     pub fn records(&self) -> Vec<Value> {
         let parse = |line: &&str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line:.300}"));
         self.lines().iter().map(parse).collect()
@@ -54,6 +56,7 @@ impl Finished {
         self.records().iter().filter_map(|r| r.get(field).cloned()).collect()
     }
 
+    /// Requires an exit code and no panic.
     #[track_caller]
     pub fn expect(self, code: i32) -> Finished {
         assert_eq!(
@@ -68,7 +71,7 @@ impl Finished {
     }
 }
 
-/// The binary with nothing in its environment but a home and a time zone.
+/// A command that runs the binary with the environment of [`set_environment`].
 pub fn command(home: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(binary());
     set_environment(&mut command, home);
@@ -76,6 +79,7 @@ pub fn command(home: &Path, args: &[&str]) -> Command {
     command
 }
 
+/// Replaces the environment: a home, UTC, a minimal `PATH`, no daemon.
 pub fn set_environment(command: &mut Command, home: &Path) {
     command
         .env_clear()
@@ -90,14 +94,15 @@ pub fn run_loci(home: &Home, args: &[&str]) -> Finished {
     run_command(command(home.path(), args))
 }
 
-/// Runs to the end, or panics when it does not come.
+/// Runs a command to its end; panics if it hangs.
 pub fn run_command(mut command: Command) -> Finished {
     let shown = format!("{command:?}");
     let started = Instant::now();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let (out, err) = (drain(child.stdout.take().unwrap()), drain(child.stderr.take().unwrap()));
-    let code = wait_for_exit(&mut child, PATIENCE).unwrap_or_else(|| panic!("it hangs: {shown}"));
+    let code = wait_for_exit(&mut child, RUN_TIMEOUT)
+        .unwrap_or_else(|| panic!("no exit within {RUN_TIMEOUT:?}: {shown}"));
     let took = started.elapsed();
     let stderr = String::from_utf8_lossy(&err.join().unwrap()).into_owned();
     Finished { code, stdout: out.join().unwrap(), stderr, took }
@@ -111,10 +116,10 @@ fn drain(mut from: impl Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8
     })
 }
 
-/// Waits for the end; None, and the child is killed, when it does not come in time.
-pub fn wait_for_exit(child: &mut Child, patience: Duration) -> Option<Option<i32>> {
+/// Waits for the exit code. After the timeout, kills the child and returns `None`.
+pub fn wait_for_exit(child: &mut Child, timeout: Duration) -> Option<Option<i32>> {
     let started = Instant::now();
-    while started.elapsed() < patience {
+    while started.elapsed() < timeout {
         if let Some(status) = child.try_wait().unwrap() {
             return Some(status.code());
         }
@@ -125,28 +130,28 @@ pub fn wait_for_exit(child: &mut Child, patience: Duration) -> Option<Option<i32
     None
 }
 
-/// Runs and also tells the most memory it had at once, in kilobytes. Standard output is thrown away but for its length.
+/// Runs a command; returns its exit code, its peak memory in kilobytes, and the length of its standard output.
 pub fn peak_memory(mut command: Command) -> (Option<i32>, u64, u64) {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let mut out = child.stdout.take().unwrap();
     let length = std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()).unwrap());
     let status = format!("/proc/{}/status", child.id());
-    let mut most = 0;
+    let mut peak = 0;
     let code = loop {
         let text = std::fs::read_to_string(&status).unwrap_or_default();
         let line = text.lines().find(|l| l.starts_with("VmHWM"));
         let now = line.and_then(|l| l.split_whitespace().nth(1)).and_then(|n| n.parse().ok()).unwrap_or(0);
-        most = most.max(now);
+        peak = peak.max(now);
         if let Some(status) = child.try_wait().unwrap() {
             break status.code();
         }
         std::thread::sleep(Duration::from_millis(2));
     };
-    (code, most, length.join().unwrap())
+    (code, peak, length.join().unwrap())
 }
 
-/// The words of a command line, without a shell: blanks separate them, single quotes hold them together.
+/// Splits a command line at blanks, without a shell. Single quotes group words.
 pub fn split_words(line: &str) -> Vec<String> {
     let parts = line.split('\'').enumerate();
     let split = |(i, part): (usize, &str)| {
@@ -155,13 +160,13 @@ pub fn split_words(line: &str) -> Vec<String> {
     parts.flat_map(split).collect()
 }
 
-/// A command line as a person types it, the program's name left out.
+/// Runs a command line as a user would type it, without the program name.
 pub fn run_line(home: &Home, line: &str) -> Finished {
     let words = split_words(line);
     run_loci(home, &words.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Whether a helper of the system is there and may be used.
+/// Whether a system program is installed and succeeds with these arguments.
 pub fn can_run(program: &str, args: &[&str]) -> bool {
     let tried = Command::new(program).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
     tried.is_ok_and(|status| status.success())

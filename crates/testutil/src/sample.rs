@@ -1,11 +1,11 @@
-//! A small history with something of everything.
+//! The sample history that most command tests read.
 //!
-//! Does not know which test reads it.
+//! Does not know the tests.
 
 use crate::{ALPHA, BETA, Home, Rollout, Session};
 use serde_json::json;
 
-/// A small history with something of everything: two projects, two agents, a subagent, failures, gaps, a bad line.
+/// A home with a small history: two projects, two agents, a subagent, failures, pauses, an open call, a damaged line.
 pub fn sample_home() -> Home {
     let home = Home::new();
     let mut first = Session::new("aaaa1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
@@ -47,7 +47,7 @@ pub fn sample_home() -> Home {
         "Exit code 1",
     );
     other.did("Edit", json!({"file_path": "/srv/demo/beta/x.rs"}), "ok").reply(&["Green."]);
-    other.raw("{\"this line\": is damaged");
+    other.raw_line("{\"this line\": is damaged");
     home.add(&other);
 
     let mut codex = Rollout::new("cccc1111-0000-4000-8000-000000000004", ALPHA, "2026-03-04T09:00:00Z");

@@ -8,33 +8,33 @@ use serde_json::{Value, json};
 pub const ALPHA: &str = "/srv/demo/alpha";
 pub const BETA: &str = "/srv/demo/beta";
 
-/// Parses a time of RFC 3339 into milliseconds.
+/// Parses an RFC 3339 timestamp into milliseconds.
 pub fn millis(text: &str) -> i64 {
     let stamp = Stamp::parse(text.as_bytes());
     assert!(stamp.is_some(), "{text}");
     stamp.0
 }
 
-/// A Claude Code session in the making, one line after the other.
+/// A Claude Code session under construction.
 #[derive(Clone)]
 pub struct Session {
     pub id: String,
     pub cwd: String,
     pub lines: Vec<String>,
     pub agent: Option<String>,
-    /// The time of the next line, in milliseconds; each takes a second.
+    /// The timestamp of the next line in milliseconds; each line takes a second.
     pub now: i64,
     last: Value,
-    made: usize,
+    ids_used: usize,
 }
 
 impl Session {
     pub fn new(id: &str, cwd: &str, start: &str) -> Session {
         let (id, cwd, lines) = (id.to_string(), cwd.to_string(), Vec::new());
-        Session { id, cwd, lines, agent: None, now: millis(start), last: Value::Null, made: 0 }
+        Session { id, cwd, lines, agent: None, now: millis(start), last: Value::Null, ids_used: 0 }
     }
 
-    /// A subagent of this session, which starts where the session stands.
+    /// A subagent of this session, which starts at the time of its next line.
     pub fn subagent(&self, agent: &str) -> Session {
         let (lines, last) = (Vec::new(), Value::Null);
         Session { lines, last, agent: Some(agent.to_string()), ..self.clone() }
@@ -49,19 +49,19 @@ impl Session {
         self
     }
 
-    /// The same session, going on with ids of its own: what two builders add does not look like copies.
-    pub fn apart(&self) -> Session {
-        Session { lines: Vec::new(), made: self.made + 1000, ..self.clone() }
+    /// A second builder of the same session with different IDs, so that its entries do not look like copies.
+    pub fn with_new_ids(&self) -> Session {
+        Session { lines: Vec::new(), ids_used: self.ids_used + 1000, ..self.clone() }
     }
 
-    fn name(&mut self, letter: char) -> String {
-        self.made += 1;
-        format!("{letter}-{}-{}-{}", self.id, self.agent.as_deref().unwrap_or("main"), self.made)
+    fn next_id(&mut self, letter: char) -> String {
+        self.ids_used += 1;
+        format!("{letter}-{}-{}-{}", self.id, self.agent.as_deref().unwrap_or("main"), self.ids_used)
     }
 
-    /// An entry of the conversation: its surroundings, then what is given.
-    pub fn entry(&mut self, kind: &str, own: Value) -> &mut Session {
-        let uuid = self.name('u');
+    /// Appends an entry: the common fields, then these.
+    pub fn entry(&mut self, kind: &str, fields: Value) -> &mut Session {
+        let uuid = self.next_id('u');
         let mut entry = json!({
             "parentUuid": self.last, "isSidechain": self.agent.is_some(), "userType": "external",
             "cwd": self.cwd, "sessionId": self.id, "version": "2.1.100", "gitBranch": "main", "type": kind,
@@ -69,10 +69,10 @@ impl Session {
         if let Some(agent) = &self.agent {
             entry["agentId"] = json!(agent);
         }
-        entry.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
+        entry.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         entry["uuid"] = json!(uuid);
         entry["timestamp"] = json!(Stamp(self.now).to_string());
-        // The structured result stands last, as Claude Code writes it.
+        // The structured result is the last field, as in Claude Code.
         if let Some(result) = entry.as_object_mut().unwrap().shift_remove("toolUseResult") {
             entry["toolUseResult"] = result;
         }
@@ -82,7 +82,8 @@ impl Session {
         self
     }
 
-    pub fn raw(&mut self, line: impl Into<String>) -> &mut Session {
+    /// Appends a line as it is.
+    pub fn raw_line(&mut self, line: impl Into<String>) -> &mut Session {
         self.lines.push(line.into());
         self
     }
@@ -91,9 +92,10 @@ impl Session {
         self.entry("user", json!({"message": {"role": "user", "content": text}}))
     }
 
-    /// A reply of several blocks: as many lines with one id, each with the whole count of tokens.
+    /// A reply of several blocks: one line per block, all with the same message ID and the token counts of the whole
+    /// reply.
     pub fn reply(&mut self, texts: &[&str]) -> &mut Session {
-        let id = self.name('m');
+        let id = self.next_id('m');
         for text in texts {
             let block = json!({"type": "text", "text": text});
             self.block(&id, block);
@@ -112,13 +114,14 @@ impl Session {
         );
     }
 
-    /// A call without a result yet; gives back its id.
+    /// A call without a result; returns its ID.
     pub fn call(&mut self, tool: &str, input: Value) -> String {
-        let (id, message) = (self.name('t'), self.name('m'));
+        let (id, message) = (self.next_id('t'), self.next_id('m'));
         self.block(&message, json!({"type": "tool_use", "id": id, "name": tool, "input": input}));
         id
     }
 
+    /// The result of a call.
     pub fn result(&mut self, id: &str, output: &str, structured: Value) -> &mut Session {
         let block = json!({"tool_use_id": id, "type": "tool_result", "content": output});
         self.entry(
@@ -127,7 +130,7 @@ impl Session {
         )
     }
 
-    /// A call that succeeds.
+    /// A successful call with its result.
     pub fn did(&mut self, tool: &str, input: Value, output: &str) -> &mut Session {
         let id = self.call(tool, input);
         self.result(
@@ -137,15 +140,18 @@ impl Session {
         )
     }
 
-    /// A call that fails.
+    /// A failed call with its error.
     pub fn failed(&mut self, tool: &str, input: Value, error: &str) -> &mut Session {
         let id = self.call(tool, input);
         let block = json!({"type": "tool_result", "content": error, "is_error": true, "tool_use_id": id});
-        let said = format!("Error: {error}");
-        self.entry("user", json!({"message": {"role": "user", "content": [block]}, "toolUseResult": said}))
+        let structured = format!("Error: {error}");
+        self.entry(
+            "user",
+            json!({"message": {"role": "user", "content": [block]}, "toolUseResult": structured}),
+        )
     }
 
-    /// A failure of the model's provider.
+    /// An error of the model provider.
     pub fn api_error(&mut self, message: &str) -> &mut Session {
         self.entry("system", json!({"subtype": "api_error", "error": {"message": message}}))
     }

@@ -7,7 +7,7 @@ use sources::walk::TranscriptList;
 use sources::{Names, Source, Survey, SurveyOptions, SurveyOutcome, Transcript};
 use std::path::Path;
 
-/// One transcript, surveyed, with everything its rows stand for.
+/// A surveyed transcript, with the message or call behind each row.
 pub struct Surveyed {
     pub facts: SurveyOutcome,
     pub rows: Vec<Row>,
@@ -15,7 +15,8 @@ pub struct Surveyed {
     pub calls: Vec<(Row, Call)>,
 }
 
-pub fn list(source: &dyn Source, root: &Path) -> Vec<Transcript> {
+/// The transcripts below a root, sorted by path and part.
+pub fn list_transcripts(source: &dyn Source, root: &Path) -> Vec<Transcript> {
     let mut found = TranscriptList::default();
     source.list_transcripts(root, &mut found);
     assert!(found.problems.is_empty(), "{:?}", found.problems);
@@ -23,6 +24,7 @@ pub fn list(source: &dyn Source, root: &Path) -> Vec<Transcript> {
     found.transcripts
 }
 
+/// Surveys a transcript and fetches every row.
 pub fn survey(source: &dyn Source, transcript: &Transcript) -> Surveyed {
     let (names, mut rows) = (Names::default(), Vec::new());
     let mut emit = |some: &mut Vec<Row>| rows.append(some);
@@ -49,8 +51,10 @@ pub fn survey(source: &dyn Source, transcript: &Transcript) -> Surveyed {
     Surveyed { facts, rows, messages, calls }
 }
 
+/// Surveys every transcript below a root, oldest first.
 pub fn survey_all(source: &dyn Source, root: &Path) -> Vec<Surveyed> {
-    let mut all: Vec<_> = list(source, root).iter().map(|transcript| survey(source, transcript)).collect();
+    let mut all: Vec<_> =
+        list_transcripts(source, root).iter().map(|transcript| survey(source, transcript)).collect();
     all.sort_by_key(|one| one.facts.birth);
     all
 }
@@ -60,11 +64,12 @@ impl Surveyed {
         &self.facts.sessions[0]
     }
 
+    /// The texts of all messages of one kind.
     pub fn of(&self, kind: Kind) -> Vec<&str> {
         self.messages.iter().filter(|(row, _)| row.kind() == kind).map(|(_, m)| m.text.as_str()).collect()
     }
 
-    /// `tool status exit_code`, the status left out for success.
+    /// `tool status exit_code` of each call, without the status if it succeeded.
     pub fn calls(&self) -> Vec<String> {
         let one = |(_, call): &(Row, Call)| {
             let status = if call.status == Status::Success { "" } else { call.status.as_str() };
@@ -74,17 +79,19 @@ impl Surveyed {
         self.calls.iter().map(one).collect()
     }
 
+    /// The `n`th call of a tool, from 0.
     pub fn call(&self, tool: &str, n: usize) -> &Call {
         &self.calls.iter().filter(|(_, call)| call.tool == tool).nth(n).unwrap().1
     }
 
-    /// Input, output, read from and written to the cache.
+    /// Tokens: input, output, cache read, cache write.
     pub fn tokens(&self) -> [u32; 4] {
         let sum = |of: fn(&Tokens) -> u32| self.rows.iter().map(|row| of(&row.tokens)).sum();
         [sum(|t| t.input), sum(|t| t.output), sum(|t| t.cache_read), sum(|t| t.cache_write)]
     }
 
-    pub fn unknown(&self) -> Vec<String> {
+    /// The entry types and fields that the source does not know.
+    pub fn unknown_names(&self) -> Vec<String> {
         let all = self.facts.coverage.iter();
         all.flat_map(|(_, c)| c.unknown_types.keys().chain(c.unknown_fields.keys())).cloned().collect()
     }

@@ -181,7 +181,7 @@ fn check_tokens(corpus: &Corpus, usage: &Path, findings: &mut Vec<Finding>) -> R
     Ok(())
 }
 
-/// Sums the rows of `loci usage`; the counts are in the row or in its `check_tokens`.
+/// Sums the rows of `loci usage`; the counts are in the row or in its `tokens`.
 fn sum_usage(path: &Path) -> Result<[u64; 4], String> {
     let read = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut sums = [0; 4];
@@ -196,16 +196,16 @@ fn sum_usage(path: &Path) -> Result<[u64; 4], String> {
 }
 
 fn compare_with_ccusage(usage: &Path, ccusage: &Path) -> Result<Finding, String> {
-    let ours = sum_usage(usage)?;
+    let loci = sum_usage(usage)?;
     let read = fs::read(ccusage).map_err(|error| format!("{}: {error}", ccusage.display()))?;
     let report: Value = serde_json::from_slice(&read).map_err(|error| format!("ccusage: {error}"))?;
-    let theirs = TOKENS.map(|(.., name)| report["totals"][name].as_u64().unwrap_or(0));
+    let other = TOKENS.map(|(.., name)| report["totals"][name].as_u64().unwrap_or(0));
     let mut text = "tokens, loci and ccusage:".to_owned();
-    for ((name, ..), (ours, theirs)) in TOKENS.iter().zip(ours.into_iter().zip(theirs)) {
-        let difference = ours as i64 - theirs as i64;
-        let _ = write!(text, " {name} {ours} {theirs} ({difference:+})");
+    for ((name, ..), (loci, other)) in TOKENS.iter().zip(loci.into_iter().zip(other)) {
+        let difference = loci as i64 - other as i64;
+        let _ = write!(text, " {name} {loci} {other} ({difference:+})");
     }
-    Ok(Finding { passed: ours == theirs, text })
+    Ok(Finding { passed: loci == other, text })
 }
 
 #[cfg(test)]

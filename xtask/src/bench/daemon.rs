@@ -1,5 +1,5 @@
-//! `cargo xtask bench daemon`: the cost of a call over the socket relative to an echo server, of records through the daemon
-//! relative to reading them directly, how soon an appended line is found, and the cost of an idle daemon.
+//! `cargo xtask bench daemon`: the cost of a call over the socket relative to an echo server, of records through the
+//! daemon relative to reading them directly, how soon an appended line is found, and the cost of an idle daemon.
 //!
 //! The long form, whose figures are in docs/performance.md:
 //!
@@ -21,13 +21,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Limit for an empty round trip, relative to the echo server.
-const ECHO: f64 = 3.0;
+const MAX_PING_RATIO: f64 = 3.0;
 /// Limit for records over the socket, relative to reading them directly.
-const RECORDS: f64 = 1.5;
+const MAX_RECORDS_RATIO: f64 = 1.5;
 /// Limit for finding an appended line, in 99 of 100 cases.
 const FOUND_LIMIT: Duration = Duration::from_secs(1);
 /// Limit for the share of one core while idle.
-const IDLE: f64 = 0.005;
+const MAX_IDLE_SHARE: f64 = 0.005;
 /// Factor for the limits in smoke mode: on a busy machine only large deviations mean anything.
 const SMOKE_FACTOR: f64 = 5.0;
 
@@ -94,28 +94,38 @@ impl DaemonSandbox {
         Err("the daemon did not start".to_owned())
     }
 
-    fn measure_all(&self, daemon: &Child, rounds: usize, idle: Duration, loose: f64) -> Result<bool, String> {
+    fn measure_all(
+        &self,
+        daemon: &Child,
+        rounds: usize,
+        idle: Duration,
+        factor: f64,
+    ) -> Result<bool, String> {
         let status = self.daemon_status()?;
         println!("watched {} folders, polled {}\n", status["watched"], status["polled"]);
         let socket = PathBuf::from(status["socket"].as_str().unwrap_or_default());
         let trips = self.measure_round_trips(&socket, rounds * 20)?;
         let mut fine = print_row("round trip, bare echo", trips.0, None);
-        let bound = trips.0.mul_f64(ECHO * loose);
+        let bound = trips.0.mul_f64(MAX_PING_RATIO * factor);
         fine &= print_row("round trip, ping", trips.1, Some(bound));
-        println!("    ratio {:.2}, at most {ECHO}", trips.1.as_secs_f64() / trips.0.as_secs_f64());
+        println!("    ratio {:.2}, at most {MAX_PING_RATIO}", trips.1.as_secs_f64() / trips.0.as_secs_f64());
         let mut found = self.measure_appended(&socket, rounds)?;
         found.sort_unstable();
         print_row("appended line found, median", found[found.len() / 2], None);
         fine &= print_row(
             "appended line found, p99",
             found[found.len() * 99 / 100],
-            Some(FOUND_LIMIT.mul_f64(loose)),
+            Some(FOUND_LIMIT.mul_f64(factor)),
         );
         let (alone, through) = self.measure_records((rounds / 10).clamp(2, 10))?;
         print_row("all messages, read directly", alone, None);
-        fine &= print_row("all messages, through the daemon", through, Some(alone.mul_f64(RECORDS * loose)));
-        println!("    ratio {:.2}, at most {RECORDS}", through.as_secs_f64() / alone.as_secs_f64());
-        fine &= idle_cost(daemon.id(), idle, loose)?;
+        fine &= print_row(
+            "all messages, through the daemon",
+            through,
+            Some(alone.mul_f64(MAX_RECORDS_RATIO * factor)),
+        );
+        println!("    ratio {:.2}, at most {MAX_RECORDS_RATIO}", through.as_secs_f64() / alone.as_secs_f64());
+        fine &= idle_cost(daemon.id(), idle, factor)?;
         Ok(fine)
     }
 
@@ -125,16 +135,17 @@ impl DaemonSandbox {
         let _ = std::fs::remove_file(&echo);
         let listener = UnixListener::bind(&echo).map_err(to_message)?;
         std::thread::spawn(move || listener.accept().map(|(stream, _)| echo_lines(stream)));
-        let (mut bare, mut ours) = (SocketClient::connect(&echo)?, SocketClient::connect(socket)?);
+        let (mut echo_client, mut daemon_client) =
+            (SocketClient::connect(&echo)?, SocketClient::connect(socket)?);
         let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
-        let (mut bares, mut pings) = (Vec::new(), Vec::new());
+        let (mut echoes, mut pings) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            bares.push(bare.round_trip(ping)?.0);
-            pings.push(ours.round_trip(ping)?.0);
+            echoes.push(echo_client.round_trip(ping)?.0);
+            pings.push(daemon_client.round_trip(ping)?.0);
         }
-        bares.sort_unstable();
+        echoes.sort_unstable();
         pings.sort_unstable();
-        Ok((bares[rounds / 2], pings[rounds / 2]))
+        Ok((echoes[rounds / 2], pings[rounds / 2]))
     }
 
     /// Medians of a command that prints every message, alternating without and with the daemon.
@@ -230,13 +241,13 @@ fn print_row(name: &str, took: Duration, bound: Option<Duration>) -> bool {
 }
 
 /// After a pause for pending work: the share of a core used, and the memory.
-fn idle_cost(pid: u32, idle: Duration, loose: f64) -> Result<bool, String> {
+fn idle_cost(pid: u32, idle: Duration, factor: f64) -> Result<bool, String> {
     std::thread::sleep(idle.min(Duration::from_secs(30)));
     let (before, began) = (cpu_ticks(pid)?, Instant::now());
     std::thread::sleep(idle);
-    // The kernel reports 100 ticks per second, whatever its own timer frequency is.
+    // The kernel reports 100 ticks per second, independent of its timer frequency.
     let share = (cpu_ticks(pid)? - before) as f64 / 100.0 / began.elapsed().as_secs_f64();
-    let fine = share <= IDLE * loose;
+    let fine = share <= MAX_IDLE_SHARE * factor;
     println!(
         "idle for {} s: {:.3} % of a core, {} MB resident{}",
         idle.as_secs(),

@@ -1,5 +1,5 @@
-//! Test data for `bench index`: needles whose session is known, thousands of small transcripts, and a line that was just
-//! written.
+//! Test data for `bench index`: needles whose session is known, thousands of small transcripts, and a line that was
+//! just written.
 //!
 //! Does not know how well any of it is found.
 

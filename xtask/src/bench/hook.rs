@@ -77,39 +77,39 @@ fn measure_hooks(
             (&binaries.loci, &["hook", "prompt"], input("fix the parser")),
             (&binaries.loci, &["hook", "prompt"], input(&recall)),
         ];
-        for (waits, (program, args, stdin)) in all.iter_mut().zip(calls) {
+        for (latencies, (program, args, stdin)) in all.iter_mut().zip(calls) {
             let (took, printed) = run_with_input(program, &corpus.home, args, &stdin)?;
-            waits.samples.push(took);
-            waits.with_output += usize::from(!printed.is_empty());
+            latencies.samples.push(took);
+            latencies.with_output += usize::from(!printed.is_empty());
         }
     }
     Ok(all.into())
 }
 
 fn judge_latencies(all: &[Latencies], smoke: bool) -> bool {
-    let ms = |wait: Duration| wait.as_secs_f64() * 1e3;
+    let ms = |latency: Duration| latency.as_secs_f64() * 1e3;
     let start = all[0].percentile(50);
     let (most, deadline) =
         if smoke { (MAX_OVERHEAD * SMOKE_FACTOR, DEADLINE * SMOKE_FACTOR) } else { (MAX_OVERHEAD, DEADLINE) };
     println!("\n{:8} {:>8} {:>8} {:>8} {:>14}  printed", "", "p50 ms", "p95 ms", "p99 ms", "p95 beyond noop");
-    let mut kept = true;
-    for waits in all {
-        let beyond = waits.percentile(95).saturating_sub(start);
-        let fine = beyond <= most && waits.percentile(99) <= deadline;
-        kept &= fine;
+    let mut passed = true;
+    for latencies in all {
+        let beyond = latencies.percentile(95).saturating_sub(start);
+        let fine = beyond <= most && latencies.percentile(99) <= deadline;
+        passed &= fine;
         println!(
             "{:8} {:8.2} {:8.2} {:8.2} {:14.2}  {} of {}{}",
-            waits.name,
-            ms(waits.percentile(50)),
-            ms(waits.percentile(95)),
-            ms(waits.percentile(99)),
+            latencies.name,
+            ms(latencies.percentile(50)),
+            ms(latencies.percentile(95)),
+            ms(latencies.percentile(99)),
             ms(beyond),
-            waits.with_output,
-            waits.samples.len(),
+            latencies.with_output,
+            latencies.samples.len(),
             if fine { "" } else { "  MISS" }
         );
     }
-    kept
+    passed
 }
 
 /// Sessions to recall, each with its title and project.

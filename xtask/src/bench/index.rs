@@ -1,12 +1,13 @@
-//! `cargo xtask bench index`: the cost of indexing and of searching the index, and whether searches find what they should.
+//! `cargo xtask bench index`: the cost of indexing and of searching the index, and whether searches find what they
+//! should.
 //!
 //! The long form, whose figures are in docs/performance.md:
 //!
 //!     cargo build --release && cargo build --release -p loci-search --example bare
 //!     cargo xtask bench index --size 1G --big 10G --rounds 3 --keep DIR
 //!
-//! The short form, for every change. It judges results, memory and disk usage as usual, but ratios only if they are missed
-//! by a factor of five: a corpus of a few seconds on a busy machine allows no more.
+//! The short form, for every change. It judges results, memory and disk usage as usual, but ratios only if they are
+//! missed by a factor of five: a corpus of a few seconds on a busy machine allows no more.
 //!
 //!     cargo xtask bench index --smoke
 
@@ -26,7 +27,7 @@ const VALUES: [&str; 8] = ["size", "seed", "rounds", "big", "many", "needles", "
 const THREADS: &str = "2";
 /// How many of them `loci index` gives to tantivy.
 const ENGINE_THREADS: &str = "1";
-/// Memory limit of indexing, whatever it reads.
+/// Memory limit of indexing, independent of the size of the history.
 const MAX_MEMORY_BYTES: u64 = 300_000_000;
 /// Limit for catalogue and text index, relative to the bytes of the transcripts.
 const MAX_INDEX_SHARE: f64 = 0.2;
@@ -183,15 +184,15 @@ impl Bench {
         let dump = self.xtask_case("texts", home, &format!("stages texts --out {}", texts.display()));
         let summary = dump.run_for_output()?;
         println!("texts for the index{suffix}: {}", summary.trim());
-        let [bare, kept] = ["bare", "kept"].map(|name| self.workspace.scratch_file(name));
+        let [bare, archive] = ["bare", "archive"].map(|name| self.workspace.scratch_file(name));
         let mut cases = vec![index];
         let args = [texts.display().to_string(), bare.display().to_string(), ENGINE_THREADS.to_owned()];
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         cases.push(Case::new(&name("bare"), &self.binaries.bare, home, &args));
         for stage in ["survey", "read", "mask", "keep"] {
-            let line = format!("stages {stage} --archive {}", kept.display());
+            let line = format!("stages {stage} --archive {}", archive.display());
             let mut case = self.xtask_case(&name(stage), &self.unindexed_home(corpus)?, &line);
-            case.removed_before = vec![kept.clone()];
+            case.removed_before = vec![archive.clone()];
             cases.push(case);
         }
         for case in &mut cases {
@@ -200,8 +201,8 @@ impl Bench {
         measure_cases(&cases, &mut self.results)?;
         self.without_mask_and_archive(suffix);
         self.add_goal(&name("core"), Cost::Cpu, 1.3, &name("bare"));
-        self.print_rates(corpus, size_on_disk(&kept));
-        for path in [texts, bare, kept] {
+        self.print_rates(corpus, size_on_disk(&archive));
+        for path in [texts, bare, archive] {
             // A file or a folder; the scratch directory is removed at the end in any case.
             let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
         }
@@ -307,7 +308,8 @@ impl Bench {
         }
         measure_cases(&cases, &mut self.results)?;
         let most = if corpus.suffix.is_empty() { 3.0 } else { 5.0 };
-        // Known to be missed (docs/performance.md has the numbers and the reason): printed, and judged by --strict only.
+        // Known to be missed (docs/performance.md has the numbers and the reason): printed, and judged by --strict
+        // only.
         if !self.options.smoke {
             self.add_goal(&name("search"), Cost::Wall, most, &name("noop"));
         }

@@ -1,7 +1,7 @@
 //! Runs commands alternately and records the cost of each run.
 //!
-//! Linux reports the CPU time of finished children in ticks of 10 ms but accumulates it with a finer resolution, so a short
-//! command is run several times and the sum divided. Does not judge the cost.
+//! Linux reports the CPU time of finished children in ticks of 10 ms but accumulates it with a finer resolution, so a
+//! short command is run several times and the sum divided. Does not judge the cost.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -104,8 +104,8 @@ impl Case {
         Ok(Sample { cpu, wall: median(walls) })
     }
 
-    /// Runs once with stdout in a file (or discarded) and returns the peak resident memory in bytes. Separate from the timed
-    /// runs, because polling has a cost.
+    /// Runs once with stdout in a file (or discarded) and returns the peak resident memory in bytes. Separate from the
+    /// timed runs, because polling has a cost.
     pub(super) fn peak_memory(&self, stdout: Option<&Path>) -> Result<u64, String> {
         let file = stdout.map(File::create).transpose().map_err(|error| error.to_string())?;
         let mut child = self.spawn_command(file.map_or_else(Stdio::null, Stdio::from), Stdio::inherit())?;

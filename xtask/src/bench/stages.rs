@@ -1,5 +1,5 @@
-//! Programs that `bench index` runs besides `loci`, each as a separate process so that its cost can be measured: a directory
-//! walk, and the stages of indexing alone.
+//! Programs that `bench index` runs besides `loci`, each as a separate process so that its cost can be measured: a
+//! directory walk, and the stages of indexing alone.
 //!
 //! Does not measure.
 

@@ -1,5 +1,5 @@
-//! A random generator with the same output on every machine: it uses only integers and the basic operations of IEEE 754.
-//! `ln` and `exp` come from the platform's C library and differ in the last bit.
+//! A random generator with the same output on every machine: it uses only integers and the basic operations of IEEE
+//! 754. `ln` and `exp` come from the platform's C library and differ in the last bit.
 //!
 //! Does not know what is drawn.
 

@@ -1,5 +1,5 @@
-//! One transcript in the format of Claude Code 2.1: one content block per line, lines of a reply sharing its `message.id`
-//! and repeating its usage, and the context fields before the message (up to 2.1.50) or after it.
+//! One transcript in the format of Claude Code 2.1: one content block per line, lines of a reply sharing its
+//! `message.id` and repeating its usage, and the context fields before the message (up to 2.1.50) or after it.
 //!
 //! Does not know files.
 
@@ -51,10 +51,10 @@ struct Reply {
 
 impl<'a> Session<'a> {
     pub(super) fn new(text: &'a Text, owner: &'a Owner<'a>, mut rng: Rng, huge: bool) -> Session<'a> {
-        let (version, behind) = *rng.pick(&VERSIONS);
+        let (version, context_after) = *rng.pick(&VERSIONS);
         let branch = if rng.per_mille(500) { "main" } else { "feature/ledger" };
-        let entrypoint = if behind { ",\"entrypoint\":\"cli\"" } else { "" };
-        let surroundings = format!(
+        let entrypoint = if context_after { ",\"entrypoint\":\"cli\"" } else { "" };
+        let context_fields = format!(
             ",\"userType\":\"external\"{entrypoint},\"cwd\":\"{}\",\"sessionId\":\"{}\",\"version\":\"{version}\",\
              \"gitBranch\":\"{branch}\"",
             owner.project.cwd, owner.session
@@ -62,8 +62,8 @@ impl<'a> Session<'a> {
         Session {
             text,
             owner,
-            context_fields: surroundings,
-            context_after: behind,
+            context_fields,
+            context_after,
             cjk: rng.per_mille(60),
             rng,
             out: String::new(),

@@ -1,5 +1,5 @@
-//! The text of the transcripts: pools of prose, code and logs, generated once and already escaped for JSON. A message is a
-//! slice of a pool, so writing it costs one memory copy.
+//! The text of the transcripts: pools of prose, code and logs, generated once and already escaped for JSON. A message
+//! is a slice of a pool, so writing it costs one memory copy.
 //!
 //! Does not know the transcript format.
 

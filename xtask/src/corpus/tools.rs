@@ -1,5 +1,5 @@
-//! Tool calls and their results. Claude Code writes a result twice: as the model received it, and as `toolUseResult`, which
-//! makes up two fifths of a history.
+//! Tool calls and their results. Claude Code writes a result twice: as the model received it, and as `toolUseResult`,
+//! which makes up two fifths of a history.
 //!
 //! Does not know the sessions.
 
@@ -174,7 +174,8 @@ impl<'a> Call<'a> {
         None
     }
 
-    /// Writes the output of a successful call. Returns the plain file content if the model received it with line numbers.
+    /// Writes the output of a successful call. Returns the plain file content if the model received it with line
+    /// numbers.
     fn write_output(&self, rng: &mut Rng, text: &Text, out: &mut String) -> Option<String> {
         let length = rng.log_normal(550.0, 1.8, 100_000);
         match self.tool_shape() {

@@ -20,22 +20,22 @@ pub(crate) fn print_bins(outcomes: &[Outcome]) -> f64 {
 /// The same for any pairs of confidence and correctness.
 pub(crate) fn print_predictions(predictions: &[(f64, bool)]) -> f64 {
     println!("\n{:<14} {:>8} {:>7} {:>7}", "confidence", "results", "mean", "right");
-    let mut apart = 0.0;
+    let mut distance = 0.0;
     for bin in 0..10 {
         let of: Vec<&(f64, bool)> =
-            predictions.iter().filter(|(confidence, _)| self::bin_of(*confidence) == bin).collect();
+            predictions.iter().filter(|(confidence, _)| bin_of(*confidence) == bin).collect();
         if of.is_empty() {
             continue;
         }
         let mean = of.iter().map(|(confidence, _)| confidence).sum::<f64>() / of.len() as f64;
         let right = of.iter().filter(|(_, right)| *right).count() as f64 / of.len() as f64;
-        apart += (mean - right).abs() * of.len() as f64;
+        distance += (mean - right).abs() * of.len() as f64;
         let name = format!("{:.1} to {:.1}", bin as f64 / 10.0, (bin + 1) as f64 / 10.0);
         println!("{name:<14} {:>8} {mean:>7.3} {right:>7.3}", of.len());
     }
-    apart /= predictions.len().max(1) as f64;
-    println!("mean distance  {:>8} {apart:>15.3}", predictions.len());
-    apart
+    distance /= predictions.len().max(1) as f64;
+    println!("mean distance  {:>8} {distance:>15.3}", predictions.len());
+    distance
 }
 
 fn bin_of(confidence: f64) -> usize {

@@ -34,21 +34,24 @@ pub(crate) fn load_sets(path: &Path) -> Result<Vec<Set>, String> {
 }
 
 fn dialogue_set(at: usize, dialogue: &Value) -> Set {
-    let talk = &dialogue["conversation"];
+    let conversation = &dialogue["conversation"];
     let (mut numbers, mut sessions) = (Vec::new(), Vec::new());
     for number in 1..100 {
-        if let Some(turns) = talk[format!("session_{number}")].as_array().filter(|turns| !turns.is_empty()) {
-            let date = parse_date(talk[format!("session_{number}_date_time")].as_str().unwrap_or_default());
+        if let Some(turns) =
+            conversation[format!("session_{number}")].as_array().filter(|turns| !turns.is_empty())
+        {
+            let date =
+                parse_date(conversation[format!("session_{number}_date_time")].as_str().unwrap_or_default());
             numbers.push(number);
-            sessions.push(parse_session(turns, talk["speaker_a"].as_str().unwrap_or_default(), date));
+            sessions.push(parse_session(turns, conversation["speaker_a"].as_str().unwrap_or_default(), date));
         }
     }
-    let asks = dialogue["qa"]
+    let queries = dialogue["qa"]
         .as_array()
         .into_iter()
         .flatten()
         .filter_map(|question| parse_question(question, &numbers));
-    Set { name: format!("locomo-{at}"), queries: asks.collect(), sessions }
+    Set { name: format!("locomo-{at}"), queries: queries.collect(), sessions }
 }
 
 /// A turn as a chat message: the speaker, the text, and the caption of an attached image.

@@ -33,8 +33,8 @@ const CJK_SECOND: &str =
 
 pub(crate) fn needle_set(seed: u64) -> Set {
     let mut sessions: Vec<Session> = (0..SESSIONS).map(|nth| generate_session(seed, nth)).collect();
-    let asks = (0..NEEDLES).map(|nth| hide_needle(seed, nth, &mut sessions)).collect();
-    Set { name: "needles".to_owned(), sessions, queries: asks }
+    let queries = (0..NEEDLES).map(|nth| hide_needle(seed, nth, &mut sessions)).collect();
+    Set { name: "needles".to_owned(), sessions, queries }
 }
 
 fn pick_word<'a>(rng: &mut Rng, among: &'a str, between: char) -> &'a str {
@@ -47,13 +47,13 @@ fn generate_session(seed: u64, nth: usize) -> Session {
     let begin = 1_700_000_000_000 + nth as i64 * 3_600_000;
     let messages = (0..rng.in_range(6, 40)).map(|turn| {
         let part = [Part::Person, Part::Assistant, Part::Assistant, Part::Tool][turn % 4];
-        let text = if part == Part::Tool { generate_log(&mut rng) } else { generate_talk(&mut rng) };
+        let text = if part == Part::Tool { generate_log(&mut rng) } else { generate_text(&mut rng) };
         Message { part, at: begin + turn as i64 * 20_000, text }
     });
     Session { title: None, messages: messages.collect() }
 }
 
-fn generate_talk(rng: &mut Rng) -> String {
+fn generate_text(rng: &mut Rng) -> String {
     let mut text = String::new();
     for _ in 0..rng.in_range(1, 4) {
         if rng.per_mille(80) {
@@ -90,7 +90,7 @@ fn hide_needle(seed: u64, nth: usize, sessions: &mut [Session]) -> LabelledQuery
     message.text.push('\n');
     message.text.push_str(&text);
     message.text.push('\n');
-    message.text.push_str(&generate_talk(&mut rng));
+    message.text.push_str(&generate_text(&mut rng));
     LabelledQuery { query, kind: kind.to_owned(), right: vec![at], ..LabelledQuery::default() }
 }
 

@@ -1,8 +1,8 @@
-//! `cargo xtask quality recommend`: whether a card is shown if a prompt refers back, for the right session, and for nothing
-//! else. It generates a thousand sessions in a client's format, indexes them and queries the product itself.
+//! `cargo xtask quality recommend`: whether a card is shown if a prompt refers back, for the right session, and for
+//! nothing else. It generates a thousand sessions in a client's format, indexes them and queries the product itself.
 //!
-//! Does not know the rules it measures. One half of the prompts is for tuning, the other is held out: when changing a rule,
-//! look only at the misses of the first half.
+//! Does not know the rules it measures. One half of the prompts is for tuning, the other is held out: when changing a
+//! rule, look only at the misses of the first half.
 //!
 //! | flag | |
 //! |---|---|
@@ -29,12 +29,14 @@ use service::{Environment, Service};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Minimum share of right cards; maximum share of ordinary prompts that get a card.
-const PRECISION: f64 = 0.95;
-const FALSE_CARDS: f64 = 0.02;
-const RECALL: f64 = 0.60;
+/// Minimum share of cards that show the right session.
+const MIN_PRECISION: f64 = 0.95;
+/// Maximum share of ordinary prompts that get a card.
+const MAX_FALSE_CARDS: f64 = 0.02;
+/// Minimum share of referring prompts that get the right card.
+const MIN_RECALL: f64 = 0.60;
 /// Limit for the mean distance between confidence and accuracy over the bins.
-const APART: f64 = 0.06;
+const MAX_CALIBRATION_ERROR: f64 = 0.06;
 
 pub(super) fn run(args: &[String]) -> Outcome {
     let args = Args::parse(args, &["seed", "histories"], &["misses", "fit", "smoke"])?;
@@ -55,9 +57,9 @@ pub(super) fn run(args: &[String]) -> Outcome {
     }
     let predictions: Vec<(f64, bool)> =
         judged.iter().filter_map(|one| Some((one.suggestion.as_ref()?.2, one.is_right()))).collect();
-    let apart = calibration::print_predictions(&predictions);
-    if apart > APART {
-        missed.push(format!("confidence differs from accuracy by {apart:.3}, limit {APART}"));
+    let error = calibration::print_predictions(&predictions);
+    if error > MAX_CALIBRATION_ERROR {
+        missed.push(format!("confidence differs from accuracy by {error:.3}, limit {MAX_CALIBRATION_ERROR}"));
     }
     if args.has_switch("fit") {
         let tuned = judged.iter().filter(|one| one.prompt.is_for_tuning());
@@ -86,8 +88,8 @@ fn run_history(seed: u64, home: &Path, misses: bool) -> Result<Vec<Judged>, Stri
 }
 
 fn open_service(home: &Path, cwd: &Path) -> Service {
-    let places = Environment { home: home.to_path_buf(), vars: BTreeMap::new() };
-    Service::new(places, Clock::At(record::Stamp(history::NOW)), cwd.to_path_buf(), PathBuf::new(), 2)
+    let environment = Environment { home: home.to_path_buf(), vars: BTreeMap::new() };
+    Service::new(environment, Clock::At(record::Stamp(history::NOW)), cwd.to_path_buf(), PathBuf::new(), 2)
 }
 
 /// A prompt and its suggestion: inputs of the model, session, confidence.
@@ -97,9 +99,9 @@ struct Judged {
 }
 
 fn judge_prompt(home: &Path, prompt: Prompt) -> Judged {
-    let ask = Recommend { prompt: prompt.text.clone(), ..Recommend::default() };
-    let seen = open_service(home, &prompt.cwd).confidence_inputs(&ask);
-    Judged { prompt, suggestion: seen }
+    let request = Recommend { prompt: prompt.text.clone(), ..Recommend::default() };
+    let suggestion = open_service(home, &prompt.cwd).confidence_inputs(&request);
+    Judged { prompt, suggestion }
 }
 
 impl Judged {
@@ -108,12 +110,15 @@ impl Judged {
     }
 
     fn shows_card(&self) -> bool {
-        self.suggestion.as_ref().is_some_and(|(.., sure)| *sure >= THRESHOLD)
+        self.suggestion.as_ref().is_some_and(|(.., confidence)| *confidence >= THRESHOLD)
     }
 }
 
 fn print_miss(one: &Judged, history: &History) {
-    let sure = one.suggestion.as_ref().map_or("no reference".to_string(), |(.., sure)| format!("{sure:.2}"));
+    let confidence = one
+        .suggestion
+        .as_ref()
+        .map_or("no reference".to_string(), |(.., confidence)| format!("{confidence:.2}"));
     let what = match (one.prompt.target.is_some(), one.shows_card(), one.is_right()) {
         (true, true, false) => "wrong card",
         (true, false, true) => "right, unsure",
@@ -121,7 +126,7 @@ fn print_miss(one: &Judged, history: &History) {
         (false, true, _) => "false card",
         _ => return,
     };
-    println!("{what:<14} {sure:<12} {:<16} {}", one.prompt.kind, one.prompt.text);
+    println!("{what:<14} {confidence:<12} {:<16} {}", one.prompt.kind, one.prompt.text);
     if let (true, Some((_, chat, _))) = (what.contains("card"), &one.suggestion) {
         for (what, id) in [("got", Some(chat)), ("meant", one.prompt.target.as_ref())] {
             println!(
@@ -160,14 +165,14 @@ fn print_half(name: &str, half: &[&Judged], missed: &mut Vec<String>) {
         wrong * 100.0,
         recall * 100.0
     );
-    let mut hold = |what: &str, holds: bool| {
-        if !holds {
+    let mut require = |what: &str, reached: bool| {
+        if !reached {
             missed.push(format!("{name}: {what}"));
         }
     };
-    hold("precision of cards", precision >= PRECISION);
-    hold("false cards", wrong <= FALSE_CARDS);
-    hold("recall", recall >= RECALL);
+    require("precision of cards", precision >= MIN_PRECISION);
+    require("false cards", wrong <= MAX_FALSE_CARDS);
+    require("recall", recall >= MIN_RECALL);
 }
 
 fn print_row(kind: &str, of: &[&Judged]) {

@@ -94,16 +94,20 @@ impl Set {
     pub(crate) fn run_query(
         &self,
         index: &Index,
-        ask: &LabelledQuery,
+        labelled: &LabelledQuery,
         tuning: &Tuning,
     ) -> Result<Outcome, Error> {
         let text = |event| self.event_text(event);
-        let query =
-            Query { fuzzy: ask.fuzzy, expand: ask.expand, text: Some(&text), ..Query::new(&ask.query) };
+        let query = Query {
+            fuzzy: labelled.fuzzy,
+            expand: labelled.expand,
+            text: Some(&text),
+            ..Query::new(&labelled.query)
+        };
         let found = index.find_tuned(&query, &[], tuning)?;
-        let right = |chat: u32| ask.right.contains(&(chat as usize));
+        let right = |chat: u32| labelled.right.contains(&(chat as usize));
         let rank = found.chats.iter().position(|hit| right(hit.chat)).map(|at| at + 1);
-        Ok(Outcome { kind: ask.kind.clone(), rank, found })
+        Ok(Outcome { kind: labelled.kind.clone(), rank, found })
     }
 }
 
@@ -121,8 +125,8 @@ impl IndexedSet {
     }
 
     pub(crate) fn run_queries(&self, tuning: &Tuning) -> Result<Vec<Outcome>, String> {
-        let asks = self.set.queries.iter().map(|ask| self.set.run_query(&self.index, ask, tuning));
-        asks.collect::<Result<_, _>>().map_err(|error| error.to_string())
+        let outcomes = self.set.queries.iter().map(|query| self.set.run_query(&self.index, query, tuning));
+        outcomes.collect::<Result<_, _>>().map_err(|error| error.to_string())
     }
 }
 

@@ -16,10 +16,10 @@ pub(crate) fn load_set(folder: &Path) -> Result<Option<Set>, String> {
     let list_of_sessions = read_list(&sessions)?;
     let ids: Vec<&str> =
         list_of_sessions.iter().map(|session| session["id"].as_str().unwrap_or_default()).collect();
-    let asks = read_list(&queries)?.iter().map(|query| parse_query(query, &ids)).collect();
+    let queries = read_list(&queries)?.iter().map(|query| parse_query(query, &ids)).collect();
     let sessions =
         list_of_sessions.iter().enumerate().map(|(nth, value)| parse_session(nth, value)).collect();
-    Ok(Some(Set { name: "talk".to_owned(), sessions, queries: asks }))
+    Ok(Some(Set { name: "talk".to_owned(), sessions, queries }))
 }
 
 fn read_list(path: &Path) -> Result<Vec<Value>, String> {

@@ -12,7 +12,8 @@ pub const INDEX: Operation = Operation {
     name: "index_code",
     command: "code index",
     about: "Update the code index, and write outlines and hashes of types to `.loci`",
-    answer: "types changed since the last run, with their change class, and the work done",
+    answer: "types changed since the last run, each with its change class (Structure, Internal, Docs, …), and the \
+             work done",
     example: "loci code index",
     words: None,
     params: &[ROOT],

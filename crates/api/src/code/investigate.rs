@@ -16,8 +16,8 @@ const QUESTION: &str = "The question, in one sentence";
 pub const INVESTIGATE: Operation = Operation {
     name: "investigate",
     command: "code investigate",
-    about: "Answer a question about the code (without a model: show the evidence)",
-    answer: "an operation with its steps so far and, once it is done, the answer with the symbols it cites",
+    about: "Answer a question about the code (without a configured model, show the evidence)",
+    answer: "the investigation with its steps so far and, once it is done, the answer with the symbols it cites",
     example: "loci code investigate 'How are large batches processed?' --scope Memo.Core",
     words: Some(Positional {
         value: "QUESTION",
@@ -31,7 +31,7 @@ pub const INVESTIGATE: Operation = Operation {
             "scope",
             Shape::Texts,
             "PATH",
-            "Only these types, namespaces or directories (repeatable) [default: the whole tree]",
+            "Only these types, namespaces or directories (repeatable) [default: the whole source tree]",
         ),
         ROOT,
     ],
@@ -71,13 +71,13 @@ impl Request for Investigate {
     }
 }
 
-const OP: &str = "ID of an investigation, or a prefix of it";
+const OP: &str = "Investigation, by ID or ID prefix";
 
 pub const STREAM: Operation = Operation {
     name: "stream_op",
     command: "code op",
     about: "Show the progress and result of an investigation",
-    answer: "the operation with its steps, and the answer with the symbols it cites",
+    answer: "the investigation with its steps, and the answer with the symbols it cites",
     example: "loci code op O_5k2hv0qa --wait 30",
     words: Some(Positional { value: "ID", about: OP, into: &["op"], number: Number::One }),
     params: &[
@@ -87,7 +87,7 @@ pub const STREAM: Operation = Operation {
             "wait",
             Shape::Count,
             "SECONDS",
-            "Wait up to N seconds for the next step or the answer, at most 60 [default: 0]",
+            "Seconds to wait for the next step or the answer, at most 60 [default: 0]",
         ),
         ROOT,
     ],

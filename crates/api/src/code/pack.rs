@@ -17,7 +17,7 @@ pub(super) const FILTER: Param = param(
     "filter",
     Shape::Text,
     "FILTER",
-    "Filter for types: namespace: type: access: tag: depends:, combined with AND, OR, ! and parentheses",
+    "Type filter: namespace:, type:, access:, tag: or depends: with * and ?, combined with AND, OR, ! and parentheses",
 );
 
 /// The default budget of a pack or window: a sixteenth of the 128,000 tokens of a common context window.
@@ -27,7 +27,7 @@ pub const BUILD: Operation = Operation {
     name: "build_pack",
     command: "code pack",
     about: "Write outlines of matching types and their dependencies to one file, within a token budget",
-    answer: "path of the pack, its types with dependencies first, its tokens, and the types that did not fit",
+    answer: "the path of the pack, its types (dependencies first), its token count, and the types that did not fit",
     example: "loci code pack core --filter 'namespace:Memo.Core' --budget 4000",
     words: Some(Positional { value: "NAME", about: NAME_OF, into: &["name"], number: Number::One }),
     params: &[
@@ -119,8 +119,8 @@ impl Response for PackBuilt {
 pub const LIST: Operation = Operation {
     name: "list_packs",
     command: "code packs",
-    about: "List packs",
-    answer: "packs by name, with filter and tokens",
+    about: "List the packs of a source tree",
+    answer: "packs by name, with filter and token count",
     example: "loci code packs",
     words: None,
     params: &[ROOT],

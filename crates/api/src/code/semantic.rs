@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub const SEMANTIC: Operation = Operation {
     name: "get_semantic",
     command: "code semantic",
-    about: "Show the note about a type (queues it if missing or stale)",
+    about: "Show the model-written note about a type (requests one if it is missing or stale)",
     answer: "the note as text, and its state: none, pending, generating, cached, or stale with the reasons",
     example: "loci code semantic NodeStore",
     words: ONE,

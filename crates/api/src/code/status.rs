@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub const STATUS: Operation = Operation {
     name: "code_status",
     command: "code status",
-    about: "Show code index statistics: projects, files, types, edges, gaps, stale notes",
-    answer: "counts in total and by language, and memory usage",
+    about: "Show code index statistics: projects, files, types, dependencies, unparsed places, queued notes",
+    answer: "counts in total and by language, and the memory used by this process",
     example: "loci code status",
     words: None,
     params: &[ROOT],

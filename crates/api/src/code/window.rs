@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 pub const WINDOW: Operation = Operation {
     name: "get_prompt_window",
     command: "code window",
-    about: "Show the prompt window: outlines of pinned, focused and recent types",
-    answer: "the window as text, its types by region, its tokens, and the pinned types that did not fit",
+    about: "Show the prompt window: outlines of pinned, focused and recent types, within a token budget",
+    answer: "the window as text, its types by region (pinned, focus, recent), its token count, and the pinned \
+             types that did not fit",
     example: "loci code window --budget 4000",
     words: None,
     params: &[
@@ -167,8 +168,8 @@ const A_WEEK: u64 = 7 * 24 * 60;
 pub const CONTEXT: Operation = Operation {
     name: "code_context",
     command: "code context",
-    about: "Add, clear or list focus types of the prompt window",
-    answer: "types in focus by name, with their expiry",
+    about: "Add, clear or list the focused types of the prompt window",
+    answer: "focused types by name, with their expiry",
     example: "loci code context add NodeStore --minutes 60",
     words: Some(Positional {
         value: "ACTION NAME",
@@ -177,9 +178,9 @@ pub const CONTEXT: Operation = Operation {
         number: Number::InTurn,
     }),
     params: &[
-        param("action", Shape::Choice(ACTIONS), "ACTION", "Action to run"),
-        param("path", Shape::Text, "NAME", "The type to add, by name or end of the name"),
-        param("minutes", Shape::Count, "N", "Minutes until it expires [default: 30]"),
+        param("action", Shape::Choice(ACTIONS), "ACTION", "What to do with the focused types"),
+        param("path", Shape::Text, "NAME", "Type to add, by name or name suffix"),
+        param("minutes", Shape::Count, "N", "Minutes until the added type expires [default: 30]"),
         ROOT,
     ],
     required: &["action"],

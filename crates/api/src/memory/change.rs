@@ -1,4 +1,4 @@
-//! Changes to memory by a person: edit, pin, retire, accept and forget.
+//! Changes to memory by a person: add, edit, pin, retire, accept and forget.
 //!
 //! Does not know the caller: every change here counts as made by a person.
 
@@ -10,10 +10,22 @@ use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Rejects empty and overlong texts.
+fn check_texts(texts: &[&String], operation: &Operation) -> Result<(), Error> {
+    let invalid = |message: &str| Err(Error::new(Code::InvalidArgument, message).hint(operation.example));
+    if texts.iter().any(|text| text.trim().is_empty()) {
+        return invalid("empty text or tag");
+    }
+    if texts.iter().any(|text| text.chars().count() > LONGEST) {
+        return invalid("a text is longer than 2,000 characters");
+    }
+    Ok(())
+}
+
 pub const EDIT: Operation = Operation {
     name: "edit_memory",
     command: "memory edit",
-    about: "Edit the name, summary, tags or text of a memory (later runs keep the edit)",
+    about: "Edit the name, summary, tags or text of a memory (`loci memory consolidate` keeps your edits)",
     answer: "the changed memory",
     example: "loci memory edit 975e66ab --name 'Pager rewrite' --add-tag pager",
     words: ONE,
@@ -56,12 +68,7 @@ impl Request for EditMemory {
         let invalid = |message: &str| Err(Error::new(Code::InvalidArgument, message).hint(EDIT.example));
         let texts: Vec<&String> = [&self.name, &self.summary, &self.text].into_iter().flatten().collect();
         let tags = self.add_tag.iter().chain(&self.remove_tag);
-        if texts.iter().copied().chain(tags).any(|text| text.trim().is_empty()) {
-            return invalid("empty text or tag");
-        }
-        if texts.iter().any(|text| text.chars().count() > LONGEST) {
-            return invalid("a text is longer than 2,000 characters");
-        }
+        check_texts(&texts.iter().copied().chain(tags).collect::<Vec<_>>(), &EDIT)?;
         if texts.is_empty() && self.add_tag.is_empty() && self.remove_tag.is_empty() {
             return invalid("nothing to change: pass a name, a summary, a text or tags");
         }
@@ -69,7 +76,9 @@ impl Request for EditMemory {
     }
 }
 
-/// Operations whose only parameter is the ID of a memory.
+const FACT: &str = "Fact, by ID or ID prefix: f-3b21";
+
+/// Operations whose only parameter is the ID of a fact.
 macro_rules! on_one {
     ($($name:ident = $operation:ident: $called:literal, $command:literal, $about:literal, $answer:literal, $example:literal;)*) => {$(
         pub const $operation: Operation = Operation {
@@ -78,8 +87,8 @@ macro_rules! on_one {
             about: $about,
             answer: $answer,
             example: $example,
-            words: ONE,
-            params: &[param("id", Shape::Text, "ID", NAMED)],
+            words: Some(Positional { value: "ID", about: FACT, into: &["id"], number: Number::One }),
+            params: &[param("id", Shape::Text, "ID", FACT)],
             required: &["id"],
             shapes: schema_properties::<$name>,
             handy: &[],
@@ -119,7 +128,10 @@ pub const PIN: Operation = Operation {
     answer: "the changed memory",
     example: "loci memory pin f-3b21 --off",
     words: ONE,
-    params: &[param("id", Shape::Text, "ID", NAMED), param("off", Shape::Flag, "", "Unpin it")],
+    params: &[
+        param("id", Shape::Text, "ID", NAMED),
+        param("off", Shape::Flag, "", "Unpin instead of pinning"),
+    ],
     required: &["id"],
     shapes: schema_properties::<PinMemory>,
     handy: &[],
@@ -159,8 +171,8 @@ impl Response for MemoryChanged {}
 pub const FORGET: Operation = Operation {
     name: "forget_memory",
     command: "memory forget",
-    about: "Permanently forget facts or the memory of sessions",
-    answer: "the memories that were, or would be, forgotten",
+    about: "Permanently delete facts, or the memory of sessions (the sessions are kept)",
+    answer: "the memories that were forgotten, or would be with --dry-run",
     example: "loci memory forget f-3b21 --dry-run",
     words: Some(Positional { value: "ID", about: NAMED, into: &["ids"], number: Number::Several }),
     params: &[

@@ -16,7 +16,7 @@ pub const VERSION: u32 = 1;
 pub const EXPORT: Operation = Operation {
     name: "export_memory",
     command: "memory export",
-    about: "Export memory as JSON",
+    about: "Print all memory as JSON, for `loci memory import`",
     answer: "one document: sessions and facts, ordered by ID",
     example: "loci memory export",
     words: None,
@@ -117,11 +117,11 @@ pub const IMPORT: Operation = Operation {
     example: "loci memory import memory.json",
     words: Some(Positional {
         value: "FILE",
-        about: "A file written by `loci memory export`",
+        about: "File with the output of `loci memory export`",
         into: &["file"],
         number: Number::One,
     }),
-    params: &[param("file", Shape::Text, "FILE", "A file written by `loci memory export`")],
+    params: &[param("file", Shape::Text, "FILE", "File with the output of `loci memory export`")],
     required: &["file"],
     shapes: schema_properties::<ImportMemory>,
     handy: &[],

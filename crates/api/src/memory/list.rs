@@ -18,7 +18,7 @@ pub const LIST: Operation = Operation {
     name: "list_memory",
     command: "memory list",
     about: "List session names and facts",
-    answer: "pinned ones first, then newest first; retired and pending facts only with `state`",
+    answer: "memories, pinned ones first, then newest first; retired and pending facts only with --state",
     example: "loci memory list pager --kind facts",
     words: Some(Positional {
         value: "WORDS",
@@ -34,7 +34,12 @@ pub const LIST: Operation = Operation {
             "Only memories with all of these words in their name, text, summary or tags",
         ),
         param("kind", Shape::Choice(KINDS), "KIND", "Only sessions, or only facts"),
-        param("state", Shape::Choice(STATES), "STATE", "Only facts in this state"),
+        param(
+            "state",
+            Shape::Choice(STATES),
+            "STATE",
+            "Only facts in this state; review: pending until you accept them",
+        ),
         param("tag", Shape::List, "TAGS", "Only sessions with all of these tags"),
         PROJECT,
         SINCE,

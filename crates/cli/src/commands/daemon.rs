@@ -1,6 +1,6 @@
 //! `loci daemon`: starts, stops, inspects and runs the background daemon.
 //!
-//! Does not know what the daemon does in the background: that is in [`duties`].
+//! Does not know what the daemon does in the background: that is in [`handlers`].
 
 mod handlers;
 mod metrics;
@@ -23,10 +23,11 @@ use std::time::{Duration, Instant};
 
 pub(crate) const COMMAND: &str = "daemon";
 
-const AFTER_HELP: &str = "The daemon keeps the index current, consolidates memory while you are idle and delivers messages between agents.\n\
-It is optional: every command works without it and returns the same results. `loci mcp`, `loci dispatch` and the\n\
-session-start hook start it if none is running; LOCI_DAEMON=use or LOCI_DAEMON=off prevents that. It exits after two\n\
-hours without use.\n\n\
+const AFTER_HELP: &str = "The daemon keeps the index current, consolidates memory while you are idle \
+and delivers messages to named agents.\n\
+It is optional: every command works without it and returns the same results. `loci mcp`, `loci dispatch` and the \
+session-start hook start it if none is running. LOCI_DAEMON=use prevents that; LOCI_DAEMON=off also ignores a running \
+daemon. The daemon exits after two hours without use.\n\n\
 Examples:\n  loci daemon start\n  loci daemon status --json\n  loci daemon logs -n 20\n  loci daemon install --dry-run";
 
 pub(crate) fn build_command() -> Command {
@@ -35,7 +36,7 @@ pub(crate) fn build_command() -> Command {
         Arg::new("dry_run")
             .long("dry-run")
             .action(ArgAction::SetTrue)
-            .help("Show what would change, and change nothing")
+            .help("Show what would change, without changing it")
     };
     Command::new(COMMAND)
         .about("Manage the background daemon")
@@ -49,7 +50,7 @@ pub(crate) fn build_command() -> Command {
                 .about("Stop the daemon; running requests are cancelled after two seconds")
                 .arg(json()),
             Command::new("status")
-                .about("Show whether the daemon runs, what it watches and its request counts")
+                .about("Show whether the daemon is running, what it watches and its request counts")
                 .arg(json()),
             Command::new("logs").about("Print the end of the daemon log as JSON lines").arg(
                 Arg::new("lines")
@@ -60,10 +61,9 @@ pub(crate) fn build_command() -> Command {
                     .value_parser(value_parser!(u64))
                     .help("Print the last N lines"),
             ),
-            Command::new("metrics")
-                .about("Print metrics in Prometheus text format; works without a daemon too"),
+            Command::new("metrics").about("Print metrics in Prometheus text format (works without a daemon)"),
             Command::new("install")
-                .about("Start the daemon at login: write a systemd unit or a launchd agent")
+                .about("Install a systemd unit or launchd agent that starts the daemon at login")
                 .arg(dry())
                 .arg(json()),
             Command::new("uninstall")
@@ -73,8 +73,13 @@ pub(crate) fn build_command() -> Command {
             Command::new("run")
                 .about("Run the daemon in the foreground")
                 .hide(true)
-                .arg(Arg::new("detach").long("detach").action(ArgAction::SetTrue))
-                .arg(Arg::new("stay").long("stay").action(ArgAction::SetTrue)),
+                .arg(
+                    Arg::new("detach")
+                        .long("detach")
+                        .action(ArgAction::SetTrue)
+                        .help("Start in the background and exit"),
+                )
+                .arg(Arg::new("stay").long("stay").action(ArgAction::SetTrue).help("Do not exit when idle")),
         ])
 }
 

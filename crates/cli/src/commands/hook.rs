@@ -29,8 +29,8 @@ pub(crate) fn build_command() -> Command {
     Command::new(COMMAND)
         .about("Handle an agent hook: print context for a new session or prompt")
         .after_help(format!(
-            "Events:\n{}\n\nAgents run this command (see `loci setup`) and pass a JSON object on stdin. It always exits\n\
-             successfully within 100 ms; LOCI_HOOKS=off disables its output.\n\nExample:\n  echo '{{\"cwd\":\"'$PWD'\"}}' | loci hook session-start",
+            "Events:\n{}\n\nAgents run this command (see `loci setup`) and pass a JSON object on stdin. It always exits \
+             with code 0 within 100 ms; LOCI_HOOKS=off disables its output.\n\nExample:\n  echo '{{\"cwd\":\"'$PWD'\"}}' | loci hook session-start",
             meanings.collect::<Vec<_>>().join("\n")
         ))
         .arg(Arg::new("event").value_name("EVENT").required(true).value_parser(PossibleValuesParser::new(events)))

@@ -20,6 +20,9 @@ pub(crate) const COMMAND: &str = "mcp";
 /// For a person who starts the server at a terminal.
 const TERMINAL_NOTICE: &str = "loci: waiting for MCP messages on stdin; agents start this server themselves, see `loci setup` (Ctrl-C quits)\n";
 
+const HTTP_HELP: &str = "Serve HTTP on the loopback interface instead of stdin and stdout, on PORT or a free port; the \
+     printed URL contains an access token";
+
 pub(crate) struct McpServer {
     sets: Vec<Set>,
     /// Port for HTTP; `None` serves stdin and stdout.
@@ -30,7 +33,7 @@ pub(crate) fn build_command() -> Command {
     let words = Set::ALL.iter().map(|(_, word, _)| *word).collect::<Vec<_>>();
     let meanings = Set::ALL.iter().map(|(_, word, about)| format!("  {word:<10} {about}"));
     Command::new(COMMAND)
-        .about("Run the MCP server on stdin and stdout: every query and operation as a tool")
+        .about("Run the MCP server that offers Loci's tools to agents")
         .after_help(format!(
             "Toolsets:\n{}\n\nExample (Claude Code):\n  claude mcp add loci -- loci mcp\n\n`loci setup` configures every agent on this \
              machine.",
@@ -42,7 +45,7 @@ pub(crate) fn build_command() -> Command {
                 .value_name("SETS")
                 .value_delimiter(',')
                 .value_parser(PossibleValuesParser::new(words))
-                .help("Offer the tools of these sets [default: chat,history]"),
+                .help("Toolsets to offer, comma-separated [default: chat,history]"),
         )
         .arg(
             Arg::new("http")
@@ -51,7 +54,7 @@ pub(crate) fn build_command() -> Command {
                 .num_args(0..=1)
                 .default_missing_value("0")
                 .value_parser(value_parser!(u16))
-                .help("Serve HTTP on loopback instead, on this port or a free one; the printed URL contains a token"),
+                .help(HTTP_HELP),
         )
 }
 

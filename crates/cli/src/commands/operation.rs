@@ -99,7 +99,7 @@ pub(crate) fn build_command(operation: &'static Operation) -> Command {
 }
 
 fn help_footer(operation: &Operation) -> String {
-    let json = format!("JSON output is one object, the response of `{}`.", operation.name);
+    let json = format!("JSON output is one object: the response of the operation `{}`.", operation.name);
     format!("Output: {}.\n{json}\n\nExample:\n  {}", operation.answer, operation.example)
 }
 
@@ -137,7 +137,7 @@ fn find_param(operation: &Operation, name: &str) -> Option<&'static Param> {
 
 /// Command groups with their help.
 pub(crate) const GROUPS: &[(&str, &str)] = &[
-    ("code", "Outline types, resolve names, find usages and dependencies in a code base"),
+    ("code", "Outline types, resolve names, find usages and dependencies in a source tree"),
     ("agent", "Manage named agents and the messages sent to them"),
     ("memory", "Manage session names, summaries and facts"),
 ];

@@ -222,10 +222,10 @@ fn explain_empty(call: &ViewInvocation, ending: &OutcomeSummary) -> String {
         let project = ending.project.as_ref().filter(|_| ending.looked.iter().any(|l| l.2));
         let head = match project {
             Some(project) => format!(
-                "no sessions found for {}; use --all-projects to search every project. Looked in:",
+                "no sessions found for {}; use --all-projects to search every project. Searched:",
                 project.display()
             ),
-            None => "no agent has left a history here. Looked in:".to_string(),
+            None => "no agent history found. Searched:".to_string(),
         };
         return format!("{head}\n{}", places.join("\n"));
     }

@@ -1,4 +1,4 @@
-//! A home of its own in which four agents have been used, and `loci` run there.
+//! A temporary home with the settings of four agents, and helpers that run `loci` in it.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ pub(crate) struct Fixture {
     dir: TempDir,
 }
 
-/// Settings as people have them, each file with something that a careless hand would spoil.
-const FILES: &[(&str, &str)] = &[
+/// Settings with details that a careless edit would destroy: comments, CRLF, a missing final newline.
+const AGENT_SETTINGS: &[(&str, &str)] = &[
     (
         ".claude/settings.json",
         "{\n    \"model\": \"opus\",\n    \"permissions\": {\"allow\": [\"Bash(ls)\"]}\n}",
@@ -32,7 +32,7 @@ const FILES: &[(&str, &str)] = &[
 impl Fixture {
     pub(crate) fn new() -> Fixture {
         let fixture = Fixture { dir: tempfile::tempdir().unwrap() };
-        for (path, text) in FILES {
+        for (path, text) in AGENT_SETTINGS {
             fixture.write(path, text);
         }
         fixture
@@ -62,32 +62,32 @@ impl Fixture {
         self.command(args).output().unwrap()
     }
 
-    /// One answer, which must be given with this exit code.
+    /// Runs `loci`, checks its exit code and parses the JSON it prints.
     #[track_caller]
-    pub(crate) fn answer(&self, args: &[&str], code: i32) -> Value {
+    pub(crate) fn run_json(&self, args: &[&str], code: i32) -> Value {
         let output = self.loci(args);
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{said}{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_str(&said).unwrap_or_else(|e| panic!("{e}: {said}"))
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_str(&stdout).unwrap_or_else(|e| panic!("{e}: {stdout}"))
     }
 
-    /// Every file and folder below home with its bytes and mode, but for some folders.
-    pub(crate) fn everything(&self, but: &[&str]) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
-        let mut all = BTreeMap::new();
-        let but: Vec<PathBuf> = but.iter().map(|path| self.path().join(path)).collect();
-        walk(self.path(), &but, &mut all);
-        all
+    /// Mode and bytes of every file and folder below home, except the given folders.
+    pub(crate) fn snapshot_files(&self, excluded: &[&str]) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+        let mut snapshot = BTreeMap::new();
+        let excluded: Vec<PathBuf> = excluded.iter().map(|path| self.path().join(path)).collect();
+        walk(self.path(), &excluded, &mut snapshot);
+        snapshot
     }
 }
 
-fn walk(folder: &Path, but: &[PathBuf], all: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {
+fn walk(folder: &Path, excluded: &[PathBuf], snapshot: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    for path in entries.filter(|path| !but.contains(path)) {
+    for path in entries.filter(|path| !excluded.contains(path)) {
         let meta = fs::symlink_metadata(&path).unwrap();
         if meta.is_dir() {
-            walk(&path, but, all);
+            walk(&path, excluded, snapshot);
         }
         let bytes = if meta.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
-        all.insert(path, (meta.mode(), bytes));
+        snapshot.insert(path, (meta.mode(), bytes));
     }
 }

@@ -1,8 +1,9 @@
-//! Loci inside the agents: what `loci setup` changes in their files, and what the real clients load, list and run after it.
+//! Integration with agents: which files `loci setup` changes, and what the real clients then load, list and run.
 //!
-//! The tests with real clients are ignored unless asked for; CONTRIBUTING.md says how to run them.
+//! Tests that need a real client are ignored by default; CONTRIBUTING.md says how to run them.
 
-// clippy.toml allows unwrapping and printing in tests, but not in functions they call; the pedantic lints are for shipped code.
+// clippy.toml allows unwrapping and printing in tests, but not in functions they call. The pedantic lints are for
+// shipped code.
 #![allow(clippy::unwrap_used, clippy::pedantic)]
 
 mod cards;

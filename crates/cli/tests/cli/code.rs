@@ -1,8 +1,8 @@
-//! What the operations on a code base answer: outlines, members, names, usages, graphs, and what they refuse.
+//! Operations on a codebase: outlines, members, name resolution, usages, graphs, status, and their errors.
 
 use testutil::{Home, run_line, write_file};
 
-pub(crate) fn tree() -> Home {
+pub(crate) fn home_with_code() -> Home {
     let home = Home::new();
     write_file(
         &home.path().join("src/Store.cs"),
@@ -20,20 +20,23 @@ pub(crate) fn tree() -> Home {
 }
 
 #[test]
-fn a_type_is_outlined_in_any_language_and_says_what_it_costs() {
-    let home = tree();
-    let told = run_line(&home, "code outline NodeStore -o json").expect(0).records().remove(0);
-    let outline = told["outline"].as_str().unwrap();
+fn types_of_any_language_have_outlines_with_token_counts() {
+    let home = home_with_code();
+    let response = run_line(&home, "code outline NodeStore -o json").expect(0).records().remove(0);
+    let outline = response["outline"].as_str().unwrap();
     assert!(
         outline.contains("Node Get(int id)") && outline.contains("Keeps nodes.") && !outline.contains("n++"),
         "{outline}"
     );
-    assert!(told["outlineTokens"].as_u64() > Some(0) && told["sourceTokens"].as_u64() > Some(0));
-    assert_eq!((&told["resolved"]["file"], &told["resolved"]["line"]), (&"src/Store.cs".into(), &2.into()));
-    let by_id = format!("code outline {} -o json", told["resolved"]["typeId"].as_str().unwrap());
-    assert_eq!(run_line(&home, &by_id).expect(0).records()[0]["outline"], told["outline"]);
+    assert!(response["outlineTokens"].as_u64() > Some(0) && response["sourceTokens"].as_u64() > Some(0));
+    assert_eq!(
+        (&response["resolved"]["file"], &response["resolved"]["line"]),
+        (&"src/Store.cs".into(), &2.into())
+    );
+    let by_id = format!("code outline {} -o json", response["resolved"]["typeId"].as_str().unwrap());
+    assert_eq!(run_line(&home, &by_id).expect(0).records()[0]["outline"], response["outline"]);
     assert!(run_line(&home, "code outline Engine -o text").expect(0).text().contains("run"));
-    // What is kept is not what is told: what changes is seen.
+    // A cached outline is not returned once the file has changed.
     write_file(
         &home.path().join("src/Node.cs"),
         b"namespace Memo.Core { public class Node { public string Title; } }",
@@ -42,22 +45,22 @@ fn a_type_is_outlined_in_any_language_and_says_what_it_costs() {
 }
 
 #[test]
-fn names_usages_and_graphs_are_answered_and_doubts_are_told() {
-    let home = tree();
-    let found = |line: &str| run_line(&home, line).expect(0).records().remove(0);
-    assert_eq!(found("code resolve node.name")["resolved"]["path"], "Memo.Core.Node.Name");
-    assert_eq!(found("code resolve NodeStroe")["nearly"], true);
-    assert_eq!(found("code search node --limit 1")["candidates"].as_array().unwrap().len(), 1);
-    let used = found("code usages Node");
+fn resolve_usages_and_graph_report_certainty_and_error_codes() {
+    let home = home_with_code();
+    let run = |line: &str| run_line(&home, line).expect(0).records().remove(0);
+    assert_eq!(run("code resolve node.name")["resolved"]["path"], "Memo.Core.Node.Name");
+    assert_eq!(run("code resolve NodeStroe")["nearly"], true);
+    assert_eq!(run("code search node --limit 1")["candidates"].as_array().unwrap().len(), 1);
+    let used = run("code usages Node");
     assert_eq!((&used["total"], &used["usages"][0]["certainty"]), (&2.into(), &"certain".into()));
-    assert_eq!(found("code usages Node --max-results 1")["usages"].as_array().unwrap().len(), 1);
+    assert_eq!(run("code usages Node --max-results 1")["usages"].as_array().unwrap().len(), 1);
     let none = run_line(&home, "code usages Node --certainty exact").expect(2).records().remove(0);
-    assert_eq!(none["total"], 0, "no index has said so: {none}");
-    let used = found("code usages NodeStore.n");
+    assert_eq!(none["total"], 0, "`exact` needs a SCIP index: {none}");
+    let used = run("code usages NodeStore.n");
     assert_eq!((&used["total"], &used["usages"][0]["line"]), (&1.into(), &3.into()), "{used}");
     assert_eq!(used["usages"][0]["certainty"], "certain");
-    assert!(found("code graph namespace:Memo.*")["picture"].as_str().unwrap().contains("-->"));
-    assert!(found("code graph type:Node --form svg")["picture"].as_str().unwrap().starts_with("<svg"));
+    assert!(run("code graph namespace:Memo.*")["picture"].as_str().unwrap().contains("-->"));
+    assert!(run("code graph type:Node --form svg")["picture"].as_str().unwrap().starts_with("<svg"));
     for (line, code) in [
         ("code outline Nothing", "SYMBOL_NOT_FOUND"),
         ("code outline *", "AMBIGUOUS_SYMBOL"),
@@ -69,60 +72,63 @@ fn names_usages_and_graphs_are_answered_and_doubts_are_told() {
         let refused = run_line(&home, line).expect(1);
         assert_eq!(refused.records()[0]["code"], code, "{line}");
     }
-    // A field and its getter: what others may use is meant.
+    // A private field and its public getter share a name: the name resolves to the getter.
     write_file(
         &home.path().join("src/both.rs"),
         b"pub struct Both { name: String }\nimpl Both { pub fn name(&self) -> &str { &self.name } }\n",
     );
-    assert_eq!(found("code resolve Both.name")["resolved"]["kind"], "method");
+    assert_eq!(run("code resolve Both.name")["resolved"]["kind"], "method");
     let near = run_line(&home, "code outline NodeStroe").expect(1);
     assert!(near.stderr.contains("Memo.Core.NodeStore"), "{}", near.stderr);
 }
 
-/// A method that many have: what is known of an unknown thing is only its name.
+/// On a receiver of unknown type, a common method matches by name only.
 #[test]
-fn what_only_has_the_same_name_can_be_left_out_and_is_summed_up() {
-    let home = tree();
+fn matches_by_name_only_can_be_excluded_and_are_summarized() {
+    let home = home_with_code();
     let calls =
         "pub fn go() {\n    let x = other::make();\n".to_string() + &"    x.run();\n".repeat(9) + "}\n";
-    let sure = "pub fn sure() {\n    crate::Engine::run(&crate::Engine);\n}\n";
-    write_file(&home.path().join("src/go.rs"), (calls + sure).as_bytes());
+    let typed_call = "pub fn sure() {\n    crate::Engine::run(&crate::Engine);\n}\n";
+    write_file(&home.path().join("src/go.rs"), (calls + typed_call).as_bytes());
     write_file(
         &home.path().join("src/lib.rs"),
         b"mod go;\npub struct Engine;\nimpl Engine { pub fn run(&self) {} }\n",
     );
     write_file(&home.path().join("Cargo.toml"), b"[package]\nname = \"engine\"\n");
-    let found = |line: &str| run_line(&home, line).expect(0).records().remove(0);
-    let all = found("code usages Engine.run");
+    let run = |line: &str| run_line(&home, line).expect(0).records().remove(0);
+    let all = run("code usages Engine.run");
     assert_eq!((&all["total"], &all["possible"]), (&10.into(), &9.into()), "{all}");
     let first = &all["usages"][0];
-    assert!(first["certainty"] != "possible" && first["line"] == 14, "the surest come first: {all}");
-    let sure = found("code usages Engine.run --certainty likely");
+    assert!(
+        first["certainty"] != "possible" && first["line"] == 14,
+        "the most certain usage comes first: {all}"
+    );
+    let likely = run("code usages Engine.run --certainty likely");
     assert_eq!(
-        (&sure["total"], &sure["possible"], &sure["usages"][0]),
+        (&likely["total"], &likely["possible"], &likely["usages"][0]),
         (&1.into(), &0.into(), first),
-        "{sure}"
+        "{likely}"
     );
     let shown = run_line(&home, "code usages Engine.run -o text").expect(0);
     let text = shown.text();
-    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
-    assert!(at("Engine::run(&") < at("x.run()"), "{text}");
+    let position = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(position("Engine::run(&") < position("x.run()"), "{text}");
     assert_eq!(text.matches("(possible)\n").count(), 5, "{text}");
     assert!(text.contains("… 4 more matches by name only"), "{text}");
 }
 
 #[test]
-fn a_type_is_reached_by_its_name_whatever_a_module_is_called() {
+fn a_module_of_the_same_name_does_not_hide_a_type() {
     let home = Home::new();
     write_file(&home.path().join("Cargo.toml"), b"[package]\nname = \"shop\"\n");
     write_file(&home.path().join("src/lib.rs"), b"pub mod kept;\npub mod mail;\n");
     write_file(&home.path().join("src/kept.rs"), b"pub struct Store;\n");
     write_file(&home.path().join("src/mail.rs"), b"pub struct Store;\n");
     write_file(&home.path().join("examples/store.rs"), b"fn main() {}\n");
-    let told = run_line(&home, "code resolve Store").expect(0).records().remove(0);
+    let response = run_line(&home, "code resolve Store").expect(0).records().remove(0);
     let paths: Vec<&str> =
-        told["candidates"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
-    assert_eq!(paths, ["shop.kept.Store", "shop.mail.Store"], "{told}");
+        response["candidates"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["shop.kept.Store", "shop.mail.Store"], "{response}");
     assert_eq!(run_line(&home, "code outline Store").expect(1).records()[0]["code"], "AMBIGUOUS_SYMBOL");
     let named = run_line(&home, "code outline mail.Store").expect(0).records().remove(0);
     assert_eq!(named["resolved"]["path"], "shop.mail.Store");
@@ -130,15 +136,15 @@ fn a_type_is_reached_by_its_name_whatever_a_module_is_called() {
 
 #[test]
 fn a_member_is_shown_alone_by_name_and_by_id() {
-    let home = tree();
-    let told = run_line(&home, "code member NodeStore.Get").expect(0).records().remove(0);
-    let outline = told["outline"].as_str().unwrap();
+    let home = home_with_code();
+    let response = run_line(&home, "code member NodeStore.Get").expect(0).records().remove(0);
+    let outline = response["outline"].as_str().unwrap();
     assert!(outline.contains("Node Get(int id)") && !outline.contains("NodeStore {"), "{outline}");
-    assert!(told["outlineTokens"].as_u64() > Some(0), "{told}");
-    assert_eq!(told["resolved"]["path"], "Memo.Core.NodeStore.Get(int)");
-    let by_id = format!("code member {}", told["resolved"]["memberId"].as_str().unwrap());
-    assert_eq!(run_line(&home, &by_id).expect(0).records()[0], told);
-    assert_eq!(run_line(&home, "code outline NodeStore.Get").expect(0).records()[0], told);
+    assert!(response["outlineTokens"].as_u64() > Some(0), "{response}");
+    assert_eq!(response["resolved"]["path"], "Memo.Core.NodeStore.Get(int)");
+    let by_id = format!("code member {}", response["resolved"]["memberId"].as_str().unwrap());
+    assert_eq!(run_line(&home, &by_id).expect(0).records()[0], response);
+    assert_eq!(run_line(&home, "code outline NodeStore.Get").expect(0).records()[0], response);
     let refused = run_line(&home, "code member NodeStore").expect(1);
     assert_eq!(refused.records()[0]["code"], "INVALID_ARGUMENT");
     assert_eq!(refused.records()[0]["hints"][0], "loci code outline Memo.Core.NodeStore");
@@ -149,18 +155,21 @@ fn a_member_is_shown_alone_by_name_and_by_id() {
 }
 
 #[test]
-fn a_status_counts_what_is_there() {
-    let home = tree();
-    let told = run_line(&home, "code status").expect(0).records().remove(0);
+fn status_counts_files_lines_types_and_notes() {
+    let home = home_with_code();
+    let response = run_line(&home, "code status").expect(0).records().remove(0);
     for (name, n) in [("files", 3), ("lines", 6), ("gaps", 0), ("notes", 0), ("packs", 0), ("pinned", 0)] {
-        assert_eq!(told[name], n, "{name}: {told}");
+        assert_eq!(response[name], n, "{name}: {response}");
     }
-    assert_eq!(told["languages"][0]["name"], "C#");
-    assert!(told["typesIndexed"].as_u64() >= Some(3) && told["edges"].as_u64() >= Some(1), "{told}");
-    assert!(told["memoryMB"].as_u64() > Some(0));
-    // What only a daemon could know is not made up.
+    assert_eq!(response["languages"][0]["name"], "C#");
+    assert!(
+        response["typesIndexed"].as_u64() >= Some(3) && response["edges"].as_u64() >= Some(1),
+        "{response}"
+    );
+    assert!(response["memoryMB"].as_u64() > Some(0));
+    // Values that only the daemon knows are omitted.
     for name in ["uptimeSec", "p95ResolveMs", "recentSemanticFailures"] {
-        assert!(told.get(name).is_none(), "{name}");
+        assert!(response.get(name).is_none(), "{name}");
     }
     write_file(&home.path().join("other/One.cs"), b"class One { }");
     assert_eq!(run_line(&home, "code status --root other").expect(0).records()[0]["files"], 1);
@@ -168,8 +177,8 @@ fn a_status_counts_what_is_there() {
 }
 
 #[test]
-fn a_root_that_is_no_tree_is_refused_with_what_to_type() {
-    let home = tree();
+fn an_invalid_root_is_refused_with_a_hint() {
+    let home = home_with_code();
     for (root, code, hint) in [
         ("src/Node.cs", "NOT_FOUND", "--root "),
         ("nowhere", "NOT_FOUND", "--root selects the source tree"),

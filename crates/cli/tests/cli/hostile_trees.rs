@@ -1,4 +1,4 @@
-//! Trees that nobody should have to read: the answer still comes, within bounds, and says what was not read.
+//! Hostile source trees: a query still succeeds within bounds and reports which files were not read.
 
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -8,53 +8,56 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 use testutil::{Home, can_run, command, peak_memory, run_command, run_line, write_file};
 
-fn sound() -> Home {
+fn home_with_sound_type() -> Home {
     let home = Home::new();
     write_file(&home.path().join("src/Sound.cs"), b"public class Sound { public int Size; }");
     home
 }
 
-/// What is told of a tree whose one sound type must be found in any case.
-fn told(home: &Home) -> Value {
-    let told = run_line(home, "code outline Sound --threads 2").expect(0).records().remove(0);
-    assert!(told["outline"].as_str().unwrap().contains("Size"), "{told}");
+/// Outlines the type `Sound`, which must be found in any case, and returns the coverage.
+fn outline_coverage(home: &Home) -> Value {
+    let response = run_line(home, "code outline Sound --threads 2").expect(0).records().remove(0);
+    assert!(response["outline"].as_str().unwrap().contains("Size"), "{response}");
     assert!(run_line(home, "code outline Sound -o text").expect(0).text().contains("Size"));
-    told["coverage"].clone()
+    response["coverage"].clone()
 }
 
 #[test]
-fn what_is_no_plain_file_is_not_opened() {
-    let home = sound();
+fn special_files_are_not_opened() {
+    let home = home_with_sound_type();
     let fifo = home.path().join("src/x.cs");
     assert!(can_run("mkfifo", &[fifo.to_str().unwrap()]), "`mkfifo` is part of coreutils");
     fs::create_dir_all(home.path().join("src/y.cs/inner")).unwrap();
     symlink("/dev/zero", home.path().join("src/z.cs")).unwrap();
     symlink(home.path().join("src"), home.path().join("src/again")).unwrap();
     symlink("loop", home.path().join("src/loop")).unwrap();
-    let coverage = told(&home);
+    let coverage = outline_coverage(&home);
     assert_eq!((&coverage["files"], &coverage["notRead"]), (&1.into(), &1.into()), "{coverage}");
-    assert!(coverage["unread"][0].as_str().unwrap().starts_with("src/x.cs: not a plain file"), "{coverage}");
+    assert!(
+        coverage["unread"][0].as_str().unwrap().starts_with("src/x.cs: not a regular file"),
+        "{coverage}"
+    );
 }
 
 #[test]
-fn a_file_that_is_too_large_is_told_and_not_read() {
-    let home = sound();
+fn an_oversized_file_is_reported_and_not_read() {
+    let home = home_with_sound_type();
     let large = fs::File::create(home.path().join("src/Large.cs")).unwrap();
     large.set_len(200 << 20).unwrap();
     write_file(&home.path().join("src/Full.cs"), &b"// nothing but a comment that goes on\n".repeat(300_000));
-    let coverage = told(&home);
+    let coverage = outline_coverage(&home);
     assert_eq!((&coverage["files"], &coverage["notRead"]), (&1.into(), &2.into()), "{coverage}");
     let unread = coverage["unread"].to_string();
-    assert!(unread.contains("src/Large.cs: 200 MB; up to 8 MB are read"), "{unread}");
-    let (code, most, _) = peak_memory(command(home.path(), &["code", "outline", "Sound"]));
+    assert!(unread.contains("src/Large.cs: too large: 200 MB, the limit is 8 MB"), "{unread}");
+    let (code, peak, _) = peak_memory(command(home.path(), &["code", "outline", "Sound"]));
     assert_eq!(code, Some(0));
     // In kilobytes: the file itself is 200 MB.
-    assert!(most < 150_000, "{most} KB");
+    assert!(peak < 150_000, "{peak} KB");
 }
 
 #[test]
-fn what_no_compiler_takes_costs_itself_alone() {
-    let home = sound();
+fn malformed_files_do_not_affect_other_files() {
+    let home = home_with_sound_type();
     let deep = |open: &str, close: &str| [open.repeat(5000), close.repeat(5000)].concat();
     for (name, text) in [
         ("Blocks.cs", format!("class Blocks {{ void M() {} }}", deep("{", "}"))),
@@ -73,30 +76,29 @@ fn what_no_compiler_takes_costs_itself_alone() {
         write_file(&home.path().join("src").join(name), text.as_bytes());
     }
     write_file(&home.path().join("src/bytes.cs"), &[0xff, 0xfe, 0xfd, b'{', 0x80].repeat(1000));
-    let coverage = told(&home);
+    let coverage = outline_coverage(&home);
     assert_eq!(coverage["files"], 14, "{coverage}");
     run_line(&home, "code status").expect(0);
     run_line(&home, "code graph access:*").expect(0);
 }
 
 #[test]
-fn names_of_files_may_be_anything() {
-    let home = sound();
+fn file_names_may_contain_any_bytes() {
+    let home = home_with_sound_type();
     write_file(&home.path().join("src/new\nline\x1b[31m.cs"), b"public class Newline { }");
     let odd = home.path().join("src").join(OsStr::from_bytes(b"\xff\xfe.cs"));
     fs::write(odd, b"public class Odd { }").unwrap();
-    let coverage = told(&home);
+    let coverage = outline_coverage(&home);
     assert_eq!((&coverage["files"], &coverage["notRead"]), (&2.into(), &1.into()), "{coverage}");
     let shown = run_line(&home, "code resolve Newline -o text").expect(0);
     assert!(!shown.text().contains('\x1b') && shown.lines().len() <= 3, "{}", shown.text());
 }
 
-/// Where the working directory itself is gone or closed.
 #[test]
-fn a_working_directory_that_cannot_be_read_is_told() {
-    let home = sound();
-    let gone = home.path().join("gone");
-    fs::create_dir(&gone).unwrap();
+fn a_deleted_working_directory_is_reported() {
+    let home = home_with_sound_type();
+    let folder = home.path().join("gone");
+    fs::create_dir(&folder).unwrap();
     let mut run = Command::new("sh");
     testutil::set_environment(&mut run, home.path());
     let script = "cd gone && rmdir ../gone && exec \"$LOCI\" code outline Sound";

@@ -1,7 +1,8 @@
-//! The operations on the command line: the shapes of their responses, how IDs are resolved, what is refused, and exit codes.
-//! Every test runs the real binary over histories that it generates itself.
+//! Operations on the command line: response formats, ID prefixes, errors and exit codes. Every test runs the real
+//! binary on histories that it generates.
 
-// clippy.toml allows unwrapping and printing in tests, but not in functions they call; the pedantic lints are for shipped code.
+// clippy.toml allows unwrapping and printing in tests, but not in functions they call. The pedantic lints are for
+// shipped code.
 #![allow(clippy::unwrap_used, clippy::pedantic)]
 
 mod code;

@@ -1,14 +1,14 @@
-//! `loci recommend`: a card when a prompt refers back to one conversation, the reason when it does not; every parameter
-//! changes that, and a person can type what the card offers.
+//! `loci recommend`: a card if a prompt refers back to a session, otherwise the reason why there is none; the effect of
+//! every parameter, and the commands that the card offers.
 
 use serde_json::{Value, json};
 use testutil::{ALPHA, BETA, Finished, Home, Session, run_loci};
 
 const SOCKET: &str = "aaaa1111-0000-4000-8000-000000000001";
 const BACKUP: &str = "bbbb2222-0000-4000-8000-000000000002";
-const BACK: &str = "what did we decide about the walrus socket last time?";
+const REFERRING_PROMPT: &str = "what did we decide about the walrus socket last time?";
 
-fn history() -> Home {
+fn home_with_history() -> Home {
     let home = Home::new();
     for (id, project, prompt, reply) in [
         (
@@ -27,17 +27,17 @@ fn history() -> Home {
     home
 }
 
-fn asked(home: &Home, args: &[&str]) -> (Value, Finished) {
-    let ended = run_loci(home, &[&["recommend", "--json"], args].concat());
-    (ended.records().remove(0), ended)
+fn recommend(home: &Home, args: &[&str]) -> (Value, Finished) {
+    let output = run_loci(home, &[&["recommend", "--json"], args].concat());
+    (output.records().remove(0), output)
 }
 
 #[test]
-fn a_card_has_the_promised_shape_and_can_be_read() {
-    let home = history();
-    let (answer, ended) = asked(&home, &[BACK]);
-    let card = &answer["card"];
-    assert_eq!(ended.code, Some(0));
+fn a_card_has_the_documented_fields_and_a_text_form() {
+    let home = home_with_history();
+    let (response, output) = recommend(&home, &[REFERRING_PROMPT]);
+    let card = &response["card"];
+    assert_eq!(output.code, Some(0));
     assert_eq!(
         (&card["chatId"], &card["source"], &card["project"]),
         (&json!(SOCKET), &json!("claude-code"), &json!(ALPHA))
@@ -61,46 +61,50 @@ fn a_card_has_the_promised_shape_and_can_be_read() {
 
 #[test]
 fn every_parameter_changes_the_result() {
-    let home = history();
-    let card = |args: &[&str]| asked(&home, args).0["card"]["chatId"].as_str().map(str::to_owned);
-    assert_eq!(card(&["--prompt", BACK]).as_deref(), Some(SOCKET));
+    let home = home_with_history();
+    let card = |args: &[&str]| recommend(&home, args).0["card"]["chatId"].as_str().map(str::to_owned);
+    assert_eq!(card(&["--prompt", REFERRING_PROMPT]).as_deref(), Some(SOCKET));
     assert_eq!(card(&["--prompt", "上次那个数据库备份的方案"]).as_deref(), Some(BACKUP));
-    assert_eq!(card(&[BACK, "--session", SOCKET]), None, "not to itself");
-    assert_eq!(card(&[BACK, "--project", BETA]), None);
-    assert_eq!(card(&[BACK, "--project", ALPHA]).as_deref(), Some(SOCKET));
-    assert_eq!(card(&[BACK, "--threshold", "1"]), None, "nobody is certain");
+    assert_eq!(
+        card(&[REFERRING_PROMPT, "--session", SOCKET]),
+        None,
+        "a session is not recommended to itself"
+    );
+    assert_eq!(card(&[REFERRING_PROMPT, "--project", BETA]), None);
+    assert_eq!(card(&[REFERRING_PROMPT, "--project", ALPHA]).as_deref(), Some(SOCKET));
+    assert_eq!(card(&[REFERRING_PROMPT, "--threshold", "1"]), None, "no suggestion has full confidence");
     let vague = "what did we decide about the walrus and the otter and the seal?";
     assert_eq!(card(&[vague]), None);
     assert_eq!(card(&[vague, "--threshold", "0"]).as_deref(), Some(SOCKET));
 }
 
 #[test]
-fn silence_has_a_reason() {
-    let home = history();
-    for (prompt, why, sure) in [
+fn a_missing_suggestion_has_a_reason() {
+    let home = home_with_history();
+    for (prompt, abstained, has_confidence) in [
         ("mend the walrus socket", "no_reference", false),
         ("as we discussed: quantum llamas", "nothing_found", false),
         ("what did we decide about the walrus and the otter and the seal?", "unsure", true),
     ] {
-        let (answer, ended) = asked(&home, &[prompt]);
+        let (response, output) = recommend(&home, &[prompt]);
         assert_eq!(
-            (ended.code, &answer["card"], &answer["abstained"]),
-            (Some(2), &Value::Null, &json!(why)),
+            (output.code, &response["card"], &response["abstained"]),
+            (Some(2), &Value::Null, &json!(abstained)),
             "{prompt}"
         );
-        assert_eq!(answer["confidence"].is_number(), sure, "{prompt}");
-        assert!(answer["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{prompt}");
+        assert_eq!(response["confidence"].is_number(), has_confidence, "{prompt}");
+        assert!(response["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{prompt}");
     }
-    for args in [&["--prompt", " "][..], &[BACK, "--threshold", "2"]] {
-        let (error, ended) = asked(&home, args);
-        assert_eq!((ended.code, &error["code"]), (Some(1), &json!("INVALID_ARGUMENT")), "{args:?}");
+    for args in [&["--prompt", " "][..], &[REFERRING_PROMPT, "--threshold", "2"]] {
+        let (error, output) = recommend(&home, args);
+        assert_eq!((output.code, &error["code"]), (Some(1), &json!("INVALID_ARGUMENT")), "{args:?}");
     }
 }
 
 #[test]
-fn what_was_forgotten_is_not_recommended() {
-    let home = history();
-    assert!(asked(&home, &[BACK]).0["card"].is_object());
+fn a_forgotten_session_is_not_recommended() {
+    let home = home_with_history();
+    assert!(recommend(&home, &[REFERRING_PROMPT]).0["card"].is_object());
     run_loci(&home, &["forget", SOCKET, "--yes"]).expect(0);
-    assert_eq!(asked(&home, &[BACK]).0["card"], Value::Null);
+    assert_eq!(recommend(&home, &[REFERRING_PROMPT]).0["card"], Value::Null);
 }

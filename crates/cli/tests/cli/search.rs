@@ -1,5 +1,5 @@
-//! `loci search`: every parameter changes what is found, every suggestion can be followed, and what was written a
-//! moment ago, deleted or forgotten is treated as promised.
+//! `loci search`: the effect of every parameter, executable suggestions, and the handling of new, deleted and forgotten
+//! transcripts. Also `sessions`, `resolve`, `secrets`, `archive` and `forget`.
 
 use api::{OPERATIONS, Operation};
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ const AUTH: &str = "cccc3333-0000-4000-8000-000000000003";
 const ECHO: &str = "dddd4444-0000-4000-8000-000000000004";
 const CODEX: &str = "0199aaaa-0000-7000-8000-00000000000c";
 
-fn history() -> Home {
+fn home_with_history() -> Home {
     let home = Home::new();
     let mut socket = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
     socket.prompt("The daemon loses its socket after a restart");
@@ -47,33 +47,33 @@ fn history() -> Home {
 fn search(home: &Home, args: &[&str]) -> Value {
     let mut all = vec!["search", "--json"];
     all.extend(args);
-    answer(&run_loci(home, &all))
+    single_record(&run_loci(home, &all))
 }
 
-fn answer(ended: &Finished) -> Value {
-    let records = ended.records();
-    assert_eq!(records.len(), 1, "{} {}", ended.text(), ended.stderr);
+fn single_record(output: &Finished) -> Value {
+    let records = output.records();
+    assert_eq!(records.len(), 1, "{} {}", output.text(), output.stderr);
     records[0].clone()
 }
 
-fn ids(found: &Value) -> Vec<&str> {
+fn session_ids(found: &Value) -> Vec<&str> {
     found["topChatIds"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect()
 }
 
-fn texts(found: &Value) -> String {
+fn snippet_texts(found: &Value) -> String {
     let snippets =
         found["results"].as_array().unwrap().iter().flat_map(|r| r["snippets"].as_array().unwrap());
     snippets.map(|s| s["text"].as_str().unwrap().to_string() + "\n").collect()
 }
 
 #[test]
-fn the_answer_has_the_promised_shape() {
-    let home = history();
+fn the_response_has_the_documented_fields() {
+    let home = home_with_history();
     let found = search(&home, &["socket", "restart"]);
     assert_eq!((found["status"].as_str(), found["iterations_used"].as_u64()), (Some("ok"), Some(1)));
     assert!(found["confidence"].as_f64().is_some_and(|c| (0.0..=1.0).contains(&c)), "{found}");
     let first = &found["results"][0];
-    assert_eq!(ids(&found)[0], SOCKET);
+    assert_eq!(session_ids(&found)[0], SOCKET);
     assert_eq!((first["chatId"].as_str(), first["source"].as_str()), (Some(SOCKET), Some("claude-code")));
     assert_eq!(first["title"], "The daemon loses its socket after a restart");
     assert_eq!(first["project"], ALPHA);
@@ -90,12 +90,12 @@ fn the_answer_has_the_promised_shape() {
     assert_eq!(guidance["state"]["excludes"], json!([]));
 }
 
-/// Each row: a search, and the same with one parameter more; what the second must have and must not.
+/// Each row compares a search with and without one more parameter.
 #[test]
 fn every_parameter_changes_the_result() {
-    let home = history();
+    let home = home_with_history();
     let table: &[(&[&str], &[&str], &str, &str)] = &[
-        // search, with the parameter, found only without it, found only with it
+        // search, parameter, session found only without it, session found only with it
         (&["daemon"], &["--time-window", "1h"], SOCKET, ""),
         (&["daemon"], &["--since", "2026-05-15"], SOCKET, ""),
         (&["daemon"], &["--until", "2026-05-15"], AUTH, ""),
@@ -116,47 +116,56 @@ fn every_parameter_changes_the_result() {
         (&["cookie"], &["--also", "zanzibar"], "", SOCKET),
         (&["cookie"], &["--intent-query", "zanzibar"], "", SOCKET),
     ];
-    for (words, param, gone, come) in table {
-        let plain = search(&home, words);
-        let args: Vec<&str> = words.iter().chain(*param).copied().collect();
+    for (words, parameter, only_without, only_with) in table {
+        let without = search(&home, words);
+        let args: Vec<&str> = words.iter().chain(*parameter).copied().collect();
         let with = search(&home, &args);
-        if !gone.is_empty() {
-            assert!(ids(&plain).contains(gone), "{words:?} finds {gone}: {plain}");
-            assert!(!ids(&with).contains(gone), "{args:?} does not find {gone}: {with}");
+        if !only_without.is_empty() {
+            assert!(
+                session_ids(&without).contains(only_without),
+                "{words:?} finds {only_without}: {without}"
+            );
+            assert!(
+                !session_ids(&with).contains(only_without),
+                "{args:?} does not find {only_without}: {with}"
+            );
         }
-        if !come.is_empty() {
-            assert!(!ids(&plain).contains(come), "{words:?} does not find {come}: {plain}");
-            assert!(ids(&with).contains(come), "{args:?} finds {come}: {with}");
+        if !only_with.is_empty() {
+            assert!(
+                !session_ids(&without).contains(only_with),
+                "{words:?} does not find {only_with}: {without}"
+            );
+            assert!(session_ids(&with).contains(only_with), "{args:?} finds {only_with}: {with}");
         }
     }
 }
 
 #[test]
-fn numbers_limit_what_is_shown() {
-    let home = history();
+fn limits_apply_to_sessions_snippets_and_snippet_length() {
+    let home = home_with_history();
     assert_eq!(search(&home, &["daemon"])["results"].as_array().unwrap().len(), 3);
     assert_eq!(search(&home, &["daemon", "--limit-chats", "1"])["results"].as_array().unwrap().len(), 1);
     assert_eq!(search(&home, &["daemon", "-n", "2"])["results"].as_array().unwrap().len(), 2);
-    let shown = |args: &[&str]| search(&home, args)["results"][0]["snippets"].as_array().unwrap().clone();
-    assert!(shown(&["socket"]).len() > 1);
-    assert_eq!(shown(&["socket", "--limit-snippets-per-chat", "1"]).len(), 1);
+    let snippets = |args: &[&str]| search(&home, args)["results"][0]["snippets"].as_array().unwrap().clone();
+    assert!(snippets(&["socket"]).len() > 1);
+    assert_eq!(snippets(&["socket", "--limit-snippets-per-chat", "1"]).len(), 1);
     let length = |window: &str| {
         let args = ["queue", "--snippet-window", window, "--scope", "content"];
-        shown(&args)[0]["text"].as_str().unwrap().chars().count()
+        snippets(&args)[0]["text"].as_str().unwrap().chars().count()
     };
     assert!(length("10") < length("64"));
-    let told = search(&home, &["daemon", "--iteration", "3"]);
+    let response = search(&home, &["daemon", "--iteration", "3"]);
     assert_eq!(
-        (told["iterations_used"].as_u64(), &told["guidance"]["state"]["iteration"]),
+        (response["iterations_used"].as_u64(), &response["guidance"]["state"]["iteration"]),
         (Some(3), &json!(3))
     );
     assert!(search(&home, &["daemon", "--include-guidance=false"]).get("guidance").is_none());
 }
 
 #[test]
-fn words_are_found_whole_in_halves_and_in_both_scripts() {
-    let home = history();
-    for (query, right) in [
+fn queries_match_words_word_parts_and_both_scripts() {
+    let home = home_with_history();
+    for (query, expected) in [
         ("Batcher", SOCKET),
         ("request batcher", SOCKET),
         ("migrating", SOCKET),
@@ -166,135 +175,137 @@ fn words_are_found_whole_in_halves_and_in_both_scripts() {
         ("virtual list row height", LIST),
         ("the pump thread", CODEX),
     ] {
-        assert_eq!(ids(&search(&home, &[query])).first(), Some(&right), "{query}");
+        assert_eq!(session_ids(&search(&home, &[query])).first(), Some(&expected), "{query}");
     }
     let expanded = search(&home, &["authentication", "--expand", "auto"]);
     assert!(!expanded["guidance"]["state"]["expandedTerms"].as_object().unwrap().is_empty());
 }
 
 #[test]
-fn own_words_are_left_out_unless_asked_for() {
-    let home = history();
-    assert!(!texts(&search(&home, &["marsupial"])).contains("marsupial"));
-    assert!(texts(&search(&home, &["marsupial", "--include-own"])).contains("marsupial"));
-    let caller = |own: bool| {
+fn own_output_and_the_calling_session_are_excluded_unless_requested() {
+    let home = home_with_history();
+    assert!(!snippet_texts(&search(&home, &["marsupial"])).contains("marsupial"));
+    assert!(snippet_texts(&search(&home, &["marsupial", "--include-own"])).contains("marsupial"));
+    let finds_calling_session = |own: bool| {
         let mut command = testutil::command(home.path(), &["search", "cookie", "--json"]);
         if own {
             command.arg("--include-own");
         }
         command.env("CLAUDE_CODE_SESSION_ID", AUTH);
-        ids(&answer(&testutil::run_command(command))).contains(&AUTH)
+        session_ids(&single_record(&testutil::run_command(command))).contains(&AUTH)
     };
-    assert!(!caller(false) && caller(true));
+    assert!(!finds_calling_session(false) && finds_calling_session(true));
 }
 
 #[test]
-fn text_reads_without_a_terminal_and_in_the_answer() {
-    let home = history();
+fn text_is_available_without_a_terminal_and_inside_the_response() {
+    let home = home_with_history();
     let text = search(&home, &["socket", "--response-mode", "text"])["text"].as_str().unwrap().to_string();
     for part in ["The daemon loses its socket", "claude --resume", "confidence:", "next: loci show"] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     assert!(!text.contains('\u{1b}'));
-    let typed = run_loci(&home, &["search", "socket", "-o", "text"]).expect(0);
-    assert!(typed.text().contains("The daemon loses its socket"));
+    let printed = run_loci(&home, &["search", "socket", "-o", "text"]).expect(0);
+    assert!(printed.text().contains("The daemon loses its socket"));
     assert!(search(&home, &["socket"]).get("text").is_none());
     run_loci(&home, &["search", "nowhereatall"]).expect(2);
 }
 
-fn operation(name: &str) -> &'static Operation {
+fn find_operation(name: &str) -> &'static Operation {
     OPERATIONS.iter().find(|operation| operation.name == name).unwrap()
 }
 
 #[test]
-fn every_suggestion_can_be_typed_and_answers() {
-    let home = history();
-    let mut followed = 0;
+fn every_suggested_command_runs() {
+    let home = home_with_history();
+    let mut executed = 0;
     for query in ["socket", "daemon", "sokcet", "虚拟列表", "nowhereatall"] {
         for action in search(&home, &[query])["guidance"]["nextActions"].as_array().unwrap() {
             let args: Map<String, Value> = action["args"].as_object().unwrap().clone();
-            let line = operation(action["tool"].as_str().unwrap()).command_line(&args);
+            let line = find_operation(action["tool"].as_str().unwrap()).command_line(&args);
             let words: Vec<String> = testutil::split_words(line.strip_prefix("loci ").unwrap());
-            let ended = run_loci(&home, &words.iter().map(String::as_str).collect::<Vec<_>>());
-            assert!([Some(0), Some(2)].contains(&ended.code), "{line}: {}", ended.stderr);
-            followed += 1;
+            let output = run_loci(&home, &words.iter().map(String::as_str).collect::<Vec<_>>());
+            assert!([Some(0), Some(2)].contains(&output.code), "{line}: {}", output.stderr);
+            executed += 1;
         }
     }
-    assert!(followed > 5);
+    assert!(executed > 5);
 }
 
 #[test]
-fn what_was_said_a_moment_ago_is_found() {
-    let home = history();
-    assert!(ids(&search(&home, &["xylophone"])).is_empty());
-    let mut more = Session::new(SOCKET, ALPHA, "2026-03-01T11:00:00Z").apart();
+fn a_message_written_a_moment_ago_is_found() {
+    let home = home_with_history();
+    assert!(session_ids(&search(&home, &["xylophone"])).is_empty());
+    let mut more = Session::new(SOCKET, ALPHA, "2026-03-01T11:00:00Z").with_new_ids();
     more.prompt("And what about the xylophone?");
-    let path = home.file(&more);
+    let path = home.transcript_path(&more);
     let before = fs::read(&path).unwrap();
     fs::write(&path, [before.clone(), more.text().into_bytes()].concat()).unwrap();
-    assert_eq!(ids(&search(&home, &["xylophone"])), [SOCKET]);
-    // Half a line is nothing yet.
+    assert_eq!(session_ids(&search(&home, &["xylophone"])), [SOCKET]);
+    // An unfinished line is ignored.
     let half: Vec<u8> = more.text().into_bytes();
     fs::write(&path, [before, half[..half.len() / 2].to_vec()].concat()).unwrap();
-    assert!(ids(&search(&home, &["xylophone"])).is_empty());
+    assert!(session_ids(&search(&home, &["xylophone"])).is_empty());
 }
 
 #[test]
-fn a_forgotten_conversation_stays_away() {
-    let home = history();
+fn a_forgotten_session_stays_forgotten() {
+    let home = home_with_history();
     run_loci(&home, &["index"]).expect(0);
-    let dry = answer(&run_loci(&home, &["forget", "aaaa1111", "--dry-run"]).expect(0));
+    let dry = single_record(&run_loci(&home, &["forget", "aaaa1111", "--dry-run"]).expect(0));
     assert_eq!((dry["chats"][0]["chatId"].as_str(), dry["dryRun"].as_bool()), (Some(SOCKET), Some(true)));
-    assert!(!ids(&search(&home, &["zanzibar"])).is_empty());
-    let gone = answer(&run_loci(&home, &["forget", "aaaa1111", "--yes"]).expect(0));
-    assert!(gone["events"].as_u64().unwrap() > 0 && gone["archiveFiles"] == 1);
+    assert!(!session_ids(&search(&home, &["zanzibar"])).is_empty());
+    let forgotten = single_record(&run_loci(&home, &["forget", "aaaa1111", "--yes"]).expect(0));
+    assert!(forgotten["events"].as_u64().unwrap() > 0 && forgotten["archiveFiles"] == 1);
     for _ in 0..2 {
-        assert!(ids(&search(&home, &["zanzibar"])).is_empty());
+        assert!(session_ids(&search(&home, &["zanzibar"])).is_empty());
         let shown = run_loci(&home, &["query", "messages", "--all-projects", "--fields", "text"]);
         assert!(!shown.text().contains("RequestBatcher"));
         run_loci(&home, &["index", "--rebuild"]).expect(0);
     }
     for root in [".cache/loci", ".local/share/loci"] {
-        assert!(!holds(&home.path().join(root), b"zanzibar"), "left in {root}");
+        assert!(!contains_bytes(&home.path().join(root), b"zanzibar"), "left in {root}");
     }
-    // By what stands in them, and by project.
-    let matching = answer(&run_loci(&home, &["forget", "--matching", "sign-in COOKIE", "--yes"]).expect(0));
+    // Forget by content and by project.
+    let matching =
+        single_record(&run_loci(&home, &["forget", "--matching", "sign-in COOKIE", "--yes"]).expect(0));
     assert_eq!(matching["chats"][0]["chatId"], AUTH);
-    let project = answer(&run_loci(&home, &["forget", "--project", BETA, "--yes"]).expect(0));
+    let project = single_record(&run_loci(&home, &["forget", "--project", BETA, "--yes"]).expect(0));
     assert_eq!(project["chats"].as_array().unwrap().len(), 2, "{project}");
-    assert!(ids(&search(&home, &["虚拟列表"])).is_empty());
+    assert!(session_ids(&search(&home, &["虚拟列表"])).is_empty());
 }
 
-fn holds(path: &std::path::Path, wanted: &[u8]) -> bool {
+fn contains_bytes(path: &std::path::Path, wanted: &[u8]) -> bool {
     if path.is_dir() {
-        return fs::read_dir(path).unwrap().any(|entry| holds(&entry.unwrap().path(), wanted));
+        return fs::read_dir(path).unwrap().any(|entry| contains_bytes(&entry.unwrap().path(), wanted));
     }
     fs::read(path).unwrap().windows(wanted.len()).any(|window| window == wanted)
 }
 
 #[test]
-fn the_archive_answers_for_what_was_deleted() {
-    let home = history();
+fn the_archive_serves_deleted_transcripts() {
+    let home = home_with_history();
     let before = search(&home, &["zanzibar"]);
-    let said = || answer(&run_loci(&home, &["show", "aaaa1111"]).expect(0))["messages"].clone();
-    let shown = said();
+    let show_messages =
+        || single_record(&run_loci(&home, &["show", "aaaa1111"]).expect(0))["messages"].clone();
+    let shown = show_messages();
     fs::remove_dir_all(home.path().join(".claude")).unwrap();
     for _ in 0..2 {
-        assert_eq!(texts(&search(&home, &["zanzibar"])), texts(&before));
-        assert_eq!(said(), shown);
+        assert_eq!(snippet_texts(&search(&home, &["zanzibar"])), snippet_texts(&before));
+        assert_eq!(show_messages(), shown);
         fs::remove_dir_all(home.path().join(".cache")).unwrap();
     }
-    let kept = answer(&run_loci(&home, &["archive"]).expect(0));
-    assert_eq!(kept["files"], 5);
-    let pruned = answer(&run_loci(&home, &["archive", "--older-than", "2026-04-01"]).expect(0));
+    let archive = single_record(&run_loci(&home, &["archive"]).expect(0));
+    assert_eq!(archive["files"], 5);
+    let pruned = single_record(&run_loci(&home, &["archive", "--older-than", "2026-04-01"]).expect(0));
     assert_eq!((pruned["files"].as_u64(), pruned["removed"][0]["chatId"].as_str()), (Some(4), Some(SOCKET)));
-    assert!(ids(&search(&home, &["zanzibar"])).is_empty());
-    let none = answer(&run_loci(&home, &["archive", "--prune-to", "1"]).expect(0));
+    assert!(session_ids(&search(&home, &["zanzibar"])).is_empty());
+    let none = single_record(&run_loci(&home, &["archive", "--prune-to", "1"]).expect(0));
     assert_eq!(none["files"], 0);
 }
 
 #[test]
-fn secrets_are_told_by_kind_and_masked_everywhere() {
+fn secrets_are_listed_by_type_and_masked_everywhere() {
     let home = Home::new();
     let secret = format!("ghp_{}", "k9X2mQ7vL4pR8sT1wY6zB3nC5dF0gH2jA4eU".chars().rev().collect::<String>());
     let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
@@ -305,12 +316,15 @@ fn secrets_are_told_by_kind_and_masked_everywhere() {
         "done",
     );
     home.add(&session);
-    let told = answer(&run_loci(&home, &["secrets"]).expect(0));
-    assert_eq!(told["found"][0]["kind"], "github-pat");
-    assert!(told["places"][0]["chatId"] == SOCKET && !told.to_string().contains(&secret));
+    let response = single_record(&run_loci(&home, &["secrets"]).expect(0));
+    assert_eq!(response["found"][0]["kind"], "github-pat");
+    assert!(response["places"][0]["chatId"] == SOCKET && !response.to_string().contains(&secret));
     let none = run_loci(&home, &["secrets", "--kind", "jwt"]).expect(2);
     assert!(!none.text().contains("github-pat"));
-    assert_eq!(answer(&run_loci(&home, &["secrets", "--limit", "1"]))["places"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        single_record(&run_loci(&home, &["secrets", "--limit", "1"]))["places"].as_array().unwrap().len(),
+        1
+    );
     let direct = run_loci(&home, &["query", "messages", "--all-projects"]).expect(0);
     for shown in [
         &direct,
@@ -328,39 +342,39 @@ fn secrets_are_told_by_kind_and_masked_everywhere() {
     {
         assert!(run_loci(&home, plain).expect(0).text().contains(&secret));
     }
-    assert!(!holds(&home.path().join(".cache"), secret.as_bytes()));
+    assert!(!contains_bytes(&home.path().join(".cache"), secret.as_bytes()));
 }
 
 #[test]
 fn without_any_history_a_search_says_where_it_looked() {
     let home = Home::new();
-    let told = answer(&run_loci(&home, &["search", "anything"]).expect(2));
-    let note = told["notes"][0].as_str().unwrap();
+    let response = single_record(&run_loci(&home, &["search", "anything"]).expect(2));
+    let note = response["notes"][0].as_str().unwrap();
     for place in [".claude/projects", ".codex", ".gemini/tmp"] {
         assert!(note.contains(&home.path().join(place).display().to_string()), "{note}");
     }
     let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
     session.prompt("Something");
     home.add(&session);
-    let told = answer(&run_loci(&home, &["search", "anything"]).expect(2));
-    assert!(told["notes"].as_array().is_none_or(Vec::is_empty), "{told}");
+    let response = single_record(&run_loci(&home, &["search", "anything"]).expect(2));
+    assert!(response["notes"].as_array().is_none_or(Vec::is_empty), "{response}");
 }
 
-/// "None were found" must not be said of what was not read.
+/// "None were found" must not cover data that could not be read.
 #[test]
-fn what_could_not_be_searched_is_told() {
+fn unreadable_data_is_counted_by_secrets_and_forget() {
     let home = Home::new();
     let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
-    session.prompt("Where is the sign-in cookie?").reply(&["Here."]).raw("{\"half a line");
+    session.prompt("Where is the sign-in cookie?").reply(&["Here."]).raw_line("{\"half a line");
     session.did("Bash", json!({"command": "ls"}), "none").did("Bash", json!({"command": "pwd"}), "here");
     home.add(&session);
-    let unread = |args: &[&str]| answer(&run_loci(&home, args))["unread"].as_u64().unwrap();
+    let count_unread = |args: &[&str]| single_record(&run_loci(&home, args))["unread"].as_u64().unwrap();
     let forget = ["forget", "--matching", "no such words", "--dry-run"];
-    assert_eq!((unread(&["secrets"]), unread(&forget)), (1, 1));
-    // The two calls are not where they were: the transcript changed without a trace.
+    assert_eq!((count_unread(&["secrets"]), count_unread(&forget)), (1, 1));
+    // Shift the stored offsets of the two calls, as if the transcript had changed unnoticed.
     let connection = db::Connection::open(home.path().join(".cache/loci/catalogue.db")).unwrap();
     connection.execute_batch("update events set place = place + 100000").unwrap();
-    assert_eq!((unread(&["secrets"]), unread(&forget)), (3, 3));
+    assert_eq!((count_unread(&["secrets"]), count_unread(&forget)), (3, 3));
     let shown = run_loci(&home, &["secrets", "-o", "text"]).text().to_string();
     assert!(
         shown.contains("no secrets were found\n")
@@ -372,27 +386,27 @@ fn what_could_not_be_searched_is_told() {
 }
 
 #[test]
-fn the_doctor_says_what_is_about_to_be_lost() {
-    let home = history();
-    let find = |name: &str| {
-        let checkup = answer(&run_loci(&home, &["doctor"]));
+fn doctor_reports_transcripts_about_to_be_deleted_and_index_damage() {
+    let home = home_with_history();
+    let find_check = |name: &str| {
+        let checkup = single_record(&run_loci(&home, &["doctor"]));
         let findings = checkup["findings"].as_array().unwrap().clone();
         findings.into_iter().find(|f| f["check"] == name).unwrap()
     };
-    assert_eq!(find("catalogue")["severity"], "warning");
+    assert_eq!(find_check("catalogue")["severity"], "warning");
     let day = 86_400_000;
     let then = (record::Clock::System.now().0 - 29 * day) as u64;
     let old = std::time::UNIX_EPOCH + std::time::Duration::from_millis(then);
-    let socket = home.file(&Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z"));
+    let socket = home.transcript_path(&Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z"));
     fs::File::options().append(true).open(&socket).unwrap().set_modified(old).unwrap();
-    let lost = find("clean-up");
+    let lost = find_check("clean-up");
     assert!(lost["severity"] == "problem" && lost["fix"] == "loci index", "{lost}");
     run_loci(&home, &["doctor"]).expect(1);
     run_loci(&home, &["index"]).expect(0);
-    assert_eq!(find("clean-up")["severity"], "ok");
+    assert_eq!(find_check("clean-up")["severity"], "ok");
     run_loci(&home, &["doctor"]).expect(0);
     testutil::write_file(&home.path().join(".claude/settings.json"), b"{\"cleanupPeriodDays\": 365}");
-    assert!(find("clean-up")["message"].as_str().unwrap().contains("365 days"));
+    assert!(find_check("clean-up")["message"].as_str().unwrap().contains("365 days"));
     let index = home.path().join(".cache/loci/search");
     let mut files = fs::read_dir(&index).unwrap().map(|e| e.unwrap().path());
     let segment = files.find(|p| p.extension().is_some_and(|e| e == "idx")).unwrap();
@@ -400,42 +414,42 @@ fn the_doctor_says_what_is_about_to_be_lost() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0xff;
     fs::write(&segment, bytes).unwrap();
-    assert_eq!(find("index")["severity"], "problem");
+    assert_eq!(find_check("index")["severity"], "problem");
     run_loci(&home, &["index", "--rebuild"]).expect(0);
-    assert_eq!(find("index")["severity"], "ok");
+    assert_eq!(find_check("index")["severity"], "ok");
 }
 
 #[test]
-fn sessions_and_ids_are_known() {
-    let home = history();
-    let listed = |args: &[&str]| {
+fn sessions_are_listed_and_ids_are_resolved() {
+    let home = home_with_history();
+    let list_ids = |args: &[&str]| {
         let mut all = vec!["sessions"];
         all.extend(args);
-        let found = answer(&run_loci(&home, &all));
+        let found = single_record(&run_loci(&home, &all));
         let ids =
             found["sessions"].as_array().unwrap().iter().map(|s| s["chatId"].as_str().unwrap().to_string());
         ids.collect::<Vec<_>>()
     };
-    assert_eq!(listed(&[]), [ECHO, CODEX, AUTH, LIST, SOCKET]);
-    assert_eq!(listed(&["--limit", "2"]), [ECHO, CODEX]);
-    assert_eq!(listed(&["--limit", "2", "--offset", "1"]), [CODEX, AUTH]);
-    assert_eq!(listed(&["--source", "codex"]), [CODEX]);
-    assert_eq!(listed(&["--project", ALPHA]), [ECHO, SOCKET]);
-    assert_eq!(listed(&["--since", "2026-06-10"]), [ECHO, CODEX]);
-    assert_eq!(listed(&["--until", "2026-04-01"]), [SOCKET]);
+    assert_eq!(list_ids(&[]), [ECHO, CODEX, AUTH, LIST, SOCKET]);
+    assert_eq!(list_ids(&["--limit", "2"]), [ECHO, CODEX]);
+    assert_eq!(list_ids(&["--limit", "2", "--offset", "1"]), [CODEX, AUTH]);
+    assert_eq!(list_ids(&["--source", "codex"]), [CODEX]);
+    assert_eq!(list_ids(&["--project", ALPHA]), [ECHO, SOCKET]);
+    assert_eq!(list_ids(&["--since", "2026-06-10"]), [ECHO, CODEX]);
+    assert_eq!(list_ids(&["--until", "2026-04-01"]), [SOCKET]);
     let mut more = Session::new("eeee5555-0000-4000-8000-000000000005", ALPHA, "2026-08-01T10:00:00Z");
     more.prompt("Another one").reply(&["Yes."]);
     home.add(&more);
-    assert_eq!(listed(&["--limit", "1"]), ["eeee5555-0000-4000-8000-000000000005"]);
+    assert_eq!(list_ids(&["--limit", "1"]), ["eeee5555-0000-4000-8000-000000000005"]);
 
-    let resolved = |args: &[&str]| {
+    let resolve = |args: &[&str]| {
         let mut all = vec!["resolve"];
         all.extend(args);
-        answer(&run_loci(&home, &all))
+        single_record(&run_loci(&home, &all))
     };
-    let one = resolved(&["--chat-id-prefix", "bbbb"]);
+    let one = resolve(&["--chat-id-prefix", "bbbb"]);
     assert_eq!((one["chats"][0]["chatId"].as_str(), one["ambiguous"].as_bool()), (Some(LIST), Some(false)));
-    let message = resolved(&["--message-id-prefix", "u-aaaa1111"]);
+    let message = resolve(&["--message-id-prefix", "u-aaaa1111"]);
     assert_eq!(
         (message["messages"][0]["chatId"].as_str(), message["ambiguous"].as_bool()),
         (Some(SOCKET), Some(false))
@@ -443,35 +457,35 @@ fn sessions_and_ids_are_known() {
     assert_eq!(
         message["messages"][0]["messageId"],
         format!("u-{SOCKET}-main-1"),
-        "the whole id, not its beginning"
+        "the full ID, not a prefix"
     );
-    assert_eq!(resolved(&["--message-id-prefix", "u-"])["ambiguous"], true);
+    assert_eq!(resolve(&["--message-id-prefix", "u-"])["ambiguous"], true);
     run_loci(&home, &["resolve", "zzzz"]).expect(2);
 }
 
 #[test]
-fn of_many_ids_that_begin_so_some_are_listed_and_that_is_said() {
+fn resolve_lists_at_most_fifty_messages_and_says_so() {
     let home = Home::new();
     let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
     for n in 0..60 {
         session.prompt(&format!("Prompt {n}"));
     }
     home.add(&session);
-    let listed = |prefix: &str| {
-        let told = answer(&run_loci(&home, &["resolve", "--message-id-prefix", prefix]).expect(0));
-        (told["messages"].as_array().unwrap().len(), told["more"].as_bool().unwrap_or_default())
+    let count_matches = |prefix: &str| {
+        let response = single_record(&run_loci(&home, &["resolve", "--message-id-prefix", prefix]).expect(0));
+        (response["messages"].as_array().unwrap().len(), response["more"].as_bool().unwrap_or_default())
     };
-    assert_eq!(listed("u-"), (50, true));
-    // Of these the catalogue knows the same beginning: the last of them is found all the same.
-    assert_eq!(listed(&format!("u-{SOCKET}-main")), (50, true));
-    assert_eq!(listed(&format!("u-{SOCKET}-main-60")), (1, false));
-    assert_eq!(listed(&format!("u-{SOCKET}-main-5")), (11, false));
+    assert_eq!(count_matches("u-"), (50, true));
+    // The catalogue stores the same prefix for all of these; the last one is still found.
+    assert_eq!(count_matches(&format!("u-{SOCKET}-main")), (50, true));
+    assert_eq!(count_matches(&format!("u-{SOCKET}-main-60")), (1, false));
+    assert_eq!(count_matches(&format!("u-{SOCKET}-main-5")), (11, false));
     let shown = run_loci(&home, &["resolve", "u-", "-o", "text"]).expect(0);
     assert!(shown.text().ends_with("more matches not listed; use a longer prefix\n"), "{}", shown.text());
 }
 
 #[test]
-fn a_name_is_found_however_it_is_written() {
+fn a_session_name_matches_regardless_of_case_and_accents() {
     let home = Home::new();
     for (n, text) in ["one", "two", "three", "four"].iter().enumerate() {
         let id = format!("{n}aaa1111-0000-4000-8000-000000000001");
@@ -482,22 +496,22 @@ fn a_name_is_found_however_it_is_written() {
         );
     }
     run_loci(&home, &["memory", "consolidate"]).expect(0);
-    for (n, (name, asked)) in
+    for (n, (name, query)) in
         [("café plan", "cafe"), ("Übung am Morgen", "übung"), ("КОШКА", "кошка"), ("Handover", "HANDOVER")]
             .into_iter()
             .enumerate()
     {
         run_loci(&home, &["memory", "edit", &format!("{n}aaa1111"), "--name", name]).expect(0);
-        for asked in [asked, name] {
-            let found = search(&home, &[asked]);
+        for query in [query, name] {
+            let found = search(&home, &[query]);
             let first = found["topChatIds"][0].as_str().unwrap_or_default();
-            assert!(first.starts_with(&format!("{n}aaa")), "{asked}: {found}");
+            assert!(first.starts_with(&format!("{n}aaa")), "{query}: {found}");
         }
     }
 }
 
 #[test]
-fn of_equal_passages_one_is_shown_and_the_persons_own_words_come_first() {
+fn equal_snippets_are_shown_once_and_user_messages_come_first() {
     let home = Home::new();
     let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
     session.reply(&["Ready."]).prompt("Please add a helper and test it");
@@ -514,28 +528,28 @@ fn of_equal_passages_one_is_shown_and_the_persons_own_words_come_first() {
         "{snippets:?}"
     );
     let mut texts: Vec<&str> = snippets.iter().map(|s| s["text"].as_str().unwrap()).collect();
-    assert_eq!(texts.len(), 3, "the person, a tool, the agent: {texts:?}");
+    assert_eq!(texts.len(), 3, "user, tool and assistant: {texts:?}");
     texts.sort_unstable();
     texts.dedup();
     assert_eq!(texts.len(), 3);
 }
 
 #[test]
-fn what_only_the_archive_has_is_said_and_not_resumed() {
+fn an_archived_session_is_marked_and_has_no_resume_command() {
     let home = Home::new();
     let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
     session.prompt("The quagga of the daemon").reply(&["It is extinct."]);
     let path = home.add(&session);
     let lines = ["search quagga", "sessions", "show aaaa"];
-    let told =
+    let print_text =
         |line: &str| testutil::run_line(&home, &format!("{line} -o text")).expect(0).text().to_string();
     for line in lines {
-        let text = told(line);
+        let text = print_text(line);
         assert!(text.contains("claude --resume") && !text.contains("archived by Loci"), "{line}: {text}");
     }
     fs::remove_file(path).unwrap();
     for line in lines {
-        let text = told(line);
+        let text = print_text(line);
         assert!(!text.contains("--resume"), "{line}: {text}");
         assert!(text.contains("(transcript deleted by its agent; archived by Loci)"), "{line}: {text}");
     }
@@ -543,31 +557,32 @@ fn what_only_the_archive_has_is_said_and_not_resumed() {
 }
 
 #[test]
-fn words_that_were_added_are_said() {
-    let text = run_loci(&history(), &["search", "login", "--expand", "auto", "-o", "text"]).expect(0);
+fn added_search_terms_are_listed() {
+    let text =
+        run_loci(&home_with_history(), &["search", "login", "--expand", "auto", "-o", "text"]).expect(0);
     assert!(text.text().contains("\nalso searched for: "), "{}", text.text());
     assert!(text.text().contains("(for login)"), "{}", text.text());
 }
 
 #[test]
-fn where_there_is_no_history_every_list_says_so_once_and_suggests_nothing() {
+fn without_history_every_list_says_so_once_and_suggests_nothing() {
     let home = Home::new();
     for line in ["search foo -o text", "sessions -o text"] {
         let text = testutil::run_line(&home, line).text().to_string();
-        assert_eq!(text.matches("no agent has left a history here").count(), 1, "{line}: {text}");
+        assert_eq!(text.matches("no agent history found").count(), 1, "{line}: {text}");
         assert!(text.contains(".claude/projects") && !text.contains("next:"), "{line}: {text}");
     }
     let sources = testutil::run_line(&home, "sources -o text");
-    let told = sources.text().to_string() + &sources.stderr;
-    assert_eq!(told.matches(".claude/projects").count(), 1, "{told}");
+    let printed = sources.text().to_string() + &sources.stderr;
+    assert_eq!(printed.matches(".claude/projects").count(), 1, "{printed}");
 }
 
 #[test]
-fn a_project_that_is_no_folder_is_said_to_be_none_and_left_first() {
-    let home = history();
+fn a_missing_project_folder_is_noted_and_dropped_in_the_first_suggestion() {
+    let home = home_with_history();
     for line in ["sessions --project nosuchplace -o text", "search daemon --project nosuchplace -o text"] {
         let text = testutil::run_line(&home, line).text().to_string();
-        assert!(text.contains("note: there is no folder ") && text.contains("nosuchplace"), "{line}: {text}");
+        assert!(text.contains("note: no such folder: ") && text.contains("nosuchplace"), "{line}: {text}");
     }
     let found = search(&home, &["daemon", "--project", "nosuchplace"]);
     let next = &found["guidance"]["nextActions"][0]["args"];
@@ -575,7 +590,7 @@ fn a_project_that_is_no_folder_is_said_to_be_none_and_left_first() {
 }
 
 #[test]
-fn records_on_a_terminal_are_text_and_not_json() {
+fn text_output_of_records_contains_no_json() {
     let home = Home::new();
     let mut session = Session::new(SOCKET, ALPHA, "2026-03-01T10:00:00Z");
     session.prompt(&format!("Fix the socket {}", "because it is lost again and again ".repeat(4)));

@@ -1,13 +1,13 @@
-//! `loci show`: one conversation and several, exactly in the shape that agents were promised.
+//! `loci show`: one session and several, in the documented JSON format and as text.
 
 use serde_json::{Value, json};
 use testutil::{ALPHA, BETA, Finished, Home, Rollout, Session, run_line, run_loci, sample_home};
 
 const FIRST: &str = "aaaa1111-0000-4000-8000-000000000001";
 
-fn answer(ended: &Finished) -> Value {
-    let records = ended.records();
-    assert_eq!(records.len(), 1, "one line: {}", ended.text());
+fn single_record(output: &Finished) -> Value {
+    let records = output.records();
+    assert_eq!(records.len(), 1, "one line: {}", output.text());
     records[0].clone()
 }
 
@@ -15,15 +15,15 @@ fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
-fn roles(answer: &Value) -> Vec<(&str, &str)> {
+fn roles_and_texts(response: &Value) -> Vec<(&str, &str)> {
     let of = |m: &'_ Value, key: &str| m[key].as_str().unwrap().to_string().leak() as &str;
-    answer["messages"].as_array().unwrap().iter().map(|m| (of(m, "role"), of(m, "content"))).collect()
+    response["messages"].as_array().unwrap().iter().map(|m| (of(m, "role"), of(m, "content"))).collect()
 }
 
 #[test]
-fn one_conversation_has_the_promised_shape() {
+fn one_session_has_the_documented_fields() {
     let home = sample_home();
-    let shown = answer(&run_loci(&home, &["show", FIRST]).expect(0));
+    let shown = single_record(&run_loci(&home, &["show", FIRST]).expect(0));
     assert_eq!(keys(&shown), ["chat", "messages", "notes"]);
     let chat = &shown["chat"];
     assert_eq!(chat["id"], FIRST);
@@ -43,13 +43,13 @@ fn one_conversation_has_the_promised_shape() {
         (Some("user"), Some("Please fix the socket in the daemon"))
     );
     assert_eq!(first["createdAt"], testutil::millis("2026-03-01T10:00:00Z"));
-    let told = shown.to_string();
-    assert!(!told.contains("Look around the alpha"), "a subagent's words are its own");
-    assert!(told.contains("overloaded"), "what the provider said is not lost");
+    let printed = shown.to_string();
+    assert!(!printed.contains("Look around the alpha"), "a subagent's messages are not included");
+    assert!(printed.contains("overloaded"), "provider errors are included");
 }
 
 #[test]
-fn calls_stand_with_the_reply_that_made_them() {
+fn calls_are_listed_with_the_reply_that_made_them() {
     let home = Home::new();
     let mut session = Session::new("dddd1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
     session.prompt("Read it").reply(&["First,", "a look."]);
@@ -60,7 +60,7 @@ fn calls_stand_with_the_reply_that_made_them() {
     session.call("Bash", json!({"command": "sleep 9"}));
     home.add(&session);
 
-    let shown = answer(&run_loci(&home, &["show", "dddd"]).expect(0));
+    let shown = single_record(&run_loci(&home, &["show", "dddd"]).expect(0));
     let messages = shown["messages"].as_array().unwrap();
     let tools: Vec<&Value> = messages.iter().filter_map(|m| m.get("tools")).collect();
     let flat = |key: &str| -> Vec<Value> {
@@ -81,9 +81,9 @@ fn calls_stand_with_the_reply_that_made_them() {
     );
     assert!(messages.iter().filter(|m| m.get("tools").is_some()).all(|m| m["role"] == "assistant"));
 
-    let bare = answer(&run_loci(&home, &["show", "dddd", "--no-tools"]).expect(0));
+    let without_tools = single_record(&run_loci(&home, &["show", "dddd", "--no-tools"]).expect(0));
     assert_eq!(
-        roles(&bare),
+        roles_and_texts(&without_tools),
         [
             ("user", "Read it"),
             ("assistant", "First,\na look."),
@@ -91,11 +91,11 @@ fn calls_stand_with_the_reply_that_made_them() {
             ("user", "Go on"),
         ]
     );
-    assert!(!bare.to_string().contains("\"tools\""));
+    assert!(!without_tools.to_string().contains("\"tools\""));
 }
 
 #[test]
-fn several_conversations_are_interleaved_and_aligned() {
+fn several_sessions_are_interleaved_and_aligned() {
     let home = Home::new();
     let mut one = Session::new("eeee1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
     one.prompt("Fix the  SOCKET").reply(&["Done."]).wait_minutes(10).prompt("thanks");
@@ -107,10 +107,10 @@ fn several_conversations_are_interleaved_and_aligned() {
     codex.prompt("Fix the socket").reply("done.");
     home.add_codex(&codex);
 
-    let shown = answer(&run_loci(&home, &["show", "eeee1", "eeee2", "ffff", "eeee1111"]).expect(0));
+    let shown = single_record(&run_loci(&home, &["show", "eeee1", "eeee2", "ffff", "eeee1111"]).expect(0));
     assert_eq!(keys(&shown), ["meta", "narrative", "commonAlignment"]);
     let ids: Vec<&Value> = shown["meta"].as_array().unwrap().iter().map(|m| &m["id"]).collect();
-    assert_eq!(ids.len(), 3, "named twice is shown once");
+    assert_eq!(ids.len(), 3, "a session named twice is shown once");
     assert_eq!(shown["meta"][2]["chatIdx"], 2);
     assert_eq!(shown["meta"][2]["source"], "codex");
     assert_eq!(shown["meta"][2]["resume"], format!("codex resume {}", codex.id));
@@ -132,34 +132,34 @@ fn several_conversations_are_interleaved_and_aligned() {
         })
         .collect();
     assert_eq!(aligned, [("user", "Fix the  SOCKET", vec![0, 1, 2]), ("assistant", "Done.", vec![0, 2])]);
-    for at in shown["commonAlignment"][0]["refs"].as_array().unwrap() {
-        assert_eq!(keys(at), ["chatIdx", "index", "messageIdPrefix"]);
-        let whole = shown["narrative"]
+    for reference in shown["commonAlignment"][0]["refs"].as_array().unwrap() {
+        assert_eq!(keys(reference), ["chatIdx", "index", "messageIdPrefix"]);
+        let message = shown["narrative"]
             .as_array()
             .unwrap()
             .iter()
-            .find(|m| m["chatIdx"] == at["chatIdx"] && m["index"] == at["index"]);
-        let prefix = at["messageIdPrefix"].as_str().unwrap();
-        assert!(whole.unwrap()["messageId"].as_str().unwrap().starts_with(prefix) && prefix.len() <= 8);
+            .find(|m| m["chatIdx"] == reference["chatIdx"] && m["index"] == reference["index"]);
+        let prefix = reference["messageIdPrefix"].as_str().unwrap();
+        assert!(message.unwrap()["messageId"].as_str().unwrap().starts_with(prefix) && prefix.len() <= 8);
     }
 }
 
 #[test]
-fn an_id_is_known_by_its_beginning() {
+fn a_session_is_shown_by_an_unambiguous_id_prefix() {
     let home = sample_home();
-    let error = answer(&run_loci(&home, &["show", "zzzz"]).expect(1));
+    let error = single_record(&run_loci(&home, &["show", "zzzz"]).expect(1));
     assert_eq!(error["code"], "SESSION_NOT_FOUND");
-    let error = answer(&run_loci(&home, &["show", "aaaa"]).expect(1));
+    let error = single_record(&run_loci(&home, &["show", "aaaa"]).expect(1));
     assert_eq!(error["code"], "AMBIGUOUS_ID");
     let hints = error["hints"].to_string();
     assert!(hints.contains("loci show aaaa1111-") && hints.contains("loci show aaaa2222-"), "{hints}");
-    let whole = run_loci(&home, &["show", FIRST]).expect(0).stdout;
-    assert_eq!(run_loci(&home, &["show", "aaaa1"]).expect(0).stdout, whole);
+    let full = run_loci(&home, &["show", FIRST]).expect(0).stdout;
+    assert_eq!(run_loci(&home, &["show", "aaaa1"]).expect(0).stdout, full);
 
-    let agent = answer(&run_loci(&home, &["show", "ace01"]).expect(0));
+    let agent = single_record(&run_loci(&home, &["show", "ace01"]).expect(0));
     assert_eq!(agent["chat"]["id"], "ace01");
     assert!(agent["chat"].get("resume").is_none(), "a subagent is not resumed");
-    assert_eq!(agent["chat"]["title"], "Look around the alpha", "it has no title but its task");
+    assert_eq!(agent["chat"]["title"], "Look around the alpha", "its task is its title");
     assert_eq!(agent["messages"][0]["content"], "Look around the alpha");
     assert_eq!(
         run_loci(&home, &["show", "agent-ace01"]).expect(0).stdout,
@@ -168,7 +168,7 @@ fn an_id_is_known_by_its_beginning() {
 }
 
 #[test]
-fn a_transcript_is_text_for_people_when_asked() {
+fn a_session_can_be_shown_as_text() {
     let home = sample_home();
     let text = run_line(&home, "show bbbb -o text").expect(3);
     let text = text.text();
@@ -178,30 +178,33 @@ fn a_transcript_is_text_for_people_when_asked() {
     assert!(text.contains("\n  · Bash false  error\n"), "{text}");
     assert!(!text.contains('\x1b'), "no colours where there is no terminal");
     assert!(
-        text.ends_with("note: a part of it could not be read; `loci sources --problems` says where\n"),
+        text.ends_with("note: parts of it could not be read; `loci sources --problems` lists them\n"),
         "{text}"
     );
 }
 
 #[test]
-fn what_is_left_of_a_lost_session_is_named() {
+fn a_missing_session_hints_at_its_remaining_subagents() {
     let home = Home::new();
     let mut session = Session::new("dddd1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
     let mut agent = session.subagent("bee02");
     agent.prompt("Look").reply(&["Looked."]);
     home.add(&agent);
-    let error = answer(&run_loci(&home, &["show", "dddd"]).expect(1));
+    let error = single_record(&run_loci(&home, &["show", "dddd"]).expect(1));
     assert_eq!(
         (error["code"].as_str(), error["hints"][0].as_str()),
         (Some("SESSION_NOT_FOUND"), Some("loci show bee02  # claude-code"))
     );
     session.prompt("Here again").reply(&["Yes."]);
     home.add(&session);
-    assert_eq!(answer(&run_loci(&home, &["show", "dddd"]).expect(0))["chat"]["subagents"], json!(["bee02"]));
+    assert_eq!(
+        single_record(&run_loci(&home, &["show", "dddd"]).expect(0))["chat"]["subagents"],
+        json!(["bee02"])
+    );
 }
 
-/// Codex numbers its sessions by time: all of one minute begin with the same eight characters.
-fn one_minute() -> Home {
+/// Codex session IDs start with a timestamp: sessions of the same minute share the first eight characters.
+fn home_with_sessions_of_one_minute() -> Home {
     let home = Home::new();
     for n in 0..12 {
         let id = format!("0199aaaa-00{n:02}-7000-8000-00000000000c");
@@ -213,8 +216,8 @@ fn one_minute() -> Home {
 }
 
 #[test]
-fn a_beginning_that_several_share_is_refused_by_every_command_and_what_is_printed_is_understood() {
-    let home = one_minute();
+fn an_ambiguous_prefix_is_refused_and_printed_prefixes_are_accepted() {
+    let home = home_with_sessions_of_one_minute();
     for line in [
         "query errors --session 0199aaaa",
         "query sessions --session 0199aaaa",
@@ -223,7 +226,7 @@ fn a_beginning_that_several_share_is_refused_by_every_command_and_what_is_printe
         "forget 0199aaaa --dry-run",
         "show 0199aaaa",
     ] {
-        let error = answer(&run_line(&home, line).expect(1));
+        let error = single_record(&run_line(&home, line).expect(1));
         assert_eq!(error["code"], "AMBIGUOUS_ID", "{line}");
         assert!(error["error"].as_str().unwrap().contains("is ambiguous (12 "), "{line}: {error}");
         let hints = error["hints"].to_string();
@@ -239,11 +242,11 @@ fn a_beginning_that_several_share_is_refused_by_every_command_and_what_is_printe
         "search question -o text",
         "archive -o text",
     ] {
-        let told = run_line(&home, line).expect(0);
-        let shown = told.text().split_whitespace().find(|word| word.starts_with("0199aaaa-00"));
-        let shown = shown.unwrap_or_else(|| panic!("{line}: {}", told.text()));
-        assert!(shown.len() >= 13, "{line}: {shown}");
-        run_line(&home, &format!("show {shown}")).expect(0);
-        run_line(&home, &format!("query errors --session {shown}")).expect(0);
+        let listing = run_line(&home, line).expect(0);
+        let prefix = listing.text().split_whitespace().find(|word| word.starts_with("0199aaaa-00"));
+        let prefix = prefix.unwrap_or_else(|| panic!("{line}: {}", listing.text()));
+        assert!(prefix.len() >= 13, "{line}: {prefix}");
+        run_line(&home, &format!("show {prefix}")).expect(0);
+        run_line(&home, &format!("query errors --session {prefix}")).expect(0);
     }
 }

@@ -1,22 +1,22 @@
-//! Claude Code from 0.2 to 2.1: calls, prompts, failures, tokens, titles and projects against the scripts.
+//! Claude Code from 0.2 to 2.1: prompts, calls, failures, tokens, titles and projects, compared with the scripts.
 
-use crate::raw::{Raw, files};
-use crate::script::{Script, scenario};
+use crate::raw::{Raw, list_transcripts};
+use crate::script::{Script, scenario_name};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use testutil::Home;
-use testutil::corpus::{assert_unique, counts, ends, sorted, text, texts};
+use testutil::corpus::{assert_unique, call_outcomes, sorted, text, texts, usage_counts};
 use testutil::needs::shared_folder;
 
-/// Versions that were driven by the short list of scenarios, in the order of their release.
+/// Versions that were driven with the short list of scenarios, in order of release.
 const OLD: &[&str] = &[
     "0.2.114", "1.0.30", "1.0.90", "2.0.13", "2.0.57", "2.0.76", "2.1.1", "2.1.50", "2.1.96", "2.1.170",
     "2.1.197",
 ];
 const NEW: &str = "2.1.325";
-/// Stores of the newest version that have special scripts of their own.
+/// Stores of the newest version that were recorded with special scripts.
 const SPECIAL: &[&str] = &[
     "2.1.325-hk",
     "2.1.325-kill",
@@ -26,8 +26,8 @@ const SPECIAL: &[&str] = &[
     "2.1.325-tui",
     "2.1.325-tui3",
 ];
-/// What was typed to an old version. `/compact` came third; it is a command and no prompt.
-const TYPED_OLD: &[&str] = &[
+/// The prompts typed to an old version. `/compact` came third; it is a command, not a prompt.
+const PROMPTS_OLD: &[&str] = &[
     "SCENARIO:basic Please add a helper and test it.",
     "SCENARIO:hello2 follow-up question",
     "SCENARIO:subagent_old please",
@@ -36,48 +36,48 @@ const TYPED_OLD: &[&str] = &[
     "SCENARIO:bigout please",
 ];
 
-/// Calls that ended otherwise than the script has it: versions, scenario, call, and what the client said.
-const OTHERWISE: &[(&[&str], &str, usize, &str)] = &[
+/// Calls that ended differently from the script: versions, scenario, index of the call, part of the error message.
+const DEVIATIONS: &[(&[&str], &str, usize, &str)] = &[
     (&["0.2.114", "1.0.30"], "basic", 4, "InputValidationError: Grep"), // no `output_mode` yet
-    (&["0.2.114", "1.0.30"], "todowrite", 0, "InputValidationError: TodoWrite"), // wants ids then
+    (&["0.2.114", "1.0.30"], "todowrite", 0, "InputValidationError: TodoWrite"), // requires IDs
     (&["0.2.114"], "subagent_old", 0, "Error"),                         // Task failed as a whole
     (&["1.0.90", "2.0.13"], "subagent_old", 2, "Agent type 'Explore' not found"),
     (
         &["1.0.90", "2.0.13", "2.0.57", "2.0.76", "2.1.1", "2.1.50", "2.1.96"],
         "bigout",
         1,
-        "exceeds maximum allowed tokens", // later versions cut the file instead
+        "exceeds maximum allowed tokens", // later versions truncate the file instead
     ),
     (&["2.1.170", "2.1.197"], "basic", 4, "No such tool available: Grep"),
     (&["2.1.170", "2.1.197"], "basic", 5, "No such tool available: Glob"),
     (&["2.1.170", "2.1.197"], "todowrite", 0, "No such tool available: TodoWrite"),
     (&["2.1.170", "2.1.197"], "todowrite", 1, "No such tool available: TodoWrite"),
     (&[NEW], "plan", 0, "No such tool available: ExitPlanMode"), // -p cannot leave plan mode
-    (&[NEW], "slow", 0, "Blocked: sleep 30"),                    // the command of the script of that day
+    (&[NEW], "slow", 0, "Blocked: sleep 30"),                    // the command in the script at that time
 ];
 
-/// Up to 1.0.30 the client sends one reply more than it was given, so the script's second turn is never asked for.
+/// Up to 1.0.30 the client sends back one more reply than it received, so the script's second turn is never requested.
 const NO_SECOND_TURN: &[&str] = &["0.2.114", "1.0.30"];
-/// Up to 1.0.90 resume begins a new session.
-const RESUME_IS_NEW: &[&str] = &["0.2.114", "1.0.30", "1.0.90"];
-/// Up to 2.0.13 a failed command does not say its exit code.
+/// Up to 1.0.90 resuming starts a new session.
+const RESUME_STARTS_SESSION: &[&str] = &["0.2.114", "1.0.30", "1.0.90"];
+/// Up to 2.0.13 a failed command does not report its exit code.
 const NO_EXIT_CODE: &[&str] = &["0.2.114", "1.0.30", "1.0.90", "2.0.13"];
-/// 2.0.57 does not write down what a subagent was asked.
+/// 2.0.57 does not record the prompt of a subagent.
 const NO_TASKS: &str = "2.0.57";
 
-fn store(version: &str) -> (Home, Script) {
+fn open_store(version: &str) -> (Home, Script) {
     (Home::of_recorded("claude-code", version), Script::claude(&shared_folder().join("clients")))
 }
 
-fn every() -> impl Iterator<Item = &'static str> {
+fn all_stores() -> impl Iterator<Item = &'static str> {
     OLD.iter().chain([&NEW]).chain(SPECIAL).copied()
 }
 
-/// What `run_all.sh` typed, line by line.
-fn typed_new() -> Vec<String> {
-    let mut typed: Vec<String> = [
-        TYPED_OLD[0],
-        TYPED_OLD[1],
+/// The prompts that `run_all.sh` typed.
+fn prompts_new() -> Vec<String> {
+    let mut prompts: Vec<String> = [
+        PROMPTS_OLD[0],
+        PROMPTS_OLD[1],
         "SCENARIO:hello2 continue question",
         "SCENARIO:hello2 fork question",
         "SCENARIO:hello2 after compaction",
@@ -90,15 +90,15 @@ fn typed_new() -> Vec<String> {
     .to_vec();
     let please = "bigout image todo subagent subagent_bg nested bgbash badtool notebook web maxtok refusal sseerr \
                   denied todowrite plan json err529once err529 err400 err401 err429 ssecut";
-    typed.extend(please.split_whitespace().map(|s| format!("SCENARIO:{s} please")));
-    typed.extend(vec!["SCENARIO:hello path".to_string(); 13]);
-    // over the control protocol, and once for each signal
-    typed.extend(vec!["SCENARIO:slow run it".to_string(); 4]);
-    typed
+    prompts.extend(please.split_whitespace().map(|s| format!("SCENARIO:{s} please")));
+    prompts.extend(vec!["SCENARIO:hello path".to_string(); 13]);
+    // Once over the control protocol, and once for each signal.
+    prompts.extend(vec!["SCENARIO:slow run it".to_string(); 4]);
+    prompts
 }
 
-/// Lines that were typed into the screen, as the steps have them.
-fn steps(names: &[&str]) -> Vec<String> {
+/// The prompts typed into the terminal interface, from the step files.
+fn tui_prompts(names: &[&str]) -> Vec<String> {
     let folder = shared_folder().join("clients/claude-code");
     let read = |name: &&str| -> Vec<Value> {
         serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap()
@@ -107,18 +107,18 @@ fn steps(names: &[&str]) -> Vec<String> {
     sent.filter(|t| t.starts_with("SCENARIO:")).collect()
 }
 
-fn owned(list: &[&str]) -> Vec<String> {
+fn to_strings(list: &[&str]) -> Vec<String> {
     list.iter().map(ToString::to_string).collect()
 }
 
-/// Session and turn of each prompt.
-fn turns(prompts: &[Value]) -> Vec<(&str, u64, &str)> {
+/// Session, turn and text of each prompt.
+fn prompt_turns(prompts: &[Value]) -> Vec<(&str, u64, &str)> {
     prompts.iter().map(|p| (text(p, "session_id"), p["turn"].as_u64().unwrap(), text(p, "text"))).collect()
 }
 
 fn session_of<'a>(prompts: &'a [Value], start: &str) -> &'a str {
     let found = prompts.iter().find(|p| text(p, "text").starts_with(start));
-    text(found.unwrap_or_else(|| panic!("nobody typed {start}")), "session_id")
+    text(found.unwrap_or_else(|| panic!("no prompt starts with {start}")), "session_id")
 }
 
 fn is_main(record: &Value) -> bool {
@@ -129,19 +129,19 @@ fn is_main(record: &Value) -> bool {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn prompts_are_what_was_typed_once_each() {
-    for version in every() {
-        let (home, _) = store(version);
+fn each_typed_prompt_is_listed_once() {
+    for version in all_stores() {
+        let (home, _) = open_store(version);
         let prompts = home.prompts();
         let expected = match version {
-            NEW => typed_new(),
-            "2.1.325-tui" => steps(&["tui_steps2.json"]),
-            "2.1.325-tui3" => steps(&["tui_steps3.json", "tui_steps4.json"]),
-            old if OLD.contains(&old) => owned(TYPED_OLD),
+            NEW => prompts_new(),
+            "2.1.325-tui" => tui_prompts(&["tui_steps2.json"]),
+            "2.1.325-tui3" => tui_prompts(&["tui_steps3.json", "tui_steps4.json"]),
+            old if OLD.contains(&old) => to_strings(PROMPTS_OLD),
             _ => Raw::read(home.path()).marked_prompts(),
         };
         assert_eq!(sorted(texts(&prompts, "text")), sorted(expected), "{version}");
-        assert!(prompts.iter().all(is_main), "{version}: a subagent types nothing");
+        assert!(prompts.iter().all(is_main), "{version}: a prompt has an agent ID");
         assert!(prompts.iter().all(|p| p["kind"] == "prompt" && p["role"] == "user"), "{version}");
         assert_unique(&prompts, "id", version);
         if version.starts_with(NEW) {
@@ -153,13 +153,13 @@ fn prompts_are_what_was_typed_once_each() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn resume_goes_on_or_begins_a_session_as_the_version_does() {
+fn resume_continues_or_starts_a_session_depending_on_the_version() {
     for version in OLD.iter().chain([&NEW]) {
-        let (home, _) = store(version);
+        let (home, _) = open_store(version);
         let prompts = home.prompts();
         let (first, resumed) =
             (session_of(&prompts, "SCENARIO:basic"), session_of(&prompts, "SCENARIO:hello2 follow-up"));
-        assert_eq!(first != resumed, RESUME_IS_NEW.contains(version), "{version}");
+        assert_eq!(first != resumed, RESUME_STARTS_SESSION.contains(version), "{version}");
         let tools = home.tools();
         assert!(tools.iter().all(|t| text(t, "session_id") != resumed) || first == resumed, "{version}");
         assert_unique(&tools, "id", version);
@@ -173,7 +173,7 @@ fn a_fork_has_only_its_own_prompt_and_reply() {
     for (version, prompt) in
         [(NEW, "SCENARIO:hello2 fork question"), ("2.1.325-tui3", "SCENARIO:hello2 after /branch")]
     {
-        let (home, _) = store(version);
+        let (home, _) = open_store(version);
         let fork = session_of(&home.prompts(), prompt).to_string();
         let own = |args: &[&str]| home.run(&[args, &["--session", &fork]].concat()).records;
         assert_eq!(texts(&own(&["query", "user-messages"]), "text"), [prompt], "{version}");
@@ -186,13 +186,13 @@ fn a_fork_has_only_its_own_prompt_and_reply() {
         assert!(own(&["query", "tools"]).is_empty(), "{version}");
         let turns = own(&["query", "turns"]);
         assert_eq!(texts(&turns, "prompt"), [prompt], "{version}");
-        assert_eq!(counts(&own(&["usage", "--by", "total"])[0])[0], 1, "{version}");
+        assert_eq!(usage_counts(&own(&["usage", "--by", "total"])[0])[0], 1, "{version}");
     }
 }
 
-/// What no script made a client do: `do it` interrupted, typed again, and the session forked before a reply came.
+/// Not covered by the scripts: `do it` is interrupted and typed again, and the session is forked before a reply comes.
 #[test]
-fn a_prompt_typed_twice_is_two_and_copied_is_one() {
+fn a_prompt_typed_twice_counts_twice_and_a_copied_one_once() {
     for version in ["1.0.90", NEW] {
         let home = Home::new();
         let folder = home.path().join(".claude/projects/-w");
@@ -202,7 +202,7 @@ fn a_prompt_typed_twice_is_two_and_copied_is_one() {
                 "timestamp": format!("2026-11-14T23:18:0{second}.000Z"),
                 "message": {"role": "user", "content": text}})
         };
-        let begun = |session: &str| {
+        let common_entries = |session: &str| {
             let stop = "[Request interrupted by user]";
             vec![
                 user(session, "u1", 1, "do it"),
@@ -213,14 +213,14 @@ fn a_prompt_typed_twice_is_two_and_copied_is_one() {
         let reply = serde_json::json!({"type": "assistant", "uuid": "a1", "sessionId": "fork", "cwd": "/w",
             "version": version, "timestamp": "2026-11-14T23:18:09.000Z",
             "message": {"role": "assistant", "id": "m1", "model": "m", "content": [{"type": "text", "text": "done"}]}});
-        let forked = [begun("fork"), vec![user("fork", "u4", 8, "go on"), reply]].concat();
-        for (name, entries) in [("first", begun("first")), ("fork", forked)] {
+        let forked = [common_entries("fork"), vec![user("fork", "u4", 8, "go on"), reply]].concat();
+        for (name, entries) in [("first", common_entries("first")), ("fork", forked)] {
             let lines: Vec<String> = entries.iter().map(ToString::to_string).collect();
             fs::write(folder.join(format!("{name}.jsonl")), lines.join("\n") + "\n").unwrap();
         }
         let prompts = home.prompts();
-        let told: Vec<_> = prompts.iter().map(|p| (text(p, "session_id"), text(p, "text"))).collect();
-        assert_eq!(told, [("first", "do it"), ("first", "do it"), ("fork", "go on")], "{version}");
+        let found: Vec<_> = prompts.iter().map(|p| (text(p, "session_id"), text(p, "text"))).collect();
+        assert_eq!(found, [("first", "do it"), ("first", "do it"), ("fork", "go on")], "{version}");
         assert_eq!(home.messages().len(), 5, "{version}");
     }
 }
@@ -228,86 +228,97 @@ fn a_prompt_typed_twice_is_two_and_copied_is_one() {
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn a_rewind_leaves_an_abandoned_branch() {
-    let (home, _) = store("2.1.325-tui3");
+    let (home, _) = open_store("2.1.325-tui3");
     for view in ["user-messages", "turns"] {
         let key = if view == "turns" { "prompt" } else { "text" };
         let records = home.all(&["query", view]);
-        let left: Vec<&Value> = records.iter().filter(|r| r["abandoned"] == true).collect();
-        assert_eq!(left.len(), 1, "{view}");
-        assert_eq!(text(left[0], key), "SCENARIO:hello first branch");
+        let abandoned: Vec<&Value> = records.iter().filter(|r| r["abandoned"] == true).collect();
+        assert_eq!(abandoned.len(), 1, "{view}");
+        assert_eq!(text(abandoned[0], key), "SCENARIO:hello first branch");
     }
     let replies = home.all(&["query", "assistant-messages"]);
-    let left: Vec<&Value> = replies.iter().filter(|r| r["abandoned"] == true).collect();
-    assert_eq!(left.iter().map(|r| text(r, "text")).collect::<Vec<_>>(), ["Hello from stub"]);
-    for version in every().filter(|v| *v != "2.1.325-tui3") {
-        let (home, _) = store(version);
+    let abandoned: Vec<&Value> = replies.iter().filter(|r| r["abandoned"] == true).collect();
+    assert_eq!(abandoned.iter().map(|r| text(r, "text")).collect::<Vec<_>>(), ["Hello from stub"]);
+    for version in all_stores().filter(|v| *v != "2.1.325-tui3") {
+        let (home, _) = open_store(version);
         assert!(home.messages().iter().all(|m| m["abandoned"].is_null()), "{version}");
     }
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn what_only_looks_like_a_prompt_is_told_apart() {
-    for version in every() {
-        let (home, _) = store(version);
+fn text_generated_by_the_client_is_not_a_prompt() {
+    for version in all_stores() {
+        let (home, _) = open_store(version);
         let messages = home.messages();
-        let of = |kind: &str| messages.iter().filter(|m| m["kind"] == kind).collect::<Vec<_>>();
-        assert_eq!(of("compaction_summary").len(), Raw::read(home.path()).summaries(), "{version}");
-        assert!(of("compaction_summary").iter().all(|m| m["role"] == "user"), "{version}");
+        let of_kind = |kind: &str| messages.iter().filter(|m| m["kind"] == kind).collect::<Vec<_>>();
+        assert_eq!(
+            of_kind("compaction_summary").len(),
+            Raw::read(home.path()).count_summaries(),
+            "{version}"
+        );
+        assert!(of_kind("compaction_summary").iter().all(|m| m["role"] == "user"), "{version}");
         for message in &messages {
-            let said = text(message, "text");
-            let wrapper =
-                said.starts_with('<') || said.starts_with("Caveat:") || said.starts_with("[Request");
-            assert!(!wrapper || message["kind"] != "prompt", "{version}: {said}");
-            assert_ne!(said, "Warmup", "{version}");
+            let content = text(message, "text");
+            let is_wrapper =
+                content.starts_with('<') || content.starts_with("Caveat:") || content.starts_with("[Request");
+            assert!(!is_wrapper || message["kind"] != "prompt", "{version}: {content}");
+            assert_ne!(content, "Warmup", "{version}");
         }
         if version == NEW {
-            // a background agent and a background shell report
-            assert_eq!(of("notification").len(), 2);
+            // One from a background agent and one from a background shell.
+            assert_eq!(of_kind("notification").len(), 2);
         }
         if version == "2.1.325-tui" {
-            assert_eq!((of("shell").len(), of("shell_output").len(), of("interruption").len()), (1, 1, 1));
+            assert_eq!(
+                (of_kind("shell").len(), of_kind("shell_output").len(), of_kind("interruption").len()),
+                (1, 1, 1)
+            );
         }
     }
-    let (home, _) = store("2.0.13");
+    let (home, _) = open_store("2.0.13");
     let summary = home.messages().into_iter().find(|m| m["kind"] == "compaction_summary").unwrap();
     assert!(text(&summary, "text").contains("STUB-COMPACT-SUMMARY"));
 }
 
 // ---- calls
 
-/// How the calls of a scenario ended in a version, with a part of the message of each that differs from the script.
-fn planned(script: &Script, version: &str, name: &str) -> Vec<(String, String)> {
+/// Tool and status of each call of a scenario in a version.
+fn expected_ends(script: &Script, version: &str, name: &str) -> Vec<(String, String)> {
     let mut calls = script.calls(name);
-    let differs = OTHERWISE.iter().filter(|(versions, of, ..)| *of == name && versions.contains(&version));
+    let differs = DEVIATIONS.iter().filter(|(versions, of, ..)| *of == name && versions.contains(&version));
     differs.for_each(|(_, _, at, _)| calls[*at].fails = true);
     if NO_SECOND_TURN.contains(&version) {
         calls.retain(|c| c.turn != 1);
     }
-    calls.iter().map(super::script::Planned::end).collect()
+    calls.iter().map(super::script::PlannedCall::end).collect()
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn calls_are_those_of_the_script_in_order_with_how_they_ended() {
+fn calls_match_the_script_in_order_and_status() {
     for version in OLD.iter().chain([&NEW]) {
-        let (home, script) = store(version);
+        let (home, script) = open_store(version);
         let (tools, prompts) = (home.tools(), home.prompts());
-        let mut told = 0;
-        for (session, turn, prompt) in turns(&prompts) {
+        let mut matched = 0;
+        for (session, turn, prompt) in prompt_turns(&prompts) {
             let calls: Vec<&Value> = tools
                 .iter()
                 .filter(|t| text(t, "session_id") == session && t["turn"] == turn && is_main(t))
                 .collect();
-            told += calls.len();
-            let name = scenario(prompt).unwrap();
-            assert_eq!(ends(calls), planned(&script, version, name), "{version}: {prompt}");
+            matched += calls.len();
+            let name = scenario_name(prompt).unwrap();
+            assert_eq!(call_outcomes(calls), expected_ends(&script, version, name), "{version}: {prompt}");
         }
-        assert_eq!(told, tools.iter().filter(|t| is_main(t)).count(), "{version}: calls nobody asked for");
-        for (versions, name, _, said) in OTHERWISE.iter().filter(|(v, ..)| v.contains(version)) {
-            let in_it = session_of(&prompts, &format!("SCENARIO:{name} ")).to_string();
-            let errors = tools.iter().filter(|t| text(t, "session_id") == in_it).map(|t| text(t, "error"));
-            assert!(errors.into_iter().any(|e| e.contains(said)), "{versions:?} {name}: {said}");
+        assert_eq!(
+            matched,
+            tools.iter().filter(|t| is_main(t)).count(),
+            "{version}: calls that belong to no prompt"
+        );
+        for (versions, name, _, message) in DEVIATIONS.iter().filter(|(v, ..)| v.contains(version)) {
+            let session = session_of(&prompts, &format!("SCENARIO:{name} ")).to_string();
+            let errors = tools.iter().filter(|t| text(t, "session_id") == session).map(|t| text(t, "error"));
+            assert!(errors.into_iter().any(|e| e.contains(message)), "{versions:?} {name}: {message}");
         }
     }
 }
@@ -316,12 +327,12 @@ fn calls_are_those_of_the_script_in_order_with_how_they_ended() {
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn subagents_have_their_own_calls_and_their_parents_session() {
     for version in OLD.iter().chain([&NEW, &"2.1.325-plugin"]) {
-        let (home, script) = store(version);
+        let (home, script) = open_store(version);
         let tools = home.tools();
         let mut expected: Vec<(String, Vec<(String, String)>)> = Vec::new();
         for call in tools.iter().filter(|t| ["Task", "Agent"].contains(&text(t, "tool"))) {
             if text(call, "status") == "success" {
-                let name = scenario(text(&call["input"], "prompt")).unwrap();
+                let name = scenario_name(text(&call["input"], "prompt")).unwrap();
                 expected.push((text(call, "session_id").to_string(), script.ends(name)));
             }
         }
@@ -329,14 +340,16 @@ fn subagents_have_their_own_calls_and_their_parents_session() {
         for call in tools.iter().filter(|t| !is_main(t)) {
             agents.entry((text(call, "session_id"), text(call, "agent_id"))).or_default().push(call);
         }
-        let mut found: Vec<_> =
-            agents.iter().map(|((session, _), calls)| (session.to_string(), ends(calls.clone()))).collect();
+        let mut found: Vec<_> = agents
+            .iter()
+            .map(|((session, _), calls)| (session.to_string(), call_outcomes(calls.clone())))
+            .collect();
         expected.sort();
         found.sort();
         assert_eq!(found, expected, "{version}");
         assert_eq!(expected.is_empty(), *version == "0.2.114", "{version}");
 
-        // Files of warm-up calls are no sessions.
+        // Transcripts of warm-up calls are not sessions.
         let sessions: Vec<Value> = home.sessions().into_iter().filter(|s| !is_main(s)).collect();
         let named = |s: &Value| (text(s, "session_id").to_string(), text(s, "agent_id").to_string());
         let known: BTreeSet<_> = sessions.iter().map(named).collect();
@@ -357,8 +370,8 @@ fn subagents_have_their_own_calls_and_their_parents_session() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn a_killed_client_leaves_what_it_came_to_write() {
-    let (home, _) = store("2.1.325-kill");
+fn calls_of_a_killed_client_are_failed_or_pending() {
+    let (home, _) = open_store("2.1.325-kill");
     let tools = home.tools();
     for (folder, expected) in [
         ("proj-sig-INT", &[("error", None)][..]),
@@ -382,17 +395,17 @@ fn a_killed_client_leaves_what_it_came_to_write() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn errors_are_exactly_what_failed() {
-    for version in every() {
-        let (home, _) = store(version);
+fn errors_are_exactly_the_failed_calls_and_provider_errors() {
+    for version in all_stores() {
+        let (home, _) = open_store(version);
         let (errors, tools) = (home.errors(), home.tools());
         let failed: Vec<Value> = tools.into_iter().filter(|t| t["status"] == "error").collect();
         let (api, calls): (Vec<Value>, Vec<Value>) = errors.into_iter().partition(|e| e["tool"] == "api");
         assert_eq!(sorted(texts(&calls, "id")), sorted(texts(&failed, "id")), "{version}");
-        assert_eq!(api.len(), Raw::read(home.path()).refusals(), "{version}");
+        assert_eq!(api.len(), Raw::read(home.path()).count_api_errors(), "{version}");
         for error in &calls {
-            let said = text(error, "message").strip_prefix("Exit code ");
-            let code = said.and_then(|s| s.lines().next()?.parse::<i64>().ok());
+            let suffix = text(error, "message").strip_prefix("Exit code ");
+            let code = suffix.and_then(|s| s.lines().next()?.parse::<i64>().ok());
             assert_eq!(error["exit_code"].as_i64(), code, "{version}: {error}");
             let call = failed.iter().find(|t| t["id"] == error["id"]).unwrap();
             assert_eq!(call["error_signature"], error["signature"], "{version}");
@@ -402,23 +415,23 @@ fn errors_are_exactly_what_failed() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn equal_failures_have_one_name_and_different_ones_another() {
+fn only_equal_failures_share_a_signature() {
     for version in OLD.iter().chain([&NEW]) {
-        let (home, _) = store(version);
+        let (home, _) = open_store(version);
         let basic = session_of(&home.prompts(), "SCENARIO:basic").to_string();
         let errors = home.run(&["query", "errors", "--session", &basic]).records;
-        let mut names: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+        let mut by_signature: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
         for error in errors.iter().filter(|e| e["tool"] != "api") {
-            names.entry(text(error, "signature")).or_default().push(error);
+            by_signature.entry(text(error, "signature")).or_default().push(error);
         }
-        let three: Vec<_> = names.values().filter(|all| all.len() > 1).collect();
-        assert_eq!((three.len(), three[0].len()), (1, 3), "{version}: {names:?}");
+        let repeated: Vec<_> = by_signature.values().filter(|all| all.len() > 1).collect();
+        assert_eq!((repeated.len(), repeated[0].len()), (1, 3), "{version}: {by_signature:?}");
         let code = if NO_EXIT_CODE.contains(version) { None } else { Some(3) };
-        for error in three[0] {
+        for error in repeated[0] {
             assert_eq!((text(error, "tool"), error["exit_code"].as_i64()), ("Bash", code), "{version}");
             assert!(text(error, "message").contains("AssertionError: expected 42 got 41"), "{version}");
         }
-        let signature = text(three[0][0], "signature");
+        let signature = text(repeated[0][0], "signature");
         let named = home.all(&["query", "errors", "--signature", signature]);
         assert_eq!(named.len(), 3, "{version}");
         assert_eq!(home.all(&["query", "context", "--signature", signature]).len(), 3, "{version}");
@@ -430,13 +443,14 @@ fn equal_failures_have_one_name_and_different_ones_another() {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn the_provider_failed_where_the_script_made_it_fail() {
-    let (home, _) = store(NEW);
+fn provider_errors_occur_where_the_script_causes_them() {
+    let (home, _) = open_store(NEW);
     let prompts = home.prompts();
-    let of: BTreeMap<&str, &str> =
-        prompts.iter().map(|p| (text(p, "session_id"), scenario(text(p, "text")).unwrap())).collect();
+    let scenarios: BTreeMap<&str, &str> =
+        prompts.iter().map(|p| (text(p, "session_id"), scenario_name(text(p, "text")).unwrap())).collect();
     let errors = home.all(&["query", "errors", "--tool", "api"]);
-    let found: Vec<_> = errors.iter().map(|e| (of[text(e, "session_id")], text(e, "message"))).collect();
+    let found: Vec<_> =
+        errors.iter().map(|e| (scenarios[text(e, "session_id")], text(e, "message"))).collect();
     let expected = [
         ("err529once", "529 Overloaded"),
         ("err529", "API Error: 529 Overloaded"),
@@ -447,14 +461,14 @@ fn the_provider_failed_where_the_script_made_it_fail() {
         ("ssecut", "Connection dropped"),
     ];
     assert_eq!(found.len(), expected.len(), "{found:?}");
-    for ((scenario, said), (wanted, start)) in found.iter().zip(expected) {
-        assert!(*scenario == wanted && said.starts_with(start), "{scenario}: {said}");
+    for ((scenario, message), (wanted, start)) in found.iter().zip(expected) {
+        assert!(*scenario == wanted && message.starts_with(start), "{scenario}: {message}");
     }
 }
 
 // ---- tokens
 
-/// The words of `usage --explain`, and whether what they name is counted.
+/// The rules of `usage --explain`, and whether the tokens they apply to are counted.
 const RULES: &[(&str, bool)] = &[
     ("reply", true),
     ("sidechain", true),
@@ -466,14 +480,14 @@ const RULES: &[(&str, bool)] = &[
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn tokens_are_what_the_files_say_each_reply_once() {
-    for version in every() {
-        let (home, _) = store(version);
+fn tokens_match_the_transcripts_and_count_each_reply_once() {
+    for version in all_stores() {
+        let (home, _) = open_store(version);
         let expected = Raw::read(home.path()).total();
-        assert_eq!(home.total(), expected, "{version}");
+        assert_eq!(home.total_usage(), expected, "{version}");
         for by in ["day", "session", "model", "project", "source"] {
             let groups = home.all(&["usage", "--by", by]);
-            assert_eq!(added(groups.iter().map(counts)), expected, "{version} by {by}");
+            assert_eq!(sum_counts(groups.iter().map(usage_counts)), expected, "{version} by {by}");
         }
         let explained = home.all(&["usage", "--explain"]);
         let (rules, rows): (Vec<&Value>, Vec<&Value>) =
@@ -481,46 +495,46 @@ fn tokens_are_what_the_files_say_each_reply_once() {
         let listed: Vec<_> = rules.iter().map(|r| (text(r, "rule"), r["counted"] == true)).collect();
         assert_eq!(listed, RULES, "{version}");
         let counted = |r: &&&Value| r["counted"] == true;
-        assert_eq!(added(rules.iter().filter(counted).map(|r| counts(r))), expected, "{version}");
+        assert_eq!(sum_counts(rules.iter().filter(counted).map(|r| usage_counts(r))), expected, "{version}");
         let row = |r: &&Value| {
-            let [_, input, output, read, write] = counts(r);
+            let [_, input, output, read, write] = usage_counts(r);
             [1, input, output, read, write]
         };
-        assert_eq!(added(rows.iter().filter(counted).map(row)), expected, "{version}");
+        assert_eq!(sum_counts(rows.iter().filter(counted).map(row)), expected, "{version}");
     }
 }
 
-fn added(all: impl Iterator<Item = [u64; 5]>) -> [u64; 5] {
+fn sum_counts(all: impl Iterator<Item = [u64; 5]>) -> [u64; 5] {
     all.fold([0; 5], |sum, one| std::array::from_fn(|i| sum[i] + one[i]))
 }
 
-// ---- titles, projects, names of sessions
+// ---- titles, projects, session IDs
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn titles_are_the_persons_where_there_is_one() {
+fn a_title_given_by_the_user_takes_precedence() {
     for (version, expected) in [
         (NEW, &["My named session"][..]),
         ("2.1.325-tui", &["renamed-session", "renamed-session"]), // `/clear` keeps it
         ("2.1.325-tui3", &["SCENARIO:basic_tui please add a helper (Branch)"]),
     ] {
-        let (home, _) = store(version);
+        let (home, _) = open_store(version);
         let sessions = home.sessions();
         let custom: Vec<Value> = sessions.into_iter().filter(|s| s["title_origin"] == "custom").collect();
         assert_eq!(texts(&custom, "title"), expected, "{version}");
     }
     for version in OLD {
-        let (home, _) = store(version);
+        let (home, _) = open_store(version);
         for session in home.sessions().iter().filter(|s| is_main(s)) {
             assert!(text(session, "title").starts_with("SCENARIO:"), "{version}: {session}");
         }
     }
 }
 
-/// Session and project as the raw files have them; a worktree belongs to the project it was made from.
-fn projects(home: &Path) -> BTreeMap<String, Vec<String>> {
+/// Session IDs by working directory, read from the raw files. A worktree has an entry of its own.
+fn sessions_by_project(home: &Path) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for path in files(&home.join(".claude/projects")) {
+    for path in list_transcripts(&home.join(".claude/projects")) {
         let stem = path.file_stem().unwrap().to_str().unwrap().to_string();
         let lines = fs::read_to_string(&path).unwrap();
         let mut entries = lines.lines().map(|l| serde_json::from_str::<Value>(l).unwrap());
@@ -532,52 +546,52 @@ fn projects(home: &Path) -> BTreeMap<String, Vec<String>> {
     found
 }
 
-fn ids(sessions: &[Value]) -> Vec<String> {
+fn main_session_ids(sessions: &[Value]) -> Vec<String> {
     let main = sessions.iter().filter(|s| is_main(s));
     sorted(main.map(|s| text(s, "session_id").to_string()).collect())
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn a_project_is_the_folder_worked_in_whatever_its_name() {
-    let (home, _) = store(NEW);
-    let projects = projects(home.path());
-    let odd = projects.keys().filter(|p| p.contains("/paths/")).count();
-    assert_eq!(odd, 12);
+fn a_project_is_its_working_directory_for_any_path() {
+    let (home, _) = open_store(NEW);
+    let projects = sessions_by_project(home.path());
+    let unusual = projects.keys().filter(|p| p.contains("/paths/")).count();
+    assert_eq!(unusual, 12);
     for (cwd, expected) in &projects {
         let mut expected = sorted(expected.clone());
         if cwd.ends_with("/proj-main") {
-            let in_tree = projects.iter().find(|(p, _)| p.contains("worktrees")).unwrap();
-            expected.extend(in_tree.1.clone());
+            let worktree = projects.iter().find(|(p, _)| p.contains("worktrees")).unwrap();
+            expected.extend(worktree.1.clone());
             expected.sort();
         }
-        let answer = home.run(&["query", "sessions", "--project", cwd]);
-        assert_eq!(answer.code, 0, "{cwd}: {}", answer.complaint);
-        assert_eq!(ids(&answer.records), expected, "{cwd}");
+        let response = home.run(&["query", "sessions", "--project", cwd]);
+        assert_eq!(response.code, 0, "{cwd}: {}", response.stderr);
+        assert_eq!(main_session_ids(&response.records), expected, "{cwd}");
     }
     let parent = home.run(&["query", "sessions", "--project", "/home/dev/work/cc-2.1.325/paths"]);
-    assert_eq!(ids(&parent.records).len(), 13);
+    assert_eq!(main_session_ids(&parent.records).len(), 13);
     let other = home.run(&["query", "sessions", "--project", "/home/dev/work/cc-2.1.325/paths/My"]);
     assert_eq!((other.code, other.records.len()), (2, 0));
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn two_projects_in_one_folder_stay_apart() {
-    let (home, _) = store(NEW);
-    let (there, here) = ("日本語プロジェクト", "!@#$%^&()");
-    let file = files(&home.path().join(".claude/projects"))
+fn two_projects_in_one_transcript_folder_are_kept_apart() {
+    let (home, _) = open_store(NEW);
+    let (original, other) = ("日本語プロジェクト", "!@#$%^&()");
+    let file = list_transcripts(&home.path().join(".claude/projects"))
         .into_iter()
-        .find(|f| fs::read_to_string(f).unwrap().contains(there))
+        .find(|f| fs::read_to_string(f).unwrap().contains(original))
         .unwrap();
-    // The same folder, as Claude Code would name it, with a session of another project.
-    let lines = fs::read_to_string(&file).unwrap().replace(there, here);
-    let renamed: Vec<String> =
-        lines.lines().map(|l| renamed(serde_json::from_str(l).unwrap()).to_string()).collect();
+    // Claude Code names the folder of both projects alike: add a session of the other project to it.
+    let lines = fs::read_to_string(&file).unwrap().replace(original, other);
+    let entries: Vec<String> =
+        lines.lines().map(|l| change_ids(serde_json::from_str(l).unwrap()).to_string()).collect();
     let old = file.file_stem().unwrap().to_str().unwrap().to_string();
-    let new = rename(&old);
-    fs::write(file.with_file_name(format!("{new}.jsonl")), renamed.join("\n") + "\n").unwrap();
-    for (name, id) in [(there, old), (here, new)] {
+    let new = change_id(&old);
+    fs::write(file.with_file_name(format!("{new}.jsonl")), entries.join("\n") + "\n").unwrap();
+    for (name, id) in [(original, old), (other, new)] {
         let path = format!("/home/dev/work/cc-2.1.325/paths/{name}");
         let found = home.run(&["query", "sessions", "--project", &path]).records;
         assert_eq!(texts(&found, "session_id"), [id], "{name}");
@@ -585,18 +599,18 @@ fn two_projects_in_one_folder_stay_apart() {
     }
 }
 
-fn rename(id: &str) -> String {
+fn change_id(id: &str) -> String {
     format!("c0111de5{}", &id[8..])
 }
 
-/// The entry with ids of its own.
-fn renamed(mut entry: Value) -> Value {
+/// The entry with all its IDs changed.
+fn change_ids(mut entry: Value) -> Value {
     for key in ["uuid", "parentUuid", "sessionId", "leafUuid"] {
-        if let Some(id) = entry[key].as_str().map(rename) {
+        if let Some(id) = entry[key].as_str().map(change_id) {
             entry[key] = Value::String(id);
         }
     }
-    if let Some(id) = entry["message"]["id"].as_str().map(rename) {
+    if let Some(id) = entry["message"]["id"].as_str().map(change_id) {
         entry["message"]["id"] = Value::String(id);
     }
     entry
@@ -604,9 +618,9 @@ fn renamed(mut entry: Value) -> Value {
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn a_session_is_found_by_the_beginning_of_its_id() {
+fn a_session_is_found_by_its_id_prefix() {
     for version in ["1.0.30", "2.0.76", NEW] {
-        let (home, _) = store(version);
+        let (home, _) = open_store(version);
         let tools = home.tools();
         for session in home.sessions().iter().filter(|s| is_main(s)) {
             let id = text(session, "session_id");
@@ -614,9 +628,9 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
             let expected: Vec<&Value> = tools.iter().filter(|t| text(t, "session_id") == id).collect();
             assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{version}: {id}");
             let named = home.run(&["query", "sessions", "--session", &id[..8]]).records;
-            assert_eq!(ids(&named), [id], "{version}");
+            assert_eq!(main_session_ids(&named), [id], "{version}");
         }
-        let nobody = home.run(&["query", "tools", "--session", "no-such-session"]);
-        assert_eq!((nobody.code, text(&nobody.records[0], "code")), (1, "SESSION_NOT_FOUND"));
+        let missing = home.run(&["query", "tools", "--session", "no-such-session"]);
+        assert_eq!((missing.code, text(&missing.records[0], "code")), (1, "SESSION_NOT_FOUND"));
     }
 }

@@ -1,17 +1,17 @@
-//! The real Claude Code, driven now: a scripted provider on loopback, no network, a home of its own. What `loci`
-//! tells of it must be what the script made it do.
+//! Drives the real Claude Code with a scripted provider on loopback, without a network and in its own home. `loci` must
+//! report what the script made it do.
 
 use crate::raw::Raw;
-use crate::script::{Script, scenario};
+use crate::script::{Script, scenario_name};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use testutil::Home;
 use testutil::clients::{CLAUDE, Clients};
-use testutil::corpus::{ends, sorted, text, texts};
+use testutil::corpus::{call_outcomes, sorted, text, texts};
 
-/// Each run is a process of its own: a name, and what it is told.
+/// Each `run` is a separate process: a name and its arguments.
 const RUN: &str = r##"#!/bin/bash
 . "$CLIENTS/env.sh"
 home="$1"; work="$2"; out="$3"; mkdir -p "$home" "$work/src" "$out"; cd "$work" || exit 9
@@ -28,7 +28,7 @@ run err400 -p "SCENARIO:err400 please"
 exit 0
 "##;
 
-const TYPED: &[&str] = &[
+const PROMPTS: &[&str] = &[
     "SCENARIO:basic Please add a helper.",
     "SCENARIO:hello2 follow-up question",
     "SCENARIO:hello2 fork question",
@@ -36,49 +36,53 @@ const TYPED: &[&str] = &[
     "SCENARIO:err400 please",
 ];
 
-/// Runs the client; its own words, run by run.
+/// Runs the client and returns the folder with the JSON output of each run.
 fn drive(clients: &Clients, home: &Home) -> PathBuf {
     let out = home.path().join("out");
     let scenarios = clients.scripts.join("claude-code/claude_scenarios.json");
     let args = [home.path().to_path_buf(), home.path().join("work"), out.clone()];
-    clients.play(&scenarios, &home.path().join("requests.jsonl"), RUN, &args);
+    clients.run_script(&scenarios, &home.path().join("requests.jsonl"), RUN, &args);
     out
 }
 
 #[test]
 #[ignore = "needs claude-code: see CONTRIBUTING.md"]
-fn what_the_client_was_made_to_do_is_what_is_told() {
+fn reports_match_what_the_script_made_the_client_do() {
     let clients = Clients::offline(CLAUDE);
     let home = Home::new();
     let out = drive(&clients, &home);
     let script = Script::claude(&clients.scripts);
-    let said = |name: &str| -> Value {
+    let read_output = |name: &str| -> Value {
         serde_json::from_slice(&fs::read(out.join(format!("{name}.json"))).unwrap()).unwrap()
     };
-    let session = |name: &str| text(&said(name), "session_id").to_string();
+    let session = |name: &str| text(&read_output(name), "session_id").to_string();
 
     let prompts = home.prompts();
-    assert_eq!(sorted(texts(&prompts, "text")), sorted(TYPED.iter().map(ToString::to_string).collect()));
-    for (name, typed) in ["basic", "resume", "fork", "subagent", "err400"].iter().zip(TYPED) {
+    assert_eq!(sorted(texts(&prompts, "text")), sorted(PROMPTS.iter().map(ToString::to_string).collect()));
+    for (name, typed) in ["basic", "resume", "fork", "subagent", "err400"].iter().zip(PROMPTS) {
         let prompt = prompts.iter().find(|p| text(p, "text") == *typed).unwrap();
         assert_eq!(text(prompt, "session_id"), session(name), "{name}");
     }
     assert!(session("basic") == session("resume") && session("basic") != session("fork"));
 
     let tools = home.tools();
-    let of = |id: &str, agent: Option<&str>| -> Vec<(String, String)> {
-        ends(
+    let ends_of_calls = |id: &str, agent: Option<&str>| -> Vec<(String, String)> {
+        call_outcomes(
             tools.iter().filter(|t| text(t, "session_id") == id && t["agent_id"].as_str() == agent).collect(),
         )
     };
-    assert_eq!(of(&session("basic"), None), script.ends("basic"));
-    assert_eq!(of(&session("subagent"), None), script.ends("subagent"));
-    assert!(of(&session("fork"), None).is_empty() && of(&session("err400"), None).is_empty());
+    assert_eq!(ends_of_calls(&session("basic"), None), script.ends("basic"));
+    assert_eq!(ends_of_calls(&session("subagent"), None), script.ends("subagent"));
+    assert!(
+        ends_of_calls(&session("fork"), None).is_empty()
+            && ends_of_calls(&session("err400"), None).is_empty()
+    );
     let agents: BTreeSet<&str> = tools.iter().filter_map(|t| t["agent_id"].as_str()).collect();
-    let mut found: Vec<_> = agents.iter().map(|agent| of(&session("subagent"), Some(agent))).collect();
-    let asked = tools.iter().filter(|t| text(t, "tool") == "Agent");
+    let mut found: Vec<_> =
+        agents.iter().map(|agent| ends_of_calls(&session("subagent"), Some(agent))).collect();
+    let agent_calls = tools.iter().filter(|t| text(t, "tool") == "Agent");
     let mut planned: Vec<_> =
-        asked.map(|t| script.ends(scenario(text(&t["input"], "prompt")).unwrap())).collect();
+        agent_calls.map(|t| script.ends(scenario_name(text(&t["input"], "prompt")).unwrap())).collect();
     found.sort();
     planned.sort();
     assert_eq!(found, planned);
@@ -95,25 +99,26 @@ fn what_the_client_was_made_to_do_is_what_is_told() {
 
     let raw = Raw::read(home.path());
     assert_eq!((raw.torn, raw.unfinished), (0, 0));
-    assert_eq!(home.total(), raw.total());
-    spent_as_the_client_says(&home, &said);
+    assert_eq!(home.total_usage(), raw.total());
+    check_tokens_against_client(&home, &read_output);
     let sources = home.run(&["sources", "--source", "claude-code"]);
     assert_eq!((sources.code, sources.records.len()), (0, 1));
     assert!(sources.records[0]["unknown_types"].is_null(), "{}", sources.records[0]);
 }
 
-/// The client sums up what each run spent; a resumed or forked run goes on from the sum it began with.
-fn spent_as_the_client_says(home: &Home, said: &dyn Fn(&str) -> Value) {
+/// Compares tokens with the totals that the client reports. A resumed or forked run adds to the total it starts with.
+fn check_tokens_against_client(home: &Home, read_output: &dyn Fn(&str) -> Value) {
     let sum = |run: &str| -> [u64; 4] {
         let keys = ["inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"];
-        let models = said(run)["modelUsage"].clone();
+        let models = read_output(run)["modelUsage"].clone();
         let models = models.as_object().unwrap().values();
         models.fold([0; 4], |sum, m| std::array::from_fn(|i| sum[i] + m[keys[i]].as_u64().unwrap()))
     };
     let by = home.all(&["usage", "--by", "session"]);
-    for (run, began) in [("resume", [0; 4]), ("fork", sum("resume")), ("subagent", [0; 4])] {
-        let told = by.iter().find(|u| u["session"] == said(run)["session_id"]).unwrap();
-        let told = ["input", "output", "cache_read", "cache_write"].map(|k| told[k].as_u64().unwrap());
-        assert_eq!(told, std::array::from_fn(|i| sum(run)[i] - began[i]), "{run}");
+    for (run, initial) in [("resume", [0; 4]), ("fork", sum("resume")), ("subagent", [0; 4])] {
+        let reported = by.iter().find(|u| u["session"] == read_output(run)["session_id"]).unwrap();
+        let reported =
+            ["input", "output", "cache_read", "cache_write"].map(|k| reported[k].as_u64().unwrap());
+        assert_eq!(reported, std::array::from_fn(|i| sum(run)[i] - initial[i]), "{run}");
     }
 }

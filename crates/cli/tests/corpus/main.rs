@@ -1,9 +1,11 @@
-//! The built binary against transcripts as agents write them. The synthetic corpus in `crates/testutil/corpus` says in its
-//! `expected.json` files what it contains; the recorded corpus is checked against the scripts that drove the clients.
+//! The built binary against transcripts as agents write them. The `expected.json` files in `crates/testutil/corpus`
+//! list the contents of the synthetic corpus. The recorded corpus is compared with the scripts that drove the clients.
 //!
-//! The recorded corpus is not part of this repository: its tests are ignored unless asked for. CONTRIBUTING.md says how to run them.
+//! The recorded corpus is not part of this repository, so its tests are ignored by default. CONTRIBUTING.md says how to
+//! run them.
 
-// clippy.toml allows unwrapping and printing in tests, but not in functions they call; the pedantic lints are for shipped code.
+// clippy.toml allows unwrapping and printing in tests, but not in functions they call. The pedantic lints are for
+// shipped code.
 #![allow(clippy::unwrap_used, clippy::pedantic)]
 
 mod claude;

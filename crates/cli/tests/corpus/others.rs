@@ -1,23 +1,23 @@
-//! Codex, Gemini CLI and `OpenCode` through the command line: a table for each, made from their scripts and from what
-//! each version does with them. The readers' own tests look closer.
+//! Codex, Gemini CLI and `OpenCode` through the command line. A table for each agent lists the expected results,
+//! derived from the scripts and from what each version does with them. The tests of the sources check more detail.
 
-use crate::script::scenario;
+use crate::script::scenario_name;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use testutil::Home;
-use testutil::corpus::{assert_unique, counts, sorted, text, texts};
+use testutil::corpus::{assert_unique, sorted, text, texts, usage_counts};
 
 struct Store {
     client: &'static str,
     version: &'static str,
-    /// As `loci sources` names it; the formats of Gemini and of the oldest Codex do not say.
-    named: &'static str,
+    /// The version in `loci sources`; the formats of Gemini and of the oldest Codex do not contain it.
+    reported_version: &'static str,
     prompts: &'static [&'static str],
-    /// Calls of the session whose prompt names the scenario, or of subagents: tool, how it ended, exit code.
+    /// Scenario of a session, or `subagent`, and its calls: tool, status, exit code.
     calls: &'static [(&'static str, &'static str)],
-    /// What the provider's failures begin with.
-    refusals: &'static [&'static str],
-    /// Replies counted, input, output, cache read, cache written.
+    /// Beginnings of the provider's error messages.
+    api_errors: &'static [&'static str],
+    /// Number of replies; input, output, cache read and cache write tokens.
     total: [u64; 5],
 }
 
@@ -25,20 +25,20 @@ const CODEX: &[Store] = &[
     Store {
         client: "codex",
         version: "0.21.0",
-        named: "unknown",
+        reported_version: "unknown",
         prompts: &[
             "SCENARIO:basic_shell Please add a helper and test it.",
             "SCENARIO:hello look at the picture",
             "[image: image/png]",
         ],
         calls: &[("basic_shell", "shell ok 0, update_plan ok")],
-        refusals: &[],
+        api_errors: &[],
         total: [0; 5],
     },
     Store {
         client: "codex",
         version: "0.45.0",
-        named: "0.45.0",
+        reported_version: "0.45.0",
         prompts: &[
             "SCENARIO:basic_shell Please add a helper and test it.",
             "SCENARIO:hello2 follow-up",
@@ -50,13 +50,13 @@ const CODEX: &[Store] = &[
             "shell ok 0, update_plan error, apply_patch error, shell error, shell error 3, shell error 3, \
              shell error 3, shell ok 0, shell ok 0, view_image ok, no_such_tool error",
         )],
-        refusals: &[],
+        api_errors: &[],
         total: [14, 56039, 758, 56030, 0],
     },
     Store {
         client: "codex",
         version: "0.80.0",
-        named: "0.80.0",
+        reported_version: "0.80.0",
         prompts: &[
             "SCENARIO:basic_shell Please add a helper and test it.",
             "SCENARIO:hello2 follow-up",
@@ -67,13 +67,13 @@ const CODEX: &[Store] = &[
             "shell ok 0, update_plan ok, apply_patch error, shell error, shell error 3, shell error 3, shell error 3, \
              shell ok 0, shell ok 0, shell ok 0, view_image ok, no_such_tool error",
         )],
-        refusals: &[],
+        api_errors: &[],
         total: [14, 71607, 766, 71599, 0],
     },
     Store {
         client: "codex",
         version: "0.120.0",
-        named: "0.120.0",
+        reported_version: "0.120.0",
         prompts: &[
             "SCENARIO:basic_exec_command Please add a helper and test it.",
             "SCENARIO:hello2 follow-up",
@@ -97,13 +97,13 @@ const CODEX: &[Store] = &[
             ("slow", "exec_command pending"),
             ("spawn", "spawn_agent error, wait_agent error"),
         ],
-        refusals: &[],
+        api_errors: &[],
         total: [23, 138_397, 1225, 138_384, 0],
     },
     Store {
         client: "codex",
         version: "0.140.0",
-        named: "0.140.0",
+        reported_version: "0.140.0",
         prompts: &[
             "SCENARIO:basic_exec_command Please add a helper and test it.",
             "SCENARIO:hello2 follow-up",
@@ -128,13 +128,13 @@ const CODEX: &[Store] = &[
             ("spawn", "spawn_agent ok, wait_agent ok"),
             ("subagent", "exec_command ok 0"),
         ],
-        refusals: &[],
+        api_errors: &[],
         total: [23, 142_672, 1225, 142_665, 0],
     },
     Store {
         client: "codex",
         version: "0.166.0",
-        named: "0.166.0",
+        reported_version: "0.166.0",
         prompts: &[
             "SCENARIO:basic_exec_command Please add a helper and test it.",
             "SCENARIO:hello2 follow-up",
@@ -160,16 +160,16 @@ const CODEX: &[Store] = &[
             ("spawn", "spawn_agent ok, wait_agent ok"),
             ("subagent", "exec_command error"),
         ],
-        refusals: &["We’re currently experiencing high demand", "stream disconnected"],
+        api_errors: &["We’re currently experiencing high demand", "stream disconnected"],
         total: [25, 152_621, 1325, 152_609, 0],
     },
     Store {
         client: "codex",
         version: "0.166.0-tui",
-        named: "0.166.0",
+        reported_version: "0.166.0",
         prompts: &["SCENARIO:hello first turn", "SCENARIO:hello2 after compact"],
         calls: &[],
-        refusals: &[],
+        api_errors: &[],
         total: [3, 20088, 150, 20087, 0],
     },
 ];
@@ -178,7 +178,7 @@ const GEMINI: &[Store] = &[
     Store {
         client: "gemini-cli",
         version: "0.11.3",
-        named: "unknown",
+        reported_version: "unknown",
         prompts: &[
             "SCENARIO:basic Please add a helper and test it.",
             "SCENARIO:hello hi",
@@ -195,13 +195,13 @@ const GEMINI: &[Store] = &[
             ),
             ("sub", "codebase_investigator error, invoke_agent error, generalist error"),
         ],
-        refusals: &[],
+        api_errors: &[],
         total: [6, 25304, 376, 25301, 0],
     },
     Store {
         client: "gemini-cli",
         version: "0.30.1",
-        named: "unknown",
+        reported_version: "unknown",
         prompts: &[
             "SCENARIO:basic Please add a helper and test it.",
             "SCENARIO:hello hi",
@@ -219,13 +219,13 @@ const GEMINI: &[Store] = &[
             ),
             ("sub", "codebase_investigator ok, invoke_agent error, generalist error"),
         ],
-        refusals: &[],
+        api_errors: &[],
         total: [7, 34010, 436, 34008, 0],
     },
     Store {
         client: "gemini-cli",
         version: "0.61.0",
-        named: "unknown",
+        reported_version: "unknown",
         prompts: &[
             "SCENARIO:basic Please add a helper and test it.",
             "SCENARIO:hello hi",
@@ -244,7 +244,7 @@ const GEMINI: &[Store] = &[
             ("sub", "codebase_investigator error, invoke_agent ok, generalist error"),
             ("subagent", "complete_task error"),
         ],
-        refusals: &[],
+        api_errors: &[],
         total: [24, 149_006, 1540, 148_994, 0],
     },
 ];
@@ -253,7 +253,7 @@ const OPENCODE: &[Store] = &[
     Store {
         client: "opencode",
         version: "1.0.0",
-        named: "1.0.0",
+        reported_version: "1.0.0",
         prompts: &[
             "SCENARIO:basic Please add a helper and test it.\n",
             "SCENARIO:hello2 follow-up\n",
@@ -268,14 +268,14 @@ const OPENCODE: &[Store] = &[
             ("sub", "task ok"),
             ("subagent", "bash ok 0"),
         ],
-        refusals: &[],
+        api_errors: &[],
         total: [17, 187, 502, 184_959, 1768],
     },
-    // This one keeps the quotes of the command line.
+    // This version keeps the quotes of the command line.
     Store {
         client: "opencode",
         version: "1.18.33",
-        named: "1.18.33",
+        reported_version: "1.18.33",
         prompts: &[
             "\"SCENARIO:basic Please add a helper and test it.\"",
             "\"SCENARIO:hello2 follow-up\"",
@@ -293,76 +293,81 @@ const OPENCODE: &[Store] = &[
             ("sub", "task ok"),
             ("subagent", "bash ok 0"),
         ],
-        refusals: &["stub boom"],
+        api_errors: &["stub boom"],
         total: [19, 201, 516, 153_437, 1968],
     },
 ];
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn codex_through_the_command_line() {
-    CODEX.iter().for_each(check);
+fn codex_stores_match_their_table() {
+    CODEX.iter().for_each(check_store);
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn gemini_through_the_command_line() {
-    GEMINI.iter().for_each(check);
+fn gemini_stores_match_their_table() {
+    GEMINI.iter().for_each(check_store);
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn opencode_through_the_command_line() {
-    OPENCODE.iter().for_each(check);
+fn opencode_stores_match_their_table() {
+    OPENCODE.iter().for_each(check_store);
 }
 
-fn check(store: &Store) {
+fn check_store(store: &Store) {
     let home = Home::of_recorded(store.client, store.version);
-    let about = format!("{} {}", store.client, store.version);
+    let label = format!("{} {}", store.client, store.version);
     let prompts = home.prompts();
     let expected = store.prompts.iter().map(ToString::to_string).collect();
-    assert_eq!(sorted(texts(&prompts, "text")), sorted(expected), "{about}");
-    assert_unique(&prompts, "id", &about);
+    assert_eq!(sorted(texts(&prompts, "text")), sorted(expected), "{label}");
+    assert_unique(&prompts, "id", &label);
 
     let tools = home.tools();
-    assert_unique(&tools, "id", &about);
-    assert_eq!(calls(&tools, &prompts), owned(store.calls), "{about}");
-    assert!(tools.iter().all(|t| t["exit_code"] != 3 || t["status"] == "error"), "{about}");
+    assert_unique(&tools, "id", &label);
+    assert_eq!(describe_calls(&tools, &prompts), to_owned_pairs(store.calls), "{label}");
+    assert!(tools.iter().all(|t| t["exit_code"] != 3 || t["status"] == "error"), "{label}");
     for tool in tools.iter().filter(|t| text(t, "tool").starts_with("mcp__")) {
-        assert_eq!(text(tool, "mcp_server"), "mem", "{about}");
+        assert_eq!(text(tool, "mcp_server"), "mem", "{label}");
     }
 
-    let (api, failed): (Vec<Value>, Vec<Value>) = home.errors().into_iter().partition(|e| e["tool"] == "api");
-    let wrong: Vec<Value> = tools.iter().filter(|t| t["status"] == "error").cloned().collect();
-    assert_eq!(sorted(texts(&failed, "id")), sorted(texts(&wrong, "id")), "{about}");
-    assert_eq!(api.len(), store.refusals.len(), "{about}: {api:?}");
+    let (api, errors): (Vec<Value>, Vec<Value>) = home.errors().into_iter().partition(|e| e["tool"] == "api");
+    let failed_calls: Vec<Value> = tools.iter().filter(|t| t["status"] == "error").cloned().collect();
+    assert_eq!(sorted(texts(&errors, "id")), sorted(texts(&failed_calls, "id")), "{label}");
+    assert_eq!(api.len(), store.api_errors.len(), "{label}: {api:?}");
     assert!(
-        api.iter().zip(store.refusals).all(|(e, s)| text(e, "message").starts_with(s)),
-        "{about}: {api:?}"
+        api.iter().zip(store.api_errors).all(|(e, s)| text(e, "message").starts_with(s)),
+        "{label}: {api:?}"
     );
-    let exits: Vec<&Value> = failed.iter().filter(|e| e["exit_code"] == 3).collect();
-    assert!(exits.windows(2).all(|pair| pair[0]["signature"] == pair[1]["signature"]), "{about}");
+    let exits: Vec<&Value> = errors.iter().filter(|e| e["exit_code"] == 3).collect();
+    assert!(exits.windows(2).all(|pair| pair[0]["signature"] == pair[1]["signature"]), "{label}");
 
-    assert_eq!(home.total(), store.total, "{about}");
+    assert_eq!(home.total_usage(), store.total, "{label}");
     let explained = home.all(&["usage", "--explain"]);
     let rows = explained.iter().filter(|r| r["meaning"].is_null() && r["counted"] == true);
-    let sum =
-        rows.map(counts).fold([0; 4], |sum: [u64; 4], one| std::array::from_fn(|i| sum[i] + one[i + 1]));
-    assert_eq!(sum, store.total[1..], "{about}");
+    let sum = rows
+        .map(usage_counts)
+        .fold([0; 4], |sum: [u64; 4], one| std::array::from_fn(|i| sum[i] + one[i + 1]));
+    assert_eq!(sum, store.total[1..], "{label}");
 
     let sources = home.run(&["sources"]).records;
-    let named: Vec<_> = sources.iter().filter(|s| s["found"] != false).collect();
-    assert_eq!(named.len(), 1, "{about}");
-    assert_eq!((text(named[0], "source"), text(named[0], "version")), (store.client, store.named), "{about}");
-    assert!(tools.iter().chain(&prompts).all(|r| text(r, "source") == store.client), "{about}");
+    let found: Vec<_> = sources.iter().filter(|s| s["found"] != false).collect();
+    assert_eq!(found.len(), 1, "{label}");
+    assert_eq!(
+        (text(found[0], "source"), text(found[0], "version")),
+        (store.client, store.reported_version),
+        "{label}"
+    );
+    assert!(tools.iter().chain(&prompts).all(|r| text(r, "source") == store.client), "{label}");
     let chosen = home.all(&["query", "user-messages", "--source", store.client]);
-    assert_eq!(chosen, prompts, "{about}");
+    assert_eq!(chosen, prompts, "{label}");
     let other = home.run(&["query", "user-messages", "--all-projects", "--source", "claude-code"]);
-    assert_eq!((other.code, other.records.len()), (2, 0), "{about}");
+    assert_eq!((other.code, other.records.len()), (2, 0), "{label}");
 }
 
-/// Session by session: the scenario of its first prompt that names one, and its calls in words.
-fn calls(tools: &[Value], prompts: &[Value]) -> Vec<(String, String)> {
+/// For each session, the scenario of the first prompt that names one, and its calls as text.
+fn describe_calls(tools: &[Value], prompts: &[Value]) -> Vec<(String, String)> {
     let mut sessions: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     for tool in tools {
         sessions.entry(text(tool, "session_id")).or_default().push(tool);
@@ -372,28 +377,28 @@ fn calls(tools: &[Value], prompts: &[Value]) -> Vec<(String, String)> {
         .map(|(session, mut calls)| {
             calls.sort_by_key(|c| (c["turn"].as_u64(), c["sequence"].as_u64()));
             let mut own = prompts.iter().filter(|p| text(p, "session_id") == session);
-            let name = own.find_map(|p| scenario(text(p, "text"))).unwrap_or("subagent");
+            let name = own.find_map(|p| scenario_name(text(p, "text"))).unwrap_or("subagent");
             assert_eq!(calls.iter().all(|c| c["agent_id"].is_string()), name == "subagent");
-            (name.to_string(), calls.iter().map(|c| words(c)).collect::<Vec<_>>().join(", "))
+            (name.to_string(), calls.iter().map(|c| describe_call(c)).collect::<Vec<_>>().join(", "))
         })
         .collect();
     found.sort();
     found
 }
 
-fn words(call: &Value) -> String {
+fn describe_call(call: &Value) -> String {
     let status = text(call, "status").replace("success", "ok");
     let code = call["exit_code"].as_i64().map_or(String::new(), |code| format!(" {code}"));
     format!("{} {status}{code}", text(call, "tool"))
 }
 
-fn owned(calls: &[(&str, &str)]) -> Vec<(String, String)> {
-    calls.iter().map(|(name, words)| (name.to_string(), words.to_string())).collect()
+fn to_owned_pairs(calls: &[(&str, &str)]) -> Vec<(String, String)> {
+    calls.iter().map(|(name, calls)| (name.to_string(), calls.to_string())).collect()
 }
 
 #[test]
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
-fn sources_are_chosen_among_several_in_one_home() {
+fn sources_can_be_selected_among_several_in_one_home() {
     let names = ["claude-code", "codex", "gemini-cli", "opencode"];
     let versions = ["2.1.170", "0.166.0", "0.61.0", "1.18.33"];
     let home = Home::new();

@@ -1,4 +1,4 @@
-//! A home with a daemon in it, which ends with the test, and a line to it.
+//! A home with a daemon that ends with the test, and connections to the daemon.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use testutil::{Finished, Home, Session};
 
-/// Generous: a machine may be busy with everything else.
-pub(crate) const SOON: Duration = Duration::from_secs(20);
+/// Generous, because the machine may be busy.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) struct Fixture {
     pub(crate) home: Home,
@@ -17,24 +17,24 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn new() -> Fixture {
-        Fixture::at(Home::new())
+        Fixture::in_home(Home::new())
     }
 
-    pub(crate) fn at(home: Home) -> Fixture {
+    pub(crate) fn in_home(home: Home) -> Fixture {
         std::fs::create_dir_all(home.path().join("run")).unwrap();
         Fixture { home }
     }
 
-    /// A few conversations.
+    /// A home with five sessions.
     pub(crate) fn with_sessions() -> Fixture {
         let fixture = Fixture::new();
         for n in 0..5 {
-            fixture.converse(n, &format!("subject number{n} of the walrus"));
+            fixture.add_session(n, &format!("subject number{n} of the walrus"));
         }
         fixture
     }
 
-    pub(crate) fn converse(&self, n: usize, prompt: &str) -> PathBuf {
+    pub(crate) fn add_session(&self, n: usize, prompt: &str) -> PathBuf {
         let id = format!("{n:08}-1111-4222-8333-444444444444");
         let mut session = Session::new(&id, "/srv/demo/alpha", "2026-03-04T09:00:00Z");
         session.prompt(prompt).reply(&["it is done"]);
@@ -55,7 +55,7 @@ impl Fixture {
         testutil::run_command(self.command(args))
     }
 
-    pub(crate) fn alone(&self, args: &[&str]) -> Finished {
+    pub(crate) fn loci_without_daemon(&self, args: &[&str]) -> Finished {
         let mut command = self.command(args);
         command.env("LOCI_DAEMON", "off");
         testutil::run_command(command)
@@ -65,33 +65,33 @@ impl Fixture {
         self.loci(&["daemon", "start", "--json"]).expect(0).records().remove(0)
     }
 
-    /// Not through `start`: a child of the test, which can be stopped and killed.
+    /// Runs the daemon as a child of the test, which can signal and kill it, instead of through `daemon start`.
     pub(crate) fn serve(&self) -> Child {
         self.serve_with(|_| {})
     }
 
-    pub(crate) fn serve_with(&self, dress: impl Fn(&mut Command)) -> Child {
+    pub(crate) fn serve_with(&self, configure: impl Fn(&mut Command)) -> Child {
         let mut command = self.command(&["daemon", "run"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        dress(&mut command);
+        configure(&mut command);
         let child = command.spawn().unwrap();
-        assert!(until(|| self.line().is_some()), "nobody serves");
+        assert!(wait_until(|| self.connect().is_some()), "no daemon answers");
         child
     }
 
     pub(crate) fn status(&self) -> Value {
-        let ended = self.loci(&["daemon", "status", "--json"]);
-        ended.records().remove(0)
+        let output = self.loci(&["daemon", "status", "--json"]);
+        output.records().remove(0)
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
-        let told = self.status()["socket"].clone();
-        PathBuf::from(told.as_str().unwrap())
+        let path = self.status()["socket"].clone();
+        PathBuf::from(path.as_str().unwrap())
     }
 
-    pub(crate) fn line(&self) -> Option<Line> {
-        let mut line = Line::at(&self.find_socket()?)?;
-        line.ask("ping", json!({})).map(|_| line)
+    pub(crate) fn connect(&self) -> Option<Connection> {
+        let mut connection = Connection::open(&self.find_socket()?)?;
+        connection.request("ping", json!({})).map(|_| connection)
     }
 
     fn find_socket(&self) -> Option<PathBuf> {
@@ -112,49 +112,49 @@ impl Drop for Fixture {
     }
 }
 
-/// One connection.
-pub(crate) struct Line {
+/// A connection to the daemon.
+pub(crate) struct Connection {
     pub(crate) reader: BufReader<UnixStream>,
-    next: u64,
+    last_id: u64,
 }
 
-impl Line {
-    pub(crate) fn at(socket: &Path) -> Option<Line> {
+impl Connection {
+    pub(crate) fn open(socket: &Path) -> Option<Connection> {
         let stream = UnixStream::connect(socket).ok()?;
-        stream.set_read_timeout(Some(SOON)).ok()?;
-        Some(Line { reader: BufReader::new(stream), next: 0 })
+        stream.set_read_timeout(Some(TIMEOUT)).ok()?;
+        Some(Connection { reader: BufReader::new(stream), last_id: 0 })
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) -> bool {
         self.reader.get_mut().write_all(bytes).is_ok()
     }
 
-    pub(crate) fn hear(&mut self) -> Option<Value> {
-        let mut said = String::new();
-        self.reader.read_line(&mut said).ok().filter(|n| *n > 0)?;
-        Some(serde_json::from_str(&said).unwrap())
+    pub(crate) fn receive(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).ok().filter(|n| *n > 0)?;
+        Some(serde_json::from_str(&line).unwrap())
     }
 
-    /// The whole answer, `result` or `error`; what is told before is left out.
-    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Option<Value> {
-        self.next += 1;
-        let line = json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
-        self.send(format!("{line}\n").as_bytes());
+    /// Sends a request and returns the response, with `result` or `error`; notifications before it are skipped.
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Option<Value> {
+        self.last_id += 1;
+        let message = json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params});
+        self.send(format!("{message}\n").as_bytes());
         loop {
-            let said = self.hear()?;
-            if said["id"] == json!(self.next) {
-                return Some(said);
+            let response = self.receive()?;
+            if response["id"] == json!(self.last_id) {
+                return Some(response);
             }
         }
     }
 }
 
-pub(crate) fn until(done: impl Fn() -> bool) -> bool {
-    until_within(SOON, done)
+pub(crate) fn wait_until(done: impl Fn() -> bool) -> bool {
+    wait_until_within(TIMEOUT, done)
 }
 
-pub(crate) fn until_within(longest: Duration, done: impl Fn() -> bool) -> bool {
-    let end = Instant::now() + longest;
+pub(crate) fn wait_until_within(timeout: Duration, done: impl Fn() -> bool) -> bool {
+    let end = Instant::now() + timeout;
     while Instant::now() < end {
         if done() {
             return true;
@@ -168,11 +168,11 @@ pub(crate) fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
 }
 
-pub(crate) fn ended_within(child: &mut Child, longest: Duration) -> Option<Option<i32>> {
-    testutil::wait_for_exit(child, longest)
+pub(crate) fn wait_for_exit(child: &mut Child, timeout: Duration) -> Option<Option<i32>> {
+    testutil::wait_for_exit(child, timeout)
 }
 
-/// How many rounds, in the short form or as many as `variable` says.
+/// The number of rounds: the value of `variable`, or `short` if it is not set.
 pub(crate) fn rounds(variable: &str, short: usize) -> usize {
     testutil::needs::number_variable(variable, short)
 }

@@ -1,12 +1,11 @@
-//! What moves is noticed: by what the kernel tells, by looking again where it lost count, by looking now and then where
-//! it does not tell.
+//! File watching: kernel events, a full rescan after an overflow of the event queue, polling beyond the watch limit.
 
-use crate::fixture::{Fixture, rounds, signal, until};
+use crate::fixture::{Fixture, rounds, signal, wait_until};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use testutil::write_file;
 
-fn append(path: &std::path::Path, n: usize) {
+fn append_prompt(path: &std::path::Path, n: usize) {
     let line = format!(
         "{{\"type\":\"user\",\"uuid\":\"u{n}\",\"sessionId\":\"00000000-1111-4222-8333-444444444444\",\"timestamp\":\"2026-03-04T10:00:00.{:03}Z\",\"cwd\":\"/srv/demo/alpha\",\"message\":{{\"role\":\"user\",\"content\":\"the okapi{n} arrives\"}}}}\n",
         n % 1000
@@ -14,79 +13,85 @@ fn append(path: &std::path::Path, n: usize) {
     std::fs::OpenOptions::new().append(true).open(path).unwrap().write_all(line.as_bytes()).unwrap();
 }
 
-/// `LOCI_TRIALS=200` is the long form.
+/// `LOCI_TRIALS=200` runs the long form.
 #[test]
-fn an_appended_line_is_found_and_the_index_follows_by_itself() {
+fn an_appended_line_is_found_and_indexed_in_the_background() {
     let fixture = Fixture::new();
-    let path = fixture.converse(0, "where is the walrus");
-    fixture.alone(&["index"]).expect(0);
+    let path = fixture.add_session(0, "where is the walrus");
+    fixture.loci_without_daemon(&["index"]).expect(0);
     let _child = fixture.serve();
-    assert!(until(|| fixture.status()["watched"].as_u64().unwrap_or(0) >= 1));
+    assert!(wait_until(|| fixture.status()["watched"].as_u64().unwrap_or(0) >= 1));
     for n in 0..rounds("LOCI_TRIALS", 5) {
-        append(&path, n);
+        append_prompt(&path, n);
         let found = fixture.loci(&["search", &format!("okapi{n}"), "--json"]).expect(0);
         assert!(found.text().contains(&format!("okapi{n}")), "{n}");
     }
-    // Not because somebody searched: the index itself has it.
-    assert!(until(|| fixture.status()["caught_up"].as_u64().unwrap() >= 1));
-    assert!(until(|| fixture.log().iter().any(|line| line["what"] == "history" && line["transcripts"] == 1)));
-    // A folder that was not there is watched from now on.
+    // The daemon updates the index itself, not because of a search.
+    assert!(wait_until(|| fixture.status()["caught_up"].as_u64().unwrap() >= 1));
+    assert!(wait_until(|| fixture
+        .log()
+        .iter()
+        .any(|line| line["what"] == "history" && line["transcripts"] == 1)));
+    // A new folder is watched, too.
     let other = "11111111-1111-4222-8333-444444444444";
     let mut session = testutil::Session::new(other, "/srv/demo/new", "2026-03-05T09:00:00Z");
     session.prompt("a new project").reply(&["yes"]);
     let before = fixture.status()["watched"].as_u64().unwrap();
-    // It is empty for a while, as an agent leaves it.
-    std::fs::create_dir_all(fixture.home.folder("/srv/demo/new")).unwrap();
-    assert!(until(|| fixture.status()["watched"].as_u64().unwrap() > before));
+    // It is empty at first, as agents create it.
+    std::fs::create_dir_all(fixture.home.project_folder("/srv/demo/new")).unwrap();
+    assert!(wait_until(|| fixture.status()["watched"].as_u64().unwrap() > before));
     fixture.home.add(&session);
-    assert!(until(|| fixture.log().iter().filter(|line| line["what"] == "history").count() >= 2));
+    assert!(wait_until(|| fixture.log().iter().filter(|line| line["what"] == "history").count() >= 2));
 }
 
 #[test]
-fn a_source_tree_that_was_asked_about_is_followed() {
+fn a_queried_source_tree_is_watched() {
     let fixture = Fixture::new();
     let tree = fixture.path().join("tree");
     write_file(&tree.join("a.rs"), b"pub struct First;\n");
     let _child = fixture.serve();
-    let mut asked = fixture.command(&["code", "outline", "First"]);
-    asked.current_dir(&tree);
-    testutil::run_command(asked).expect(0);
-    assert!(until(|| fixture.status()["watched"].as_u64().unwrap() >= 1));
+    let mut outline = fixture.command(&["code", "outline", "First"]);
+    outline.current_dir(&tree);
+    testutil::run_command(outline).expect(0);
+    assert!(wait_until(|| fixture.status()["watched"].as_u64().unwrap() >= 1));
     write_file(&tree.join("a.rs"), b"pub struct First;\npub struct Second;\n");
-    assert!(until(|| fixture.log().iter().any(|line| line["what"] == "code" && line["files"] == 1)));
-    // A folder that came, and what is written in it later.
+    assert!(wait_until(|| fixture.log().iter().any(|line| line["what"] == "code" && line["files"] == 1)));
+    // A new folder, and a later write in it.
     let before = fixture.status()["watched"].as_u64().unwrap();
     write_file(&tree.join("deep/b.rs"), b"pub struct Third;\n");
-    assert!(until(|| fixture.status()["watched"].as_u64().unwrap() > before));
+    assert!(wait_until(|| fixture.status()["watched"].as_u64().unwrap() > before));
     let seen = fixture.log().iter().filter(|line| line["what"] == "code").count();
     write_file(&tree.join("deep/b.rs"), b"pub struct Third { n: u8 }\n");
-    assert!(until(|| fixture.log().iter().filter(|line| line["what"] == "code").count() > seen));
+    assert!(wait_until(|| fixture.log().iter().filter(|line| line["what"] == "code").count() > seen));
 }
 
-/// A queue of the kernel's holds 16,384 events.
+/// The event queue of the kernel holds 16,384 events.
 #[test]
-fn where_count_was_lost_everything_is_looked_at_again() {
+fn an_event_overflow_triggers_a_full_rescan() {
     let fixture = Fixture::with_sessions();
-    fixture.alone(&["index"]).expect(0);
+    fixture.loci_without_daemon(&["index"]).expect(0);
     let child = fixture.serve();
-    assert!(until(|| fixture.status()["watched"].as_u64().unwrap_or(0) >= 1));
+    assert!(wait_until(|| fixture.status()["watched"].as_u64().unwrap_or(0) >= 1));
     signal(&child, "-STOP");
-    let folder = fixture.home.folder("/srv/demo/alpha");
+    let folder = fixture.home.project_folder("/srv/demo/alpha");
     for n in 0..9000 {
-        // Each is made, written and taken away again.
+        // Each file is created, written and deleted.
         std::fs::write(folder.join(format!("{n}.tmp")), b"x").unwrap();
         std::fs::remove_file(folder.join(format!("{n}.tmp"))).unwrap();
     }
-    fixture.converse(9, "the gazelle came meanwhile");
+    fixture.add_session(9, "the gazelle came meanwhile");
     signal(&child, "-CONT");
-    assert!(until(|| fixture.status()["overflows"].as_u64().unwrap_or(0) >= 1));
-    assert!(until(|| fixture.log().iter().any(|line| line["what"] == "history" && line["transcripts"] == 1)));
+    assert!(wait_until(|| fixture.status()["overflows"].as_u64().unwrap_or(0) >= 1));
+    assert!(wait_until(|| fixture
+        .log()
+        .iter()
+        .any(|line| line["what"] == "history" && line["transcripts"] == 1)));
 }
 
-/// Beyond the kernel's limit folders are looked at now and then; it is said how many.
+/// The number of polled folders is part of the status.
 #[test]
 #[ignore = "needs namespaces: see CONTRIBUTING.md"]
-fn beyond_the_kernels_limit_folders_are_polled() {
+fn folders_beyond_the_watch_limit_of_the_kernel_are_polled() {
     testutil::needs::mount_namespace();
     let fixture = Fixture::with_sessions();
     for n in 0..12 {
@@ -107,11 +112,14 @@ fn beyond_the_kernels_limit_folders_are_polled() {
     command.env("LOCI", testutil::binary()).env("XDG_RUNTIME_DIR", fixture.path().join("run"));
     command.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-    assert!(until(|| fixture.line().is_some()));
-    assert!(until(|| fixture.status()["polled"].as_u64().unwrap_or(0) >= 1), "{}", fixture.status());
-    assert!(until(|| fixture.status()["caught_up"].as_u64().unwrap() >= 1));
-    fixture.converse(9, "the gazelle came");
-    assert!(until(|| fixture.log().iter().any(|line| line["what"] == "history" && line["transcripts"] == 1)));
+    assert!(wait_until(|| fixture.connect().is_some()));
+    assert!(wait_until(|| fixture.status()["polled"].as_u64().unwrap_or(0) >= 1), "{}", fixture.status());
+    assert!(wait_until(|| fixture.status()["caught_up"].as_u64().unwrap() >= 1));
+    fixture.add_session(9, "the gazelle came");
+    assert!(wait_until(|| fixture
+        .log()
+        .iter()
+        .any(|line| line["what"] == "history" && line["transcripts"] == 1)));
     fixture.loci(&["daemon", "stop"]).expect(0);
     child.wait().unwrap();
 }

@@ -1,4 +1,4 @@
-//! Transcripts as they really are: half written, spliced, torn, and changed between two questions.
+//! Transcripts that are half written, spliced, damaged, or changed between two queries.
 
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -13,23 +13,24 @@ fn append(path: &Path, bytes: &[u8]) {
     OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();
 }
 
-/// What is told of a history: every message and every call, in full.
-fn told(home: &Home) -> Vec<Value> {
+/// All messages and calls of a history, with all fields.
+fn all_records(home: &Home) -> Vec<Value> {
     let all = |view: &str| run_loci(home, &["query", view, "--all-projects"]);
     [all("messages"), all("tools")].iter().flat_map(testutil::Finished::records).collect()
 }
 
 // ---- half a record
 
-fn half_way(session: &Session, line: &str, cuts: impl Iterator<Item = usize>) {
+/// Appends `line` in two parts, split at each of `cuts`: the first part must not change the output.
+fn assert_partial_line_is_hidden(session: &Session, line: &str, cuts: impl Iterator<Item = usize>) {
     let home = Home::new();
     let path = home.add(session);
-    let (before, mut whole) = (told(&home), session.clone());
-    whole.raw(line);
+    let (before, mut whole) = (all_records(&home), session.clone());
+    whole.raw_line(line);
     let after = {
         let other = Home::new();
         other.add(&whole);
-        told(&other)
+        all_records(&other)
     };
     assert_ne!(before, after);
     for cut in cuts {
@@ -44,13 +45,13 @@ fn half_way(session: &Session, line: &str, cuts: impl Iterator<Item = usize>) {
         assert_eq!((messages.code, tools.code), (Some(0), Some(0)), "cut at {cut}: {}", messages.stderr);
         append(&path, &line.as_bytes()[cut..]);
         append(&path, b"\n");
-        assert_eq!(told(&home), after, "completed after {cut}");
+        assert_eq!(all_records(&home), after, "completed after {cut}");
     }
 }
 
-/// The last line may be half written at any moment: nothing of it is shown until it is whole, then all of it once.
+/// The last line may be half written at any moment: nothing of it is shown until it is complete, then all of it, once.
 #[test]
-fn half_a_record_is_not_shown() {
+fn a_half_written_record_is_not_shown() {
     let mut session = Session::new(ID, ALPHA, "2026-03-01T10:00:00Z");
     session.prompt("go").reply(&["yes"]);
     let call = session.call("Bash", json!({"command": "ls"}));
@@ -63,32 +64,32 @@ fn half_a_record_is_not_shown() {
     let result = next.lines.last().unwrap().clone();
     let ends: Vec<usize> =
         (1..result.len()).filter(|n| matches!(result.as_bytes()[n - 1], b'}' | b']')).collect();
-    half_way(&session, &result, (1..result.len()).step_by(29).chain(ends));
+    assert_partial_line_is_hidden(&session, &result, (1..result.len()).step_by(29).chain(ends));
     let mut next = session.clone();
     next.prompt("a later prompt");
     let prompt = next.lines.last().unwrap().clone();
-    half_way(&session, &prompt, (1..prompt.len()).step_by(37));
+    assert_partial_line_is_hidden(&session, &prompt, (1..prompt.len()).step_by(37));
 }
 
 // ---- damage in the middle
 
-/// Numbers that look random and are the same every time.
-struct Dice(u64);
+/// A deterministic pseudo-random number generator.
+struct Rng(u64);
 
-impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
+impl Rng {
+    fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % below
+        (self.0 >> 33) as usize % bound
     }
 }
 
-/// Entries of every shape, each with a word of its own that tells whether it was found.
-fn varied(n: usize, dice: &mut Dice) -> Session {
+/// A session of `n` entries of every shape, each with a unique word.
+fn varied_session(n: usize, rng: &mut Rng) -> Session {
     let mut session = Session::new(ID, ALPHA, "2026-03-01T10:00:00Z");
     session.prompt("word-first");
     for i in 0..n {
         let word = format!("word-{i} {{\"type\":\"user\",\"uuid\":\"x\"}} \\ \"quoted\" é 🚀");
-        match dice.roll(5) {
+        match rng.below(5) {
             0 => session.prompt(&word),
             1 => session.reply(&[&word]),
             2 => session.entry(
@@ -98,72 +99,72 @@ fn varied(n: usize, dice: &mut Dice) -> Session {
             3 => session.did("Bash", json!({"command": word, "more": {"a": [1, {"b": {"c": {}}}]}}), "out"),
             _ => session.failed("Read", json!({"file_path": word}), "no"),
         };
-        if dice.roll(6) == 0 {
+        if rng.below(6) == 0 {
             let line = json!({"type": "progress", "sessionId": ID, "data": {"type": "x", "n": i}});
-            session.raw(line.to_string());
+            session.raw_line(line.to_string());
         }
     }
     session
 }
 
-/// What was done to the lines: which lines the file then has, which records can still be told, how many are bad.
-struct Torn {
+/// A damaged transcript: its bytes, the indexes of the lines that cannot be recovered, the number of bad lines.
+struct DamagedTranscript {
     bytes: Vec<u8>,
     lost: BTreeSet<usize>,
     bad: u64,
 }
 
-/// Damages about every third line: a record cut short with the next spliced behind it, a missing line end, or a
-/// run of NULs.
-fn tear(lines: &[String], dice: &mut Dice) -> Torn {
-    let mut torn = Torn { bytes: Vec::new(), lost: BTreeSet::new(), bad: 0 };
+/// Damages about every third line: a record cut short with the next one spliced onto it, a missing line end, or a run
+/// of NULs.
+fn damage_lines(lines: &[String], rng: &mut Rng) -> DamagedTranscript {
+    let mut damaged = DamagedTranscript { bytes: Vec::new(), lost: BTreeSet::new(), bad: 0 };
     let mut i = 0;
     while i < lines.len() {
         let line = lines[i].as_bytes();
         let last = i + 1 == lines.len();
-        let damage = if i == 0 { 9 } else { dice.roll(9) };
+        let damage = if i == 0 { 9 } else { rng.below(9) };
         match damage {
             0 if !last => {
-                torn.bytes.extend_from_slice(&line[..=dice.roll(line.len() - 1)]);
-                torn.bytes.extend_from_slice(lines[i + 1].as_bytes());
-                torn.lost.insert(i);
-                torn.bad += 1;
+                damaged.bytes.extend_from_slice(&line[..=rng.below(line.len() - 1)]);
+                damaged.bytes.extend_from_slice(lines[i + 1].as_bytes());
+                damaged.lost.insert(i);
+                damaged.bad += 1;
                 i += 1;
             }
             1 if !last => {
-                torn.bytes.extend_from_slice(line);
-                torn.bytes.extend_from_slice(lines[i + 1].as_bytes());
-                torn.bad += 1;
+                damaged.bytes.extend_from_slice(line);
+                damaged.bytes.extend_from_slice(lines[i + 1].as_bytes());
+                damaged.bad += 1;
                 i += 1;
             }
             2 => {
-                let (before, after) = (dice.roll(300), dice.roll(3));
-                torn.bytes.extend(std::iter::repeat_n(0, 1 + before));
-                torn.bytes.extend_from_slice(line);
-                torn.bytes.extend(std::iter::repeat_n(0, after));
-                torn.bad += 1;
+                let (before, after) = (rng.below(300), rng.below(3));
+                damaged.bytes.extend(std::iter::repeat_n(0, 1 + before));
+                damaged.bytes.extend_from_slice(line);
+                damaged.bytes.extend(std::iter::repeat_n(0, after));
+                damaged.bad += 1;
             }
             3 => {
-                torn.bytes.extend_from_slice(&line[..=dice.roll(line.len() - 1)]);
-                torn.bytes.extend(std::iter::repeat_n(0, 1 + dice.roll(5000)));
-                torn.lost.insert(i);
-                torn.bad += 1;
+                damaged.bytes.extend_from_slice(&line[..=rng.below(line.len() - 1)]);
+                damaged.bytes.extend(std::iter::repeat_n(0, 1 + rng.below(5000)));
+                damaged.lost.insert(i);
+                damaged.bad += 1;
             }
-            _ => torn.bytes.extend_from_slice(line),
+            _ => damaged.bytes.extend_from_slice(line),
         }
-        torn.bytes.push(b'\n');
+        damaged.bytes.push(b'\n');
         i += 1;
     }
-    torn
+    damaged
 }
 
-/// Every record by its `uuid` or the id of its call, as an undamaged reader would tell it.
-fn ids(records: &[Value]) -> BTreeSet<String> {
+/// The IDs of the records.
+fn record_ids(records: &[Value]) -> BTreeSet<String> {
     records.iter().map(|r| r["id"].as_str().unwrap().to_string()).collect()
 }
 
-/// The ids that the lines still hold: of messages (a reply's own id, else the entry's) and of calls.
-fn expected(lines: &[String], lost: &BTreeSet<usize>) -> BTreeSet<String> {
+/// The IDs in the lines that are not `lost`: of messages (the reply's own ID, else the entry's `uuid`) and of calls.
+fn expected_ids(lines: &[String], lost: &BTreeSet<usize>) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for (i, line) in lines.iter().enumerate() {
         let line: Value = serde_json::from_str(line).unwrap();
@@ -183,24 +184,24 @@ fn expected(lines: &[String], lost: &BTreeSet<usize>) -> BTreeSet<String> {
 }
 
 #[test]
-fn what_can_be_saved_is_saved_and_nothing_is_invented() {
-    let (mut damages, mut dice) = (0, Dice(42));
+fn intact_records_are_recovered_and_none_are_invented() {
+    let (mut damages, mut rng) = (0, Rng(42));
     for round in 0..12 {
-        let session = varied(90, &mut dice);
-        let torn = tear(&session.lines, &mut dice);
-        damages += torn.bad;
+        let session = varied_session(90, &mut rng);
+        let damaged = damage_lines(&session.lines, &mut rng);
+        damages += damaged.bad;
         let home = Home::new();
-        home.add_bytes(&session, &torn.bytes);
-        let (found, wanted) = (ids(&told(&home)), expected(&session.lines, &torn.lost));
+        home.add_bytes(&session, &damaged.bytes);
+        let (found, wanted) = (record_ids(&all_records(&home)), expected_ids(&session.lines, &damaged.lost));
         let (missing, invented): (Vec<_>, Vec<_>) =
             (wanted.difference(&found).collect(), found.difference(&wanted).collect());
         if let Some(id) = missing.iter().chain(&invented).next() {
-            let lines = torn.bytes.split(|b| *b == b'\n');
+            let lines = damaged.bytes.split(|b| *b == b'\n');
             let line = lines.map(String::from_utf8_lossy).find(|line| line.contains(id.as_str()));
             panic!("round {round}: missing {missing:?}, invented {invented:?}:\n{line:?}");
         }
         let sources = run_line(&home, "sources --source claude-code");
-        assert_eq!(sources.all("bad"), [torn.bad], "round {round}");
+        assert_eq!(sources.all("bad"), [damaged.bad], "round {round}");
         let coverage = &sources.records()[0];
         let n = |name: &str| coverage[name].as_u64().unwrap();
         assert_eq!(
@@ -211,9 +212,9 @@ fn what_can_be_saved_is_saved_and_nothing_is_invented() {
     assert!(damages >= 300, "{damages} damages are too few");
 }
 
-// ---- a file that changes between two questions
+// ---- a file that changes between two queries
 
-fn base() -> Session {
+fn base_session() -> Session {
     let mut session = Session::new(ID, ALPHA, "2026-03-01T10:00:00Z");
     session
         .prompt("one")
@@ -224,13 +225,14 @@ fn base() -> Session {
     session
 }
 
-fn more(session: &Session) -> Vec<u8> {
-    let mut more = session.clone();
-    more.prompt("three").did("Read", json!({"file_path": "/y"}), "z");
-    more.lines[session.lines.len()..].iter().map(|l| format!("{l}\n")).collect::<String>().into_bytes()
+/// The lines of two further entries.
+fn further_lines(session: &Session) -> Vec<u8> {
+    let mut longer = session.clone();
+    longer.prompt("three").did("Read", json!({"file_path": "/y"}), "z");
+    longer.lines[session.lines.len()..].iter().map(|l| format!("{l}\n")).collect::<String>().into_bytes()
 }
 
-/// Writes over the file without touching its inode, then puts the old time back.
+/// Overwrites the file in place (same inode); `keep_time` restores the modification time.
 fn rewrite(path: &Path, bytes: &[u8], keep_time: bool) {
     let time = fs::metadata(path).unwrap().modified().unwrap();
     fs::write(path, bytes).unwrap();
@@ -242,8 +244,8 @@ fn rewrite(path: &Path, bytes: &[u8], keep_time: bool) {
 type Change = fn(&Path, &Session);
 
 const CHANGES: &[(&str, Change)] = &[
-    ("append", |path, session| append(path, &more(session))),
-    ("append half a record", |path, session| append(path, &more(session)[..100])),
+    ("append", |path, session| append(path, &further_lines(session))),
+    ("append half a record", |path, session| append(path, &further_lines(session)[..100])),
     ("truncate at a line", |path, session| {
         rewrite(path, (session.lines[..4].join("\n") + "\n").as_bytes(), false);
     }),
@@ -251,7 +253,7 @@ const CHANGES: &[(&str, Change)] = &[
     ("truncate to nothing", |path, _| rewrite(path, b"", false)),
     ("truncate, then grow past the old end", |path, session| {
         rewrite(path, (session.lines[..2].join("\n") + "\n").as_bytes(), false);
-        (0..4).for_each(|_| append(path, &more(session)));
+        (0..4).for_each(|_| append(path, &further_lines(session)));
     }),
     ("rewrite in the same size", |path, session| {
         rewrite(path, session.text().replace("two", "TWO").as_bytes(), false);
@@ -260,13 +262,13 @@ const CHANGES: &[(&str, Change)] = &[
         rewrite(path, session.text().replace("two", "2nd").as_bytes(), true);
     }),
     ("replace the inode", |path, session| {
-        let beside = path.with_extension("new");
-        fs::write(&beside, session.text().replace("one", "uno")).unwrap();
-        fs::rename(&beside, path).unwrap();
+        let replacement = path.with_extension("new");
+        fs::write(&replacement, session.text().replace("one", "uno")).unwrap();
+        fs::rename(&replacement, path).unwrap();
     }),
     ("rotate", |path, session| {
         fs::rename(path, path.with_file_name("aaaa9999-0000-4000-8000-000000000009.jsonl")).unwrap();
-        fs::write(path, more(session)).unwrap();
+        fs::write(path, further_lines(session)).unwrap();
     }),
     ("delete", |path, session| {
         let mut other =
@@ -278,9 +280,9 @@ const CHANGES: &[(&str, Change)] = &[
         fs::remove_file(path).unwrap();
     }),
     ("move to another folder", |path, _| {
-        let there = path.parent().unwrap().with_file_name("-srv-demo-beta").join("x.jsonl");
-        fs::create_dir_all(there.parent().unwrap()).unwrap();
-        fs::rename(path, there).unwrap();
+        let target = path.parent().unwrap().with_file_name("-srv-demo-beta").join("x.jsonl");
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::rename(path, target).unwrap();
     }),
     ("insert a line at the start", |path, session| {
         let mut first = Session::new(ID, &session.cwd, "2026-02-28T10:00:00Z");
@@ -293,23 +295,23 @@ const CHANGES: &[(&str, Change)] = &[
 fn copy_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let there = to.join(entry.file_name());
+        let target = to.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {
-            copy_tree(&entry.path(), &there);
+            copy_tree(&entry.path(), &target);
         } else {
-            let _ = fs::copy(entry.path(), there).unwrap();
+            let _ = fs::copy(entry.path(), target).unwrap();
         }
     }
 }
 
-/// After any change the answer is that of a fresh copy of the files.
+/// After any change the output equals that of a fresh copy of the files.
 #[test]
-fn a_changed_file_is_read_as_if_for_the_first_time() {
+fn a_changed_file_gives_the_output_of_a_fresh_copy() {
     assert!(CHANGES.len() >= 12);
     for (name, change) in CHANGES {
-        let (home, fresh, session) = (Home::new(), Home::new(), base());
+        let (home, fresh, session) = (Home::new(), Home::new(), base_session());
         let path = home.add(&session);
-        let before = told(&home);
+        let before = all_records(&home);
         change(&path, &session);
         copy_tree(&home.path().join(".claude"), &fresh.path().join(".claude"));
         for line in [
@@ -323,14 +325,14 @@ fn a_changed_file_is_read_as_if_for_the_first_time() {
             assert_eq!(run_line(&home, line).stdout, run_line(&fresh, line).stdout, "{name}: {line}");
         }
         if !name.contains("half") && !name.contains("start") {
-            assert_ne!(told(&home), before, "{name} changes nothing");
+            assert_ne!(all_records(&home), before, "{name} changes nothing");
         }
     }
 }
 
-/// Damage is described up to a point and counted to the end; both are said.
+/// Problems are listed up to a limit and counted completely; the output states both.
 #[test]
-fn much_damage_is_counted_to_the_end() {
+fn damage_beyond_the_listing_limit_is_counted() {
     let home = Home::new();
     let mut session = Session::new("aaaa0000-0000-4000-8000-00000000000e", "/p", "2026-03-01T10:00:00Z");
     session.prompt("here");
@@ -339,5 +341,8 @@ fn much_damage_is_counted_to_the_end() {
     let done = run_line(&home, "query user-messages --all-projects").expect(3);
     assert!(done.stderr.contains("200 places in 1 file"), "{}", done.stderr);
     let listed = run_line(&home, "sources --problems").expect(3).all("note");
-    assert!(listed.len() < 200 && listed.last().unwrap().as_str().unwrap().contains("further"), "{listed:?}");
+    assert!(
+        listed.len() < 200 && listed.last().unwrap().as_str().unwrap().contains("not listed"),
+        "{listed:?}"
+    );
 }

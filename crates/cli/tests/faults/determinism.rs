@@ -1,14 +1,14 @@
-//! Same input, same bytes out: whatever the run and however many threads read.
+//! The same input gives the same bytes in every run and with any number of threads.
 
 use api::{VIEWS, View};
 use serde_json::json;
 use testutil::{ALPHA, BETA, Home, Rollout, Session, command, run_command, run_line};
 
-/// Two hundred files with what makes an order hard to keep: equal times, forks, copies under other names.
-fn crowd() -> Home {
+/// About two hundred files that make ordering hard: equal timestamps, forks, copies under other names.
+fn home_with_ordering_conflicts() -> Home {
     let home = Home::new();
     for n in 0..100 {
-        // Ten sessions start at the same moment.
+        // Ten sessions share each start time.
         let start = format!("2026-03-01T10:{:02}:00Z", n / 10);
         let cwd = if n % 3 == 0 { ALPHA } else { BETA };
         let mut session = Session::new(&format!("{n:08}-0000-4000-8000-000000000000"), cwd, &start);
@@ -38,7 +38,7 @@ fn crowd() -> Home {
     home
 }
 
-/// The session goes on in a new file that repeats its history under a new session id.
+/// The session continues in a new file that repeats its history under a new session ID.
 fn fork(session: &Session, n: usize) -> Session {
     let mut fork = session.clone();
     let id = format!("{n:08}-2222-4000-8000-000000000000");
@@ -54,8 +54,8 @@ fn fork(session: &Session, n: usize) -> Session {
     fork
 }
 
-/// A view in the shapes in which order could slip.
-fn shapes(view: &View) -> Vec<String> {
+/// Command lines of a view whose output order could vary.
+fn command_lines(view: &View) -> Vec<String> {
     let all = if view.accepts_param("all_projects") { "--all-projects" } else { "" };
     let base = format!("{} {all}", view.title());
     match view.name {
@@ -68,9 +68,9 @@ fn shapes(view: &View) -> Vec<String> {
 }
 
 #[test]
-fn threads_and_repetition_change_no_byte() {
-    let home = crowd();
-    for line in VIEWS.iter().flat_map(shapes) {
+fn thread_count_and_repetition_do_not_change_the_output() {
+    let home = home_with_ordering_conflicts();
+    for line in VIEWS.iter().flat_map(command_lines) {
         let first = run_line(&home, &line);
         assert!(matches!(first.code, Some(0 | 2)), "{line}: {:?} {}", first.code, first.stderr);
         assert!(line.contains("--problems") || !first.stdout.is_empty(), "{line}");
@@ -83,20 +83,20 @@ fn threads_and_repetition_change_no_byte() {
 }
 
 #[test]
-fn the_environment_sets_threads_as_the_flag_does() {
-    let home = crowd();
+fn loci_threads_does_not_change_the_output() {
+    let home = home_with_ordering_conflicts();
     let first = run_line(&home, "query tools --all-projects");
     let mut command = command(home.path(), &["query", "tools", "--all-projects"]);
     command.env("LOCI_THREADS", "5");
     assert_eq!(run_command(command).stdout, first.stdout);
 }
 
-/// A fork and a copy add only what is new in them.
+/// A fork or copy adds only its new records.
 #[test]
 fn copies_are_counted_once() {
-    let home = crowd();
+    let home = home_with_ordering_conflicts();
     let stats = &run_line(&home, "stats --all-projects").expect(0).records()[0];
-    // 7 calls in each of 100 sessions, one in each of 25 subagents, two of Codex.
+    // 7 calls in each of 100 sessions, one in each of 25 subagents, two in the Codex session.
     assert_eq!(stats["tool_calls"], 100 * 7 + 25 + 2);
     let prompts = run_line(&home, "query user-messages --all-projects --fields text").expect(0);
     let forks = prompts.lines().iter().filter(|line| line.contains("A fork")).count();

@@ -1,5 +1,5 @@
-//! How the program conducts itself: files it may not read, homes it may not write, readers that leave, help that
-//! helps, a disk that is full.
+//! Unreadable files, read-only homes, closed pipes, escape sequences, a missing or empty home, help texts and full
+//! disks.
 
 use api::VIEWS;
 use serde_json::json;
@@ -15,16 +15,16 @@ use testutil::{
     set_environment, wait_for_exit,
 };
 
-/// Runs as a user whom file modes bind: the one who runs the tests, or another one if that is root.
+/// Runs as a user to whom file modes apply: the current user, or another one if that is root.
 fn run_bound_by_modes(home: &Home, args: &[&str]) -> Finished {
     if needs::is_root() { run_command(OtherUser::new().loci(home, args)) } else { run_loci(home, args) }
 }
 
-fn mode(path: &Path, mode: u32) {
+fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn two() -> (Home, std::path::PathBuf) {
+fn home_with_two_sessions() -> (Home, std::path::PathBuf) {
     let home = Home::new();
     for n in 1..=2 {
         let mut session =
@@ -32,21 +32,21 @@ fn two() -> (Home, std::path::PathBuf) {
         session.prompt(&format!("prompt {n}")).did("Bash", json!({"command": "ls"}), "x").reply(&["done"]);
         home.add(&session);
     }
-    let second = home.folder(ALPHA).join("aaaa2111-0000-4000-8000-000000000001.jsonl");
+    let second = home.project_folder(ALPHA).join("aaaa2111-0000-4000-8000-000000000001.jsonl");
     (home, second)
 }
 
 #[test]
-fn a_file_that_may_not_be_read_is_said_so_and_the_rest_answered() {
-    let (home, second) = two();
-    mode(&second, 0);
-    let answer = run_bound_by_modes(&home, &["query", "user-messages", "--all-projects", "--fields", "text"])
+fn an_unreadable_file_is_reported_and_the_rest_is_returned() {
+    let (home, second) = home_with_two_sessions();
+    set_mode(&second, 0);
+    let output = run_bound_by_modes(&home, &["query", "user-messages", "--all-projects", "--fields", "text"])
         .expect(3);
-    assert_eq!(answer.all("text"), ["prompt 1"]);
+    assert_eq!(output.all("text"), ["prompt 1"]);
     assert!(
-        answer.stderr.contains("could not be read") && answer.stderr.contains("--problems"),
+        output.stderr.contains("could not be read") && output.stderr.contains("--problems"),
         "{}",
-        answer.stderr
+        output.stderr
     );
     let problems = run_bound_by_modes(&home, &["sources", "--problems"]).expect(3);
     assert_eq!(problems.all("problem"), ["unreadable"]);
@@ -54,20 +54,20 @@ fn a_file_that_may_not_be_read_is_said_so_and_the_rest_answered() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_read_is_said_so_and_the_rest_answered() {
-    let (home, _) = two();
+fn an_unreadable_folder_is_reported_and_the_rest_is_returned() {
+    let (home, _) = home_with_two_sessions();
     let closed = home.path().join(".claude/projects/-srv-demo-closed");
     fs::create_dir(&closed).unwrap();
-    mode(&closed, 0);
-    let answer = run_bound_by_modes(&home, &["query", "user-messages", "--all-projects", "--fields", "text"]);
-    mode(&closed, 0o755);
-    assert_eq!(answer.expect(3).all("text"), ["prompt 1", "prompt 2"]);
+    set_mode(&closed, 0);
+    let output = run_bound_by_modes(&home, &["query", "user-messages", "--all-projects", "--fields", "text"]);
+    set_mode(&closed, 0o755);
+    assert_eq!(output.expect(3).all("text"), ["prompt 1", "prompt 2"]);
 }
 
 #[test]
-fn nothing_is_written_at_home() {
-    let (home, _) = two();
-    let usual = run_loci(&home, &["query", "tools", "--all-projects"]).expect(0);
+fn views_write_nothing_to_the_home_directory() {
+    let (home, _) = home_with_two_sessions();
+    let expected = run_loci(&home, &["query", "tools", "--all-projects"]).expect(0);
     let listing = || {
         let found = Command::new("find").arg(home.path()).args(["-printf", "%p %s %T@\n"]).output().unwrap();
         String::from_utf8(found.stdout).unwrap()
@@ -77,14 +77,14 @@ fn nothing_is_written_at_home() {
         run_line(&home, &view.title());
     }
     assert_eq!(listing(), before);
-    mode(home.path(), 0o555);
-    let answer = run_bound_by_modes(&home, &["query", "tools", "--all-projects"]);
-    mode(home.path(), 0o755);
-    assert!(answer.expect(0).stdout == usual.stdout);
+    set_mode(home.path(), 0o555);
+    let output = run_bound_by_modes(&home, &["query", "tools", "--all-projects"]);
+    set_mode(home.path(), 0o755);
+    assert!(output.expect(0).stdout == expected.stdout);
 }
 
 #[test]
-fn runs_at_the_same_time_do_not_disturb_each_other() {
+fn concurrent_runs_give_the_same_output() {
     let home = sample_home();
     let line = "query tools --all-projects --jq .tool";
     let alone = run_line(&home, line).stdout;
@@ -94,9 +94,9 @@ fn runs_at_the_same_time_do_not_disturb_each_other() {
     });
 }
 
-// ---- readers
+// ---- standard output
 
-fn long() -> Home {
+fn long_home() -> Home {
     let home = Home::new();
     let mut session = Session::new("aaaa1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
     for n in 0..2000 {
@@ -108,8 +108,8 @@ fn long() -> Home {
 
 /// `| head -1`
 #[test]
-fn a_reader_that_leaves_is_no_error() {
-    let home = long();
+fn a_closed_pipe_is_not_an_error() {
+    let home = long_home();
     for view in VIEWS {
         for format in ["jsonl", "tsv", "text"] {
             let title = view.title();
@@ -120,16 +120,16 @@ fn a_reader_that_leaves_is_no_error() {
             let (mut out, mut line) = (BufReader::new(child.stdout.take().unwrap()), String::new());
             out.read_line(&mut line).unwrap();
             drop(out);
-            let code = wait_for_exit(&mut child, Duration::from_secs(30)).expect("it hangs");
-            let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
-            let nothing = code == Some(2) && line.lines().count() <= 1;
-            assert!(nothing || (code == Some(0) && said.is_empty()), "{args:?}: {code:?} {said}");
+            let code = wait_for_exit(&mut child, Duration::from_secs(30)).expect("timed out");
+            let stderr = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+            let no_results = code == Some(2) && line.lines().count() <= 1;
+            assert!(no_results || (code == Some(0) && stderr.is_empty()), "{args:?}: {code:?} {stderr}");
         }
     }
 }
 
 #[test]
-fn help_behind_a_closed_pipe_is_no_error() {
+fn help_into_a_closed_pipe_is_not_an_error() {
     let home = Home::new();
     let mut child =
         command(home.path(), &["--help"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -138,9 +138,9 @@ fn help_behind_a_closed_pipe_is_no_error() {
     assert_eq!(std::io::read_to_string(child.stderr.take().unwrap()).unwrap(), "");
 }
 
-/// A pipe gets no colours and no escape sequence out of a transcript, whatever the format.
+/// Output to a pipe contains no colours and no escape sequences from transcripts, in any format.
 #[test]
-fn a_pipe_gets_no_escape_codes() {
+fn piped_output_contains_no_escape_codes() {
     let home = sample_home();
     let mut session = Session::new("dddd1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
     let evil = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \u{9b}31m";
@@ -159,9 +159,9 @@ fn a_pipe_gets_no_escape_codes() {
                 let mut command = command(home.path(), &args);
                 variable.map(|name| command.env(name, "1"));
                 let done = run_command(command);
-                let shown = [done.text(), &done.stderr].concat();
-                assert!(!shown.contains('\x1b'), "{args:?} {variable:?}: {shown:.300}");
-                assert!(format == "jsonl" || !shown.contains('\u{9b}'), "{args:?}");
+                let output = [done.text(), &done.stderr].concat();
+                assert!(!output.contains('\x1b'), "{args:?} {variable:?}: {output:.300}");
+                assert!(format == "jsonl" || !output.contains('\u{9b}'), "{args:?}");
             }
         }
     }
@@ -171,11 +171,11 @@ fn a_pipe_gets_no_escape_codes() {
     }
 }
 
-// ---- words for people
+// ---- messages and help
 
-/// Without a home nothing below the working directory is taken for one.
+/// Without `HOME`, the working directory is not used in its place.
 #[test]
-fn no_home_is_nowhere_to_look() {
+fn a_missing_home_variable_is_reported() {
     let home = Home::new();
     home.add(
         Session::new("aaaa0000-0000-4000-8000-00000000000f", "/p", "2026-03-01T10:00:00Z").prompt("here"),
@@ -192,13 +192,13 @@ fn no_home_is_nowhere_to_look() {
 }
 
 #[test]
-fn an_empty_home_says_what_was_looked_for() {
+fn an_empty_home_lists_the_searched_sources() {
     let home = Home::new();
     for view in VIEWS.iter().filter(|v| v.name != "sources") {
         for more in ["", " --all-projects", " -o text"] {
             let done = run_line(&home, &(view.title() + more)).expect(2);
             for word in [
-                "no agent has left a history",
+                "no agent history found",
                 "claude-code",
                 ".claude/projects",
                 "codex",
@@ -227,8 +227,8 @@ fn every_help_has_an_example() {
 
 // ---- a full disk
 
-/// More calls than are sorted in memory.
-fn many_rows(home: &Home) {
+/// Adds more calls than are sorted in memory.
+fn add_many_calls(home: &Home) {
     let (mut text, cwd) = (String::new(), ALPHA);
     for n in 0..130_000 {
         text += &format!(
@@ -246,9 +246,9 @@ fn many_rows(home: &Home) {
 fn a_full_disk_is_a_typed_error() {
     needs::mount_namespace();
     let home = Home::new();
-    many_rows(&home);
-    let usual = run_loci(&home, &["stats", "--all-projects"]).expect(0);
-    assert_eq!(usual.all("tool_calls"), [130_000]);
+    add_many_calls(&home);
+    let expected = run_loci(&home, &["stats", "--all-projects"]).expect(0);
+    assert_eq!(expected.all("tool_calls"), [130_000]);
     let (small, loci) = (home.path().join("small"), binary());
     fs::create_dir(&small).unwrap();
     for size in ["1m", "64k"] {
@@ -269,10 +269,10 @@ fn a_full_disk_is_a_typed_error() {
             );
         }
     }
-    let mut nowhere = command(home.path(), &["stats", "--all-projects"]);
+    let mut without_tmpdir = command(home.path(), &["stats", "--all-projects"]);
     let done = run_command({
-        nowhere.env("TMPDIR", "/nonexistent");
-        nowhere
+        without_tmpdir.env("TMPDIR", "/nonexistent");
+        without_tmpdir
     })
     .expect(1);
     assert_eq!(done.records()[0]["code"], "READ_ERROR");

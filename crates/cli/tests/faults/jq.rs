@@ -1,5 +1,5 @@
-//! A filter that a model wrote, or an enemy: whatever it does, Loci survives it, ends in time, and tells it
-//! nothing about the machine.
+//! jq filters written by a model or an attacker: Loci survives them, enforces its limits and exposes nothing about the
+//! machine.
 
 use serde_json::json;
 use std::io::{BufRead, BufReader};
@@ -9,10 +9,11 @@ use testutil::needs::OtherUser;
 use testutil::{ALPHA, Finished, Home, Session, command, run_command, run_line, wait_for_exit};
 
 const SECRET: &str = "open-sesame-73519";
-/// What starting processes and reading a small history may add to the limit, on a busy machine and in a debug build.
+/// Allowance on top of the time limit for starting processes and reading a small history, on a busy machine and in a
+/// debug build.
 const SLACK: Duration = Duration::from_secs(15);
 
-/// Programs that never end, fill memory or the stack, print without end, or ask about the machine.
+/// Programs that never end, exhaust memory or the stack, print endlessly, or query the machine.
 const HOSTILE: &[&str] = &[
     "[range(1e9)]",
     "def f: 1+f; f",
@@ -103,8 +104,8 @@ const HOSTILE: &[&str] = &[
     "#",
 ];
 
-/// Programs whose text alone is hostile: they are compiled before any limit holds.
-fn nested() -> Vec<String> {
+/// Programs whose text alone is hostile: they are compiled before any limit applies.
+fn nested_programs() -> Vec<String> {
     let mut all = Vec::new();
     for (open, close) in [
         ("(", ")"),
@@ -133,7 +134,7 @@ fn nested() -> Vec<String> {
         all.push(open.repeat(n) + "." + &close.repeat(n));
         all.push(open.repeat(n));
     }
-    // Each name doubles the one before it.
+    // Each function calls the previous one twice.
     all.push(
         "def a: .,.;".to_string()
             + &(b'b'..=b'z')
@@ -144,7 +145,7 @@ fn nested() -> Vec<String> {
     all
 }
 
-fn small() -> Home {
+fn small_home() -> Home {
     let home = Home::new();
     let mut session = Session::new("aaaa1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
     session.prompt("go").did("Bash", json!({"command": "ls"}), "a b").failed(
@@ -156,7 +157,7 @@ fn small() -> Home {
     home
 }
 
-fn filtered(home: &Home, filter: &str, slurp: bool) -> Finished {
+fn run_filter(home: &Home, filter: &str, slurp: bool) -> Finished {
     let mut args = vec!["query", "tools", "--all-projects", "--jq", filter];
     args.extend(slurp.then_some("--slurp"));
     let mut command = command(home.path(), &args);
@@ -164,31 +165,31 @@ fn filtered(home: &Home, filter: &str, slurp: bool) -> Finished {
     run_command(command)
 }
 
-fn survives(home: &Home, filter: &str, slurp: bool) {
-    let done = filtered(home, filter, slurp);
-    let shown = format!("{filter:.80} (slurp {slurp}): code {:?}\n{:.500}", done.code, done.stderr);
-    assert!(matches!(done.code, Some(0..=2)), "{shown}");
+fn assert_survives(home: &Home, filter: &str, slurp: bool) {
+    let done = run_filter(home, filter, slurp);
+    let context = format!("{filter:.80} (slurp {slurp}): code {:?}\n{:.500}", done.code, done.stderr);
+    assert!(matches!(done.code, Some(0..=2)), "{context}");
     if done.code == Some(1) {
         let last = done.records().pop().unwrap_or_default();
-        assert_eq!(last["code"], "FILTER_ERROR", "{shown}");
+        assert_eq!(last["code"], "FILTER_ERROR", "{context}");
     }
-    assert!(done.took < service::JQ_LIMITS.time + SLACK, "{:?} for {shown}", done.took);
+    assert!(done.took < service::JQ_LIMITS.time + SLACK, "{:?} for {context}", done.took);
     for output in [done.text(), &done.stderr] {
-        assert!(!output.contains(SECRET), "the environment leaks: {shown}");
-        assert!(!output.contains("panicked"), "{shown}");
+        assert!(!output.contains(SECRET), "the output contains the secret: {context}");
+        assert!(!output.contains("panicked"), "{context}");
     }
 }
 
-/// Several at once: most of them only wait for their limit.
-fn survive_all(filters: &[String], slurp: bool) {
-    let home = small();
+/// Runs four at a time: most of them only wait for the time limit.
+fn assert_all_survive(filters: &[String], slurp: bool) {
+    let home = small_home();
     let next = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 while let Some(filter) = filters.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
                 {
-                    survives(&home, filter, slurp);
+                    assert_survives(&home, filter, slurp);
                 }
             });
         }
@@ -198,24 +199,24 @@ fn survive_all(filters: &[String], slurp: bool) {
 #[test]
 fn hostile_programs_are_survived() {
     let filters: Vec<String> = HOSTILE.iter().map(ToString::to_string).collect();
-    survive_all(&filters, false);
+    assert_all_survive(&filters, false);
 }
 
 #[test]
 fn hostile_programs_over_all_records_are_survived() {
     let filters: Vec<String> = HOSTILE[..12].iter().map(ToString::to_string).collect();
-    survive_all(&filters, true);
+    assert_all_survive(&filters, true);
 }
 
 #[test]
 fn deeply_nested_programs_are_survived() {
-    survive_all(&nested(), false);
+    assert_all_survive(&nested_programs(), false);
 }
 
-/// What asks about the machine is refused by name, before anything runs.
+/// Builtins that query the machine are rejected by name, before anything runs.
 #[test]
-fn the_machine_is_not_told_of() {
-    let home = small();
+fn filters_cannot_query_the_machine() {
+    let home = small_home();
     for filter in [
         "env",
         "$ENV",
@@ -230,14 +231,14 @@ fn the_machine_is_not_told_of() {
         "import \"x\" as x; .",
         "include \"x\"; .",
     ] {
-        let refused = filtered(&home, filter, false).expect(1);
-        assert_eq!(refused.records()[0]["code"], "FILTER_ERROR", "{filter}");
-        assert!(refused.took < SLACK, "{filter}");
+        let rejected = run_filter(&home, filter, false).expect(1);
+        assert_eq!(rejected.records()[0]["code"], "FILTER_ERROR", "{filter}");
+        assert!(rejected.took < SLACK, "{filter}");
     }
 }
 
-/// A history long enough that a filter's results cannot all wait in a pipe.
-fn long() -> Home {
+/// A history long enough that a filter's results do not fit into a pipe buffer.
+fn long_home() -> Home {
     let home = Home::new();
     let mut session = Session::new("aaaa1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
     session.prompt("go");
@@ -250,7 +251,7 @@ fn long() -> Home {
 
 #[test]
 fn a_filter_over_many_records_streams() {
-    let home = long();
+    let home = long_home();
     let all = run_line(&home, "query tools --all-projects --jq .input.command").expect(0);
     let expected: Vec<String> = (0..4000).map(|n| format!("\"echo {n}\"")).collect();
     assert_eq!(all.lines(), expected);
@@ -259,7 +260,7 @@ fn a_filter_over_many_records_streams() {
     assert_eq!(few.lines(), expected[2..5]);
     let array = run_line(&home, "query tools --all-projects --jq '.[] | .input.command' --limit 3").expect(0);
     assert_eq!(array.lines(), expected[..3]);
-    // The first records come even if a later one would end the filter.
+    // An error on a record beyond the limit does not matter.
     let first = run_line(
         &home,
         "query tools --all-projects --limit 1 --jq 'if .sequence > 2000 then error(\"late\") else .tool end'",
@@ -274,10 +275,10 @@ fn a_filter_over_many_records_streams() {
     assert!(records.len() > 100 && records.last().unwrap()["code"] == "FILTER_ERROR", "{}", records.len());
 }
 
-/// A reader that goes away ends Loci and the filter, which would otherwise go on for ever.
+/// A closed pipe ends Loci and the filter, even a filter that never ends by itself.
 #[test]
-fn a_closed_pipe_ends_everything() {
-    let home = long();
+fn a_closed_pipe_ends_loci_and_the_filter() {
+    let home = long_home();
     for filter in [".", "., (range(100000)|tostring)", ".[]", "repeat(\"xxxxxxxxxxxxxxxxxxxxxxxxxx\")"] {
         let mut command = command(home.path(), &["query", "tools", "--all-projects", "--jq", filter]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -291,20 +292,20 @@ fn a_closed_pipe_ends_everything() {
     }
 }
 
-/// The time limit holds for a person with many processes, whose share of threads is used up.
+/// The time limit applies even if the user's other processes have used up the thread limit.
 #[test]
 #[ignore = "needs root: see CONTRIBUTING.md"]
-fn the_time_limit_holds_for_a_busy_user() {
+fn the_time_limit_applies_to_a_user_with_many_processes() {
     let user = OtherUser::new();
-    let home = small();
-    let sleeper = || user.program("sleep").arg("60").spawn().unwrap();
-    let mut crowd: Vec<_> = (0..80).map(|_| sleeper()).collect();
+    let home = small_home();
+    let spawn_sleeper = || user.program("sleep").arg("60").spawn().unwrap();
+    let mut sleepers: Vec<_> = (0..80).map(|_| spawn_sleeper()).collect();
     let mut command = user.loci(&home, &["query", "tools", "--all-projects", "--jq", "def f: f; f"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let code = wait_for_exit(&mut child, service::JQ_LIMITS.time + SLACK);
-    for sleeper in &mut crowd {
+    for sleeper in &mut sleepers {
         let _ = sleeper.kill();
         let _ = sleeper.wait();
     }
-    assert_eq!(code, Some(Some(1)), "no limit held");
+    assert_eq!(code, Some(Some(1)), "the time limit was not enforced");
 }

@@ -1,5 +1,5 @@
-//! The command line when parameters, files, filters and machines misbehave. Every test runs the real binary over histories that
-//! it generates itself.
+//! Invalid parameters, damaged transcripts, hostile filters and full or read-only disks. Every test runs the real
+//! binary over a history that it generates.
 
 // clippy.toml allows unwrapping and printing in tests, but not in functions they call; the pedantic lints are for shipped code.
 #![allow(

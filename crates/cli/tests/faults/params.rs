@@ -1,11 +1,11 @@
-//! A parameter that is accepted is honoured: for every question and every parameter it takes there is a case in
-//! which giving it changes the answer.
+//! Every accepted parameter has an effect: for each view and each of its parameters there is a case in which setting
+//! it changes the output.
 
 use api::{VIEWS, View};
 use std::collections::BTreeMap;
 use testutil::{Finished, Home, run_line, sample_home};
 
-/// Parameters that mean the same everywhere: name, what stands beside it, what is added.
+/// Parameters that mean the same in every view: name, flags of both command lines, the flag under test.
 const SHARED: &[(&str, &str, &str)] = &[
     ("session", "--all-projects", "--session aaaa1111"),
     ("project", "", "--project /srv/demo/alpha"),
@@ -23,7 +23,7 @@ const SHARED: &[(&str, &str, &str)] = &[
     ("inline_threshold_bytes", "--all-projects --hybrid", "--inline-threshold-bytes 0"),
 ];
 
-/// A question's own parameters, and what it needs to have two answers at all.
+/// Parameters of single views: view, name, flags of both command lines, the flag under test.
 const OWN: &[(&str, &str, &str, &str)] = &[
     ("query tools", "pattern", "", "--pattern socket"),
     ("query tools", "tool", "", "--tool Read,shell"),
@@ -74,73 +74,80 @@ const OWN: &[(&str, &str, &str, &str)] = &[
     ("sources", "fields", "", "--fields source,lines"),
 ];
 
-/// What every case of a view has beside it, so that there is more than one record.
-const ALWAYS: &[(&str, &str)] = &[
+/// Flags that a view needs to return more than one record.
+const BASE_FLAGS: &[(&str, &str)] = &[
     ("analyze sequences", "--min-count 1"),
     ("analyze file-churn", "--min-count 1"),
     ("stats", "--by session"),
 ];
 
-/// The two command lines of a case: without the parameter and with it.
-fn case(view: &View, param: &str) -> Option<(String, String)> {
+/// The two command lines of a case: without the parameter under test and with it.
+fn command_lines(view: &View, param: &str) -> Option<(String, String)> {
     let title = view.title();
-    let (beside, added) = if let Some((_, _, beside, added)) =
-        OWN.iter().find(|(of, name, ..)| *of == title && *name == param)
+    let (other_flags, added) = if let Some((_, _, other_flags, added)) =
+        OWN.iter().find(|(view_title, name, ..)| *view_title == title && *name == param)
     {
-        (format!("--all-projects {beside}"), *added)
+        (format!("--all-projects {other_flags}"), *added)
     } else {
-        let (_, beside, added) = SHARED.iter().find(|(name, ..)| *name == param)?;
-        let always = ALWAYS.iter().find(|(of, _)| *of == title).map_or("", |(_, words)| words);
-        (format!("{beside} {always}"), *added)
+        let (_, other_flags, added) = SHARED.iter().find(|(name, ..)| *name == param)?;
+        let base_flags =
+            BASE_FLAGS.iter().find(|(view_title, _)| *view_title == title).map_or("", |(_, flags)| flags);
+        (format!("{other_flags} {base_flags}"), *added)
     };
-    let beside =
-        if view.accepts_param("all_projects") { beside } else { beside.replace("--all-projects", "") };
-    Some((format!("{title} {beside}"), format!("{title} {beside} {added}")))
+    let other_flags = if view.accepts_param("all_projects") {
+        other_flags
+    } else {
+        other_flags.replace("--all-projects", "")
+    };
+    Some((format!("{title} {other_flags}"), format!("{title} {other_flags} {added}")))
 }
 
-/// `@` in a case stands for the name of a failure, which only an answer can tell.
-fn fill(home: &Home, line: &str) -> String {
+/// Replaces `@` by an error signature, which is only known from the output.
+fn fill_signature(home: &Home, line: &str) -> String {
     if !line.contains('@') {
         return line.to_string();
     }
-    let names = run_line(home, "analyze errors --all-projects --tool Read").all("signature");
-    line.replace('@', names[0].as_str().unwrap())
+    let signatures = run_line(home, "analyze errors --all-projects --tool Read").all("signature");
+    line.replace('@', signatures[0].as_str().unwrap())
 }
 
 #[test]
-fn every_parameter_of_every_question_changes_its_answer() {
+fn every_parameter_of_every_view_changes_its_output() {
     let home = sample_home();
     let mut bases: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    let mut idle = Vec::new();
+    let mut without_effect = Vec::new();
     for view in VIEWS {
         for param in view.params() {
-            let Some((without, with)) = case(view, param) else {
-                idle.push(format!("{} {param}: no case", view.title()));
+            let Some((without, with)) = command_lines(view, param) else {
+                without_effect.push(format!("{} {param}: no case", view.title()));
                 continue;
             };
             let base = bases.entry(without.clone()).or_insert_with(|| run_line(&home, &without).stdout);
-            let answer = run_line(&home, &fill(&home, &with));
-            assert_ne!(answer.code, Some(1), "{with}: {}", answer.stderr);
-            if answer.stdout == *base {
-                idle.push(format!("`{with}` answers as `{without}` does"));
+            let output = run_line(&home, &fill_signature(&home, &with));
+            assert_ne!(output.code, Some(1), "{with}: {}", output.stderr);
+            if output.stdout == *base {
+                without_effect.push(format!("`{with}` prints the same as `{without}`"));
             }
         }
     }
-    assert!(idle.is_empty(), "{idle:#?}");
+    assert!(without_effect.is_empty(), "{without_effect:#?}");
 }
 
-fn strict_part(part: &Finished, whole: &Finished) -> bool {
+fn is_strict_subset(part: &Finished, whole: &Finished) -> bool {
     let (part, whole) = (part.lines(), whole.lines());
     !part.is_empty() && part.len() < whole.len() && part.iter().all(|line| whole.contains(line))
 }
 
-/// What narrows leaves a part of the same records; what cuts and turns does just that.
+/// Filters return a subset of the same records; limit and offset slice them; reverse reverses them.
 #[test]
-fn limits_cut_reverse_turns_and_filters_narrow() {
+fn limit_offset_reverse_and_filters_select_from_the_same_records() {
     let home = sample_home();
     for view in VIEWS.iter().filter(|v| v.accepts_param("session")) {
-        let always = ALWAYS.iter().find(|(of, _)| *of == view.title()).map_or("", |(_, words)| words);
-        let base = format!("{} --all-projects {always}", view.title());
+        let base_flags = BASE_FLAGS
+            .iter()
+            .find(|(view_title, _)| *view_title == view.title())
+            .map_or("", |(_, flags)| flags);
+        let base = format!("{} --all-projects {base_flags}", view.title());
         let whole = run_line(&home, &base).expect(3);
         let lines = whole.lines();
         assert!(lines.len() > 1, "{base}");
@@ -152,8 +159,8 @@ fn limits_cut_reverse_turns_and_filters_narrow() {
         ] {
             assert_eq!(run_line(&home, &format!("{base} {added}")).lines(), expected, "{base} {added}");
         }
-        let turned = run_line(&home, &format!("{base} --reverse"));
-        assert!(turned.lines().iter().eq(lines.iter().rev()), "{base} --reverse");
+        let reversed = run_line(&home, &format!("{base} --reverse"));
+        assert!(reversed.lines().iter().eq(lines.iter().rev()), "{base} --reverse");
     }
     for (base, added) in [
         ("query tools", "--session aaaa1111"),
@@ -174,20 +181,20 @@ fn limits_cut_reverse_turns_and_filters_narrow() {
     ] {
         let whole = run_line(&home, &format!("{base} --all-projects"));
         let part = run_line(&home, &format!("{base} --all-projects {added}"));
-        assert!(strict_part(&part, &whole), "{base} {added}: {}", part.text());
+        assert!(is_strict_subset(&part, &whole), "{base} {added}: {}", part.text());
     }
 }
 
-/// The command lines that the design documents show, with what they must give.
+/// The command lines shown in the design documents, with their expected results.
 #[test]
-fn the_promised_command_lines() {
+fn documented_command_lines_give_the_documented_results() {
     let home = sample_home();
     let all = |line: &str| run_line(&home, &format!("{line} --all-projects"));
     let failed = all("query tools --status error").expect(3);
     assert_eq!(failed.records().len(), 4);
     let selected = all("query tools --jq 'select(.status==\"error\")'").expect(3);
     assert_eq!(selected.all("id"), failed.all("id"));
-    let tools = |answer: &Finished| answer.lines().join(" ");
+    let tools = |output: &Finished| output.lines().join(" ");
     let each = all("query tools --jq 'select(.status==\"error\") | .tool'").expect(3);
     assert_eq!(tools(&each), "\"Bash\" \"Read\" \"Bash\" \"shell\"");
     let array = all("query tools --jq '.[] | select(.status == \"error\") | .tool'").expect(3);

@@ -1,10 +1,10 @@
-//! What is wrong is refused: exit code 1, words and a hint for the person, an error record for the reader of
-//! standard output in the format it asked for.
+//! Invalid input is rejected: exit code 1, a message with a hint on stderr, and an error record on stdout in the
+//! requested format.
 
 use testutil::{Finished, run_line, sample_home};
 
-/// A command line, and the code its error has.
-const REFUSED: &[(&str, &str)] = &[
+/// Command lines with their error codes.
+const REJECTED: &[(&str, &str)] = &[
     ("query tools --nope", "INVALID_ARGUMENT"),
     ("query tools --signature x", "INVALID_ARGUMENT"),
     ("query nothing", "INVALID_ARGUMENT"),
@@ -31,7 +31,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("query tools --all-projects --jq '.tool.x'", "FILTER_ERROR"),
 ];
 
-fn one_refusal(ended: &Finished, line: &str) {
+fn assert_rejected(ended: &Finished, line: &str) {
     assert_eq!(ended.code, Some(1), "{line}: {ended:?}");
     assert!(ended.stderr.contains("error"), "{line}: {}", ended.stderr);
     let hinted = ["hint:", "tip:", "Usage:", "--help"].iter().any(|word| ended.stderr.contains(word));
@@ -42,10 +42,10 @@ fn one_refusal(ended: &Finished, line: &str) {
 #[test]
 fn an_error_is_a_json_record() {
     let home = sample_home();
-    for (line, code) in REFUSED {
+    for (line, code) in REJECTED {
         for format in ["", " -o jsonl"] {
             let ended = run_line(&home, &format!("{line}{format}"));
-            one_refusal(&ended, line);
+            assert_rejected(&ended, line);
             let records = ended.records();
             assert_eq!(records.len(), 1, "{line}: {}", ended.text());
             assert_eq!(records[0]["code"], *code, "{line}");
@@ -57,9 +57,9 @@ fn an_error_is_a_json_record() {
 #[test]
 fn an_error_is_a_tsv_table() {
     let home = sample_home();
-    for (line, code) in REFUSED {
+    for (line, code) in REJECTED {
         let ended = run_line(&home, &format!("{line} -o tsv"));
-        one_refusal(&ended, line);
+        assert_rejected(&ended, line);
         let lines = ended.lines();
         assert_eq!(lines.len(), 2, "{line}: {}", ended.text());
         assert_eq!(lines[0], "error\tcode", "{line}");
@@ -68,13 +68,13 @@ fn an_error_is_a_tsv_table() {
     }
 }
 
-/// A person who asked for text reads the words; nothing stands between the records.
+/// In text format the error goes to stderr only.
 #[test]
-fn an_error_is_told_in_words() {
+fn an_error_in_text_format_prints_nothing_to_stdout() {
     let home = sample_home();
-    for (line, _) in REFUSED {
+    for (line, _) in REJECTED {
         let ended = run_line(&home, &format!("{line} -o text"));
-        one_refusal(&ended, line);
+        assert_rejected(&ended, line);
         assert!(ended.stdout.is_empty(), "{line}: {}", ended.text());
     }
 }

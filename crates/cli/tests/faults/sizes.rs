@@ -1,4 +1,4 @@
-//! Lines and files of any size, in bounded memory. The largest form takes minutes and gigabytes of disk:
+//! Lines and files of any size are read in bounded memory. The largest case takes minutes and gigabytes of disk:
 //! `cargo test --release -p loci --test faults -- --ignored five_gigabytes`.
 
 use serde_json::json;
@@ -9,19 +9,19 @@ use testutil::{ALPHA, Home, Session, command, peak_memory, run_line};
 
 const ID: &str = "aaaa1111-0000-4000-8000-000000000001";
 const MB: u64 = 1 << 20;
-/// The promised bound, in kilobytes.
-const MOST: u64 = 300 * 1024;
+/// The documented memory bound, in kilobytes.
+const MAX_MEMORY_KB: u64 = 300 * 1024;
 
-/// The most memory a question had at once, in kilobytes, and what it printed in bytes.
-fn memory(home: &Home, args: &[&str]) -> (u64, u64) {
-    let (code, most, length) = peak_memory(command(home.path(), args));
+/// Returns the peak memory of a run in kilobytes and the number of bytes it printed.
+fn measure_memory(home: &Home, args: &[&str]) -> (u64, u64) {
+    let (code, peak_kb, length) = peak_memory(command(home.path(), args));
     assert_eq!(code, Some(0), "{args:?}");
-    println!("{args:?}: {} MB at most, {length} bytes printed", most / 1024);
-    (most, length)
+    println!("{args:?}: peak {} MB, {length} bytes printed", peak_kb / 1024);
+    (peak_kb, length)
 }
 
-/// One line of 100 MB that is the result of a call, among others.
-fn one_long_line() -> Home {
+/// A session in which one tool result is a line of 100 MB.
+fn home_with_long_line() -> Home {
     let home = Home::new();
     let mut session = Session::new(ID, ALPHA, "2026-03-01T10:00:00Z");
     session.prompt("before").did("Read", json!({"file_path": "/small"}), "text");
@@ -44,7 +44,7 @@ fn one_long_line() -> Home {
 
 #[test]
 fn a_line_of_a_hundred_megabytes_is_found_in_bounded_memory() {
-    let home = one_long_line();
+    let home = home_with_long_line();
     let mut over = Vec::new();
     for args in [
         &["stats", "--all-projects"][..],
@@ -53,20 +53,20 @@ fn a_line_of_a_hundred_megabytes_is_found_in_bounded_memory() {
         &["sources"],
         &["query", "tools", "--all-projects", "--pattern", "the needle", "--fields", "id,tool"],
     ] {
-        let (most, _) = memory(&home, args);
-        if most > MOST {
-            over.push(format!("{args:?}: {} MB", most / 1024));
+        let (peak_kb, _) = measure_memory(&home, args);
+        if peak_kb > MAX_MEMORY_KB {
+            over.push(format!("{args:?}: {} MB", peak_kb / 1024));
         }
     }
-    assert!(over.is_empty(), "over {} MB: {over:#?}", MOST / 1024);
+    assert!(over.is_empty(), "over {} MB: {over:#?}", MAX_MEMORY_KB / 1024);
     let found = run_line(&home, "query tools --all-projects --pattern 'the needle' --fields input").expect(0);
     assert_eq!(found.lines(), [r#"{"input":{"command":"cat big"}}"#]);
     let around = run_line(&home, "query tools --all-projects --tool Read --fields input").expect(0);
     assert_eq!(around.lines().len(), 2);
 }
 
-/// A conversation buried in progress entries of 3 MB each.
-fn progress(total: u64) -> (Home, PathBuf) {
+/// A session with progress entries of 3 MB each between its prompts.
+fn home_with_progress_lines(total: u64) -> (Home, PathBuf) {
     let home = Home::new();
     let mut session = Session::new(ID, ALPHA, "2026-03-01T10:00:00Z");
     session.prompt("before");
@@ -85,14 +85,14 @@ fn progress(total: u64) -> (Home, PathBuf) {
     (home, path)
 }
 
-fn buried(total: u64) {
-    let (home, path) = progress(total);
+fn assert_progress_lines_are_skipped(total: u64) {
+    let (home, path) = home_with_progress_lines(total);
     let size = std::fs::metadata(&path).unwrap().len();
     for args in [&["stats", "--all-projects"][..], &["query", "messages", "--all-projects"], &["sources"]] {
         let started = std::time::Instant::now();
-        let (most, _) = memory(&home, args);
+        let (peak_kb, _) = measure_memory(&home, args);
         println!("{args:?}: {} MB/s", size as f64 / MB as f64 / started.elapsed().as_secs_f64());
-        assert!(most < MOST, "{args:?}: {} MB", most / 1024);
+        assert!(peak_kb < MAX_MEMORY_KB, "{args:?}: {} MB", peak_kb / 1024);
     }
     let prompts = run_line(&home, "query user-messages --all-projects --fields text").expect(0);
     assert_eq!(prompts.all("text"), ["before", "after"]);
@@ -101,19 +101,19 @@ fn buried(total: u64) {
 }
 
 #[test]
-fn a_file_of_long_progress_lines_is_stepped_over() {
-    buried(300 * MB);
+fn long_progress_lines_are_skipped() {
+    assert_progress_lines_are_skipped(300 * MB);
 }
 
 #[test]
 #[ignore = "takes minutes: see CONTRIBUTING.md"]
-fn five_gigabytes() {
-    buried(5 * 1024 * MB);
+fn five_gigabytes_of_progress_lines_are_skipped() {
+    assert_progress_lines_are_skipped(5 * 1024 * MB);
 }
 
-/// Beyond the reader's limit a line is stepped over, counted and reported; its neighbours are not lost.
+/// A line over the reader's limit is skipped, counted and reported; its neighbours are not lost.
 #[test]
-fn a_line_beyond_the_limit_is_counted() {
+fn a_line_over_the_length_limit_is_skipped_and_counted() {
     let home = Home::new();
     let mut session = Session::new(ID, ALPHA, "2026-03-01T10:00:00Z");
     let path = home.add(session.prompt("before"));
@@ -129,6 +129,6 @@ fn a_line_beyond_the_limit_is_counted() {
     assert_eq!(run_line(&home, "sources --source claude-code").all("bad"), [1]);
     let problems = run_line(&home, "sources --problems");
     assert_eq!(problems.all("problem"), ["line_too_long"]);
-    let (code, most, _) = peak_memory(command(home.path(), &["stats", "--all-projects"]));
-    assert!(code == Some(3) && most < MOST, "{} MB", most / 1024);
+    let (code, peak_kb, _) = peak_memory(command(home.path(), &["stats", "--all-projects"]));
+    assert!(code == Some(3) && peak_kb < MAX_MEMORY_KB, "{} MB", peak_kb / 1024);
 }

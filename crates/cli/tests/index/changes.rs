@@ -1,9 +1,9 @@
-//! The ways in which a transcript can change after it was indexed. After each, a search finds what stands there now
-//! and nothing that no longer does, without anybody having asked for an index; and the index that is then brought up to
-//! date gives the answers of one that is made from nothing.
+//! Every way in which a transcript can change after it was indexed. After each change a search finds the current
+//! content and nothing else, without a run of `loci index`; and the updated index gives the same responses as one built
+//! from scratch.
 
 use crate::history::{append, needle};
-use crate::instance::{Instance, answers, assert_same, viewed};
+use crate::instance::{Instance, assert_same, collect_responses, run_view};
 use serde_json::json;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -18,40 +18,44 @@ const VIEWS: &[&str] = &[
     "stats --all-projects --by session",
 ];
 
-/// The words of the transcript's prompts, and one that is not in it yet.
-fn old(n: usize) -> String {
+/// The unique word of the transcript's prompt `n`.
+fn old_word(n: usize) -> String {
     needle(1000 + n)
 }
-fn new() -> String {
+
+/// A word that is not in the transcript before the change.
+fn new_word() -> String {
     needle(7777)
 }
 
 struct Change {
     name: &'static str,
-    /// What is done to the file, given what stands in it and a line with the new word.
+    /// Applies the change to the file, given its text and a line with the new word.
     apply: fn(&Path, &str, &str),
-    /// Of the old words, those that are gone; the others are still found.
+    /// The old words that are gone; the others are still found.
     lost: &'static [usize],
+    /// Whether the change adds the new word.
     adds: bool,
-    /// The agent's file is no longer there under its name: what is known of it comes from the archive.
+    /// The agent's file no longer exists under its name: its content comes from the archive.
     from_archive: bool,
 }
 
-fn lines(text: &str, many: usize) -> String {
-    text.lines().take(many).map(|line| format!("{line}\n")).collect()
+fn first_lines(text: &str, count: usize) -> String {
+    text.lines().take(count).map(|line| format!("{line}\n")).collect()
 }
 
-/// Overwrites in place: the file stays the same file.
+/// Overwrites the file in place (same inode).
 fn overwrite(path: &Path, bytes: &[u8]) {
     let file = OpenOptions::new().write(true).open(path).unwrap();
     file.write_all_at(bytes, 0).unwrap();
     file.set_len(bytes.len() as u64).unwrap();
 }
 
+/// Renames another file over this one (new inode).
 fn replace(path: &Path, bytes: &[u8]) {
-    let beside = path.with_extension("beside");
-    File::create(&beside).unwrap().write_all(bytes).unwrap();
-    fs::rename(&beside, path).unwrap();
+    let replacement = path.with_extension("beside");
+    File::create(&replacement).unwrap().write_all(bytes).unwrap();
+    fs::rename(&replacement, path).unwrap();
 }
 
 const CHANGES: &[Change] = &[
@@ -64,14 +68,14 @@ const CHANGES: &[Change] = &[
     },
     Change {
         name: "truncated",
-        apply: |path, text, _| overwrite(path, lines(text, 8).as_bytes()),
+        apply: |path, text, _| overwrite(path, first_lines(text, 8).as_bytes()),
         lost: &[3, 4, 5],
         adds: false,
         from_archive: false,
     },
     Change {
         name: "truncated in the middle of a line",
-        apply: |path, text, _| overwrite(path, &text.as_bytes()[..lines(text, 10).len() + 40]),
+        apply: |path, text, _| overwrite(path, &text.as_bytes()[..first_lines(text, 10).len() + 40]),
         lost: &[4, 5],
         adds: false,
         from_archive: false,
@@ -79,8 +83,8 @@ const CHANGES: &[Change] = &[
     Change {
         name: "truncated, then grown past its old size",
         apply: |path, text, more| {
-            overwrite(path, lines(text, 8).as_bytes());
-            let filler = more.replace(&new(), &format!("{} {}", new(), "filler ".repeat(3000)));
+            overwrite(path, first_lines(text, 8).as_bytes());
+            let filler = more.replace(&new_word(), &format!("{} {}", new_word(), "filler ".repeat(3000)));
             append(path, filler.as_bytes());
         },
         lost: &[3, 4, 5],
@@ -88,23 +92,23 @@ const CHANGES: &[Change] = &[
         from_archive: false,
     },
     Change {
-        name: "rewritten in place, as long as before",
-        apply: |path, text, _| overwrite(path, text.replace(&old(5), &new()).as_bytes()),
+        name: "rewritten in place with the same length",
+        apply: |path, text, _| overwrite(path, text.replace(&old_word(5), &new_word()).as_bytes()),
         lost: &[5],
         adds: true,
         from_archive: false,
     },
     Change {
-        name: "replaced by the same",
+        name: "replaced by identical content",
         apply: |path, text, _| replace(path, text.as_bytes()),
         lost: &[],
         adds: false,
         from_archive: false,
     },
     Change {
-        name: "replaced by another",
+        name: "replaced by other content",
         apply: |path, text, more| {
-            replace(path, format!("{}{more}", text.replace(&old(1), "nothing")).as_bytes())
+            replace(path, format!("{}{more}", text.replace(&old_word(1), "nothing")).as_bytes())
         },
         lost: &[1],
         adds: true,
@@ -127,10 +131,10 @@ const CHANGES: &[Change] = &[
         from_archive: true,
     },
     Change {
-        name: "deleted and made again",
+        name: "deleted and recreated",
         apply: |path, text, more| {
             fs::remove_file(path).unwrap();
-            fs::write(path, format!("{}{more}", lines(text, 4))).unwrap();
+            fs::write(path, format!("{}{more}", first_lines(text, 4))).unwrap();
         },
         lost: &[1, 2, 3, 4, 5],
         adds: true,
@@ -147,9 +151,9 @@ const CHANGES: &[Change] = &[
         from_archive: false,
     },
     Change {
-        name: "its beginning edited, and appended to",
+        name: "edited at the start and appended to",
         apply: |path, text, more| {
-            overwrite(path, format!("{}{more}", text.replace(&old(0), &needle(5555))).as_bytes());
+            overwrite(path, format!("{}{more}", text.replace(&old_word(0), &needle(5555))).as_bytes());
         },
         lost: &[0],
         adds: true,
@@ -164,14 +168,14 @@ const CHANGES: &[Change] = &[
     },
 ];
 
-/// A session of six prompts, and beside it others, which nothing happens to.
-fn world() -> (Home, Session) {
+/// A home with a session of six prompts, which a test changes, and with sessions that stay the same.
+fn changing_home() -> (Home, Session) {
     let home = Home::new();
     let mut session = Session::new("aaaa1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
-    // The first prompt is the title, which copies have as well.
+    // The first prompt is the title, which copies share.
     session.prompt("To begin with").reply(&["Yes."]);
     for n in 0..6 {
-        session.prompt(&format!("Prompt {n} asks for {}", old(n))).reply(&["Yes."]);
+        session.prompt(&format!("Prompt {n} asks for {}", old_word(n))).reply(&["Yes."]);
     }
     home.add(&session);
     let mut other = Session::new("aaaa2222-0000-4000-8000-000000000002", ALPHA, "2026-03-02T10:00:00Z");
@@ -188,73 +192,90 @@ fn world() -> (Home, Session) {
 }
 
 #[track_caller]
-fn finds(instance: &Instance, change: &Change, about: &str) {
+fn assert_finds(instance: &Instance, change: &Change, label: &str) {
     for n in 0..6 {
-        let many = usize::from(!change.lost.contains(&n));
-        assert_eq!(instance.finds(&old(n)).len(), many, "{}, {about}: old word {n}", change.name);
+        let expected = usize::from(!change.lost.contains(&n));
+        assert_eq!(
+            instance.search_ids(&old_word(n)).len(),
+            expected,
+            "{}, {label}: old word {n}",
+            change.name
+        );
     }
-    assert_eq!(instance.finds(&new()).len(), usize::from(change.adds), "{}, {about}: new word", change.name);
+    assert_eq!(
+        instance.search_ids(&new_word()).len(),
+        usize::from(change.adds),
+        "{}, {label}: new word",
+        change.name
+    );
 }
 
 #[test]
-fn a_search_knows_every_change_and_the_index_then_equals_a_fresh_one() {
+fn every_change_is_found_and_the_updated_index_equals_a_fresh_one() {
     for change in CHANGES {
-        let (home, mut session) = world();
+        let (home, mut session) = changing_home();
         let instance = Instance::new(home.path());
         instance.index();
         let text = session.text();
-        session.prompt(&format!("At last {}", new()));
+        session.prompt(&format!("At last {}", new_word()));
         let more = format!("{}\n", session.lines.last().unwrap());
-        (change.apply)(&home.file(&session), &text, &more);
+        (change.apply)(&home.transcript_path(&session), &text, &more);
 
-        let viewed =
-            |instance: &Instance| VIEWS.iter().map(|line| viewed(instance, line)).collect::<Vec<_>>();
-        assert_same(change.name, &viewed(&instance), &viewed(&instance.with_empty_cache()));
-        // A copy, so that what the search writes does not help the index afterwards.
-        let asked = instance.copied();
-        finds(&asked, change, "without index");
+        let run_views =
+            |instance: &Instance| VIEWS.iter().map(|line| run_view(instance, line)).collect::<Vec<_>>();
+        assert_same(change.name, &run_views(&instance), &run_views(&instance.with_empty_cache()));
+        // Searches a duplicate: what the search writes must not help the index run below.
+        assert_finds(&instance.duplicate(), change, "without index");
         instance.index();
-        finds(&instance, change, "indexed");
+        assert_finds(&instance, change, "indexed");
         let fresh =
             if change.from_archive { instance.with_empty_cache() } else { Instance::new(home.path()) };
         fresh.index();
         let searches: Vec<String> =
-            (0..6).map(old).chain([new(), "prompt".into(), "bystander".into()]).collect();
-        assert_same(change.name, &answers(&instance, VIEWS, &searches), &answers(&fresh, VIEWS, &searches));
-        assert_eq!(instance.index()["changed"], 0, "{}: nothing is left to do", change.name);
+            (0..6).map(old_word).chain([new_word(), "prompt".into(), "bystander".into()]).collect();
+        assert_same(
+            change.name,
+            &collect_responses(&instance, VIEWS, &searches),
+            &collect_responses(&fresh, VIEWS, &searches),
+        );
+        assert_eq!(instance.index()["changed"], 0, "{}: a second index run has nothing to do", change.name);
     }
 }
 
-/// R13: what an agent is in the middle of writing is nothing yet, and then everything.
+/// R13: a line that an agent is still writing is not found until it is complete.
 #[test]
-fn half_a_line_is_nothing_until_it_is_whole() {
-    let (home, mut session) = world();
+fn a_half_written_line_is_not_found_until_it_is_complete() {
+    let (home, mut session) = changing_home();
     let instance = Instance::new(home.path());
     instance.index();
-    session.prompt(&format!("At last {}", new()));
+    session.prompt(&format!("At last {}", new_word()));
     let more = format!("{}\n", session.lines.last().unwrap());
-    let path = home.file(&session);
+    let path = home.transcript_path(&session);
     for (from, to) in [(0, 1), (1, more.len() / 2), (more.len() / 2, more.len() - 2)] {
         append(&path, &more.as_bytes()[from..to]);
-        assert!(instance.finds(&new()).is_empty(), "{to} of {} bytes", more.len());
-        assert_eq!(instance.finds(&old(5)).len(), 1);
+        assert!(instance.search_ids(&new_word()).is_empty(), "{to} of {} bytes", more.len());
+        assert_eq!(instance.search_ids(&old_word(5)).len(), 1);
         instance.index();
-        assert!(instance.finds(&new()).is_empty(), "{to} of {} bytes, indexed", more.len());
+        assert!(instance.search_ids(&new_word()).is_empty(), "{to} of {} bytes, indexed", more.len());
     }
     append(&path, &more.as_bytes()[more.len() - 2..]);
-    assert_eq!(instance.finds(&new()).len(), 1);
+    assert_eq!(instance.search_ids(&new_word()).len(), 1);
     instance.index();
     let fresh = Instance::new(home.path());
     fresh.index();
-    let searches = [new(), old(0), old(5)];
-    assert_same("completed", &answers(&instance, VIEWS, &searches), &answers(&fresh, VIEWS, &searches));
+    let searches = [new_word(), old_word(0), old_word(5)];
+    assert_same(
+        "completed",
+        &collect_responses(&instance, VIEWS, &searches),
+        &collect_responses(&fresh, VIEWS, &searches),
+    );
 }
 
-/// Two files tell the same; the one that told it first is rewritten without it, or goes for good.
+/// Two transcripts contain the same events; the original is rewritten without them, or deleted with its archived copy.
 #[test]
-fn what_a_fork_repeats_is_found_when_the_original_no_longer_says_it() {
+fn a_fork_is_found_when_its_original_loses_the_shared_events() {
     for archived in [true, false] {
-        let (home, session) = world();
+        let (home, session) = changing_home();
         let mut fork = session.clone();
         fork.id = "aaaa3333-0000-4000-8000-000000000003".to_string();
         let id = |id: &str| format!("\"sessionId\":\"{id}\"");
@@ -263,68 +284,72 @@ fn what_a_fork_repeats_is_found_when_the_original_no_longer_says_it() {
         home.add(&fork);
         let instance = Instance::new(home.path());
         instance.index();
-        assert_eq!(instance.finds(&old(4)), [session.id.as_str()], "given once, in the original");
+        assert_eq!(
+            instance.search_ids(&old_word(4)),
+            [session.id.as_str()],
+            "returned once, from the original"
+        );
 
-        let path = home.file(&session);
+        let path = home.transcript_path(&session);
         if archived {
-            fs::write(&path, lines(&session.text(), 6)).unwrap();
+            fs::write(&path, first_lines(&session.text(), 6)).unwrap();
         } else {
-            // Nothing is left of it: neither the agent's file nor the copy.
+            // Neither the agent's file nor the archived copy is left.
             fs::remove_file(&path).unwrap();
             let others = Instance::new(home.path());
             others.index();
-            let others = others.archived();
-            for name in instance.archived().iter().filter(|name| !others.contains(name)) {
+            let others = others.archived_files();
+            for name in instance.archived_files().iter().filter(|name| !others.contains(name)) {
                 fs::remove_file(instance.data.join("loci/archive").join(name)).unwrap();
             }
-            assert_eq!(instance.archived().len(), 3);
+            assert_eq!(instance.archived_files().len(), 3);
         }
         if archived {
-            assert_eq!(instance.copied().finds(&old(4)), [fork.id.as_str()], "without index");
+            assert_eq!(instance.duplicate().search_ids(&old_word(4)), [fork.id.as_str()], "without index");
         }
         instance.index();
-        assert_eq!(instance.finds(&old(4)), [fork.id.as_str()], "archived {archived}, indexed");
+        assert_eq!(instance.search_ids(&old_word(4)), [fork.id.as_str()], "archived {archived}, indexed");
         let fresh = Instance::new(home.path());
         fresh.index();
-        let searches: Vec<String> = (0..6).map(old).collect();
+        let searches: Vec<String> = (0..6).map(old_word).collect();
         assert_same(
-            "a fork stays",
-            &answers(&instance, VIEWS, &searches),
-            &answers(&fresh, VIEWS, &searches),
+            "only the fork is left",
+            &collect_responses(&instance, VIEWS, &searches),
+            &collect_responses(&fresh, VIEWS, &searches),
         );
     }
 }
 
-/// A home with everything that Loci keeps, at another path.
-fn moved(from: &Home) -> Home {
+/// Copies a home, with everything Loci stores in it, to another path.
+fn relocate_home(from: &Home) -> Home {
     let to = Home::new();
-    let (here, there) = (from.path().join("."), to.path());
-    assert!(std::process::Command::new("cp").arg("-a").arg(here).arg(there).status().unwrap().success());
+    let (source, target) = (from.path().join("."), to.path());
+    assert!(std::process::Command::new("cp").arg("-a").arg(source).arg(target).status().unwrap().success());
     to
 }
 
 #[test]
-fn a_home_that_moved_tells_everything_once() {
+fn a_moved_home_lists_everything_once() {
     let home = testutil::sample_home();
-    let of = |home: &Home, line: &[&str]| run_loci(home, line).records();
+    let run = |home: &Home, line: &[&str]| run_loci(home, line).records();
     let count = |home: &Home| {
-        let archived = of(home, &["archive"]);
-        let listed = of(home, &["sessions", "--limit", "100"]);
+        let archived = run(home, &["archive"]);
+        let listed = run(home, &["sessions", "--limit", "100"]);
         (archived[0]["files"].clone(), listed[0]["sessions"].as_array().unwrap().len())
     };
     run_loci(&home, &["index"]);
     let before = count(&home);
-    let home = moved(&home);
-    assert_eq!(of(&home, &["index"]).len(), 1);
+    let home = relocate_home(&home);
+    assert_eq!(run(&home, &["index"]).len(), 1);
     assert_eq!(count(&home), before);
-    let files = |home: &Home| of(home, &["sources"]).iter().filter_map(|r| r["files"].as_u64()).sum::<u64>();
+    let files = |home: &Home| run(home, &["sources"]).iter().filter_map(|r| r["files"].as_u64()).sum::<u64>();
     assert_eq!(Some(files(&home)), before.0.as_u64());
-    assert_eq!(of(&home, &["doctor"]).len(), 1);
+    assert_eq!(run(&home, &["doctor"]).len(), 1);
 }
 
-/// What was said only at the old place stays.
+/// Messages that only the archived copy of the old path contains are kept.
 #[test]
-fn a_copy_that_says_more_than_the_transcript_at_the_new_place_is_kept() {
+fn an_archived_copy_longer_than_the_moved_transcript_is_kept() {
     let home = Home::new();
     let mut session = Session::new("aaaa1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
     session.prompt("The first question").reply(&["An answer"]);
@@ -332,7 +357,7 @@ fn a_copy_that_says_more_than_the_transcript_at_the_new_place_is_kept() {
     session.prompt("What was said about the quagga");
     home.add(&session);
     run_loci(&home, &["index"]);
-    let home = moved(&home);
+    let home = relocate_home(&home);
     home.add_bytes(&session, short.as_bytes());
     run_loci(&home, &["index"]);
     assert_eq!(run_loci(&home, &["archive"]).records()[0]["files"], 2);

@@ -1,56 +1,57 @@
-//! Damage to what Loci derived: bytes flipped, files cut short or missing, another version's layout. A search then
-//! gives the right answer or says what is wrong and what to do, never nothing; and the next `loci index` heals it.
+//! Damage to derived data: flipped bytes, truncated or missing files, another version's schema. A search then returns
+//! the correct result or reports what is wrong and what to do, never an empty result; the next `loci index` repairs it.
 
 use crate::history::History;
-use crate::instance::{Instance, VIEWS, answers, assert_same, files};
+use crate::instance::{Instance, VIEWS, assert_same, collect_responses, list_files};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-fn flip(path: &Path, at: u64, many: usize) {
+fn flip_bytes(path: &Path, at: u64, count: usize) {
     let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
-    let mut bytes = vec![0; many];
+    let mut bytes = vec![0; count];
     let read = file.read_at(&mut bytes, at).unwrap();
     bytes.truncate(read);
     bytes.iter_mut().for_each(|byte| *byte ^= 0x5a);
     file.write_all_at(&bytes, at).unwrap();
 }
 
-fn cut(path: &Path, part: u64) {
+/// Truncates a file to its length divided by `divisor`.
+fn truncate_file(path: &Path, divisor: u64) {
     let file = OpenOptions::new().write(true).open(path).unwrap();
     let length = file.metadata().unwrap().len();
-    file.set_len(length / part).unwrap();
+    file.set_len(length / divisor).unwrap();
 }
 
-/// The largest file of the text index that ends so.
-fn segment(instance: &Instance, ending: &str) -> PathBuf {
-    let all = files(&instance.words());
-    let of = |path: &&PathBuf| path.to_string_lossy().ends_with(ending);
-    all.iter().filter(of).max_by_key(|path| fs::metadata(path).unwrap().len()).expect(ending).clone()
+/// The largest file of the text index with this extension.
+fn largest_segment(instance: &Instance, ending: &str) -> PathBuf {
+    let all = list_files(&instance.text_index());
+    let has_ending = |path: &&PathBuf| path.to_string_lossy().ends_with(ending);
+    all.iter().filter(has_ending).max_by_key(|path| fs::metadata(path).unwrap().len()).expect(ending).clone()
 }
 
-fn chats(instance: &Instance) -> PathBuf {
-    let named = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("chats.");
-    files(&instance.words()).into_iter().find(named).unwrap()
+fn chats_file(instance: &Instance) -> PathBuf {
+    let is_chats = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("chats.");
+    list_files(&instance.text_index()).into_iter().find(is_chats).unwrap()
 }
 
 const DAMAGES: &[(&str, fn(&Instance))] = &[
-    ("catalogue: its first bytes", |instance| flip(&instance.catalogue(), 0, 64)),
-    ("catalogue: its schema", |instance| flip(&instance.catalogue(), 100, 3000)),
+    ("catalogue: its first bytes", |instance| flip_bytes(&instance.catalogue(), 0, 64)),
+    ("catalogue: its schema", |instance| flip_bytes(&instance.catalogue(), 100, 3000)),
     ("catalogue: all pages but the first", |instance| {
         let length = fs::metadata(instance.catalogue()).unwrap().len();
-        flip(&instance.catalogue(), 4096, length as usize - 4096);
+        flip_bytes(&instance.catalogue(), 4096, length as usize - 4096);
     }),
     ("catalogue: the second half", |instance| {
         let length = fs::metadata(instance.catalogue()).unwrap().len();
-        flip(&instance.catalogue(), length / 2, length as usize / 2);
+        flip_bytes(&instance.catalogue(), length / 2, length as usize / 2);
     }),
     ("catalogue: every tenth page's head", |instance| {
         let length = fs::metadata(instance.catalogue()).unwrap().len();
-        (1..length / 4096).step_by(10).for_each(|page| flip(&instance.catalogue(), page * 4096, 16));
+        (1..length / 4096).step_by(10).for_each(|page| flip_bytes(&instance.catalogue(), page * 4096, 16));
     }),
-    ("catalogue: cut in half", |instance| cut(&instance.catalogue(), 2)),
-    ("catalogue: empty", |instance| cut(&instance.catalogue(), u64::MAX)),
+    ("catalogue: cut in half", |instance| truncate_file(&instance.catalogue(), 2)),
+    ("catalogue: empty", |instance| truncate_file(&instance.catalogue(), u64::MAX)),
     ("catalogue: a log of nonsense", |instance| {
         fs::write(instance.cache.join("loci/catalogue.db-wal"), vec![0x5a; 70_000]).unwrap();
     }),
@@ -62,83 +63,90 @@ const DAMAGES: &[(&str, fn(&Instance))] = &[
         let connection = db::Connection::open(instance.catalogue()).unwrap();
         connection.execute_batch("pragma user_version = 99; alter table files rename to folios").unwrap();
     }),
-    ("text index: terms gone", |instance| fs::remove_file(segment(instance, ".term")).unwrap()),
-    ("text index: terms cut", |instance| cut(&segment(instance, ".term"), 2)),
-    ("text index: postings cut", |instance| cut(&segment(instance, ".idx"), 2)),
-    ("text index: fast fields cut", |instance| cut(&segment(instance, ".fast"), 2)),
-    ("text index: terms empty", |instance| cut(&segment(instance, ".term"), u64::MAX)),
-    ("text index: terms flipped", |instance| flip(&segment(instance, ".term"), 0, 1 << 20)),
-    ("text index: postings flipped", |instance| flip(&segment(instance, ".idx"), 0, 1 << 20)),
-    ("text index: fast fields flipped", |instance| flip(&segment(instance, ".fast"), 0, 1 << 20)),
-    ("text index: meta.json gone", |instance| fs::remove_file(instance.words().join("meta.json")).unwrap()),
-    ("text index: meta.json cut", |instance| cut(&instance.words().join("meta.json"), 2)),
-    ("text index: meta.json empty", |instance| cut(&instance.words().join("meta.json"), u64::MAX)),
-    ("text index: meta.json nonsense", |instance| {
-        fs::write(instance.words().join("meta.json"), b"{\"segments\": 7}").unwrap();
+    ("text index: terms gone", |instance| fs::remove_file(largest_segment(instance, ".term")).unwrap()),
+    ("text index: terms cut", |instance| truncate_file(&largest_segment(instance, ".term"), 2)),
+    ("text index: postings cut", |instance| truncate_file(&largest_segment(instance, ".idx"), 2)),
+    ("text index: fast fields cut", |instance| truncate_file(&largest_segment(instance, ".fast"), 2)),
+    ("text index: terms empty", |instance| truncate_file(&largest_segment(instance, ".term"), u64::MAX)),
+    ("text index: terms flipped", |instance| flip_bytes(&largest_segment(instance, ".term"), 0, 1 << 20)),
+    ("text index: postings flipped", |instance| flip_bytes(&largest_segment(instance, ".idx"), 0, 1 << 20)),
+    ("text index: fast fields flipped", |instance| {
+        flip_bytes(&largest_segment(instance, ".fast"), 0, 1 << 20)
     }),
-    ("text index: chats gone", |instance| fs::remove_file(chats(instance)).unwrap()),
-    ("text index: chats cut", |instance| cut(&chats(instance), 2)),
-    ("text index: chats nonsense", |instance| fs::write(chats(instance), vec![0xff; 3000]).unwrap()),
-    ("text index: chats flipped in the middle", |instance| flip(&chats(instance), 40, 1)),
+    ("text index: meta.json gone", |instance| {
+        fs::remove_file(instance.text_index().join("meta.json")).unwrap()
+    }),
+    ("text index: meta.json cut", |instance| truncate_file(&instance.text_index().join("meta.json"), 2)),
+    ("text index: meta.json empty", |instance| {
+        truncate_file(&instance.text_index().join("meta.json"), u64::MAX)
+    }),
+    ("text index: meta.json nonsense", |instance| {
+        fs::write(instance.text_index().join("meta.json"), b"{\"segments\": 7}").unwrap();
+    }),
+    ("text index: chats gone", |instance| fs::remove_file(chats_file(instance)).unwrap()),
+    ("text index: chats cut", |instance| truncate_file(&chats_file(instance), 2)),
+    ("text index: chats nonsense", |instance| fs::write(chats_file(instance), vec![0xff; 3000]).unwrap()),
+    ("text index: chats flipped in the middle", |instance| flip_bytes(&chats_file(instance), 40, 1)),
     ("text index: no folder but a file", |instance| {
-        fs::remove_dir_all(instance.words()).unwrap();
-        fs::write(instance.words(), b"x").unwrap();
+        fs::remove_dir_all(instance.text_index()).unwrap();
+        fs::write(instance.text_index(), b"x").unwrap();
     }),
 ];
 
 #[test]
-fn damage_is_healed_or_told_and_never_an_empty_answer() {
+fn damage_is_repaired_or_reported_and_never_gives_an_empty_result() {
     let history = History::new(12);
-    let whole = Instance::new(history.home.path());
-    whole.index();
-    let searches: Vec<String> = history.searches().into_iter().step_by(4).collect();
-    let right = answers(&whole, VIEWS, &searches);
-    let mut wrong = Vec::new();
+    let intact = Instance::new(history.home.path());
+    intact.index();
+    let searches: Vec<String> = history.search_terms().into_iter().step_by(4).collect();
+    let expected = collect_responses(&intact, VIEWS, &searches);
+    let mut problems = Vec::new();
     for (name, damage) in DAMAGES {
-        let instance = whole.copied();
+        let instance = intact.duplicate();
         damage(&instance);
-        if let Some(complaint) = complaint(&instance, &history.needles[0], &right) {
-            wrong.push(format!("{name}: {complaint}"));
+        if let Some(problem) = find_problem(&instance, &history.needles[0], &expected) {
+            problems.push(format!("{name}: {problem}"));
         }
-        // What the search may have healed is damaged again for `index`.
-        let instance = whole.copied();
+        // The search may have repaired that copy, so `index` gets a new one.
+        let instance = intact.duplicate();
         damage(&instance);
-        let healed = instance.run("index -o json");
-        if healed.code != Some(0) || healed.stderr.contains("panicked") {
-            let told = healed.stderr.lines().take(3).collect::<Vec<_>>().join(" / ");
-            wrong.push(format!("{name}: index ends with {:?}: {told}", healed.code));
+        let repair = instance.run("index -o json");
+        if repair.code != Some(0) || repair.stderr.contains("panicked") {
+            let message = repair.stderr.lines().take(3).collect::<Vec<_>>().join(" / ");
+            problems.push(format!("{name}: index exits with {:?}: {message}", repair.code));
             continue;
         }
-        let now =
-            std::panic::catch_unwind(|| assert_same(name, &right, &answers(&instance, VIEWS, &searches)));
-        if let Err(told) = now {
-            let told = told.downcast_ref::<String>().cloned().unwrap_or_default();
-            wrong.push(format!("{name}: not healed by index: {told:.400}"));
+        let compared = std::panic::catch_unwind(|| {
+            assert_same(name, &expected, &collect_responses(&instance, VIEWS, &searches))
+        });
+        if let Err(panic) = compared {
+            let message = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+            problems.push(format!("{name}: not repaired by index: {message:.400}"));
         }
     }
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), DAMAGES.len(), wrong.join("\n"));
+    assert!(problems.is_empty(), "{} of {}:\n{}", problems.len(), DAMAGES.len(), problems.join("\n"));
 }
 
-/// What is wrong with how a search and a question take the damage, if anything is.
-fn complaint(instance: &Instance, word: &str, right: &[crate::instance::Answer]) -> Option<String> {
+/// Returns what is wrong with how a view and a search handle the damage, if anything.
+fn find_problem(instance: &Instance, word: &str, expected: &[crate::instance::Response]) -> Option<String> {
     let line = "query messages --all-projects";
     let viewed = instance.run(line);
-    let expected = &right.iter().find(|(asked, ..)| asked == line).unwrap().2;
-    let typed = |ended: &testutil::Finished| ended.code == Some(1) && ended.stderr.contains("loci ");
+    let expected = &expected.iter().find(|(command, ..)| command == line).unwrap().2;
+    let has_hint = |ended: &testutil::Finished| ended.code == Some(1) && ended.stderr.contains("loci ");
     if viewed.stderr.contains("panicked") {
         return Some(format!("`{line}` panics: {:.300}", viewed.stderr));
     }
-    if viewed.text() != expected && !typed(&viewed) {
-        return Some(format!("`{line}` gives another answer, exit {:?}: {}", viewed.code, viewed.stderr));
+    if viewed.text() != expected && !has_hint(&viewed) {
+        return Some(format!("`{line}` gives another response, exit {:?}: {}", viewed.code, viewed.stderr));
     }
     let found = instance.run(&format!("search {word} -o json"));
     if found.stderr.contains("panicked") {
         return Some(format!("search panics: {:.300}", found.stderr));
     }
-    let right = found.code == Some(0) && found.text().contains(word);
-    if !right && !typed(&found) {
+    let correct = found.code == Some(0) && found.text().contains(word);
+    if !correct && !has_hint(&found) {
         return Some(format!(
-            "search says nothing right, exit {:?}: {} {}",
+            "search returns neither the result nor a hint, exit {:?}: {} {}",
             found.code,
             found.text(),
             found.stderr
@@ -147,28 +155,28 @@ fn complaint(instance: &Instance, word: &str, right: &[crate::instance::Answer])
     None
 }
 
-/// Numbers of conversations that do not exist must not be believed.
+/// Session numbers that do not exist must not be trusted.
 #[test]
-fn a_flipped_list_of_chats_is_noticed() {
+fn a_damaged_chats_file_is_detected() {
     let history = History::new(12);
     let instance = Instance::new(history.home.path());
     instance.index();
-    flip(&chats(&instance), 0, 1 << 16);
-    assert_eq!(instance.finds(&history.needles[1]).len(), 1);
+    flip_bytes(&chats_file(&instance), 0, 1 << 16);
+    assert_eq!(instance.search_ids(&history.needles[1]).len(), 1);
 }
 
-/// A byte anywhere in the catalogue: the same bargain, wherever it is.
+/// Flips a single byte at 40 random offsets.
 #[test]
 fn a_flipped_byte_anywhere_in_the_catalogue_never_panics() {
     let history = History::new(6);
-    let whole = Instance::new(history.home.path());
-    whole.index();
-    let length = fs::metadata(whole.catalogue()).unwrap().len();
-    let mut dice = crate::history::Dice(7);
+    let intact = Instance::new(history.home.path());
+    intact.index();
+    let length = fs::metadata(intact.catalogue()).unwrap().len();
+    let mut rng = crate::history::Rng(7);
     for _ in 0..40 {
-        let instance = whole.copied();
-        let at = dice.below(length as usize) as u64;
-        flip(&instance.catalogue(), at, 1);
+        let instance = intact.duplicate();
+        let at = rng.below(length as usize) as u64;
+        flip_bytes(&instance.catalogue(), at, 1);
         for line in
             ["query messages --all-projects", "sessions -o json", "search part -o json", "index -o json"]
         {

@@ -1,24 +1,24 @@
-//! The index makes questions over records faster and nothing else: each gives the same bytes with it and with an
-//! empty cache, whatever has happened to the transcripts since it was made.
+//! The index makes views faster and changes nothing else: each view prints the same bytes with it and with an empty
+//! cache, however the transcripts have changed since indexing.
 
-use crate::history::{History, gemini};
-use crate::instance::{Instance, VIEWS, assert_same, viewed};
+use crate::history::{History, gemini_transcript};
+use crate::instance::{Instance, VIEWS, assert_same, run_view};
 use serde_json::json;
 use std::fs;
-use testutil::corpus::{SYNTHETIC, recorded_stores};
+use testutil::corpus::{SYNTHETIC_AGENTS, recorded_stores};
 use testutil::{ALPHA, Home, Session, write_file};
 
 #[track_caller]
-fn same<L: AsRef<str>>(about: &str, instance: &Instance, lines: &[L]) {
+fn assert_same_without_cache<L: AsRef<str>>(label: &str, instance: &Instance, lines: &[L]) {
     let empty = instance.with_empty_cache();
     for line in lines {
-        let with = viewed(instance, line.as_ref());
-        assert_same(about, &[with], &[viewed(&empty, line.as_ref())]);
+        let indexed = run_view(instance, line.as_ref());
+        assert_same(label, &[indexed], &[run_view(&empty, line.as_ref())]);
     }
 }
 
-/// Every view with parameters of many kinds.
-fn shapes() -> Vec<String> {
+/// Command lines of every view with many kinds of parameters.
+fn command_lines() -> Vec<String> {
     let mut lines: Vec<String> = VIEWS.iter().map(ToString::to_string).collect();
     for view in api::VIEWS {
         let title = view.title();
@@ -43,7 +43,7 @@ fn every_view_gives_the_same_bytes_with_the_index_and_without() {
     let history = History::new(30);
     let instance = Instance::new(history.home.path());
     instance.index();
-    same("indexed", &instance, &shapes());
+    assert_same_without_cache("indexed", &instance, &command_lines());
 }
 
 #[test]
@@ -52,22 +52,22 @@ fn bytes_stay_the_same_while_transcripts_grow_are_rewritten_and_deleted() {
     let instance = Instance::new(history.home.path());
     instance.index();
 
-    // Half of the files are as they were; some have grown, some are new, one is a copy of an old one.
+    // Half of the files are unchanged; some have grown, one is new, one is a fork of an old one.
     for n in [0, 1, 3, 8, 12] {
-        history.grow(n);
+        history.grow_session(n);
     }
     let call = history.growing[2].session.call("Bash", json!({"command": "pending"}));
     history.growing[2].flush();
-    history.session();
-    history.fork(4);
-    same("half of it new", &instance, VIEWS);
+    history.add_session();
+    history.add_fork(4);
+    assert_same_without_cache("some files changed", &instance, VIEWS);
     history.growing[2].session.result(&call, "it ended", json!({"stdout": "it ended"}));
     history.growing[2].flush();
-    same("a call ended that was pending", &instance, VIEWS);
+    assert_same_without_cache("a pending call completed", &instance, VIEWS);
     instance.index();
-    same("indexed again", &instance, VIEWS);
+    assert_same_without_cache("indexed again", &instance, VIEWS);
 
-    // Other words under the same ids; shorter; no longer what it was.
+    // Other text under the same IDs; a shorter file; another session in the same file.
     let rewrite = |n: usize, change: &dyn Fn(String) -> String| {
         let path = &history.growing[n].path;
         fs::write(path, change(fs::read_to_string(path).unwrap())).unwrap();
@@ -78,30 +78,30 @@ fn bytes_stay_the_same_while_transcripts_grow_are_rewritten_and_deleted() {
     other.prompt("Another text in its place").failed("Bash", json!({"command": "x"}), "Exit code 3");
     rewrite(6, &|_| other.text());
     let path = history.home.path().join(".gemini/tmp/proj/chats/session-2026-04-02T10-00-00000000.json");
-    write_file(&path, gemini(0, "rewritten").to_string().as_bytes());
-    same("rewritten", &instance, VIEWS);
+    write_file(&path, gemini_transcript(0, "rewritten").to_string().as_bytes());
+    assert_same_without_cache("rewritten", &instance, VIEWS);
     instance.index();
-    same("rewritten and indexed", &instance, VIEWS);
+    assert_same_without_cache("rewritten and indexed", &instance, VIEWS);
 
-    // The agents delete: an original whose fork stays, a fork, a file of one JSON text, a rollout.
-    let codex = crate::instance::files(&history.home.path().join(".codex"));
+    // Agents delete: an original whose fork remains, a fork, a file with a single JSON document, a rollout.
+    let codex = crate::instance::list_files(&history.home.path().join(".codex"));
     for path in
         [&history.growing[0].path, &history.growing[1].path, &history.growing[9].path, &path, &codex[0]]
     {
         fs::remove_file(path).unwrap();
     }
-    same("deleted", &instance, VIEWS);
-    let before: Vec<_> = VIEWS.iter().map(|line| viewed(&instance, line)).collect();
+    assert_same_without_cache("deleted", &instance, VIEWS);
+    let before: Vec<_> = VIEWS.iter().map(|line| run_view(&instance, line)).collect();
     instance.index();
-    same("deleted and indexed", &instance, VIEWS);
-    let after: Vec<_> = VIEWS.iter().map(|line| viewed(&instance, line)).collect();
+    assert_same_without_cache("deleted and indexed", &instance, VIEWS);
+    let after: Vec<_> = VIEWS.iter().map(|line| run_view(&instance, line)).collect();
     assert_same("the archive, before and after indexing", &before, &after);
 }
 
 /// Indexes a home and compares every view with and without the index.
-fn same_with_an_index(about: &str, home: &Home) {
+fn assert_same_with_index(label: &str, home: &Home) {
     let instance = Instance::new(home.path());
-    // OpenCode and ChatWise store their history where Loci stores its own.
+    // OpenCode and ChatWise store their history in the directory in which Loci stores its data.
     for own in ["opencode", "app.chatwise"] {
         let data = home.path().join(".local/share").join(own);
         if data.exists() {
@@ -109,14 +109,14 @@ fn same_with_an_index(about: &str, home: &Home) {
         }
     }
     instance.run("index").expect(0);
-    assert!(instance.run("stats --all-projects").stdout.len() > 10, "{about}");
-    same(about, &instance, VIEWS);
+    assert!(instance.run("stats --all-projects").stdout.len() > 10, "{label}");
+    assert_same_without_cache(label, &instance, VIEWS);
 }
 
 #[test]
 fn synthetic_histories_of_every_agent_give_the_same_bytes() {
-    for agent in SYNTHETIC {
-        same_with_an_index(agent, &Home::of_synthetic(agent));
+    for agent in SYNTHETIC_AGENTS {
+        assert_same_with_index(agent, &Home::of_synthetic(agent));
     }
 }
 
@@ -124,6 +124,6 @@ fn synthetic_histories_of_every_agent_give_the_same_bytes() {
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn recorded_histories_of_every_agent_give_the_same_bytes() {
     for (client, version) in recorded_stores() {
-        same_with_an_index(&format!("{client} {version}"), &Home::of_recorded(&client, &version));
+        assert_same_with_index(&format!("{client} {version}"), &Home::of_recorded(&client, &version));
     }
 }

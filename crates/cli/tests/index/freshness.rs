@@ -1,8 +1,11 @@
-//! What was said a moment ago is found, without waiting for a disk; what was thrown away is made again; what its agent
-//! has deleted is still there.
+//! New lines are found at once and without syncing to disk; a deleted cache is rebuilt; transcripts that their agent
+//! deleted stay available.
 
 use crate::history::{History, append, needle};
-use crate::instance::{Answer, Instance, VIEWS, answers, assert_same, files, listed, searched, viewed};
+use crate::instance::{
+    Instance, Response, VIEWS, assert_same, collect_responses, list_files, list_sessions, run_search,
+    run_view,
+};
 use std::fs;
 use std::process::Command;
 use testutil::{Home, run_command, sample_home, write_file};
@@ -13,157 +16,157 @@ fn a_line_that_was_just_written_is_found_without_indexing() {
     let instance = Instance::new(history.home.path());
     instance.index();
     for n in 0..12 {
-        let word = history.grow(n);
-        assert_eq!(instance.finds(&word).len(), 1, "{word}");
+        let word = history.grow_session(n);
+        assert_eq!(instance.search_ids(&word).len(), 1, "{word}");
     }
 }
 
-/// Forgotten means: whatever is added to it, by whoever reads it first.
+/// A forgotten session stays forgotten when it grows, regardless of which command reads the new lines first.
 #[test]
-fn what_is_added_to_a_forgotten_conversation_is_not_news() {
+fn lines_added_to_a_forgotten_session_are_ignored() {
     let mut history = History::new(8);
     let instance = Instance::new(history.home.path());
     instance.index();
     let id = history.growing[2].session.id.clone();
     instance.run(&format!("forget {id} --yes")).expect(0);
-    let listed =
+    let is_listed =
         |instance: &Instance| instance.run("sessions -o json --limit 1000").expect(0).text().contains(&id);
     for _ in 0..2 {
-        let (forgotten, known) = (history.grow(2), history.grow(3));
-        assert_eq!(instance.finds(&forgotten), [""; 0]);
-        // Others that grow at the same moment are heard.
-        assert_eq!(instance.finds(&known).len(), 1);
-        assert!(!listed(&instance));
+        let (forgotten, known) = (history.grow_session(2), history.grow_session(3));
+        assert_eq!(instance.search_ids(&forgotten), [""; 0]);
+        // Other sessions that grow at the same time are found.
+        assert_eq!(instance.search_ids(&known).len(), 1);
+        assert!(!is_listed(&instance));
         instance.run("index --rebuild").expect(0);
     }
-    // Nor when there is nothing but the transcripts and the tombstone.
-    let word = history.grow(2);
-    assert_eq!(instance.with_empty_cache().finds(&word), [""; 0]);
-    for path in files(&instance.cache).into_iter().chain(files(&instance.data)) {
+    // The same holds with only the transcripts and the tombstone.
+    let word = history.grow_session(2);
+    assert_eq!(instance.with_empty_cache().search_ids(&word), [""; 0]);
+    for path in list_files(&instance.cache).into_iter().chain(list_files(&instance.data)) {
         let bytes = fs::read(&path).unwrap();
         assert!(!bytes.windows(word.len()).any(|w| w == word.as_bytes()), "{}", path.display());
     }
 }
 
-/// Whoever is stopped right behind the tombstone has forgotten nothing yet; whoever comes next goes on.
+/// `forget` was interrupted right after it wrote the tombstone: the next command of any kind completes it.
 #[test]
-fn forgetting_that_was_interrupted_is_finished() {
+fn an_interrupted_forget_is_completed() {
     let history = History::new(8);
     let whole = Instance::new(history.home.path());
     whole.index();
     let id = history.growing[3].session.id.clone();
-    let word = history.needles.iter().find(|needle| whole.finds(needle) == [id.clone()]).unwrap();
+    let word = history.needles.iter().find(|needle| whole.search_ids(needle) == [id.clone()]).unwrap();
     for line in
         [format!("search {word} -o json"), "sessions -o json --limit 1000".into(), "index -o json".into()]
     {
-        let instance = whole.copied();
+        let instance = whole.duplicate();
         write_file(&instance.data.join("loci/forgotten"), format!("claude-code\t{id}\n").as_bytes());
-        let told = instance.run(&line);
+        let response = instance.run(&line);
         assert!(
-            !told.text().contains(&id) && !told.text().contains(&format!("the {word}")),
+            !response.text().contains(&id) && !response.text().contains(&format!("the {word}")),
             "{}",
-            told.text()
+            response.text()
         );
-        assert_eq!(instance.finds(word), [""; 0]);
-        assert_eq!(instance.archived().len() + 1, whole.archived().len());
-        for path in files(&instance.cache).into_iter().chain(files(&instance.data)) {
+        assert_eq!(instance.search_ids(word), [""; 0]);
+        assert_eq!(instance.archived_files().len() + 1, whole.archived_files().len());
+        for path in list_files(&instance.cache).into_iter().chain(list_files(&instance.data)) {
             let bytes = fs::read(&path).unwrap();
             assert!(!bytes.windows(word.len()).any(|w| w == word.as_bytes()), "{line}: {}", path.display());
         }
     }
 }
 
-/// Databases change in their logs, and no folder tells of it.
+/// SQLite appends to the write-ahead log, which does not change the folder's modification time.
 #[test]
-fn a_conversation_that_goes_on_in_a_database_is_listed_with_what_is_new() {
+fn a_session_that_continues_in_a_database_is_listed_with_its_new_turn() {
     let history = History::new(4);
     let instance = Instance::new(history.home.path());
     let path = history.home.path().join(".config/app.chatwise/app.db");
     let connection = db::Connection::open(&path).unwrap();
     connection.execute_batch("pragma journal_mode = wal; update chat set title = title").unwrap();
     let chat = |instance: &Instance| {
-        let told = instance.run("sessions -o json --source chatwise").expect(0).records().remove(0);
-        let found = told["sessions"].as_array().unwrap().iter().find(|s| s["chatId"] == "chat1").cloned();
+        let response = instance.run("sessions -o json --source chatwise").expect(0).records().remove(0);
+        let found = response["sessions"].as_array().unwrap().iter().find(|s| s["chatId"] == "chat1").cloned();
         found.unwrap()
     };
     instance.index();
-    // A folder that was touched a moment ago would be looked into anyway.
+    // A recently modified folder would be scanned anyway.
     std::thread::sleep(std::time::Duration::from_millis(100));
     instance.index();
     assert_eq!(chat(&instance)["turns"], 1);
     let at = 1_774_699_999_000_i64;
-    let said =
+    let insert =
         format!("insert into message values ('n1', 'chat1', 'user', 'More?', null, null, null, null, {at})");
     connection
-        .execute_batch(&format!("{said}; update chat set lastReplyAt = {at} where id = 'chat1'"))
+        .execute_batch(&format!("{insert}; update chat set lastReplyAt = {at} where id = 'chat1'"))
         .unwrap();
     assert_eq!(chat(&instance)["turns"], 2);
 }
 
-/// A fork repeats what is known, results of calls included: repeating is neither news nor a loss.
+/// A fork repeats known events, including call results: a repeated event is neither new nor missing.
 #[test]
-fn a_fork_that_was_just_begun_is_read_without_loss() {
+fn an_unindexed_fork_does_not_make_results_partial() {
     let mut history = History::new(8);
     let instance = Instance::new(history.home.path());
     instance.index();
-    history.fork(1);
+    history.add_fork(1);
     let word = history.needles.last().unwrap();
-    let told = instance.run(&format!("search {word} -o json")).expect(0).records().remove(0);
-    assert_eq!((told["results"].as_array().unwrap().len(), told["partial"].as_bool()), (1, None));
+    let response = instance.run(&format!("search {word} -o json")).expect(0).records().remove(0);
+    assert_eq!((response["results"].as_array().unwrap().len(), response["partial"].as_bool()), (1, None));
 }
 
-/// A search of what is known, with a line or two that is not, leaves the disk alone.
+/// Searching an index with a few unindexed lines does not call `fsync` or its relatives.
 #[test]
 #[ignore = "needs strace: see CONTRIBUTING.md"]
-fn a_search_waits_for_no_disk() {
-    let traced = "trace=fsync,fdatasync,sync_file_range,syncfs,msync,sync";
-    testutil::needs::strace(traced);
+fn a_search_does_not_sync_to_disk() {
+    let sync_calls = "trace=fsync,fdatasync,sync_file_range,syncfs,msync,sync";
+    testutil::needs::strace(sync_calls);
     let mut history = History::new(12);
     let instance = Instance::new(history.home.path());
     instance.index();
-    let word = history.grow(3);
+    let word = history.grow_session(3);
     let log = instance.cache.join("trace");
-    let searched = instance.command(&["search", &word, "-o", "json"]);
+    let search = instance.command(&["search", &word, "-o", "json"]);
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "-e", traced, "-e", "signal=none", "-o"]).arg(&log);
-    command.arg(searched.get_program()).args(searched.get_args()).env_clear();
-    command.envs(searched.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.args(["-f", "-qq", "-e", sync_calls, "-e", "signal=none", "-o"]).arg(&log);
+    command.arg(search.get_program()).args(search.get_args()).env_clear();
+    command.envs(search.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let found = run_command(command).expect(0);
     assert!(found.text().contains(&word));
     assert_eq!(fs::read_to_string(&log).unwrap(), "", "a search synced");
-    // The same eyes see an index run sync: they are not closed.
-    let word = history.grow(4);
-    let indexed = instance.command(&["index"]);
+    // Control: the same trace shows that an index run syncs.
+    let word = history.grow_session(4);
+    let index = instance.command(&["index"]);
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "-e", traced, "-e", "signal=none", "-o"]).arg(&log);
-    command.arg(indexed.get_program()).args(indexed.get_args()).env_clear();
-    command.envs(indexed.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.args(["-f", "-qq", "-e", sync_calls, "-e", "signal=none", "-o"]).arg(&log);
+    command.arg(index.get_program()).args(index.get_args()).env_clear();
+    command.envs(index.get_envs().filter_map(|(name, value)| Some((name, value?))));
     run_command(command).expect(0);
     assert!(fs::read_to_string(&log).unwrap().contains("sync"), "{word}");
 }
 
 #[test]
-fn without_the_cache_nothing_is_lost_but_time() {
+fn a_deleted_cache_is_rebuilt_with_the_same_responses() {
     let history = History::new(16);
     let instance = Instance::new(history.home.path());
     instance.index();
-    let searches = history.searches();
-    let before = answers(&instance, VIEWS, &searches);
+    let searches = history.search_terms();
+    let before = collect_responses(&instance, VIEWS, &searches);
     fs::remove_dir_all(&instance.cache).unwrap();
-    assert_same("the cache is gone", &before, &answers(&instance, VIEWS, &searches));
+    assert_same("the cache is gone", &before, &collect_responses(&instance, VIEWS, &searches));
     fs::remove_dir_all(instance.cache.join("loci/search")).unwrap();
-    assert_same("the text index is gone", &before, &answers(&instance, VIEWS, &searches));
+    assert_same("the text index is gone", &before, &collect_responses(&instance, VIEWS, &searches));
     fs::remove_file(instance.catalogue()).unwrap();
-    assert_same("the catalogue is gone", &before, &answers(&instance, VIEWS, &searches));
+    assert_same("the catalogue is gone", &before, &collect_responses(&instance, VIEWS, &searches));
 }
 
-/// Everything that is shown of one conversation, but for remarks on lines that were damaged: those are not kept.
-fn shown(instance: &Instance, id: &str) -> String {
+/// The output of `show` without the notes on damaged lines, which are not archived.
+fn show_session(instance: &Instance, id: &str) -> String {
     let ended = instance.run(&format!("show {id} -o json"));
     assert!(matches!(ended.code, Some(0 | 3)), "show {id}: {:?} {}", ended.code, ended.stderr);
-    let told = ended.records().remove(0);
-    assert!(!told["messages"].as_array().unwrap().is_empty(), "{id}");
-    format!("{}\n{}", told["chat"], told["messages"])
+    let response = ended.records().remove(0);
+    assert!(!response["messages"].as_array().unwrap().is_empty(), "{id}");
+    format!("{}\n{}", response["chat"], response["messages"])
 }
 
 fn delete_histories(home: &Home) {
@@ -173,11 +176,11 @@ fn delete_histories(home: &Home) {
 }
 
 #[test]
-fn what_agents_have_deleted_is_answered_from_the_archive() {
+fn deleted_transcripts_are_read_from_the_archive() {
     let history = History::new(16);
     let instance = Instance::new(history.home.path());
     instance.index();
-    let searches = history.searches();
+    let searches = history.search_terms();
     let ids: Vec<String> = instance.run("sessions -o json --limit 1000").expect(0).records()[0]["sessions"]
         .as_array()
         .unwrap()
@@ -185,25 +188,25 @@ fn what_agents_have_deleted_is_answered_from_the_archive() {
         .map(|session| session["chatId"].as_str().unwrap().to_string())
         .collect();
     assert!(ids.len() > 20);
-    let ask = |instance: &Instance| {
-        let mut all = vec![listed(instance), viewed(instance, "query messages --all-projects")];
-        all.push(viewed(instance, "query tools --all-projects"));
-        all.extend(searches.iter().map(|words| searched(instance, words)));
-        all.extend(ids.iter().step_by(3).map(|id| (format!("show {id}"), None, shown(instance, id))));
+    let collect = |instance: &Instance| {
+        let mut all = vec![list_sessions(instance), run_view(instance, "query messages --all-projects")];
+        all.push(run_view(instance, "query tools --all-projects"));
+        all.extend(searches.iter().map(|words| run_search(instance, words)));
+        all.extend(ids.iter().step_by(3).map(|id| (format!("show {id}"), None, show_session(instance, id))));
         all
     };
-    let ask = |instance: &Instance| but_for_resuming(ask(instance));
-    let before = ask(&instance);
+    let collect = |instance: &Instance| without_resume_fields(collect(instance));
+    let before = collect(&instance);
     delete_histories(&history.home);
-    assert_same("deleted, with the index", &before, &ask(&instance));
+    assert_same("deleted, with the index", &before, &collect(&instance));
     instance.index();
-    assert_same("deleted, and indexed", &before, &ask(&instance));
+    assert_same("deleted, and indexed", &before, &collect(&instance));
     fs::remove_dir_all(&instance.cache).unwrap();
-    assert_same("deleted, and the cache too", &before, &ask(&instance));
+    assert_same("deleted, and the cache too", &before, &collect(&instance));
 }
 
-/// What is gone cannot be resumed, and is said to be kept; nothing else changes.
-fn but_for_resuming(all: Vec<Answer>) -> Vec<Answer> {
+/// A deleted session cannot be resumed and is marked as archived; nothing else differs.
+fn without_resume_fields(all: Vec<Response>) -> Vec<Response> {
     fn strip(value: &mut serde_json::Value) {
         if let Some(map) = value.as_object_mut() {
             map.retain(|key, _| key != "resume" && key != "archived");
@@ -218,26 +221,30 @@ fn but_for_resuming(all: Vec<Answer>) -> Vec<Answer> {
         value.to_string()
     };
     let stripped = |text: String| text.lines().map(line).collect::<Vec<_>>().join("\n");
-    all.into_iter().map(|(asked, code, text)| (asked, code, stripped(text))).collect()
+    all.into_iter().map(|(command, code, text)| (command, code, stripped(text))).collect()
 }
 
-/// A deleted transcript that comes back is itself again, once.
+/// A transcript that was deleted and restored gives the same responses as before.
 #[test]
-fn a_transcript_that_comes_back_is_told_once() {
+fn a_restored_transcript_is_listed_once() {
     let home = sample_home();
     let instance = Instance::new(home.path());
     instance.index();
-    let path = files(&home.path().join(".codex")).remove(0);
+    let path = list_files(&home.path().join(".codex")).remove(0);
     let bytes = fs::read(&path).unwrap();
-    let before = answers(&instance, VIEWS, &["list the files".to_string()]);
+    let before = collect_responses(&instance, VIEWS, &["list the files".to_string()]);
     fs::remove_file(&path).unwrap();
     instance.index();
-    let deleted = but_for_resuming(answers(&instance, VIEWS, &["list the files".to_string()]));
-    assert_same("deleted", &but_for_resuming(before.clone()), &deleted);
+    let deleted = without_resume_fields(collect_responses(&instance, VIEWS, &["list the files".to_string()]));
+    assert_same("deleted", &without_resume_fields(before.clone()), &deleted);
     write_file(&path, &bytes);
-    assert_same("back", &before, &answers(&instance, VIEWS, &["list the files".to_string()]));
+    assert_same("back", &before, &collect_responses(&instance, VIEWS, &["list the files".to_string()]));
     instance.index();
-    assert_same("back, indexed", &before, &answers(&instance, VIEWS, &["list the files".to_string()]));
+    assert_same(
+        "back, indexed",
+        &before,
+        &collect_responses(&instance, VIEWS, &["list the files".to_string()]),
+    );
     append(&path, b"{\"timestamp\":\"2026-03-04T10:00:00Z\",\"type\":\"event_msg\",\"payload\":{\"type\":\"user_message\",\"message\":\"quzzzzox\",\"kind\":\"plain\"}}\n");
-    assert_eq!(instance.finds(&needle(9999)).len(), 1);
+    assert_eq!(instance.search_ids(&needle(9999)).len(), 1);
 }

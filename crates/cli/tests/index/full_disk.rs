@@ -1,10 +1,10 @@
-//! A full disk and one that cannot be written to. What was kept stays intact, what is asked is still answered, an
-//! error says what to do, and once there is room again the next run completes.
+//! Full and read-only disks. Stored data stays intact, queries still work, an error says what to do, and the next run
+//! completes once there is space again.
 //!
-//! The small disks are made in a mount namespace of their own, which not every machine allows: those tests are ignored by default.
+//! The small disks need a mount namespace, which not every machine allows: those tests are ignored by default.
 
 use crate::history::History;
-use crate::instance::{Instance, VIEWS, answers, assert_same};
+use crate::instance::{Instance, VIEWS, assert_same, collect_responses};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,9 +12,10 @@ use tempfile::TempDir;
 use testutil::needs::{self, OtherUser};
 use testutil::{binary, can_run, run_command};
 
-/// Runs a script of `sh` where `$LOCI` is the binary, `$HOME` the histories, `$BOX` an empty folder to mount on, and
-/// `keep NAME COMMAND…` leaves what a command printed and how it ended.
-fn script(home: &Path, text: &str) -> (TempDir, impl Fn(&str) -> (i32, String, String) + use<>) {
+/// Runs an `sh` script in which `$LOCI` is the binary, `$HOME` the home with the transcripts, `$BOX` an empty folder to
+/// mount on, and `keep NAME COMMAND…` saves a command's exit code and output. Returns a function that reads the exit
+/// code, stdout and stderr saved under a name.
+fn run_script(home: &Path, text: &str) -> (TempDir, impl Fn(&str) -> (i32, String, String) + use<>) {
     let out = TempDir::new().unwrap();
     fs::create_dir(out.path().join("box")).unwrap();
     let mut command = Command::new("unshare");
@@ -26,31 +27,31 @@ fn script(home: &Path, text: &str) -> (TempDir, impl Fn(&str) -> (i32, String, S
     let ran = run_command(command);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let root: PathBuf = out.path().to_path_buf();
-    let told = move |name: &str| {
+    let result_of = move |name: &str| {
         let read = |ending: &str| fs::read_to_string(root.join(format!("{name}.{ending}"))).unwrap();
         (read("code").trim().parse().unwrap(), read("out"), read("err"))
     };
-    (out, told)
+    (out, result_of)
 }
 
-/// Enough text that catalogue, index and archive together need a few megabytes.
-fn wordy() -> History {
+/// A history whose catalogue, index and archive together need a few megabytes.
+fn wordy_history() -> History {
     let mut history = History::new(30);
-    let mut dice = crate::history::Dice(11);
+    let mut rng = crate::history::Rng(11);
     for n in 0..history.growing.len() {
-        let words: Vec<String> = (0..900).map(|_| crate::history::needle(dice.below(10_000))).collect();
+        let words: Vec<String> = (0..900).map(|_| crate::history::needle(rng.below(10_000))).collect();
         history.growing[n].session.prompt(&words.join(" "));
         history.growing[n].flush();
     }
     history
 }
 
-/// Room that is left, in kilobytes: each lets the run come a little further.
-const ROOM: &[u32] = &[0, 40, 120, 250, 500, 800, 1200, 1800];
+/// Free space in kilobytes: each value lets the run get a little further.
+const FREE_SPACE_KB: &[u32] = &[0, 40, 120, 250, 500, 800, 1200, 1800];
 
-fn runs_out_of_room(mounts: &str) {
+fn assert_recovers_from_full_disk(mounts: &str) {
     needs::mount_namespace();
-    let history = wordy();
+    let history = wordy_history();
     let word = history.needles[0].clone();
     let line = "query messages --all-projects --fields id,text";
     let expected = Instance::new(history.home.path()).run(line).text().to_string();
@@ -59,15 +60,15 @@ fn runs_out_of_room(mounts: &str) {
     fresh.index();
     let sessions = fresh.run(listing).expect(0).records()[0]["sessions"].clone();
     let mut failed = 0;
-    for room in ROOM {
-        let (_out, told) = script(
+    for free_kb in FREE_SPACE_KB {
+        let (_out, result_of) = run_script(
             history.home.path(),
             &format!(
                 "mkdir -p $BOX/data $BOX/cache
                 {mounts}
                 export XDG_DATA_HOME=$BOX/data XDG_CACHE_HOME=$BOX/cache
                 full=$(df -k --output=avail $FULL | tail -1)
-                head -c $(( (full - {room}) * 1024 )) /dev/zero >$FULL/ballast
+                head -c $(( (full - {free_kb}) * 1024 )) /dev/zero >$FULL/ballast
                 keep first $LOCI index -o json
                 keep view $LOCI {line}
                 keep found $LOCI search {word} -o json
@@ -78,52 +79,54 @@ fn runs_out_of_room(mounts: &str) {
                 keep viewed $LOCI {line}"
             ),
         );
-        let (code, _, complaint) = told("first");
-        assert!(!complaint.contains("panicked"), "{room} kB: {complaint}");
+        let (code, _, stderr) = result_of("first");
+        assert!(!stderr.contains("panicked"), "{free_kb} kB: {stderr}");
         if code != 0 {
             failed += 1;
-            assert_eq!(code, 1, "{room} kB: {complaint}");
-            assert!(complaint.contains("no space left"), "{room} kB: {complaint}");
-            assert!(complaint.contains("free some space"), "{room} kB: {complaint}");
+            assert_eq!(code, 1, "{free_kb} kB: {stderr}");
+            assert!(stderr.contains("no space left"), "{free_kb} kB: {stderr}");
+            assert!(stderr.contains("free some space"), "{free_kb} kB: {stderr}");
         }
-        let (code, text, complaint) = told("view");
-        assert!(matches!(code, 0 | 3) && text == expected, "{room} kB: {code} {complaint}");
-        let (code, text, complaint) = told("found");
-        assert!(code == 0 && text.contains(&word), "{room} kB: {code} {text} {complaint}");
-        let (code, _, complaint) = told("second");
-        assert_eq!(code, 0, "{room} kB, with room again: {complaint}");
-        let (_, text, _) = told("after");
+        let (code, text, stderr) = result_of("view");
+        assert!(matches!(code, 0 | 3) && text == expected, "{free_kb} kB: {code} {stderr}");
+        let (code, text, stderr) = result_of("found");
+        assert!(code == 0 && text.contains(&word), "{free_kb} kB: {code} {text} {stderr}");
+        let (code, _, stderr) = result_of("second");
+        assert_eq!(code, 0, "{free_kb} kB, with space again: {stderr}");
+        let (_, text, _) = result_of("after");
         let now: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(now["sessions"], sessions, "{room} kB");
-        let (code, text, _) = told("again");
-        assert!(code == 0 && text.contains(&word), "{room} kB: {text}");
-        assert_eq!(told("viewed").1, expected, "{room} kB");
+        assert_eq!(now["sessions"], sessions, "{free_kb} kB");
+        let (code, text, _) = result_of("again");
+        assert!(code == 0 && text.contains(&word), "{free_kb} kB: {text}");
+        assert_eq!(result_of("viewed").1, expected, "{free_kb} kB");
     }
-    assert!(failed >= 3, "only {failed} of {} runs met the full disk", ROOM.len());
+    assert!(failed >= 3, "only {failed} of {} runs hit the full disk", FREE_SPACE_KB.len());
 }
 
 #[test]
 #[ignore = "needs namespaces: see CONTRIBUTING.md"]
-fn a_full_disk_is_told_and_got_over() {
-    runs_out_of_room("mount -t tmpfs -o size=24m tmpfs $BOX; mkdir -p $BOX/data $BOX/cache; FULL=$BOX");
+fn a_full_disk_is_reported_and_recovered_from() {
+    assert_recovers_from_full_disk(
+        "mount -t tmpfs -o size=24m tmpfs $BOX; mkdir -p $BOX/data $BOX/cache; FULL=$BOX",
+    );
 }
 
 #[test]
 #[ignore = "needs namespaces: see CONTRIBUTING.md"]
-fn a_full_cache_is_told_and_got_over() {
-    runs_out_of_room("mount -t tmpfs -o size=24m tmpfs $BOX/cache; FULL=$BOX/cache");
+fn a_full_cache_disk_is_reported_and_recovered_from() {
+    assert_recovers_from_full_disk("mount -t tmpfs -o size=24m tmpfs $BOX/cache; FULL=$BOX/cache");
 }
 
 #[test]
 #[ignore = "needs namespaces: see CONTRIBUTING.md"]
-fn a_full_archive_is_told_and_got_over() {
-    runs_out_of_room("mount -t tmpfs -o size=8m tmpfs $BOX/data; FULL=$BOX/data");
+fn a_full_archive_disk_is_reported_and_recovered_from() {
+    assert_recovers_from_full_disk("mount -t tmpfs -o size=8m tmpfs $BOX/data; FULL=$BOX/data");
 }
 
-/// What each question gives where nothing can be written.
-fn read_only(home: &Path, instance: &Instance, word: &str) {
+/// Checks each command with read-only data and cache directories.
+fn assert_works_read_only(home: &Path, instance: &Instance, word: &str) {
     let (data, cache) = (instance.data.display(), instance.cache.display());
-    let (_out, told) = script(
+    let (_out, result_of) = run_script(
         home,
         &format!(
             "mount --bind {data} {data}; mount -o remount,ro,bind {data}
@@ -135,47 +138,47 @@ fn read_only(home: &Path, instance: &Instance, word: &str) {
             keep index $LOCI index -o json"
         ),
     );
-    let (code, text, complaint) = told("found");
-    assert!(code == 0 && text.contains(word), "{code} {text} {complaint}");
-    assert!(matches!(told("view").0, 0 | 3), "{}", told("view").2);
-    let (code, text, complaint) = told("listed");
+    let (code, text, stderr) = result_of("found");
+    assert!(code == 0 && text.contains(word), "{code} {text} {stderr}");
+    assert!(matches!(result_of("view").0, 0 | 3), "{}", result_of("view").2);
+    let (code, text, stderr) = result_of("listed");
     if instance.catalogue().exists() {
-        assert!(code == 0 && text.contains("chatId"), "{code} {text} {complaint}");
+        assert!(code == 0 && text.contains("chatId"), "{code} {text} {stderr}");
     } else {
-        assert!(code == 1 && complaint.contains("XDG_DATA_HOME"), "{code} {text} {complaint}");
+        assert!(code == 1 && stderr.contains("XDG_DATA_HOME"), "{code} {text} {stderr}");
     }
-    let (code, _, complaint) = told("index");
-    assert!(code == 1 && complaint.contains("Read-only"), "{code} {complaint}");
-    assert!(complaint.contains("XDG_CACHE_HOME"), "it says what to do: {complaint}");
+    let (code, _, stderr) = result_of("index");
+    assert!(code == 1 && stderr.contains("Read-only"), "{code} {stderr}");
+    assert!(stderr.contains("XDG_CACHE_HOME"), "the error gives no hint: {stderr}");
 }
 
 #[test]
 #[ignore = "needs namespaces: see CONTRIBUTING.md"]
-fn an_index_on_a_disk_that_is_read_only_is_searched() {
+fn an_index_on_a_read_only_disk_is_searched() {
     needs::mount_namespace();
     let mut history = History::new(12);
     let instance = Instance::new(history.home.path());
     instance.index();
-    read_only(history.home.path(), &instance, &history.needles[3].clone());
-    // What was said since is found as well, though nothing can be written down.
-    let word = history.grow(2);
-    read_only(history.home.path(), &instance, &word);
+    assert_works_read_only(history.home.path(), &instance, &history.needles[3].clone());
+    // Messages added since then are found as well, although nothing can be written.
+    let word = history.grow_session(2);
+    assert_works_read_only(history.home.path(), &instance, &word);
 }
 
 #[test]
 #[ignore = "needs namespaces: see CONTRIBUTING.md"]
-fn without_an_index_a_small_history_is_searched_where_nothing_can_be_written() {
+fn a_small_history_is_searched_without_an_index_on_a_read_only_disk() {
     needs::mount_namespace();
     let history = History::new(12);
     let instance = Instance::new(history.home.path());
     for word in history.needles.iter().step_by(7) {
-        read_only(history.home.path(), &instance, word);
+        assert_works_read_only(history.home.path(), &instance, word);
     }
 }
 
-/// Directories that their owner has closed: mode 0555 stops everybody but root, who borrows another name.
+/// Data and cache directories without write permission. File modes do not apply to root, who runs as another user.
 #[test]
-fn an_index_in_closed_directories_is_searched() {
+fn an_index_in_unwritable_directories_is_searched() {
     let other = needs::is_root().then(OtherUser::new);
     let history = History::new(6);
     let instance = Instance::new(history.home.path());
@@ -186,11 +189,11 @@ fn an_index_in_closed_directories_is_searched() {
             assert!(can_run("chown", &["-R", "65534:65534", root.to_str().unwrap()]));
         }
     }
-    let mode = |mode: &str| {
-        let folders = ["-R", mode, instance.data.to_str().unwrap(), instance.cache.to_str().unwrap()];
-        assert!(can_run("chmod", &folders));
+    let change_mode = |mode: &str| {
+        let args = ["-R", mode, instance.data.to_str().unwrap(), instance.cache.to_str().unwrap()];
+        assert!(can_run("chmod", &args));
     };
-    mode("a-w");
+    change_mode("a-w");
     let word = &history.needles[0];
     for (line, code) in [(format!("search {word} -o json"), 0), ("index -o json".to_string(), 1)] {
         let words = testutil::split_words(&line);
@@ -202,14 +205,18 @@ fn an_index_in_closed_directories_is_searched() {
         command.args(plain.get_args()).env_clear().current_dir("/");
         command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let ran = run_command(command);
-        mode("u+w");
+        change_mode("u+w");
         let ran = ran.expect(code);
-        mode("a-w");
+        change_mode("a-w");
         assert!(code == 1 || ran.text().contains(word.as_str()), "{line}");
         assert!(code == 0 || ran.stderr.contains("XDG_DATA_HOME"), "{line}: {}", ran.stderr);
     }
-    mode("u+w");
-    let now = answers(&instance, &VIEWS[..3], std::slice::from_ref(word));
+    change_mode("u+w");
+    let now = collect_responses(&instance, &VIEWS[..3], std::slice::from_ref(word));
     let fresh = Instance::new(history.home.path());
-    assert_same("after being closed", &now, &answers(&fresh, &VIEWS[..3], std::slice::from_ref(word)));
+    assert_same(
+        "after being unwritable",
+        &now,
+        &collect_responses(&fresh, &VIEWS[..3], std::slice::from_ref(word)),
+    );
 }

@@ -1,5 +1,5 @@
-//! A history of several agents, small and with something of everything, in which every conversation holds a word that
-//! no other has; and ways to let it grow.
+//! A small generated history of several agents that can grow. It has entries of every kind, and every session contains
+//! words that occur nowhere else.
 
 use serde_json::{Value, json};
 use std::fs::{self, OpenOptions};
@@ -7,10 +7,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use testutil::{ALPHA, BETA, Home, Rollout, Session, write_file};
 
-/// Numbers that are the same for the same seed.
-pub(crate) struct Dice(pub(crate) u64);
+/// A deterministic pseudo-random number generator.
+pub(crate) struct Rng(pub(crate) u64);
 
-impl Dice {
+impl Rng {
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -19,7 +19,7 @@ impl Dice {
     }
 }
 
-/// A word of letters that stands for a number, and that no stemmer touches.
+/// A made-up word that encodes a number and that no stemmer changes.
 pub(crate) fn needle(n: usize) -> String {
     let letters = b"bcdfghkmpz";
     let digits = format!("{n:04}");
@@ -27,20 +27,20 @@ pub(crate) fn needle(n: usize) -> String {
     format!("qu{word}ox")
 }
 
-/// A session and how much of it stands in its file.
-pub(crate) struct Growing {
+/// A session and the number of its lines that are in its file.
+pub(crate) struct GrowingSession {
     pub(crate) session: Session,
     pub(crate) path: PathBuf,
     written: usize,
 }
 
-impl Growing {
-    pub(crate) fn new(home: &Home, session: Session) -> Growing {
+impl GrowingSession {
+    pub(crate) fn new(home: &Home, session: Session) -> GrowingSession {
         let path = home.add(&session);
-        Growing { written: session.lines.len(), path, session }
+        GrowingSession { written: session.lines.len(), path, session }
     }
 
-    /// Appends what was added to the session since.
+    /// Appends the lines that were added to the session since the last call.
     pub(crate) fn flush(&mut self) {
         let text: String =
             self.session.lines[self.written..].iter().map(|line| format!("{line}\n")).collect();
@@ -55,42 +55,45 @@ pub(crate) fn append(path: &Path, bytes: &[u8]) {
 
 pub(crate) struct History {
     pub(crate) home: Home,
-    pub(crate) growing: Vec<Growing>,
+    pub(crate) growing: Vec<GrowingSession>,
     pub(crate) needles: Vec<String>,
-    made: usize,
+    session_count: usize,
 }
 
 impl History {
-    /// `scale` sessions of Claude Code, with forks and subagents, and a few of each other agent.
+    /// `scale` Claude Code sessions with forks and subagents, and a few sessions of each other agent.
     pub(crate) fn new(scale: usize) -> History {
-        let mut history = History { home: Home::new(), growing: Vec::new(), needles: Vec::new(), made: 0 };
+        let mut history =
+            History { home: Home::new(), growing: Vec::new(), needles: Vec::new(), session_count: 0 };
         for n in 0..scale {
-            history.session();
+            history.add_session();
             if n % 5 == 0 {
-                history.fork(n);
+                history.add_fork(n);
             }
             if n % 7 == 0 {
-                history.subagent();
+                history.add_subagent();
             }
         }
         for n in 0..scale.div_ceil(5) {
-            history.codex(n);
+            history.add_codex_session(n);
         }
         for n in 0..scale.div_ceil(10) {
-            history.gemini(n);
+            history.add_gemini_session(n);
         }
-        history.chatwise();
+        history.add_chatwise_sessions();
         history
     }
 
-    pub(crate) fn word(&mut self) -> String {
+    /// A word that does not occur in the history yet.
+    pub(crate) fn new_needle(&mut self) -> String {
         self.needles.push(needle(self.needles.len()));
         self.needles.last().unwrap().clone()
     }
 
-    pub(crate) fn session(&mut self) {
-        let (n, word, other) = (self.made, self.word(), self.word());
-        self.made += 1;
+    /// Adds a Claude Code session.
+    pub(crate) fn add_session(&mut self) {
+        let (n, word, other) = (self.session_count, self.new_needle(), self.new_needle());
+        self.session_count += 1;
         let start = format!("2026-03-{:02}T{:02}:{:02}:00Z", 1 + n / 100 % 28, n / 10 % 24, n % 60);
         let cwd = if n % 3 == 0 { BETA } else { ALPHA };
         let mut session = Session::new(&format!("{n:08x}-0000-4000-8000-000000000000"), cwd, &start);
@@ -106,44 +109,44 @@ impl History {
             session.wait_minutes(7).api_error("overloaded").prompt("go on");
         }
         if n % 9 == 0 {
-            session.raw("{\"this line\": is damaged");
+            session.raw_line("{\"this line\": is damaged");
         }
         session.reply(&[&format!("Part {n} is done.")]);
         if n % 8 == 0 {
             session.call("Bash", json!({"command": format!("sleep {n}")}));
         }
-        let growing = Growing::new(&self.home, session);
+        let growing = GrowingSession::new(&self.home, session);
         self.growing.push(growing);
     }
 
-    /// The session goes on in a new file that repeats its history under a new session id.
-    pub(crate) fn fork(&mut self, n: usize) {
+    /// Continues a session in a new file that repeats its history under a new session ID.
+    pub(crate) fn add_fork(&mut self, n: usize) {
         let original = &self.growing[n.min(self.growing.len() - 1)].session;
         let (mut fork, old) = (original.clone(), original.id.clone());
-        fork.id = format!("{}f-{:03}-4000-8000-000000000000", &old[..8], self.made % 1000);
+        fork.id = format!("{}f-{:03}-4000-8000-000000000000", &old[..8], self.session_count % 1000);
         let renamed = |line: &String| {
             line.replace(&format!("\"sessionId\":\"{old}\""), &format!("\"sessionId\":\"{}\"", fork.id))
         };
         fork.lines = original.lines.iter().map(renamed).collect();
-        self.made += 1;
-        let word = self.word();
+        self.session_count += 1;
+        let word = self.new_needle();
         fork.wait_minutes(3).prompt(&format!("A fork about {word}")).reply(&["It forks."]);
-        let growing = Growing::new(&self.home, fork);
+        let growing = GrowingSession::new(&self.home, fork);
         self.growing.push(growing);
     }
 
-    fn subagent(&mut self) {
-        let word = self.word();
+    fn add_subagent(&mut self) {
+        let word = self.new_needle();
         let parent = &self.growing[self.growing.len() - 1].session;
-        let mut agent = parent.subagent(&format!("ace{}", self.made));
+        let mut agent = parent.subagent(&format!("ace{}", self.session_count));
         agent.prompt(&format!("Look around for {word}")).did("Grep", json!({"pattern": "x"}), "none");
         agent.reply(&["Nothing."]);
-        let growing = Growing::new(&self.home, agent);
+        let growing = GrowingSession::new(&self.home, agent);
         self.growing.push(growing);
     }
 
-    fn codex(&mut self, n: usize) {
-        let word = self.word();
+    fn add_codex_session(&mut self, n: usize) {
+        let word = self.new_needle();
         let start = format!("2026-04-01T10:{:02}:00Z", n % 60);
         let mut rollout = Rollout::new(&format!("cccc{n:04x}-0000-4000-8000-000000000000"), ALPHA, &start);
         rollout.prompt(&format!("Codex, find {word}")).did("call_1", "ls", 0).did("call_2", "cat gone", 1);
@@ -151,13 +154,13 @@ impl History {
         self.home.add_codex(&rollout);
     }
 
-    fn gemini(&mut self, n: usize) {
-        let word = self.word();
+    fn add_gemini_session(&mut self, n: usize) {
+        let word = self.new_needle();
         let path = format!(".gemini/tmp/proj/chats/session-2026-04-02T10-{:02}-{n:08x}.json", n % 60);
-        write_file(&self.home.path().join(path), gemini(n, &word).to_string().as_bytes());
+        write_file(&self.home.path().join(path), gemini_transcript(n, &word).to_string().as_bytes());
     }
 
-    fn chatwise(&mut self) {
+    fn add_chatwise_sessions(&mut self) {
         let folder = self.home.path().join(".config/app.chatwise");
         fs::create_dir_all(&folder).unwrap();
         let connection = db::Connection::open(folder.join("app.db")).unwrap();
@@ -171,7 +174,7 @@ impl History {
             .unwrap();
         for n in 0..3 {
             let at = 1_774_699_523_000_i64 + n * 100_000;
-            let word = self.word();
+            let word = self.new_needle();
             connection
                 .execute_batch(&format!(
                     "insert into chat values ('chat{n}', 'Talk {n}', 'gpt-x', null, {at}, {at}, null);
@@ -182,9 +185,9 @@ impl History {
         }
     }
 
-    /// One of the sessions of Claude Code says something more; the word is told.
-    pub(crate) fn grow(&mut self, n: usize) -> String {
-        let word = self.word();
+    /// Adds a turn to one of the Claude Code sessions and returns the new word in it.
+    pub(crate) fn grow_session(&mut self, n: usize) -> String {
+        let word = self.new_needle();
         let growing = &mut self.growing[n];
         growing.session.wait_minutes(1).prompt(&format!("And now the {word}"));
         growing.session.did("Bash", json!({"command": format!("echo {n}")}), "ok").reply(&["Again."]);
@@ -192,13 +195,15 @@ impl History {
         word
     }
 
-    pub(crate) fn searches(&self) -> Vec<String> {
+    /// Search terms: words that many sessions contain, then all needles.
+    pub(crate) fn search_terms(&self) -> Vec<String> {
         let common = ["\"part done\"", "overloaded", "make error", "damaged", "forks", "main.rs"];
         common.iter().map(|s| s.replace('"', "")).chain(self.needles.iter().cloned()).collect()
     }
 }
 
-pub(crate) fn gemini(n: usize, word: &str) -> Value {
+/// A Gemini CLI transcript of one prompt and one reply.
+pub(crate) fn gemini_transcript(n: usize, word: &str) -> Value {
     let at = format!("2026-04-02T10:{:02}:00.000Z", n % 60);
     json!({
         "sessionId": format!("eeee{n:04x}-0000-4000-8000-000000000000"), "projectHash": "00", "startTime": at,

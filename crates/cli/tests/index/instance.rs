@@ -1,5 +1,5 @@
-//! A instance to work at: a home with histories in it, and directories of Loci's own, which can be thrown away, copied or
-//! laid out anew. Two instances over one home must give the same answers.
+//! An isolated Loci instance: a home with transcripts, and data and cache directories that can be deleted, copied or
+//! recreated. Two instances over one home must return the same responses.
 
 use serde_json::Value;
 use std::fs;
@@ -12,29 +12,29 @@ pub(crate) struct Instance {
     pub(crate) home: PathBuf,
     pub(crate) data: PathBuf,
     pub(crate) cache: PathBuf,
-    _own: TempDir,
+    _temp_dir: TempDir,
 }
 
 impl Instance {
-    /// Nothing kept, nothing derived.
+    /// An instance with empty data and cache directories.
     pub(crate) fn new(home: &Path) -> Instance {
-        let own = TempDir::new().unwrap();
-        let (data, cache) = (own.path().join("data"), own.path().join("cache"));
+        let temp_dir = TempDir::new().unwrap();
+        let (data, cache) = (temp_dir.path().join("data"), temp_dir.path().join("cache"));
         fs::create_dir(&data).unwrap();
         fs::create_dir(&cache).unwrap();
-        Instance { home: home.to_path_buf(), data, cache, _own: own }
+        Instance { home: home.to_path_buf(), data, cache, _temp_dir: temp_dir }
     }
 
-    /// What is kept is the same, what is derived is not there.
+    /// The same data directory with an empty cache.
     pub(crate) fn with_empty_cache(&self) -> Instance {
         Instance { data: self.data.clone(), ..Instance::new(&self.home) }
     }
 
-    /// A copy of everything, to do damage to.
-    pub(crate) fn copied(&self) -> Instance {
+    /// A copy of both directories, which a test may damage.
+    pub(crate) fn duplicate(&self) -> Instance {
         let copy = Instance::new(&self.home);
-        copy_all(&self.data, &copy.data);
-        copy_all(&self.cache, &copy.cache);
+        copy_files(&self.data, &copy.data);
+        copy_files(&self.cache, &copy.cache);
         copy
     }
 
@@ -45,7 +45,7 @@ impl Instance {
         command
     }
 
-    /// A command line as a person types it, the program's name left out.
+    /// Runs a command line, given without the program name.
     pub(crate) fn run(&self, line: &str) -> Finished {
         let words = testutil::split_words(line);
         testutil::run_command(self.command(&words.iter().map(String::as_str).collect::<Vec<_>>()))
@@ -61,29 +61,29 @@ impl Instance {
     }
 
     /// The folder of the text index.
-    pub(crate) fn words(&self) -> PathBuf {
+    pub(crate) fn text_index(&self) -> PathBuf {
         self.cache.join("loci/search")
     }
 
-    /// Which conversations a search finds, by their ids, with the passages that are shown of each.
+    /// The IDs of the sessions that a search finds, each with its snippets.
     #[track_caller]
     pub(crate) fn search(&self, words: &str) -> Vec<(String, Vec<String>)> {
         let ended = self.run(&format!("search {words} -o json"));
         assert!(matches!(ended.code, Some(0 | 2)), "search {words}: {:?} {}", ended.code, ended.stderr);
         let ended = Finished { code: Some(0), ..ended }.expect(0);
-        found(&ended.records()[0])
+        search_hits(&ended.records()[0])
     }
 
-    /// The ids alone.
+    /// The IDs of the sessions that a search finds.
     #[track_caller]
-    pub(crate) fn finds(&self, words: &str) -> Vec<String> {
+    pub(crate) fn search_ids(&self, words: &str) -> Vec<String> {
         self.search(words).into_iter().map(|(id, _)| id).collect()
     }
 
-    /// The names of everything that is kept.
-    pub(crate) fn archived(&self) -> Vec<String> {
+    /// The names of all archived files.
+    pub(crate) fn archived_files(&self) -> Vec<String> {
         let root = self.data.join("loci/archive");
-        let mut names: Vec<String> = files(&root)
+        let mut names: Vec<String> = list_files(&root)
             .into_iter()
             .map(|path| path.strip_prefix(&root).unwrap().to_string_lossy().into_owned())
             .collect();
@@ -92,22 +92,23 @@ impl Instance {
     }
 }
 
-pub(crate) fn found(answer: &Value) -> Vec<(String, Vec<String>)> {
+/// The session IDs of a search response, each with its snippets.
+pub(crate) fn search_hits(response: &Value) -> Vec<(String, Vec<String>)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-    let one = |chat: &Value| {
+    let hit = |chat: &Value| {
         let snippets = chat["snippets"].as_array().unwrap();
         (text(&chat["chatId"]), snippets.iter().map(|s| text(&s["text"])).collect())
     };
-    answer["results"].as_array().unwrap().iter().map(one).collect()
+    response["results"].as_array().unwrap().iter().map(hit).collect()
 }
 
 /// Every regular file below a folder.
-pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn list_files(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let kind = entry.file_type().unwrap();
         if kind.is_dir() {
-            all.extend(files(&entry.path()));
+            all.extend(list_files(&entry.path()));
         } else if kind.is_file() {
             all.push(entry.path());
         }
@@ -116,17 +117,17 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-fn copy_all(from: &Path, to: &Path) {
-    for path in files(from) {
+fn copy_files(from: &Path, to: &Path) {
+    for path in list_files(from) {
         let target = to.join(path.strip_prefix(from).unwrap());
         fs::create_dir_all(target.parent().unwrap()).unwrap();
         fs::copy(&path, &target).unwrap();
     }
 }
 
-// ---- what two instances are compared by
+// ---- comparing two instances
 
-/// Every question over the history, in a shape or two.
+/// Every view over the history, some with several parameter sets.
 pub(crate) const VIEWS: &[&str] = &[
     "query tools --all-projects",
     "query errors --all-projects",
@@ -148,25 +149,25 @@ pub(crate) const VIEWS: &[&str] = &[
     "usage --all-projects --explain",
 ];
 
-/// One question, with the bytes of its answer and its exit code.
-pub(crate) type Answer = (String, Option<i32>, String);
+/// A command line with its exit code and its output.
+pub(crate) type Response = (String, Option<i32>, String);
 
-/// What a question over records gives.
-pub(crate) fn viewed(instance: &Instance, line: &str) -> Answer {
+/// The response of a view.
+pub(crate) fn run_view(instance: &Instance, line: &str) -> Response {
     let ended = instance.run(line);
     assert!(matches!(ended.code, Some(0 | 2 | 3)), "{line}: {:?} {}", ended.code, ended.stderr);
     assert!(!ended.stderr.contains("panicked"), "{line}: {}", ended.stderr);
     (line.to_string(), ended.code, ended.text().to_string())
 }
 
-/// What a search gives, but for what depends on the order in which the index heard of it.
-pub(crate) fn searched(instance: &Instance, words: &str) -> Answer {
+/// The response of a search, sorted, because its order depends on the order of indexing.
+pub(crate) fn run_search(instance: &Instance, words: &str) -> Response {
     let line = format!("search {words} -o json --limit-chats 50 --limit-snippets-per-chat 20");
     let ended = instance.run(&line);
     assert!(matches!(ended.code, Some(0 | 2)), "{line}: {:?} {}", ended.code, ended.stderr);
     assert!(!ended.stderr.contains("panicked"), "{line}: {}", ended.stderr);
-    let mut told = ended.records().remove(0);
-    let mut chats = told["results"].take();
+    let mut response = ended.records().remove(0);
+    let mut chats = response["results"].take();
     for chat in chats.as_array_mut().unwrap() {
         let snippets = chat["snippets"].as_array_mut().unwrap();
         snippets.sort_by_key(Value::to_string);
@@ -176,27 +177,27 @@ pub(crate) fn searched(instance: &Instance, words: &str) -> Answer {
     (line, ended.code, lines.join("\n"))
 }
 
-/// The list of conversations, without the moment it was made.
-pub(crate) fn listed(instance: &Instance) -> Answer {
+/// The list of sessions, without the time of the listing.
+pub(crate) fn list_sessions(instance: &Instance) -> Response {
     let line = "sessions -o json --limit 1000";
     let ended = instance.run(line);
     assert!(matches!(ended.code, Some(0 | 2)), "{line}: {:?} {}", ended.code, ended.stderr);
-    let told = ended.records().remove(0);
-    let lines: Vec<String> = told["sessions"].as_array().unwrap().iter().map(Value::to_string).collect();
+    let response = ended.records().remove(0);
+    let lines: Vec<String> = response["sessions"].as_array().unwrap().iter().map(Value::to_string).collect();
     (line.to_string(), ended.code, lines.join("\n"))
 }
 
-/// Everything two instances over the same history must agree on.
-pub(crate) fn answers(instance: &Instance, views: &[&str], searches: &[String]) -> Vec<Answer> {
-    let mut all = vec![listed(instance)];
-    all.extend(searches.iter().map(|words| searched(instance, words)));
-    all.extend(views.iter().map(|line| viewed(instance, line)));
+/// All responses that two instances over the same history must agree on.
+pub(crate) fn collect_responses(instance: &Instance, views: &[&str], searches: &[String]) -> Vec<Response> {
+    let mut all = vec![list_sessions(instance)];
+    all.extend(searches.iter().map(|words| run_search(instance, words)));
+    all.extend(views.iter().map(|line| run_view(instance, line)));
     all
 }
 
-/// Says where two instances part, and in which line.
+/// Compares the responses of two instances and reports the first line that differs.
 #[track_caller]
-pub(crate) fn assert_same(about: &str, one: &[Answer], other: &[Answer]) {
+pub(crate) fn assert_same(label: &str, one: &[Response], other: &[Response]) {
     assert_eq!(one.len(), other.len());
     for ((line, code, text), (_, other_code, other_text)) in one.iter().zip(other) {
         if (code, text) == (other_code, other_text) {
@@ -204,15 +205,15 @@ pub(crate) fn assert_same(about: &str, one: &[Answer], other: &[Answer]) {
         }
         let (a, b): (Vec<&str>, Vec<&str>) = (text.lines().collect(), other_text.lines().collect());
         let at = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
-        let here =
+        let differing_line =
             |lines: &[&str]| lines.get(at).map_or("(nothing)".to_string(), |l| l.chars().take(900).collect());
         panic!(
-            "{about}: `{line}` differs (exit {code:?} and {other_code:?}, {} and {} lines), first in line {}:\n{}\n---\n{}",
+            "{label}: `{line}` differs (exit {code:?} and {other_code:?}, {} and {} lines), first in line {}:\n{}\n---\n{}",
             a.len(),
             b.len(),
             at + 1,
-            here(&a),
-            here(&b)
+            differing_line(&a),
+            differing_line(&b)
         );
     }
 }

@@ -1,6 +1,7 @@
-//! Everything Loci derives and stores (catalogue, text index, archive) when it is killed, when transcripts change, when the disk
-//! is full or read-only, when its files are damaged, and when several processes run at once. Every test runs the real binary over
-//! a history that it generates itself; a response is right when it equals that of a fresh index, or of no index at all.
+//! Everything Loci derives and stores (catalogue, text index, archive) when it is killed, when transcripts change, when
+//! the disk is full or read-only, when its files are damaged, and when several processes run at once. Every test runs
+//! the real binary over a history that it generates. A response is correct if it equals that of a fresh index, or of no
+//! index at all.
 //!
 //! `LOCI_KILLS=2000` makes the kill loop long; `LOCI_SEED` repeats one that failed.
 

@@ -1,7 +1,8 @@
-//! The real Claude Code makes a history and asks Loci about it: what the model is then told must be what happened.
+//! The real Claude Code creates a history and queries it through Loci: the tool results that reach the model must match
+//! what happened.
 
 use crate::scripted_client::{
-    DECISION, FAILURE, Played, ScriptedClient, WORD, calls, column, envelope, says,
+    DECISION, FAILURE, ScriptedClient, ScriptedSession, WORD, column, envelope_data, text_block, tool_call,
 };
 use serde_json::{Value, json};
 use std::fs;
@@ -10,74 +11,80 @@ use testutil::clients::{CLAUDE, Clients};
 
 const START: &str = r#"CL_TIMEOUT=60 cl "$home" "$@" --output-format json"#;
 
-/// The text that came back from the call of the turn before.
-fn told(played: &Played, turn: usize) -> String {
-    let messages = played.request(turn)["messages"].as_array().unwrap();
-    let asked = messages.iter().rfind(|message| message["role"] == "user").unwrap();
-    let result = asked["content"].as_array().unwrap().iter().find(|block| block["type"] == "tool_result");
-    match &result.unwrap_or_else(|| panic!("turn {turn}: {asked}"))["content"] {
+/// The result of the previous turn's tool call.
+fn tool_result(session: &ScriptedSession, turn: usize) -> String {
+    let messages = session.request(turn)["messages"].as_array().unwrap();
+    let message = messages.iter().rfind(|message| message["role"] == "user").unwrap();
+    let result = message["content"].as_array().unwrap().iter().find(|block| block["type"] == "tool_result");
+    match &result.unwrap_or_else(|| panic!("turn {turn}: {message}"))["content"] {
         Value::String(text) => text.clone(),
         blocks => blocks[0]["text"].as_str().unwrap_or_else(|| panic!("turn {turn}: {blocks}")).to_string(),
     }
 }
 
-fn session(played: &Played) -> String {
-    let said: Value = serde_json::from_str(&played.said).unwrap();
-    said["session_id"].as_str().unwrap().to_string()
+fn session_id(session: &ScriptedSession) -> String {
+    let output: Value = serde_json::from_str(&session.stdout).unwrap();
+    output["session_id"].as_str().unwrap().to_string()
 }
 
-/// The tools of ours that stand in a request, and the bytes that they cost.
-fn offered(played: &Played, turn: usize) -> (Vec<String>, usize) {
-    let tools = played.request(turn)["tools"].as_array().unwrap();
-    let ours =
+/// The Loci tools in a request, and their size in bytes.
+fn loci_tools_in_request(session: &ScriptedSession, turn: usize) -> (Vec<String>, usize) {
+    let tools = session.request(turn)["tools"].as_array().unwrap();
+    let loci_tools =
         tools.iter().filter(|tool| tool["name"].as_str().is_some_and(|n| n.starts_with("mcp__loci__")));
-    let ours: Vec<&Value> = ours.collect();
-    let bytes = ours.iter().map(|tool| tool.to_string().len()).sum();
-    (ours.iter().map(|tool| tool["name"].as_str().unwrap().to_string()).collect(), bytes)
+    let loci_tools: Vec<&Value> = loci_tools.collect();
+    let bytes = loci_tools.iter().map(|tool| tool.to_string().len()).sum();
+    (loci_tools.iter().map(|tool| tool["name"].as_str().unwrap().to_string()).collect(), bytes)
 }
 
 #[test]
 #[ignore = "needs claude-code: see CONTRIBUTING.md"]
-fn claude_code_asks_about_what_it_did_and_is_told() {
+fn claude_code_queries_its_own_session() {
     let clients = Clients::offline(CLAUDE);
     let client = ScriptedClient::new(clients, START);
     let file = "{{CWD}}/ledger.txt";
-    let work = client.play(
+    let work = client.run_session(
         "work",
         &[
-            calls(
+            tool_call(
                 "Bash",
                 json!({"command": format!("echo '{FAILURE}' >&2; exit 3"), "description": "Build"}),
             ),
-            calls("Write", json!({"file_path": file, "content": "one\n"})),
-            calls("Edit", json!({"file_path": file, "old_string": "one", "new_string": "two"})),
-            says("Done."),
+            tool_call("Write", json!({"file_path": file, "content": "one\n"})),
+            tool_call("Edit", json!({"file_path": file, "old_string": "one", "new_string": "two"})),
+            text_block("Done."),
         ],
         &["-p", "SCENARIO:work Please build.", "--dangerously-skip-permissions"],
     );
-    let decided =
-        client.play("decide", &[says(DECISION)], &["-p", "SCENARIO:decide Where does the ledger go?"]);
-    let (work, decided) = (session(&work), session(&decided));
+    let decided = client.run_session(
+        "decide",
+        &[text_block(DECISION)],
+        &["-p", "SCENARIO:decide Where does the ledger go?"],
+    );
+    let (work, decided) = (session_id(&work), session_id(&decided));
 
     let servers = client.home.path().join("servers.json");
     fs::write(&servers, json!({"mcpServers": {"loci": {"command": binary(), "args": ["mcp"]}}}).to_string())
         .unwrap();
     let hidden = "gather_chats query_tools query_tools_session query_file_access";
     let hidden: Vec<String> = hidden.split(' ').map(|name| format!("mcp__loci__{name}")).collect();
-    let asked = client.play(
+    let queries = client.run_session(
         "ask",
         &[
-            calls(
+            tool_call(
                 "mcp__loci__search_conversations",
                 json!({"intent_query": format!("{WORD} ledger decision")}),
             ),
-            calls("ToolSearch", json!({"query": format!("select:{}", hidden.join(",")), "max_results": 10})),
-            calls("mcp__loci__gather_chats", json!({"chatIds": [decided]})),
-            calls("mcp__loci__query_tools", json!({"status": "error"})),
-            calls("mcp__loci__query_tools_session", json!({})),
-            calls("mcp__loci__query_file_access", json!({"file": "ledger.txt"})),
-            calls("mcp__loci__query_tools", json!({"no_such": 1})),
-            says("Answered."),
+            tool_call(
+                "ToolSearch",
+                json!({"query": format!("select:{}", hidden.join(",")), "max_results": 10}),
+            ),
+            tool_call("mcp__loci__gather_chats", json!({"chatIds": [decided]})),
+            tool_call("mcp__loci__query_tools", json!({"status": "error"})),
+            tool_call("mcp__loci__query_tools_session", json!({})),
+            tool_call("mcp__loci__query_file_access", json!({"file": "ledger.txt"})),
+            tool_call("mcp__loci__query_tools", json!({"no_such": 1})),
+            text_block("Answered."),
         ],
         &[
             "-p",
@@ -88,46 +95,46 @@ fn claude_code_asks_about_what_it_did_and_is_told() {
             "mcp__loci",
         ],
     );
-    let own = session(&asked);
+    let own_id = session_id(&queries);
 
-    let found = envelope(&told(&asked, 1));
+    let found = envelope_data(&tool_result(&queries, 1));
     assert_eq!(found["results"][0]["chatId"], decided, "{found}");
     assert_eq!(found["results"][0]["snippets"][0]["text"], DECISION);
-    assert!(!found.to_string().contains(&own), "the session that asks is among what it is told: {found}");
+    assert!(!found.to_string().contains(&own_id), "the results contain the requesting session: {found}");
 
-    let read = envelope(&told(&asked, 3));
+    let read = envelope_data(&tool_result(&queries, 3));
     assert_eq!(read["chat"]["id"], decided);
     assert_eq!(read["messages"].as_array().unwrap().last().unwrap()["content"], DECISION);
 
-    let failed = envelope(&told(&asked, 4));
+    let failed = envelope_data(&tool_result(&queries, 4));
     assert_eq!(column(&failed, "session_id"), [&work]);
     assert!(failed[0]["error"].as_str().unwrap().contains(FAILURE), "{failed}");
     assert_eq!((&failed[0]["tool"], &failed[0]["exit_code"]), (&json!("Bash"), &json!(3)));
 
-    let here = envelope(&told(&asked, 5));
-    assert!(column(&here, "session_id").iter().all(|id| *id == own), "{here}");
-    assert_eq!(column(&here, "tool")[0], "mcp__loci__search_conversations");
+    let own_calls = envelope_data(&tool_result(&queries, 5));
+    assert!(column(&own_calls, "session_id").iter().all(|id| *id == own_id), "{own_calls}");
+    assert_eq!(column(&own_calls, "tool")[0], "mcp__loci__search_conversations");
 
-    let touched = envelope(&told(&asked, 6));
-    assert_eq!(column(&touched[0]["timeline"], "action"), ["write", "edit"], "{touched}");
-    assert_eq!(column(&touched[0]["timeline"], "session_id"), [&work, &work]);
+    let accesses = envelope_data(&tool_result(&queries, 6));
+    assert_eq!(column(&accesses[0]["timeline"], "action"), ["write", "edit"], "{accesses}");
+    assert_eq!(column(&accesses[0]["timeline"], "session_id"), [&work, &work]);
 
-    assert!(told(&asked, 7).contains("takes no `no_such`"), "{}", told(&asked, 7));
-    what_reaches_the_model(&asked);
+    assert!(tool_result(&queries, 7).contains("unknown parameter `no_such`"), "{}", tool_result(&queries, 7));
+    assert_tools_are_deferred(&queries);
 }
 
-/// Only what everything begins with is there from the start; the others cost nothing before they are looked for.
-fn what_reaches_the_model(asked: &Played) {
+/// The first request contains only the search tool; Claude Code loads the others after a tool search.
+fn assert_tools_are_deferred(queries: &ScriptedSession) {
     for turn in [0, 2] {
-        let (names, bytes) = offered(asked, turn);
+        let (names, bytes) = loci_tools_in_request(queries, turn);
         println!(
-            "turn {turn}: {} of our tools in the request, {bytes} bytes: {}",
+            "turn {turn}: {} tools of Loci in the request, {bytes} bytes: {}",
             names.len(),
             names.join(" ")
         );
     }
-    assert_eq!(offered(asked, 0).0, ["mcp__loci__search_conversations"]);
-    let first = asked.request(0).to_string();
+    assert_eq!(loci_tools_in_request(queries, 0).0, ["mcp__loci__search_conversations"]);
+    let first = queries.request(0).to_string();
     assert!(
         first.contains("Loci holds the user's past coding-agent sessions"),
         "the instructions are missing"

@@ -1,6 +1,6 @@
-//! `loci mcp --http`: who is let in, and who is not.
+//! `loci mcp --http`: the token, the origin checks and the size limit of requests.
 
-use crate::raw_client::PATIENCE;
+use crate::raw_client::TIMEOUT;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use testutil::{Home, command, sample_home};
 
 type Headers<'a> = &'a [(&'a str, &'a str)];
 
-/// A server on loopback, and where it listens.
+/// A server on loopback and its address.
 pub(crate) struct HttpServer {
     child: Child,
     pub(crate) address: String,
@@ -32,27 +32,29 @@ impl HttpServer {
         self.address.rsplit('/').next().unwrap()
     }
 
-    /// Says a request as it stands here; the status and what follows.
-    fn ask(&self, path: &str, headers: Headers<'_>, body: &str) -> (u16, String) {
+    /// Sends a POST request; returns the status and the whole response.
+    fn post(&self, path: &str, headers: Headers<'_>, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.host()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let mut request = format!("POST {path} HTTP/1.1\r\n");
-        let usual = [("Host", self.host()), ("Content-Type", "application/json"), ("Connection", "close")];
-        let usual = usual.iter().filter(|(name, _)| headers.iter().all(|(other, _)| other != name));
-        for (name, value) in usual.chain(headers) {
+        let default_headers =
+            [("Host", self.host()), ("Content-Type", "application/json"), ("Connection", "close")];
+        let default_headers =
+            default_headers.iter().filter(|(name, _)| headers.iter().all(|(other, _)| other != name));
+        for (name, value) in default_headers.chain(headers) {
             request += &format!("{name}: {value}\r\n");
         }
         request += &format!(
             "Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );
-        // Who is refused early may find the server shut while he still talks.
+        // The server may close a rejected connection before the request is sent completely.
         let _ = stream.write_all(request.as_bytes());
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok());
-        (status.unwrap_or_else(|| panic!("no answer to {path} {headers:?}: {answer}")), answer)
+        let mut response = Vec::new();
+        let _ = stream.read_to_end(&mut response);
+        let response = String::from_utf8_lossy(&response).into_owned();
+        let status = response.split(' ').nth(1).and_then(|code| code.parse().ok());
+        (status.unwrap_or_else(|| panic!("no response to {path} {headers:?}: {response}")), response)
     }
 }
 
@@ -63,14 +65,14 @@ impl Drop for HttpServer {
     }
 }
 
-fn greeting(padding: usize) -> String {
+fn initialize_request(padding: usize) -> String {
     let client = json!({"name": "x".repeat(padding + 1), "version": "1"});
     let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string()
 }
 
 #[test]
-fn only_who_knows_the_token_is_let_in() {
+fn only_requests_with_the_token_are_accepted() {
     let server = HttpServer::start(&sample_home());
     let (path, bearer) = (format!("/mcp/{}", server.token()), format!("Bearer {}", server.token()));
     let wrong = format!("/mcp/{}", "0".repeat(server.token().len()));
@@ -90,15 +92,15 @@ fn only_who_knows_the_token_is_let_in() {
         ("/other", &[("Authorization", &bearer)], 401),
     ];
     for (path, headers, status) in cases {
-        let (got, answer) = server.ask(path, headers, &greeting(0));
-        assert_eq!(got, *status, "{path} {headers:?}: {answer}");
-        assert_eq!(answer.contains("loci"), *status == 200, "{path} {headers:?}: {answer}");
+        let (actual, response) = server.post(path, headers, &initialize_request(0));
+        assert_eq!(actual, *status, "{path} {headers:?}: {response}");
+        assert_eq!(response.contains("loci"), *status == 200, "{path} {headers:?}: {response}");
     }
 }
 
-/// A page of another site must not reach us through a browser, by whatever name it calls this machine.
+/// A page of another site must not reach the server through a browser, under any host name for this machine.
 #[test]
-fn other_sites_are_refused_even_with_the_token() {
+fn other_sites_are_rejected_even_with_the_token() {
     let server = HttpServer::start(&sample_home());
     let path = format!("/mcp/{}", server.token());
     let (own, port) = (format!("http://{}", server.host()), server.host().split(':').nth(1).unwrap());
@@ -112,17 +114,17 @@ fn other_sites_are_refused_even_with_the_token() {
         (&[("Host", &evil)], false),
         (&[("Host", "127.0.0.1.evil.example")], false),
     ];
-    for (headers, welcome) in cases {
-        let (status, answer) = server.ask(&path, headers, &greeting(0));
-        assert_eq!(status, if *welcome { 200 } else { 403 }, "{headers:?}: {answer}");
+    for (headers, is_allowed) in cases {
+        let (status, response) = server.post(&path, headers, &initialize_request(0));
+        assert_eq!(status, if *is_allowed { 200 } else { 403 }, "{headers:?}: {response}");
     }
 }
 
 #[test]
-fn a_body_of_more_than_a_megabyte_is_refused_and_the_server_goes_on() {
+fn a_body_over_one_megabyte_is_rejected_and_the_server_continues() {
     let server = HttpServer::start(&sample_home());
     let path = format!("/mcp/{}", server.token());
-    assert_eq!(server.ask(&path, &[], &greeting((1 << 20) - 1000)).0, 200);
-    assert_eq!(server.ask(&path, &[], &greeting(1 << 20)).0, 413);
-    assert_eq!(server.ask(&path, &[], &greeting(0)).0, 200);
+    assert_eq!(server.post(&path, &[], &initialize_request((1 << 20) - 1000)).0, 200);
+    assert_eq!(server.post(&path, &[], &initialize_request(1 << 20)).0, 413);
+    assert_eq!(server.post(&path, &[], &initialize_request(0)).0, 200);
 }

@@ -1,19 +1,19 @@
-//! What a client may say, and in what order: whatever is wrong is answered as the protocol wants it, and the server goes
-//! on. Long calls tell how far they are, can be called off, and do not hold up others.
+//! Protocol errors get the response that the protocol requires, and the server continues. Long calls report progress,
+//! can be cancelled, and do not block other calls.
 
-use crate::raw_client::{PATIENCE, RawClient};
-use crate::shutdown::children;
+use crate::raw_client::{RawClient, TIMEOUT};
+use crate::shutdown::child_pids;
 use serde_json::{Value, json};
 use std::time::Duration;
 use testutil::{ALPHA, Home, Session, sample_home};
 
 const INVALID_REQUEST: i64 = -32600;
-const NO_METHOD: i64 = -32601;
+const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// What a client says about itself with each request, from 2026-07-28 on.
-fn modern(version: &str) -> Value {
+/// The `_meta` object that clients send with each request since protocol version 2026-07-28.
+fn request_meta(version: &str) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": version,
         "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
@@ -21,17 +21,18 @@ fn modern(version: &str) -> Value {
     })
 }
 
-/// A line, and the code of the error it is answered with; none where there is no answer. A line that is no JSON has no
-/// id to answer to: the official SDKs are silent, so that two who misunderstand each other do not echo for ever.
-fn lines() -> Vec<(Vec<u8>, Option<i64>)> {
+/// Lines and the code of the error response to each; `None` where there is no response. A line that is not JSON has no
+/// ID to respond to: like the official SDKs, the server stays silent, so that two peers cannot send errors back and
+/// forth for ever.
+fn odd_lines() -> Vec<(Vec<u8>, Option<i64>)> {
     let request = |method: &str, params: Value| {
         json!({"jsonrpc": "2.0", "id": "bad", "method": method, "params": params}).to_string().into_bytes()
     };
-    let mut torn = request("ping", json!({}));
-    torn.truncate(20);
+    let mut truncated = request("ping", json!({}));
+    truncated.truncate(20);
     vec![
         (b"this is not JSON".to_vec(), None),
-        (torn, None),
+        (truncated, None),
         (b"{\"jsonrpc\":\"2.0\",\"id\":\"bad\",\"method\":\"ping\",\"x\":\"\xff\xfe\"}".to_vec(), None),
         (vec![b'x'; 5 << 20], None),
         (Vec::new(), None),
@@ -44,8 +45,8 @@ fn lines() -> Vec<(Vec<u8>, Option<i64>)> {
         (br#"{"jsonrpc":"2.0","method":"tools/list"}"#.to_vec(), None),
         (br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}"#.to_vec(), None),
         (br#"{"jsonrpc":"2.0","id":77,"result":{}}"#.to_vec(), None),
-        (request("no/such", json!({})), Some(NO_METHOD)),
-        (request("resources/read", json!({"uri": "file:///x"})), Some(NO_METHOD)),
+        (request("no/such", json!({})), Some(METHOD_NOT_FOUND)),
+        (request("resources/read", json!({"uri": "file:///x"})), Some(METHOD_NOT_FOUND)),
         (request("tools/call", json!({"name": 5})), Some(INVALID_PARAMS)),
         (request("tools/call", json!({})), Some(INVALID_PARAMS)),
         (request("tools/call", json!({"name": "query_tools", "arguments": [1]})), Some(INVALID_PARAMS)),
@@ -56,68 +57,68 @@ fn lines() -> Vec<(Vec<u8>, Option<i64>)> {
 }
 
 #[test]
-fn whatever_a_client_says_the_server_lives_on() {
+fn the_server_survives_every_odd_line() {
     let home = sample_home();
-    let mut client = RawClient::greeted(home.path(), &[]);
-    for (line, code) in lines() {
+    let mut client = RawClient::initialized(home.path(), &[]);
+    for (line, code) in odd_lines() {
         let shown = String::from_utf8_lossy(&line[..line.len().min(100)]).into_owned();
-        client.raw(&[&line[..], b"\n"].concat());
-        // Silence is shown by what is answered next; an answer may come before or after that.
-        client.lives();
-        let mut said: Vec<Value> = client.aside.drain(..).collect();
-        if code.is_some() && said.is_empty() {
-            said.extend(client.next(PATIENCE));
+        client.send_bytes(&[&line[..], b"\n"].concat());
+        // A ping proves that there is no response; an error response may come before or after that of the ping.
+        client.assert_alive();
+        let mut responses: Vec<Value> = client.other_messages.drain(..).collect();
+        if code.is_some() && responses.is_empty() {
+            responses.extend(client.next_message(TIMEOUT));
         }
-        let codes: Vec<_> = said.iter().map(|reply| reply["error"]["code"].as_i64()).collect();
-        assert_eq!(codes, Vec::from_iter(code.map(Some)), "{shown}: {said:?}");
+        let codes: Vec<_> = responses.iter().map(|response| response["error"]["code"].as_i64()).collect();
+        assert_eq!(codes, Vec::from_iter(code.map(Some)), "{shown}: {responses:?}");
     }
 }
 
-/// The same before anything else is said. Only the greeting can be asked for then.
+/// Sends the same lines before `initialize`.
 #[test]
-fn whatever_comes_before_the_greeting_the_server_waits_for_it() {
+fn odd_lines_before_initialize_do_not_break_the_server() {
     let home = sample_home();
-    for (line, _) in lines() {
+    for (line, _) in odd_lines() {
         let mut client = RawClient::start(home.path(), &[]);
-        client.raw(&[&line[..], b"\n"].concat());
-        let greeted = client.greet("2025-06-18");
-        assert_eq!(greeted["result"]["protocolVersion"], "2025-06-18", "{greeted}");
-        client.lives();
+        client.send_bytes(&[&line[..], b"\n"].concat());
+        let initialized = client.initialize("2025-06-18");
+        assert_eq!(initialized["result"]["protocolVersion"], "2025-06-18", "{initialized}");
+        client.assert_alive();
     }
 }
 
 #[test]
-fn a_call_of_five_megabytes_is_refused_in_words() {
+fn a_call_of_five_megabytes_is_rejected_with_a_message() {
     let home = sample_home();
-    let mut client = RawClient::greeted(home.path(), &[]);
-    let refused = client.tool("search_conversations", json!({"intent_query": "y".repeat(5 << 20)}));
-    assert_eq!(refused["isError"], true, "{refused}");
-    assert!(refused.to_string().len() < 1000 && refused.to_string().contains("at most 4096"), "{refused}");
-    client.lives();
+    let mut client = RawClient::initialized(home.path(), &[]);
+    let rejected = client.call_tool("search_conversations", json!({"intent_query": "y".repeat(5 << 20)}));
+    assert_eq!(rejected["isError"], true, "{rejected}");
+    assert!(rejected.to_string().len() < 1000 && rejected.to_string().contains("at most 4096"), "{rejected}");
+    client.assert_alive();
 }
 
 #[test]
-fn the_version_is_agreed_upon() {
+fn the_protocol_version_is_negotiated() {
     let home = sample_home();
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        let answer = RawClient::start(home.path(), &[]).greet(version);
-        assert_eq!(answer["result"]["protocolVersion"], version);
+        let response = RawClient::start(home.path(), &[]).initialize(version);
+        assert_eq!(response["result"]["protocolVersion"], version);
     }
     for version in ["1999-01-01", "2099-01-01", "nonsense"] {
         let mut client = RawClient::start(home.path(), &[]);
-        assert_eq!(client.greet(version)["result"]["protocolVersion"], "2025-11-25", "{version}");
-        client.lives();
+        assert_eq!(client.initialize(version)["result"]["protocolVersion"], "2025-11-25", "{version}");
+        client.assert_alive();
     }
     let mut client = RawClient::start(home.path(), &[]);
-    let refused = client.ask("tools/list", json!({"_meta": modern("2099-01-01")}));
-    assert_eq!(refused["error"]["code"], UNSUPPORTED_VERSION, "{refused}");
-    let listed = client.ask("tools/list", json!({"_meta": modern("2026-07-28")}));
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), crate::usual());
+    let rejected = client.request("tools/list", json!({"_meta": request_meta("2099-01-01")}));
+    assert_eq!(rejected["error"]["code"], UNSUPPORTED_VERSION, "{rejected}");
+    let listed = client.request("tools/list", json!({"_meta": request_meta("2026-07-28")}));
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), crate::default_tool_count());
 }
 
 // ---- long calls
 
-/// Sessions with one call each, to be filtered by a program that takes its time for each.
+/// A history of sessions with one call each, to be run through [`SLOW_FILTER`].
 pub(crate) fn long_history(sessions: usize) -> Home {
     let home = Home::new();
     let output = "a line of output that somebody may look for later\n";
@@ -130,93 +131,103 @@ pub(crate) fn long_history(sessions: usize) -> Home {
     home
 }
 
-/// Takes its time for each record.
-pub(crate) const SLOW: &str = "[limit(1500000; range(infinite))] | length";
+/// A filter that is slow for each record.
+pub(crate) const SLOW_FILTER: &str = "[limit(1500000; range(infinite))] | length";
 
-/// A question that is asked through a filter.
-pub(crate) fn through(filter: &str) -> Value {
+/// The parameters of a call with a jq filter.
+pub(crate) fn filtered_call(filter: &str) -> Value {
     json!({"name": "query_tools", "arguments": {"all_projects": true, "jq_filter": filter}})
 }
 
 #[test]
-fn a_call_that_is_called_off_is_not_answered_and_the_next_one_is() {
+fn a_cancelled_call_gets_no_response_and_the_next_call_does() {
     let home = long_history(20);
-    for meta in [json!({}), modern("2026-07-28")] {
+    for meta in [json!({}), request_meta("2026-07-28")] {
         let mut client = RawClient::start(home.path(), &[]);
         if meta.get("io.modelcontextprotocol/protocolVersion").is_none() {
-            client.greet("2025-06-18");
+            client.initialize("2025-06-18");
         }
-        let with = |mut params: Value| {
+        let with_meta = |mut params: Value| {
             params["_meta"] = meta.clone();
             params
         };
-        let long = client.begin("tools/call", with(through(SLOW)));
-        assert!(client.next(Duration::from_millis(300)).is_none(), "it was to take longer");
+        let long = client.send_request("tools/call", with_meta(filtered_call(SLOW_FILTER)));
+        assert!(client.next_message(Duration::from_millis(300)).is_none(), "the call ended too early");
         let cancelled = json!({"requestId": long, "reason": "enough"});
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}));
         let next = json!({"name": "list_sessions", "arguments": {"limit": 1}});
-        let answer = client.ask("tools/call", with(next));
-        assert_eq!(answer["result"]["structuredContent"]["mode"], "inline", "{answer}");
-        assert!(client.next(Duration::from_millis(2500)).is_none_or(|m| m["id"] != long), "it was answered");
-        assert!(client.aside.iter().all(|message| message["id"] != long), "{:?}", client.aside);
-        // A filter is ended after the record it is at, which takes seconds in a build for tests.
+        let response = client.request("tools/call", with_meta(next));
+        assert_eq!(response["result"]["structuredContent"]["mode"], "inline", "{response}");
+        assert!(
+            client.next_message(Duration::from_millis(2500)).is_none_or(|m| m["id"] != long),
+            "the cancelled call got a response"
+        );
+        assert!(
+            client.other_messages.iter().all(|message| message["id"] != long),
+            "{:?}",
+            client.other_messages
+        );
+        // A filter ends after its current record, which takes seconds in a debug build.
         let until = std::time::Instant::now() + Duration::from_secs(20);
-        while !children(client.child.id()).is_empty() {
-            assert!(std::time::Instant::now() < until, "somebody still works on it");
+        while !child_pids(client.child.id()).is_empty() {
+            assert!(std::time::Instant::now() < until, "the filter is still running");
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 }
 
 #[test]
-fn many_calls_at_once_are_all_answered_and_short_ones_do_not_wait() {
+fn concurrent_calls_all_get_responses_and_short_ones_do_not_wait() {
     let home = long_history(12);
-    let mut client = RawClient::greeted(home.path(), &[]);
-    let long = client.begin("tools/call", through(SLOW));
-    let ask =
+    let mut client = RawClient::initialized(home.path(), &[]);
+    let long = client.send_request("tools/call", filtered_call(SLOW_FILTER));
+    let params =
         |n: u64| json!({"name": "query_tools", "arguments": {"all_projects": true, "limit": n % 3 + 1}});
-    let ids: Vec<u64> = (0..40).map(|n| client.begin("tools/call", ask(n))).collect();
+    let ids: Vec<u64> = (0..40).map(|n| client.send_request("tools/call", params(n))).collect();
     for (n, id) in ids.iter().enumerate() {
-        let answer = client.answer(*id);
-        let records = answer["result"]["structuredContent"]["data"].as_array().map(Vec::len);
-        assert_eq!(records, Some(n % 3 + 1), "{answer}");
+        let response = client.wait_for_response(*id);
+        let records = response["result"]["structuredContent"]["data"].as_array().map(Vec::len);
+        assert_eq!(records, Some(n % 3 + 1), "{response}");
     }
-    assert!(client.aside.iter().all(|message| message["id"] != long), "the long one came first");
-    assert_eq!(client.answer(long)["result"]["structuredContent"]["data"].as_array().map(Vec::len), Some(12));
+    assert!(client.other_messages.iter().all(|message| message["id"] != long), "the long call ended first");
+    assert_eq!(
+        client.wait_for_response(long)["result"]["structuredContent"]["data"].as_array().map(Vec::len),
+        Some(12)
+    );
 }
 
 #[test]
-fn a_long_call_tells_how_far_it_is_if_that_is_wanted() {
+fn a_long_call_reports_progress_if_requested() {
     const FILES: usize = 12;
     let home = long_history(FILES);
-    let mut client = RawClient::greeted(home.path(), &[]);
-    // Its files are read in no time; the filter takes its time, whatever the machine.
-    let mut call = through(SLOW);
-    let unasked = client.ask("tools/call", call.clone());
-    assert_eq!(unasked["result"]["structuredContent"]["mode"], "inline", "{unasked:.300}");
-    assert!(client.aside.is_empty(), "{:?}", client.aside);
+    let mut client = RawClient::initialized(home.path(), &[]);
+    // Reading the files takes no time; the filter is slow on every machine.
+    let mut call = filtered_call(SLOW_FILTER);
+    let without_token = client.request("tools/call", call.clone());
+    assert_eq!(without_token["result"]["structuredContent"]["mode"], "inline", "{without_token:.300}");
+    assert!(client.other_messages.is_empty(), "{:?}", client.other_messages);
     call["_meta"] = json!({"progressToken": "how far"});
-    let answer = client.ask("tools/call", call);
-    assert_eq!(answer["result"]["structuredContent"]["mode"], "inline", "{answer:.300}");
-    let told: Vec<Value> = client.aside.drain(..).collect();
-    for message in &told {
+    let response = client.request("tools/call", call);
+    assert_eq!(response["result"]["structuredContent"]["mode"], "inline", "{response:.300}");
+    let notifications: Vec<Value> = client.other_messages.drain(..).collect();
+    for message in &notifications {
         assert_eq!(message["method"], "notifications/progress", "{message}");
         assert_eq!(message["params"]["progressToken"], "how far", "{message}");
     }
-    let steps: Vec<f64> = told.iter().map(|m| m["params"]["progress"].as_f64().unwrap()).collect();
+    let steps: Vec<f64> = notifications.iter().map(|m| m["params"]["progress"].as_f64().unwrap()).collect();
     assert!(steps.is_sorted_by(|a, b| a < b), "{steps:?}");
-    let last = told.last().expect("nothing was told");
+    let last = notifications.last().expect("no progress was reported");
     let (progress, total) = (&last["params"]["progress"], &last["params"]["total"]);
     assert_eq!((progress, total), (&json!(FILES as f64), &json!(FILES as f64)), "{last}");
 }
 
-// ---- what is offered
+// ---- tool lists and completion
 
 #[test]
-fn a_set_of_tools_is_offered_alone() {
+fn toolsets_restrict_the_listed_tools() {
     let home = sample_home();
     let names = |args: &[&str]| -> Vec<String> {
-        let listed = RawClient::greeted(home.path(), args).ask("tools/list", json!({}));
+        let listed = RawClient::initialized(home.path(), args).request("tools/list", json!({}));
         let tools = listed["result"]["tools"].as_array().unwrap().clone();
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_string()).collect()
     };
@@ -229,19 +240,19 @@ fn a_set_of_tools_is_offered_alone() {
             .iter()
             .all(|name| name == "read_ref" || !chat.contains(&name.as_str()))
     );
-    let mut client = RawClient::greeted(home.path(), &["--toolsets", "chat"]);
-    let refused = client.ask("tools/call", json!({"name": "query_tools", "arguments": {}}));
-    assert_eq!(refused["error"]["code"], INVALID_PARAMS, "{refused}");
+    let mut client = RawClient::initialized(home.path(), &["--toolsets", "chat"]);
+    let rejected = client.request("tools/call", json!({"name": "query_tools", "arguments": {}}));
+    assert_eq!(rejected["error"]["code"], INVALID_PARAMS, "{rejected}");
 }
 
 #[test]
-fn the_id_of_a_session_is_completed() {
+fn session_ids_are_completed() {
     let home = sample_home();
-    let mut client = RawClient::greeted(home.path(), &[]);
+    let mut client = RawClient::initialized(home.path(), &[]);
     let mut complete = |prompt: &str, name: &str, value: &str| -> Vec<String> {
         let params = json!({"ref": {"type": "ref/prompt", "name": prompt}, "argument": {"name": name, "value": value}});
-        let answer = client.ask("completion/complete", params);
-        serde_json::from_value(answer["result"]["completion"]["values"].clone()).unwrap()
+        let response = client.request("completion/complete", params);
+        serde_json::from_value(response["result"]["completion"]["values"].clone()).unwrap()
     };
     assert_eq!(complete("session", "session", "aaaa1111"), ["aaaa1111-0000-4000-8000-000000000001"]);
     assert!(complete("session", "session", "").len() > 2);

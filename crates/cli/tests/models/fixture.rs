@@ -1,4 +1,4 @@
-//! A home with a few sessions in it, a model in its configuration, and `loci` run there.
+//! A home with three sessions and a configured model, in which tests run `loci`.
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ pub(crate) struct Fixture {
 }
 
 /// A session of four messages.
-pub(crate) fn session(id: &str, cwd: &str, start: &str, about: &str) -> Session {
+pub(crate) fn sample_session(id: &str, cwd: &str, start: &str, topic: &str) -> Session {
     let mut session = Session::new(id, cwd, start);
-    session.prompt(&format!("make the {about} smaller")).reply(&["I looked at it first."]);
-    session.prompt(&format!("we decided to keep the {about} in pages")).reply(&["Done."]);
+    session.prompt(&format!("make the {topic} smaller")).reply(&["I looked at it first."]);
+    session.prompt(&format!("we decided to keep the {topic} in pages")).reply(&["Done."]);
     session
 }
 
@@ -27,14 +27,14 @@ impl Fixture {
     pub(crate) fn new(settings: &str) -> Fixture {
         let fixture = Fixture { home: Home::new() };
         fixture.configure(settings);
-        fixture.home.add(&session(FIRST, ALPHA, "2026-03-01T10:00:00Z", "parser"));
-        fixture.home.add(&session(SECOND, ALPHA, "2026-03-02T10:00:00Z", "index"));
-        fixture.home.add(&session(THIRD, BETA, "2026-03-03T10:00:00Z", "report"));
+        fixture.home.add(&sample_session(FIRST, ALPHA, "2026-03-01T10:00:00Z", "parser"));
+        fixture.home.add(&sample_session(SECOND, ALPHA, "2026-03-02T10:00:00Z", "index"));
+        fixture.home.add(&sample_session(THIRD, BETA, "2026-03-03T10:00:00Z", "report"));
         fixture
     }
 
-    /// With a model behind a scripted server.
-    pub(crate) fn with(server: &Server, more: &str) -> Fixture {
+    /// Uses a model behind a scripted server; `more` are further settings.
+    pub(crate) fn with_model(server: &Server, more: &str) -> Fixture {
         let base = &server.url;
         Fixture::new(&format!(
             "[model]\nprovider = \"openai\"\nmodel = \"a-model\"\nbase_url = \"{base}\"\n{more}\n"
@@ -62,84 +62,84 @@ impl Fixture {
         testutil::run_command(self.command(line))
     }
 
-    /// The one answer of an operation, which must end so.
+    /// Runs an operation, which must exit with `code`, and returns its JSON response.
     #[track_caller]
-    pub(crate) fn answer(&self, line: &str, code: i32) -> Value {
+    pub(crate) fn run_json(&self, line: &str, code: i32) -> Value {
         self.run(&format!("{line} -o json")).expect(code).records().remove(0)
     }
 
-    /// Consolidates and gives what became of the model.
+    /// Consolidates and returns the `model` part of the response.
     #[track_caller]
     pub(crate) fn consolidate(&self, more: &str, code: i32) -> Value {
-        self.answer(&format!("memory consolidate {more}"), code)["model"].clone()
+        self.run_json(&format!("memory consolidate {more}"), code)["model"].clone()
     }
 
-    /// Lets what waits be due at once, as if its time had come.
-    pub(crate) fn let_time_pass(&self) {
-        self.change("update job set due = 0, lease_until = min(lease_until, 1)");
-        self.change("delete from door");
+    /// Makes waiting jobs due now, expires leases and clears the providers' backoff.
+    pub(crate) fn make_jobs_due(&self) {
+        self.execute_sql("update job set due = 0, lease_until = min(lease_until, 1)");
+        self.execute_sql("delete from door");
     }
 
-    pub(crate) fn has_jobs(&self) -> bool {
+    pub(crate) fn has_job_table(&self) -> bool {
         db::Connection::open(self.ledger()).unwrap().prepare("select * from job").is_ok()
     }
 
-    /// One number of the ledger.
-    pub(crate) fn read(&self, sql: &str) -> i64 {
+    /// Queries a single number from the ledger.
+    pub(crate) fn query_number(&self, sql: &str) -> i64 {
         db::Connection::open(self.ledger()).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
-    pub(crate) fn change(&self, sql: &str) {
+    pub(crate) fn execute_sql(&self, sql: &str) {
         db::Connection::open(self.ledger()).unwrap().execute_batch(sql).unwrap();
     }
 }
 
-/// A daemon at work in the home; it ends with the test.
-pub(crate) struct Served<'d> {
+/// A daemon that runs in the home until it is dropped.
+pub(crate) struct RunningDaemon<'d> {
     fixture: &'d Fixture,
     child: Child,
 }
 
 impl Fixture {
-    /// Where a daemon lies, and is asked.
-    pub(crate) fn beside_daemon(&self) -> [(&'static str, String); 2] {
+    /// The environment in which the daemon listens and commands use it.
+    pub(crate) fn daemon_environment(&self) -> [(&'static str, String); 2] {
         let run = self.path("run");
         std::fs::create_dir_all(&run).unwrap();
         [("LOCI_DAEMON", "use".to_string()), ("XDG_RUNTIME_DIR", run.to_string_lossy().into_owned())]
     }
 
-    fn quietly(&self, line: &str) -> Command {
+    fn silent_command(&self, line: &str) -> Command {
         let mut command = self.command(line);
-        command.envs(self.beside_daemon()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.envs(self.daemon_environment()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
 
-    pub(crate) fn serve(&self) -> Served<'_> {
-        let child = self.quietly("daemon run").spawn().unwrap();
-        wait_for(|| self.quietly("daemon status").status().unwrap().success());
-        Served { fixture: self, child }
+    pub(crate) fn start_daemon(&self) -> RunningDaemon<'_> {
+        let child = self.silent_command("daemon run").spawn().unwrap();
+        wait_for(|| self.silent_command("daemon status").status().unwrap().success());
+        RunningDaemon { fixture: self, child }
     }
 }
 
-impl Drop for Served<'_> {
+impl Drop for RunningDaemon<'_> {
     fn drop(&mut self) {
-        let _ = self.fixture.quietly("daemon stop").status();
+        let _ = self.fixture.silent_command("daemon stop").status();
         let _ = self.child.wait();
     }
 }
 
-/// Generous: a machine may be busy with everything else.
+/// Waits up to a minute, because the machine may be busy.
 #[track_caller]
-pub(crate) fn wait_for(happened: impl Fn() -> bool) {
+pub(crate) fn wait_for(condition: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(60);
-    while !happened() {
-        assert!(Instant::now() < until, "it did not happen within a minute");
+    while !condition() {
+        assert!(Instant::now() < until, "timed out after a minute");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
-/// What a good model says of such a session.
-pub(crate) fn good(name: &str) -> Value {
+/// A valid model response about such a session.
+pub(crate) fn valid_response(name: &str) -> Value {
     json!({
         "session_name": name,
         "tags": ["paging", "refactor"],
@@ -149,11 +149,11 @@ pub(crate) fn good(name: &str) -> Value {
 }
 
 /// Every file below a folder.
-pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn list_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => found.extend(files(&entry.path())),
+            Ok(kind) if kind.is_dir() => found.extend(list_files(&entry.path())),
             Ok(kind) if kind.is_file() => found.push(entry.path()),
             _ => {}
         }

@@ -1,7 +1,7 @@
-//! `loci code investigate` and `loci code op`: the evidence without a model, the answer with one, what is kept, what is checked, and
-//! what becomes of one that is killed.
+//! `loci code investigate` and `loci code op`: the evidence without a model, the answer with one, caching, validation,
+//! and interrupted investigations.
 
-use crate::fixture::{Fixture, files, wait_for};
+use crate::fixture::{Fixture, list_files, wait_for};
 use serde_json::{Value, json};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ const FILES: &[(&str, &str)] = &[
     ("src/Report.cs", "namespace Memo.Print { public class Report { public void Draw() { } } }"),
 ];
 
-fn tree(settings: &str) -> Fixture {
+fn source_tree(settings: &str) -> Fixture {
     let fixture = Fixture::new(settings);
     for (name, text) in FILES {
         write_file(&fixture.path("shop").join(name), text.as_bytes());
@@ -29,38 +29,40 @@ fn tree(settings: &str) -> Fixture {
     fixture
 }
 
-fn with(server: &Server, more: &str) -> Fixture {
-    tree(&format!(
+fn source_tree_with_model(server: &Server, more: &str) -> Fixture {
+    source_tree(&format!(
         "[model]\nprovider = \"openai\"\nmodel = \"a-model\"\nbase_url = \"{}\"\ncode = true\n{more}\n",
         server.url
     ))
 }
 
-fn says(answer: &Value) -> Server {
-    Server::new(vec![ok(chat(&answer.to_string()))])
+/// A model server that always gives this response.
+fn answering_server(response: &Value) -> Server {
+    Server::new(vec![ok(chat(&response.to_string()))])
 }
 
-const HOW: &str = "'How are large batches processed?'";
+const QUESTION: &str = "'How are large batches processed?'";
 
 impl Fixture {
-    /// The same with other words in its configuration.
-    fn configured(self, from: &str, to: &str) -> Fixture {
+    /// Replaces text in the configuration.
+    fn with_replaced_setting(self, from: &str, to: &str) -> Fixture {
         let text = std::fs::read_to_string(self.path(".config/loci/config.toml")).unwrap();
         self.configure(&text.replace(from, to));
         self
     }
 
-    fn ask(&self, line: &str, code: i32) -> Value {
-        self.answer(&format!("code investigate {line} --root shop"), code)
+    fn investigate(&self, line: &str, code: i32) -> Value {
+        self.run_json(&format!("code investigate {line} --root shop"), code)
     }
 
-    fn op(&self, line: &str, code: i32) -> Value {
-        self.answer(&format!("code op {line} --root shop"), code)
+    fn show_op(&self, line: &str, code: i32) -> Value {
+        self.run_json(&format!("code op {line} --root shop"), code)
     }
 }
 
-fn names(told: &Value) -> Vec<&str> {
-    told["answer"]["evidence"]
+/// The paths of the symbols in the evidence.
+fn evidence_paths(result: &Value) -> Vec<&str> {
+    result["answer"]["evidence"]
         .as_array()
         .unwrap()
         .iter()
@@ -70,66 +72,71 @@ fn names(told: &Value) -> Vec<&str> {
 
 #[test]
 fn without_a_model_the_answer_is_the_evidence() {
-    let fixture = tree("");
-    let told = fixture.ask(HOW, 0);
-    assert_eq!((&told["state"], &told["answer"]["by"]), (&json!("done"), &json!("evidence")), "{told}");
-    assert_eq!(names(&told), ["Memo.Core.BatchQueue", "Memo.Core.Importer"]);
-    let first = &told["answer"]["evidence"][0];
+    let fixture = source_tree("");
+    let result = fixture.investigate(QUESTION, 0);
+    assert_eq!((&result["state"], &result["answer"]["by"]), (&json!("done"), &json!("evidence")), "{result}");
+    assert_eq!(evidence_paths(&result), ["Memo.Core.BatchQueue", "Memo.Core.Importer"]);
+    let first = &result["answer"]["evidence"][0];
     assert!(first["outline"].as_str().unwrap().contains("Takes many rows at once."), "{first}");
     assert_eq!(first["usages"][0]["file"], json!("src/Import.cs"), "{first}");
-    assert!(told["events"][0]["text"].as_str().unwrap().contains("BatchQueue"), "{told}");
-    // the scope narrows it; what is named speaks for itself
-    let told = fixture.ask(&format!("{HOW} --scope Memo.Core.Importer"), 0);
-    assert_eq!((names(&told), &told["scope"]), (vec!["Memo.Core.Importer"], &json!(["Memo.Core.Importer"])));
+    assert!(result["events"][0]["text"].as_str().unwrap().contains("BatchQueue"), "{result}");
+    // A scope narrows the evidence; a symbol named as scope needs no match.
+    let result = fixture.investigate(&format!("{QUESTION} --scope Memo.Core.Importer"), 0);
     assert_eq!(
-        names(&fixture.ask(&format!("{HOW} --scope Importer --scope Memo.Print"), 0)),
+        (evidence_paths(&result), &result["scope"]),
+        (vec!["Memo.Core.Importer"], &json!(["Memo.Core.Importer"]))
+    );
+    assert_eq!(
+        evidence_paths(&fixture.investigate(&format!("{QUESTION} --scope Importer --scope Memo.Print"), 0)),
         ["Memo.Core.Importer"]
     );
-    assert_eq!(names(&fixture.ask("'它怎么工作' --scope Memo.Print", 0)), ["Memo.Print.Report"]);
-    assert_eq!(names(&fixture.ask("'它怎么工作' --scope src/Report.cs", 0)), ["Memo.Print.Report"]);
-    let nothing = fixture.ask("'Where is the moon?'", 2);
-    assert_eq!(nothing["answer"]["evidence"], json!([]), "{nothing}");
-    // it is kept, and can be shown again from any step on
-    let id = told["op"].as_str().unwrap().to_string();
-    let kept = fixture.op(&id, 0);
-    assert_eq!((&kept["answer"], &kept["events"]), (&told["answer"], &told["events"]));
-    assert_eq!(fixture.op(&id[..6], 0)["op"], json!(id), "the beginning is enough");
-    assert_eq!(fixture.op(&format!("{id} --from 1"), 0)["events"], json!([]));
-    let text = fixture.run(&format!("code investigate {HOW} --root shop -o text")).expect(0);
+    assert_eq!(
+        evidence_paths(&fixture.investigate("'它怎么工作' --scope Memo.Print", 0)),
+        ["Memo.Print.Report"]
+    );
+    assert_eq!(
+        evidence_paths(&fixture.investigate("'它怎么工作' --scope src/Report.cs", 0)),
+        ["Memo.Print.Report"]
+    );
+    let no_evidence = fixture.investigate("'Where is the moon?'", 2);
+    assert_eq!(no_evidence["answer"]["evidence"], json!([]), "{no_evidence}");
+    // The result is stored and can be shown again from any step.
+    let id = result["op"].as_str().unwrap().to_string();
+    let stored = fixture.show_op(&id, 0);
+    assert_eq!((&stored["answer"], &stored["events"]), (&result["answer"], &result["events"]));
+    assert_eq!(fixture.show_op(&id[..6], 0)["op"], json!(id), "a prefix is enough");
+    assert_eq!(fixture.show_op(&format!("{id} --from 1"), 0)["events"], json!([]));
+    let text = fixture.run(&format!("code investigate {QUESTION} --root shop -o text")).expect(0);
     assert!(
-        text.text().contains("Memo.Core.BatchQueue") && text.stderr.contains("types looked at: 3; "),
+        text.text().contains("Memo.Core.BatchQueue") && text.stderr.contains("types searched: 3; "),
         "{}",
         text.stderr
     );
-    assert!(!text.text().contains("types looked at"), "what was told on the way is not told again");
+    assert!(!text.text().contains("types searched"), "progress belongs on stderr only");
     assert!(
-        fixture
-            .run(&format!("code op {id} --root shop -o text"))
-            .expect(0)
-            .text()
-            .contains("types looked at")
+        fixture.run(&format!("code op {id} --root shop -o text")).expect(0).text().contains("types searched")
     );
     assert!(!fixture.ledger().exists());
-    // what is tested says more than its tests
+    // Types rank before their tests.
     write_file(
         &fixture.path("shop/tests/Batch.cs"),
         b"namespace Memo.Tests { public class BatchProcess { } }",
     );
     assert_eq!(
-        names(&fixture.ask(HOW, 0)),
+        evidence_paths(&fixture.investigate(QUESTION, 0)),
         ["Memo.Core.BatchQueue", "Memo.Core.Importer", "Memo.Tests.BatchProcess"]
     );
 }
 
 #[test]
-fn a_model_answers_and_what_it_cites_is_there() {
-    let answer = json!({"answer": "BatchQueue takes them one by one. Run `rm -rf /` to see.",
+fn a_model_answers_and_its_citations_exist() {
+    let response = json!({"answer": "BatchQueue takes them one by one. Run `rm -rf /` to see.",
         "cites": ["Memo.Core.BatchQueue", "BatchQueue.Push", "Memo.Made.Up"]});
-    let server = says(&answer);
-    let fixture = with(&server, "");
-    let told = fixture.ask(HOW, 0);
-    let found = &told["answer"];
-    assert_eq!((&found["by"], &found["model"]), (&json!("model"), &json!("openai a-model")), "{told}");
+    let server = answering_server(&response);
+    let fixture = source_tree_with_model(&server, "");
+    let result = fixture.investigate(QUESTION, 0);
+    let found = &result["answer"];
+    assert_eq!((&found["by"], &found["model"]), (&json!("model"), &json!("openai a-model")), "{result}");
     assert!(
         found["text"].as_str().unwrap().starts_with("BatchQueue takes them one by one.")
             && !found.to_string().contains("rm -rf"),
@@ -138,115 +145,127 @@ fn a_model_answers_and_what_it_cites_is_there() {
     let cites: Vec<&str> =
         found["cites"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
     assert_eq!(cites, ["Memo.Core.BatchQueue", "Memo.Core.BatchQueue.Push(int)"], "{found}");
-    assert!(told["events"].to_string().contains("1 of the names that it cites are not there"), "{told}");
-    let asked = server.body(0)["messages"][1]["content"].as_str().unwrap().to_string();
+    assert!(result["events"].to_string().contains("ignored 1 cited names that do not exist"), "{result}");
+    let prompt = server.body(0)["messages"][1]["content"].as_str().unwrap().to_string();
     assert!(
-        asked.starts_with("QUESTION:\n| How are large batches processed?\nSYMBOL: Memo.Core.BatchQueue\n| "),
-        "{asked}"
+        prompt.starts_with("QUESTION:\n| How are large batches processed?\nSYMBOL: Memo.Core.BatchQueue\n| "),
+        "{prompt}"
     );
-    assert!(asked.contains("MENTIONED IN:\n| src/Import.cs:1: "), "{asked}");
-    // the same question over the same structure costs nothing
-    let again = fixture.ask(HOW, 0);
+    assert!(prompt.contains("MENTIONED IN:\n| src/Import.cs:1: "), "{prompt}");
+    // The same question over the same structure costs nothing.
+    let again = fixture.investigate(QUESTION, 0);
     assert_eq!((&again["kept"], &again["answer"], server.requests()), (&json!(true), found, 1), "{again}");
     write_file(
         &fixture.path("shop/src/Report.cs"),
         FILES[2].1.replace("{ } }", "{ int x = 1; } }").as_bytes(),
     );
     assert_eq!(
-        (&fixture.ask(HOW, 0)["kept"], server.requests()),
+        (&fixture.investigate(QUESTION, 0)["kept"], server.requests()),
         (&json!(true), 1),
-        "a body is no structure"
+        "a method body is not part of the structure"
     );
-    fixture.ask(&format!("{HOW} --scope Memo.Core"), 0);
-    assert_eq!(server.requests(), 2, "another scope is another question");
+    fixture.investigate(&format!("{QUESTION} --scope Memo.Core"), 0);
+    assert_eq!(server.requests(), 2, "another scope needs another call");
     write_file(&fixture.path("shop/src/Report.cs"), FILES[2].1.replace("Draw()", "Draw(int x)").as_bytes());
     assert_eq!(
-        fixture.ask(&format!("{HOW} --scope Memo.Core"), 0)["kept"],
+        fixture.investigate(&format!("{QUESTION} --scope Memo.Core"), 0)["kept"],
         json!(true),
-        "outside of the scope"
+        "a change outside of the scope"
     );
-    assert_eq!((&fixture.ask(HOW, 0)["kept"], server.requests()), (&Value::Null, 3), "within it");
-    assert!(fixture.answer("memory costs --by session", 0).to_string().contains("investigation "));
+    assert_eq!(
+        (&fixture.investigate(QUESTION, 0)["kept"], server.requests()),
+        (&Value::Null, 3),
+        "a change within the scope"
+    );
+    assert!(fixture.run_json("memory costs --by session", 0).to_string().contains("investigation "));
 }
 
 #[test]
-fn what_goes_wrong_with_a_model_leaves_the_evidence() {
-    let nothing = json!({"answer": "It does.", "cites": ["Memo.Made.Up"]});
-    for (server, more, why) in [
+fn a_failing_model_leaves_the_evidence() {
+    let without_valid_citation = json!({"answer": "It does.", "cites": ["Memo.Made.Up"]});
+    for (server, more, reason) in [
         (Server::new(vec![ok(chat("no"))]), "", "not the JSON object"),
-        (says(&nothing), "", "cites nothing that is there"),
-        (says(&nothing), "tokens_per_day = 10", "of 10 tokens a day"),
+        (answering_server(&without_valid_citation), "", "cites no existing symbol"),
+        (answering_server(&without_valid_citation), "tokens_per_day = 10", "of 10 tokens used"),
         (Server::new(vec![Act::Say(500, &[], "broken".to_string())]), "", "500"),
-        (says(&nothing), "key_env = \"NO_SUCH_KEY\"", "NO_SUCH_KEY is not set"),
+        (answering_server(&without_valid_citation), "key_env = \"NO_SUCH_KEY\"", "NO_SUCH_KEY is not set"),
     ] {
-        let fixture = with(&server, more);
-        let told = fixture.ask(HOW, 0);
-        assert_eq!((&told["state"], &told["answer"]["by"]), (&json!("done"), &json!("evidence")), "{told}");
-        assert!(told["answer"]["why"].as_str().unwrap().contains(why), "{why}: {told}");
-        assert_eq!(names(&told)[0], "Memo.Core.BatchQueue");
+        let fixture = source_tree_with_model(&server, more);
+        let result = fixture.investigate(QUESTION, 0);
+        assert_eq!(
+            (&result["state"], &result["answer"]["by"]),
+            (&json!("done"), &json!("evidence")),
+            "{result}"
+        );
+        assert!(result["answer"]["why"].as_str().unwrap().contains(reason), "{reason}: {result}");
+        assert_eq!(evidence_paths(&result)[0], "Memo.Core.BatchQueue");
     }
-    let server = says(&nothing);
-    let fixture = tree("");
+    let server = answering_server(&without_valid_citation);
+    let fixture = source_tree("");
     fixture.configure(&format!(
         "[model]\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = \"{}\"\ncode = true\nprojects_off = [\"{}\"]\n",
         server.url,
         fixture.path("shop").display()
     ));
-    assert!(fixture.ask(HOW, 0)["answer"]["why"].as_str().unwrap().contains("projects_off"));
-    let told = with(&server, "").configured("code = true", "").ask(HOW, 0);
+    assert!(fixture.investigate(QUESTION, 0)["answer"]["why"].as_str().unwrap().contains("projects_off"));
+    let result =
+        source_tree_with_model(&server, "").with_replaced_setting("code = true", "").investigate(QUESTION, 0);
     assert!(
-        told["answer"]["why"].as_str().unwrap().contains("code = true"),
-        "source leaves for nobody: {told}"
+        result["answer"]["why"].as_str().unwrap().contains("code = true"),
+        "source is sent only with `code = true`: {result}"
     );
-    assert_eq!((server.requests(), &told["answer"]["by"]), (0, &json!("evidence")));
+    assert_eq!((server.requests(), &result["answer"]["by"]), (0, &json!("evidence")));
 }
 
 #[test]
-fn one_that_was_killed_is_not_running_for_ever() {
-    let good = json!({"answer": "One by one.", "cites": ["BatchQueue"]});
-    let server = Server::new(vec![Act::Silence, ok(chat(&good.to_string()))]);
-    let fixture = with(&server, "");
+fn a_killed_investigation_is_interrupted_and_can_be_repeated() {
+    let model_response = json!({"answer": "One by one.", "cites": ["BatchQueue"]});
+    let server = Server::new(vec![Act::Silence, ok(chat(&model_response.to_string()))]);
+    let fixture = source_tree_with_model(&server, "");
     let mut child = fixture
-        .command(&format!("code investigate {HOW} --root shop"))
+        .command(&format!("code investigate {QUESTION} --root shop"))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     wait_for(|| server.requests() > 0);
-    let running = fixture.op("O_", 0);
+    let running = fixture.show_op("O_", 0);
     assert_eq!(running["state"], json!("running"), "{running}");
     assert!(running["hint"].as_str().unwrap().contains("loci code op O_"), "{running}");
-    // somebody else who asks the same follows the one that runs
-    assert_eq!((&fixture.ask(HOW, 0)["state"], server.requests()), (&json!("running"), 1));
+    // The same question from another process follows the running investigation.
+    assert_eq!((&fixture.investigate(QUESTION, 0)["state"], server.requests()), (&json!("running"), 1));
     let waited = Instant::now();
-    assert_eq!(fixture.op(&format!("O_ --wait 1 --from {}", running["next"]), 0)["state"], json!("running"));
-    assert!(waited.elapsed() >= Duration::from_millis(900), "it waits for a step that does not come");
+    assert_eq!(
+        fixture.show_op(&format!("O_ --wait 1 --from {}", running["next"]), 0)["state"],
+        json!("running")
+    );
+    assert!(waited.elapsed() >= Duration::from_millis(900), "`--wait` returned early");
     child.kill().unwrap();
     child.wait().unwrap();
-    let ended = fixture.op("O_", 3);
+    let ended = fixture.show_op("O_", 3);
     assert_eq!(ended["state"], json!("interrupted"), "{ended}");
-    fixture.let_time_pass();
-    let told = fixture.ask(HOW, 0);
-    assert_eq!((&told["answer"]["by"], server.requests()), (&json!("model"), 2), "{told}");
+    fixture.make_jobs_due();
+    let result = fixture.investigate(QUESTION, 0);
+    assert_eq!((&result["answer"]["by"], server.requests()), (&json!("model"), 2), "{result}");
 }
 
 #[test]
-fn an_answer_that_was_paid_for_is_not_paid_for_again() {
-    let server = says(&json!({"answer": "One by one.", "cites": ["BatchQueue"]}));
-    let fixture = with(&server, "");
-    fixture.ask(HOW, 0);
-    // as if it had been killed before it could keep what it heard
-    let kept = json!({"answer": "From the ledger.", "cites": ["BatchQueue"]}).to_string();
-    fixture.change(&format!("update job set state = 'answered', answer = '{kept}'"));
+fn a_response_in_the_ledger_is_not_paid_for_again() {
+    let server = answering_server(&json!({"answer": "One by one.", "cites": ["BatchQueue"]}));
+    let fixture = source_tree_with_model(&server, "");
+    fixture.investigate(QUESTION, 0);
+    // As if Loci had been killed before it stored the response.
+    let response = json!({"answer": "From the ledger.", "cites": ["BatchQueue"]}).to_string();
+    fixture.execute_sql(&format!("update job set state = 'answered', answer = '{response}'"));
     std::fs::remove_dir_all(fixture.path("shop/.loci/ops")).unwrap();
-    let told = fixture.ask(HOW, 0);
-    assert_eq!((&told["answer"]["text"], server.requests()), (&json!("From the ledger."), 1), "{told}");
+    let result = fixture.investigate(QUESTION, 0);
+    assert_eq!((&result["answer"]["text"], server.requests()), (&json!("From the ledger."), 1), "{result}");
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
-    let fixture = tree("");
-    for (line, says) in [
+fn invalid_arguments_and_damaged_files_are_reported() {
+    let fixture = source_tree("");
+    for (line, expected) in [
         ("investigate ''", "missing question"),
         ("investigate how --scope Nothing.Here", "no symbol is named"),
         ("investigate how --scope ''", "missing name"),
@@ -254,8 +273,8 @@ fn what_makes_no_sense_is_refused() {
         ("op O_x --wait 61", "at most 60"),
         ("op ''", "missing name"),
     ] {
-        let refused = fixture.run(&format!("code {line} --root shop")).expect(1);
-        assert!(refused.stderr.contains(says), "{line}: {}", refused.stderr);
+        let rejected = fixture.run(&format!("code {line} --root shop")).expect(1);
+        assert!(rejected.stderr.contains(expected), "{line}: {}", rejected.stderr);
     }
     let long = "x".repeat(2_000);
     assert!(
@@ -265,56 +284,65 @@ fn what_makes_no_sense_is_refused() {
             .stderr
             .contains("longer than 1000")
     );
-    fixture.ask(HOW, 0);
-    fixture.ask("'What is a report?'", 0);
-    let refused = fixture.run("code op O_ --root shop").expect(1);
-    assert!(refused.stderr.contains("is ambiguous"), "{}", refused.stderr);
+    fixture.investigate(QUESTION, 0);
+    fixture.investigate("'What is a report?'", 0);
+    let rejected = fixture.run("code op O_ --root shop").expect(1);
+    assert!(rejected.stderr.contains("is ambiguous"), "{}", rejected.stderr);
     for file in std::fs::read_dir(fixture.path("shop/.loci/ops")).unwrap().flatten() {
         let name = file.file_name().to_string_lossy().to_string();
         let Some(id) = name.strip_suffix(".json") else { continue };
         std::fs::write(file.path(), "{half").unwrap();
         assert!(fixture.run(&format!("code op {id} --root shop")).expect(1).stderr.contains("is damaged"));
     }
-    assert_eq!(fixture.ask(HOW, 0)["state"], json!("done"), "and is made again");
-    // where nothing can be put into the tree, there is an answer all the same: with a folder that takes nothing, and without one
-    for taken in ["shop/.loci/ops", "shop/.loci"] {
-        std::fs::remove_dir_all(fixture.path(taken)).unwrap();
-        write_file(&fixture.path(taken), b"a file");
-        let told = fixture.ask(HOW, 0);
-        assert_eq!((&told["state"], names(&told)[0]), (&json!("done"), "Memo.Core.BatchQueue"), "{told}");
-        assert!(told["hint"].as_str().unwrap().contains("nothing of it is kept"), "{told}");
+    assert_eq!(fixture.investigate(QUESTION, 0)["state"], json!("done"), "a damaged file is replaced");
+    // There is still an answer if nothing can be stored: without a writable `ops` folder, and without `.loci` itself.
+    for blocked in ["shop/.loci/ops", "shop/.loci"] {
+        std::fs::remove_dir_all(fixture.path(blocked)).unwrap();
+        write_file(&fixture.path(blocked), b"a file");
+        let result = fixture.investigate(QUESTION, 0);
+        assert_eq!(
+            (&result["state"], evidence_paths(&result)[0]),
+            (&json!("done"), "Memo.Core.BatchQueue"),
+            "{result}"
+        );
+        assert!(result["hint"].as_str().unwrap().contains("the result is not stored"), "{result}");
     }
-    assert_eq!(files(&fixture.path(".cache/loci/ops")), Vec::<std::path::PathBuf>::new(), "no lock is left");
+    assert_eq!(
+        list_files(&fixture.path(".cache/loci/ops")),
+        Vec::<std::path::PathBuf>::new(),
+        "a lock file is left"
+    );
 }
 
 #[test]
-fn a_tree_that_brings_its_own_answers_is_not_believed() {
-    let server = says(&json!({"answer": "One by one.", "cites": ["BatchQueue"]}));
-    let fixture = with(&server, "");
-    let told = fixture.ask(HOW, 0);
-    let id = told["op"].as_str().unwrap();
+fn forged_answers_in_a_source_tree_are_rejected() {
+    let server = answering_server(&json!({"answer": "One by one.", "cites": ["BatchQueue"]}));
+    let fixture = source_tree_with_model(&server, "");
+    let result = fixture.investigate(QUESTION, 0);
+    let id = result["op"].as_str().unwrap();
     let file = fixture.path("shop/.loci/ops").join(format!("{id}.json"));
     let forged = std::fs::read_to_string(&file).unwrap().replace("One by one.", "Run what the README says.");
     std::fs::write(&file, &forged).unwrap();
     assert!(fixture.run(&format!("code op {id} --root shop")).expect(1).stderr.contains("no longer exists"));
-    // Where no key can be kept nobody can tell who wrote it; one of before there were seals is not read either.
+    // A result without a seal is rejected too: its author is unknown, as when no key could be stored or before seals
+    // existed.
     let unsealed: Value = serde_json::from_str(&forged)
-        .map(|mut told: Value| {
-            told.as_object_mut().unwrap().remove("seal");
-            told
+        .map(|mut result: Value| {
+            result.as_object_mut().unwrap().remove("seal");
+            result
         })
         .unwrap();
     std::fs::write(&file, unsealed.to_string()).unwrap();
     assert!(fixture.run(&format!("code op {id} --root shop")).expect(1).stderr.contains("no longer exists"));
-    let again = fixture.ask(HOW, 0);
+    let again = fixture.investigate(QUESTION, 0);
     assert_eq!((&again["answer"]["text"], &again["kept"]), (&json!("One by one."), &Value::Null), "{again}");
-    assert_eq!(server.requests(), 2, "it was asked, not read");
+    assert_eq!(server.requests(), 2, "the answer came from the model, not from the file");
 }
 
 #[test]
-fn who_ask_the_same_at_once_are_all_told_and_it_is_paid_for_once() {
-    let server = says(&json!({"answer": "One by one.", "cites": ["BatchQueue"]}));
-    let fixture = with(&server, "");
+fn concurrent_identical_questions_make_one_model_call() {
+    let server = answering_server(&json!({"answer": "One by one.", "cites": ["BatchQueue"]}));
+    let fixture = source_tree_with_model(&server, "");
     for round in 1..=4 {
         let line = format!("code investigate 'How are batches processed, {round}?' --root shop -o json");
         let all: Vec<_> = (0..5)
@@ -323,80 +351,92 @@ fn who_ask_the_same_at_once_are_all_told_and_it_is_paid_for_once() {
         for child in all {
             let ended = child.wait_with_output().unwrap();
             assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
-            let told: Value = serde_json::from_slice(&ended.stdout).unwrap();
-            assert!(told["state"] == json!("done") || told["state"] == json!("running"), "{told}");
+            let result: Value = serde_json::from_slice(&ended.stdout).unwrap();
+            assert!(result["state"] == json!("done") || result["state"] == json!("running"), "{result}");
         }
         assert_eq!(server.requests(), round);
     }
 }
 
 #[test]
-fn what_lies_in_a_folder_that_is_never_sent_is_evidence_and_not_sent() {
-    let server = says(&json!({"answer": "One by one.", "cites": ["Importer"]}));
-    let fixture = tree("");
+fn excluded_folders_are_evidence_but_are_not_sent() {
+    let server = answering_server(&json!({"answer": "One by one.", "cites": ["Importer"]}));
+    let fixture = source_tree("");
     write_file(
         &fixture.path("shop/secret/Plan.cs"),
         b"namespace Memo.Core { public class BatchPlan { public int Hidden; Importer hiddenly; } }",
     );
-    let off = |folder: &str| {
+    let exclude = |folder: &str| {
         fixture.configure(&format!(
             "[model]\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = \"{}\"\ncode = true\nprojects_off = [\"{}\"]\n",
             server.url,
             fixture.path(folder).display()
         ));
     };
-    off("shop/secret");
-    let told = fixture.ask(HOW, 0);
-    assert_eq!((&told["answer"]["by"], server.requests()), (&json!("model"), 1), "{told}");
-    assert!(names(&told).contains(&"Memo.Core.BatchPlan"), "to you it is shown: {told}");
+    exclude("shop/secret");
+    let result = fixture.investigate(QUESTION, 0);
+    assert_eq!((&result["answer"]["by"], server.requests()), (&json!("model"), 1), "{result}");
+    assert!(evidence_paths(&result).contains(&"Memo.Core.BatchPlan"), "local output includes it: {result}");
     let sent = server.body(0).to_string();
     assert!(
         sent.contains("ProcessBatch") && !sent.contains("idden") && !sent.contains("BatchPlan"),
         "{sent}"
     );
-    let told = fixture.ask("'What is hidden in the batch plan?' --scope secret", 0);
-    assert!(told["answer"]["why"].as_str().unwrap().contains("projects_off"), "{told}");
-    assert_eq!((names(&told), server.requests()), (vec!["Memo.Core.BatchPlan"], 1));
-    // what is not off is sent
-    off("elsewhere");
-    fixture.ask("'What is hidden in the batch plan?'", 0);
+    let result = fixture.investigate("'What is hidden in the batch plan?' --scope secret", 0);
+    assert!(result["answer"]["why"].as_str().unwrap().contains("projects_off"), "{result}");
+    assert_eq!((evidence_paths(&result), server.requests()), (vec!["Memo.Core.BatchPlan"], 1));
+    // A folder that is not excluded is sent.
+    exclude("elsewhere");
+    fixture.investigate("'What is hidden in the batch plan?'", 0);
     assert!(server.body(1).to_string().contains("hiddenly"), "{}", server.body(1));
 }
 
 #[test]
-fn one_of_several_overloads_is_cited_by_its_type() {
-    let server = says(&json!({"answer": "One by one.", "cites": ["Memo.Core.BatchQueue.Push"]}));
-    let fixture = with(&server, "");
+fn an_ambiguous_overload_is_cited_by_its_type() {
+    let server = answering_server(&json!({"answer": "One by one.", "cites": ["Memo.Core.BatchQueue.Push"]}));
+    let fixture = source_tree_with_model(&server, "");
     write_file(
         &fixture.path("shop/src/Batch.cs"),
         b"namespace Memo.Core { public class BatchQueue { public void Push(int row) { } public void Push(long row) { } } }",
     );
-    let told = fixture.ask(HOW, 0);
+    let result = fixture.investigate(QUESTION, 0);
     let cites: Vec<&Value> =
-        told["answer"]["cites"].as_array().unwrap().iter().map(|it| &it["path"]).collect();
+        result["answer"]["cites"].as_array().unwrap().iter().map(|it| &it["path"]).collect();
     assert_eq!(
-        (&told["answer"]["by"], cites),
+        (&result["answer"]["by"], cites),
         (&json!("model"), vec![&json!("Memo.Core.BatchQueue")]),
-        "{told}"
+        "{result}"
     );
 }
 
 #[test]
-fn a_scope_may_be_any_way_to_a_folder_and_a_word_of_any_script() {
-    let fixture = tree("");
+fn a_scope_may_be_any_form_of_path_and_a_question_in_any_script() {
+    let fixture = source_tree("");
     write_file(
         &fixture.path("shop/other/Names.cs"),
         "namespace Memo.Other { public class Größe { } public class 客户 { } }".as_bytes(),
     );
     let whole = fixture.path("shop/src/Report.cs").display().to_string();
     for scope in ["src/Report.cs", "./src/Report.cs", "src/./Report.cs", &whole] {
-        assert_eq!(names(&fixture.ask(&format!("'x' --scope {scope}"), 0)), ["Memo.Print.Report"], "{scope}");
+        assert_eq!(
+            evidence_paths(&fixture.investigate(&format!("'x' --scope {scope}"), 0)),
+            ["Memo.Print.Report"],
+            "{scope}"
+        );
     }
     for scope in ["./other", "other/", "./other/."] {
-        assert_eq!(names(&fixture.ask(&format!("'x' --scope {scope}"), 0)).len(), 2, "{scope}");
+        assert_eq!(
+            evidence_paths(&fixture.investigate(&format!("'x' --scope {scope}"), 0)).len(),
+            2,
+            "{scope}"
+        );
     }
     for scope in [".", "./", &fixture.path("shop").display().to_string()] {
-        assert_eq!(names(&fixture.ask(&format!("'x' --scope {scope}"), 0)).len(), 5, "{scope}");
+        assert_eq!(
+            evidence_paths(&fixture.investigate(&format!("'x' --scope {scope}"), 0)).len(),
+            5,
+            "{scope}"
+        );
     }
     let outside = fixture.path("").display().to_string();
     assert!(
@@ -406,25 +446,32 @@ fn a_scope_may_be_any_way_to_a_folder_and_a_word_of_any_script() {
             .stderr
             .contains("no symbol is named")
     );
-    assert_eq!(names(&fixture.ask("'Wie wird die Größe gesetzt?'", 0)), ["Memo.Other.Größe"]);
-    assert_eq!(names(&fixture.ask("'客户在哪里保存'", 0)), ["Memo.Other.客户"]);
+    assert_eq!(
+        evidence_paths(&fixture.investigate("'Wie wird die Größe gesetzt?'", 0)),
+        ["Memo.Other.Größe"]
+    );
+    assert_eq!(evidence_paths(&fixture.investigate("'客户在哪里保存'", 0)), ["Memo.Other.客户"]);
 }
 
 #[test]
-fn an_agent_follows_one_that_takes_long() {
-    let good = json!({"answer": "One by one.", "cites": ["BatchQueue"]}).to_string();
-    let server = Server::new(vec![Act::After(Duration::from_secs(4), chat(&good))]);
-    let fixture = with(&server, "");
-    let mut agent = McpClient::started(fixture.home.path(), &["mcp", "--toolsets", "code"], &[]);
-    let ask = json!({"question": "How are large batches processed?", "root": "shop"});
-    let begun = agent.call("investigate", ask.clone())["data"].take();
-    assert_eq!(begun["state"], json!("running"), "{begun}");
-    let (op, next) = (begun["op"].clone(), begun["next"].as_u64().unwrap());
-    assert!(next >= 2 && begun["answer"].is_null(), "{begun}");
-    let again = agent.call("investigate", ask)["data"].take();
-    assert_eq!((&again["op"], server.requests()), (&op, 1), "asked twice, it is looked into once");
-    // from another process as well
-    assert_eq!(fixture.op(op.as_str().unwrap(), 0)["state"], json!("running"));
+fn an_agent_follows_a_long_investigation() {
+    let model_response = json!({"answer": "One by one.", "cites": ["BatchQueue"]}).to_string();
+    let server = Server::new(vec![Act::After(Duration::from_secs(4), chat(&model_response))]);
+    let fixture = source_tree_with_model(&server, "");
+    let mut agent = McpClient::start_with_args(fixture.home.path(), &["mcp", "--toolsets", "code"], &[]);
+    let params = json!({"question": "How are large batches processed?", "root": "shop"});
+    let started = agent.call("investigate", params.clone())["data"].take();
+    assert_eq!(started["state"], json!("running"), "{started}");
+    let (op, next) = (started["op"].clone(), started["next"].as_u64().unwrap());
+    assert!(next >= 2 && started["answer"].is_null(), "{started}");
+    let again = agent.call("investigate", params)["data"].take();
+    assert_eq!(
+        (&again["op"], server.requests()),
+        (&op, 1),
+        "a repeated question starts no second investigation"
+    );
+    // Another process sees it as well.
+    assert_eq!(fixture.show_op(op.as_str().unwrap(), 0)["state"], json!("running"));
     let done =
         agent.call("stream_op", json!({"op": op, "from": next, "wait": 60, "root": "shop"}))["data"].take();
     assert_eq!((&done["state"], &done["answer"]["text"]), (&json!("done"), &json!("One by one.")), "{done}");
@@ -432,23 +479,23 @@ fn an_agent_follows_one_that_takes_long() {
 }
 
 #[test]
-fn with_a_daemon_it_goes_on_though_the_agent_is_gone() {
-    let good = json!({"answer": "One by one.", "cites": ["BatchQueue"]}).to_string();
-    let server = Server::new(vec![Act::After(Duration::from_secs(4), chat(&good))]);
-    let fixture = with(&server, "");
-    // what agents said is none of this test's business
-    let quiet = std::fs::read_to_string(fixture.path(".config/loci/config.toml")).unwrap();
-    fixture.configure(&format!("[memory]\nidle_minutes = 1000000\n{quiet}"));
-    let _daemon = fixture.serve();
-    let vars = fixture.beside_daemon();
+fn with_a_daemon_an_investigation_outlives_its_agent() {
+    let model_response = json!({"answer": "One by one.", "cites": ["BatchQueue"]}).to_string();
+    let server = Server::new(vec![Act::After(Duration::from_secs(4), chat(&model_response))]);
+    let fixture = source_tree_with_model(&server, "");
+    // Keeps the daemon from consolidating sessions.
+    let settings = std::fs::read_to_string(fixture.path(".config/loci/config.toml")).unwrap();
+    fixture.configure(&format!("[memory]\nidle_minutes = 1000000\n{settings}"));
+    let _daemon = fixture.start_daemon();
+    let vars = fixture.daemon_environment();
     let vars: Vec<(&str, &str)> = vars.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let mut agent = McpClient::started(fixture.home.path(), &["mcp", "--toolsets", "code"], &vars);
-    let ask = json!({"question": "How are large batches processed?", "root": "shop"});
-    let begun = agent.call("investigate", ask)["data"].take();
-    assert_eq!(begun["state"], json!("running"), "{begun}");
+    let mut agent = McpClient::start_with_args(fixture.home.path(), &["mcp", "--toolsets", "code"], &vars);
+    let params = json!({"question": "How are large batches processed?", "root": "shop"});
+    let started = agent.call("investigate", params)["data"].take();
+    assert_eq!(started["state"], json!("running"), "{started}");
     drop(agent);
-    let op = begun["op"].as_str().unwrap();
-    wait_for(|| fixture.op(op, 0)["state"] == json!("done"));
-    assert_eq!(fixture.op(op, 0)["answer"]["text"], json!("One by one."));
+    let op = started["op"].as_str().unwrap();
+    wait_for(|| fixture.show_op(op, 0)["state"] == json!("done"));
+    assert_eq!(fixture.show_op(op, 0)["answer"]["text"], json!("One by one."));
     assert_eq!(server.requests(), 1);
 }

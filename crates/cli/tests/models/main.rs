@@ -1,8 +1,8 @@
-//! The programs and models that Loci calls: nothing of them outlives it, nothing leaves the machine that was not requested, and
-//! nothing they say is believed unread. Every test runs the real binary; models are scripted, except in the ignored tests, which
-//! need a real client or a small real model.
+//! The programs and models that Loci calls: none of their processes outlives it, nothing leaves the machine without a
+//! request, and every response is validated. Every test runs the real binary; models are scripted, except in the
+//! ignored tests, which need a real client or a small real model.
 //!
-//! `LOCI_KILLS=50` makes the kill loop long.
+//! `LOCI_KILLS=50` makes the kill loops longer.
 
 // clippy.toml allows unwrapping and printing in tests, but not in functions they call; the pedantic lints are for shipped code.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::pedantic)]

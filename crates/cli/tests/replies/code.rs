@@ -1,11 +1,11 @@
-//! The code base through MCP: the same responses as on the command line, and nothing is taken that is not listed.
+//! The code tools of MCP: the same responses as on the command line, and unlisted parameters are rejected.
 
 use api::{Set, TOOLS, Tool};
 use serde_json::json;
 use testutil::McpClient;
 use testutil::{Home, run_line, write_file};
 
-fn tree() -> Home {
+fn source_tree() -> Home {
     let home = Home::new();
     let store = b"namespace Memo { public class Store { public Node Get(int id) { return new Node(); } } }";
     write_file(&home.path().join("src/Store.cs"), store);
@@ -17,15 +17,15 @@ fn tree() -> Home {
 }
 
 #[test]
-fn the_set_of_code_answers_like_the_command_line() {
-    let home = tree();
-    let mut agent = McpClient::started(home.path(), &["mcp", "--toolsets", "code"], &[]);
+fn the_code_toolset_gives_the_same_responses_as_the_command_line() {
+    let home = source_tree();
+    let mut agent = McpClient::start_with_args(home.path(), &["mcp", "--toolsets", "code"], &[]);
     assert_eq!(agent.call("pin", json!({"path": "Node"}))["data"]["changed"], true);
     let added = agent.call("code_context", json!({"action": "add", "path": "Store", "minutes": 5}));
     assert_eq!(added["data"]["context"][0]["path"], "Memo.Store");
     let pack = json!({"name": "core", "filter": "type:Store", "budget": 900});
     assert_eq!(agent.call("build_pack", pack)["data"]["budget"], 900);
-    for (tool, ask, line) in [
+    for (tool, params, line) in [
         ("get_outline", json!({"path": "Store"}), "code outline Store"),
         ("get_member_outline", json!({"path": "Store.Get"}), "code member Store.Get"),
         ("resolve_symbol", json!({"path": "Memo.*"}), "code resolve Memo.*"),
@@ -42,10 +42,10 @@ fn the_set_of_code_answers_like_the_command_line() {
         ("code_context", json!({"action": "list"}), "code context list"),
         ("unpin", json!({"path": "Store"}), "code unpin Store"),
     ] {
-        let told = agent.call(tool, ask)["data"].take();
-        assert_eq!(told, run_line(&home, line).records()[0], "{line}");
+        let data = agent.call(tool, params)["data"].take();
+        assert_eq!(data, run_line(&home, line).records()[0], "{line}");
     }
-    // The first that asks writes it.
+    // The first request creates the prompt window.
     agent.call("get_prompt_window", json!({"budget": 500}));
     let window = agent.call("get_prompt_window", json!({"budget": 500, "pack": "core"}));
     assert_eq!(
@@ -53,20 +53,24 @@ fn the_set_of_code_answers_like_the_command_line() {
         run_line(&home, "code window --budget 500 --pack core").expect(0).records()[0]
     );
     assert_eq!(agent.call("code_status", json!({}))["data"]["pinned"], 1);
-    // What takes long goes on while the agent asks for more; without a model it is done at once.
-    let begun =
+    // A long investigation continues in the background; without a model it is done at once.
+    let started =
         agent.call("investigate", json!({"question": "who keeps nodes?", "scope": ["Memo"]}))["data"].take();
-    assert_eq!((&begun["state"], &begun["answer"]["by"]), (&json!("done"), &json!("evidence")), "{begun}");
-    let op = begun["op"].as_str().unwrap();
+    assert_eq!(
+        (&started["state"], &started["answer"]["by"]),
+        (&json!("done"), &json!("evidence")),
+        "{started}"
+    );
+    let op = started["op"].as_str().unwrap();
     let followed = agent.call("stream_op", json!({"op": op, "from": 1, "wait": 1}))["data"].take();
-    assert_eq!((&followed["answer"], &followed["events"]), (&begun["answer"], &json!([])), "{followed}");
-    assert_eq!(run_line(&home, &format!("code op {op}")).expect(0).records()[0]["answer"], begun["answer"]);
+    assert_eq!((&followed["answer"], &followed["events"]), (&started["answer"], &json!([])), "{followed}");
+    assert_eq!(run_line(&home, &format!("code op {op}")).expect(0).records()[0]["answer"], started["answer"]);
     assert_eq!(agent.call("dismiss", json!({"path": "Store"}))["data"]["changed"], true);
-    let code = |tool: &&Tool| tool.sets.contains(&Set::Code);
-    for tool in TOOLS.iter().filter(code) {
+    let in_code_set = |tool: &&Tool| tool.sets.contains(&Set::Code);
+    for tool in TOOLS.iter().filter(in_code_set) {
         assert_eq!(agent.refused(tool.name, json!({"nope": 1})), "INVALID_ARGUMENT", "{}", tool.name);
     }
-    for (tool, ask, code) in [
+    for (tool, params, code) in [
         ("build_pack", json!({"name": "../x", "filter": "type:A"}), "INVALID_ARGUMENT"),
         ("build_pack", json!({"name": "x", "filter": "type"}), "INVALID_FILTER"),
         ("code_context", json!({"action": "drop"}), "INVALID_ARGUMENT"),
@@ -74,6 +78,6 @@ fn the_set_of_code_answers_like_the_command_line() {
         ("pin", json!({"path": "Nobody"}), "SYMBOL_NOT_FOUND"),
         ("code_status", json!({"root": "/"}), "INVALID_ARGUMENT"),
     ] {
-        assert_eq!(agent.refused(tool, ask), code, "{tool}");
+        assert_eq!(agent.refused(tool, params), code, "{tool}");
     }
 }

@@ -1,4 +1,5 @@
-//! One request through several interfaces gives one response; and every parameter of every tool is either honoured or refused.
+//! The same request gives the same response through every interface; and every parameter of every tool either has an
+//! effect or is rejected.
 
 use api::tools::ToolTarget;
 use api::{Set, TOOLS, Tool};
@@ -6,8 +7,8 @@ use serde_json::{Map, Value, json};
 use testutil::McpClient;
 use testutil::{run_line, sample_home};
 
-/// Something to say for each parameter that is not a flag or a count.
-fn value(tool: &Tool, name: &str) -> Value {
+/// A valid value for each parameter that is not a flag or a number.
+fn sample_value(tool: &Tool, name: &str) -> Value {
     match name {
         "session" | "chatIdPrefix" | "messageIdPrefix" => json!("aaaa1111"),
         "chatIds" => json!(["aaaa1111"]),
@@ -34,18 +35,18 @@ fn value(tool: &Tool, name: &str) -> Value {
         "ref" => json!("all-20260101T000000-x-0123456789abcdef0123456789abcdef.jsonl"),
         "view" => json!("query tools"),
         "prompt" => json!("as we discussed last time about the socket"),
-        other => panic!("{}: nothing to say for {other}", tool.name),
+        other => panic!("{}: no value for {other}", tool.name),
     }
 }
 
 #[test]
-fn what_a_tool_lists_it_takes_and_what_it_does_not_list_it_refuses() {
+fn tools_accept_exactly_the_parameters_they_list() {
     let home = sample_home();
     let mut agent = McpClient::new(home.path(), &[("CLAUDE_CODE_SESSION_ID", "aaaa1111")]);
-    let listed = agent.ask("tools/list", json!({}))["result"]["tools"].take();
-    let usual = |tool: &&Tool| tool.sets.iter().any(|set| Set::USUAL.contains(set));
-    assert_eq!(listed.as_array().unwrap().len(), TOOLS.iter().filter(usual).count());
-    for (tool, shown) in TOOLS.iter().filter(usual).zip(listed.as_array().unwrap()) {
+    let listed = agent.request("tools/list", json!({}))["result"]["tools"].take();
+    let in_default_set = |tool: &&Tool| tool.sets.iter().any(|set| Set::USUAL.contains(set));
+    assert_eq!(listed.as_array().unwrap().len(), TOOLS.iter().filter(in_default_set).count());
+    for (tool, shown) in TOOLS.iter().filter(in_default_set).zip(listed.as_array().unwrap()) {
         assert_eq!(
             (shown["name"].as_str().unwrap(), &shown["annotations"]["readOnlyHint"]),
             (tool.name, &json!(tool.read_only()))
@@ -54,40 +55,40 @@ fn what_a_tool_lists_it_takes_and_what_it_does_not_list_it_refuses() {
         let required = if tool.name == "resolve_ids" { vec![json!("chatIdPrefix")] } else { required };
         let base: Map<String, Value> = required
             .iter()
-            .map(|name| (name.as_str().unwrap().to_string(), value(tool, name.as_str().unwrap())))
+            .map(|name| (name.as_str().unwrap().to_string(), sample_value(tool, name.as_str().unwrap())))
             .collect();
         for (name, schema) in shown["inputSchema"]["properties"].as_object().unwrap() {
-            let mut ask = base.clone();
-            ask.insert(
+            let mut params = base.clone();
+            params.insert(
                 name.clone(),
                 match schema["type"].as_str() {
                     Some("boolean") => json!(true),
                     _ if name == "threshold" => json!(0.5),
                     Some("integer" | "number") => json!(3),
-                    _ => value(tool, name),
+                    _ => sample_value(tool, name),
                 },
             );
             if name == "slurp" {
-                ask.insert("jq_filter".to_string(), json!("."));
+                params.insert("jq_filter".to_string(), json!("."));
             }
-            // Views differ in what they take: what one refuses by name, another one takes.
-            let result = agent.result(tool.name, Value::Object(ask.clone()));
+            // Views differ in their parameters: a parameter that one rejects by name is valid for another.
+            let result = agent.tool_result(tool.name, Value::Object(params.clone()));
             let text = result["content"][0]["text"].as_str().unwrap_or_default();
-            let known = tool.asks == ToolTarget::AnyView && text.contains("unknown parameter")
+            let expected_error = tool.asks == ToolTarget::AnyView && text.contains("unknown parameter")
                 || tool.name == "read_ref" && text.contains("NOT_FOUND");
-            assert!(result["isError"] != true || known, "{} {ask:?}: {text}", tool.name);
+            assert!(result["isError"] != true || expected_error, "{} {params:?}: {text}", tool.name);
         }
-        let mut ask = base.clone();
-        ask.insert("nope".to_string(), json!(1));
-        assert_eq!(agent.refused(tool.name, Value::Object(ask)), "INVALID_ARGUMENT", "{}", tool.name);
+        let mut params = base.clone();
+        params.insert("nope".to_string(), json!(1));
+        assert_eq!(agent.refused(tool.name, Value::Object(params)), "INVALID_ARGUMENT", "{}", tool.name);
     }
 }
 
 #[test]
-fn the_server_and_the_command_line_answer_alike() {
+fn the_server_and_the_command_line_give_the_same_response() {
     let home = sample_home();
     let mut agent = McpClient::new(home.path(), &[]);
-    for (tool, ask, line) in [
+    for (tool, params, line) in [
         ("query_tools", json!({"status": "error"}), "query tools --status error"),
         (
             "query_tools",
@@ -112,14 +113,14 @@ fn the_server_and_the_command_line_answer_alike() {
         ("query_history", json!({"view": "usage", "by": "model"}), "usage --by model"),
         ("query_history", json!({"view": "query files", "jq_filter": ".file"}), "query files --jq .file"),
     ] {
-        let mut ask = ask;
-        (ask["all_projects"], ask["inline_threshold_bytes"]) = (json!(true), json!(65536));
-        let told = agent.call(tool, ask)["data"].take();
+        let mut params = params;
+        (params["all_projects"], params["inline_threshold_bytes"]) = (json!(true), json!(65536));
+        let data = agent.call(tool, params)["data"].take();
         let printed = run_line(&home, &format!("{line} --all-projects")).records();
         assert!(!printed.is_empty(), "{line}");
-        assert_eq!(told, json!(printed), "{tool} and {line}");
+        assert_eq!(data, json!(printed), "{tool} and {line}");
     }
-    for (tool, ask, line) in [
+    for (tool, params, line) in [
         (
             "gather_chats",
             json!({"chatIds": ["aaaa1111"], "includeTools": false}),
@@ -128,9 +129,9 @@ fn the_server_and_the_command_line_answer_alike() {
         ("resolve_ids", json!({"chatIdPrefix": "aaaa"}), "resolve --chat-id-prefix aaaa --json"),
         ("list_sessions", json!({"limit": 2}), "sessions --limit 2 --json"),
     ] {
-        let mut ask = ask;
-        ask["inline_threshold_bytes"] = json!(65536);
-        let told = agent.call(tool, ask)["data"].take();
-        assert_eq!(told, run_line(&home, line).expect(0).records().remove(0), "{tool} and {line}");
+        let mut params = params;
+        params["inline_threshold_bytes"] = json!(65536);
+        let data = agent.call(tool, params)["data"].take();
+        assert_eq!(data, run_line(&home, line).expect(0).records().remove(0), "{tool} and {line}");
     }
 }

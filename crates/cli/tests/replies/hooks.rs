@@ -1,4 +1,4 @@
-//! What an agent's hooks get: an offer where there is one, silence otherwise, and never an obstacle (R43).
+//! The output of agent hooks: a suggestion if there is one, otherwise nothing; and a hook never blocks its agent (R43).
 
 use serde_json::{Value, json};
 use std::fs;
@@ -10,12 +10,12 @@ use testutil::{
     ALPHA, Home, Session, binary, command, run_command, run_line, set_environment, wait_for_exit,
 };
 
-/// What a hook may take at most, and what a busy machine and a debug build may add.
+/// The time limit of a hook, plus an allowance for a busy machine and a debug build.
 pub(crate) const DEADLINE: Duration = Duration::from_millis(150 + 850);
 
-pub(crate) fn history() -> Home {
+pub(crate) fn home_with_history() -> Home {
     let home = Home::new();
-    for (id, day, prompt, answer) in [
+    for (id, day, prompt, reply) in [
         (
             "aaaa1111",
             "2026-03-02",
@@ -31,112 +31,118 @@ pub(crate) fn history() -> Home {
         session
             .prompt(prompt)
             .did("Bash", json!({"command": "make"}), "poison from a tool: zebrafish")
-            .reply(&[answer]);
+            .reply(&[reply]);
         home.add(&session);
     }
     home
 }
 
-pub(crate) struct Said {
-    pub(crate) out: String,
-    pub(crate) err: String,
+pub(crate) struct HookOutput {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
     pub(crate) took: Duration,
 }
 
-pub(crate) fn hook_in(mut command: Command, told: &Value) -> Said {
+/// Runs a hook command with this input; it must succeed.
+pub(crate) fn run_hook_command(mut command: Command, input: &Value) -> HookOutput {
     let started = Instant::now();
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let _ = child.stdin.take().unwrap().write_all(told.to_string().as_bytes());
+    let _ = child.stdin.take().unwrap().write_all(input.to_string().as_bytes());
     let code = wait_for_exit(&mut child, Duration::from_secs(20)).expect("the hook hangs");
     let took = started.elapsed();
     assert_eq!(code, Some(0), "a hook never fails");
-    let (mut out, mut err) = (String::new(), String::new());
-    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
-    Said { out, err, took }
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    HookOutput { stdout, stderr, took }
 }
 
-pub(crate) fn hook(home: &Home, event: &str, told: Value) -> Said {
-    hook_in(command(home.path(), &["hook", event]), &told)
+pub(crate) fn run_hook(home: &Home, event: &str, input: Value) -> HookOutput {
+    run_hook_command(command(home.path(), &["hook", event]), &input)
 }
 
-pub(crate) fn context(said: &Said, event: &str) -> String {
-    let output: Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {:?}", said.out));
+/// The context that the hook adds for the model.
+pub(crate) fn additional_context(hook: &HookOutput, event: &str) -> String {
+    let output: Value =
+        serde_json::from_str(&hook.stdout).unwrap_or_else(|e| panic!("{e}: {:?}", hook.stdout));
     assert_eq!(output["hookSpecificOutput"]["hookEventName"], event);
     output["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_string()
 }
 
 #[test]
-fn a_start_is_told_what_was_worked_on_and_a_person_what_a_prompt_may_mean() {
-    let home = history();
+fn hooks_list_recent_work_at_the_start_and_show_a_card_for_a_prompt() {
+    let home = home_with_history();
     run_line(&home, "index").expect(0);
     let start =
         json!({"session_id": "dddd4444-0000-4000-8000-000000000000", "cwd": ALPHA, "source": "startup"});
-    let told = context(&hook(&home, "session-start", start.clone()), "SessionStart");
-    assert!(told.contains("2026-03-04 cccc3333") && told.contains("\"rename the module\""), "{told}");
-    assert!(!told.contains("dddd4444"), "the session that starts is not offered to itself: {told}");
-    assert!(!told.contains("<system-reminder>") && told.contains("‹system-reminder>"), "{told}");
-    // What tools printed, and what the agent said, is not told unasked.
-    assert!(!told.contains("poison") && !told.contains("Renamed"), "{told}");
+    let context = additional_context(&run_hook(&home, "session-start", start.clone()), "SessionStart");
+    assert!(
+        context.contains("2026-03-04 cccc3333") && context.contains("\"rename the module\""),
+        "{context}"
+    );
+    assert!(!context.contains("dddd4444"), "the starting session is not listed: {context}");
+    assert!(!context.contains("<system-reminder>") && context.contains("‹system-reminder>"), "{context}");
+    // The output of tools and the replies of the agent are not included without a request.
+    assert!(!context.contains("poison") && !context.contains("Renamed"), "{context}");
     for source in ["resume", "compact"] {
-        assert_eq!(hook(&home, "session-start", json!({"cwd": ALPHA, "source": source})).out, "");
+        assert_eq!(run_hook(&home, "session-start", json!({"cwd": ALPHA, "source": source})).stdout, "");
     }
-    assert_eq!(hook(&home, "session-start", json!({"cwd": "/srv/elsewhere"})).out, "");
+    assert_eq!(run_hook(&home, "session-start", json!({"cwd": "/srv/elsewhere"})).stdout, "");
 
-    // The person is shown a card; the model is told nothing of it.
+    // The user sees a card; the model gets nothing.
     let card = json!({"cwd": "/srv/elsewhere", "session_id": "x",
         "prompt": "what did we decide about the zebrafish daemon socket last time?"});
-    let told: Value = serde_json::from_str(&hook(&home, "prompt", card).out).unwrap();
-    let shown = told["systemMessage"].as_str().unwrap();
+    let output: Value = serde_json::from_str(&run_hook(&home, "prompt", card).stdout).unwrap();
+    let shown = output["systemMessage"].as_str().unwrap();
     assert!(shown.contains("2026-03-02") && shown.contains("claude --resume aaaa1111-0000"), "{shown}");
-    assert!(told.get("hookSpecificOutput").is_none(), "{told}");
+    assert!(output.get("hookSpecificOutput").is_none(), "{output}");
     assert!(!shown.contains("Decision") && !shown.contains("poison"), "{shown}");
     for (at, prompt) in
         ["last time", "as we discussed: quantum llamas", "mend the zebrafish daemon socket", ""]
             .into_iter()
             .enumerate()
     {
-        let asked = json!({"cwd": ALPHA, "prompt": prompt, "session_id": format!("y{at}")});
-        assert_eq!(hook(&home, "prompt", asked).out, "", "{prompt}");
+        let input = json!({"cwd": ALPHA, "prompt": prompt, "session_id": format!("y{at}")});
+        assert_eq!(run_hook(&home, "prompt", input).stdout, "", "{prompt}");
     }
-    // Without a session the answer to a card could not be carried out.
-    let nobody =
+    // Without a session ID the choice on a card could not be applied.
+    let without_session =
         json!({"cwd": ALPHA, "prompt": "what did we decide about the zebrafish daemon socket last time?"});
-    assert_eq!(hook(&home, "prompt", nobody).out, "");
+    assert_eq!(run_hook(&home, "prompt", without_session).stdout, "");
     let own = json!({"prompt": "the zebrafish daemon socket, like last time", "session_id": "aaaa1111-0000-4000-8000-000000000000"});
-    assert!(!hook(&home, "prompt", own).out.contains("aaaa1111"));
+    assert!(!run_hook(&home, "prompt", own).stdout.contains("aaaa1111"));
     let mut off = command(home.path(), &["hook", "session-start"]);
     off.env("LOCI_HOOKS", "off");
-    assert_eq!(hook_in(off, &start).out, "");
+    assert_eq!(run_hook_command(off, &start).stdout, "");
     let mut within = command(home.path(), &["hook", "session-start"]);
     within.env("LOCI_WITHIN", "1");
-    assert_eq!(hook_in(within, &start).out, "", "a model that Loci asks");
+    assert_eq!(run_hook_command(within, &start).stdout, "", "a hook within a model call by Loci");
 }
 
-/// R43, as far as there is no daemon: nothing kept, a broken index, a full disk, nonsense on standard input.
+/// R43 without a daemon: no history, no index, a damaged index, nonsense on stdin.
 #[test]
-fn whatever_is_wrong_a_hook_says_nothing_and_ends_in_time() {
-    let silent = |said: Said, what: &str| {
-        assert_eq!((said.out.as_str(), said.err.as_str()), ("", ""), "{what}");
-        assert!(said.took < DEADLINE, "{what} took {:?}", said.took);
+fn a_hook_stays_silent_and_meets_its_deadline_on_every_failure() {
+    let assert_silent = |output: HookOutput, label: &str| {
+        assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", ""), "{label}");
+        assert!(output.took < DEADLINE, "{label} took {:?}", output.took);
     };
     let prompt =
         json!({"cwd": ALPHA, "prompt": "the zebrafish daemon socket, as we discussed", "session_id": "x"});
-    let home = history();
+    let home = home_with_history();
     for event in ["session-start", "prompt"] {
-        silent(hook(&home, event, prompt.clone()), "no index");
-        silent(hook(&Home::new(), event, prompt.clone()), "no history");
+        assert_silent(run_hook(&home, event, prompt.clone()), "no index");
+        assert_silent(run_hook(&Home::new(), event, prompt.clone()), "no history");
     }
     run_line(&home, "index").expect(0);
     let cache = home.path().join(".cache/loci");
     for event in ["session-start", "prompt"] {
         for nonsense in [json!(null), json!([]), json!("x"), json!({"prompt": 3})] {
-            silent(hook(&home, event, nonsense), "nonsense");
+            assert_silent(run_hook(&home, event, nonsense), "nonsense");
         }
     }
     let catalogue = fs::read(cache.join("catalogue.db")).unwrap();
-    for (what, bytes) in
+    for (label, bytes) in
         [("empty", vec![]), ("cut", catalogue[..catalogue.len() / 2].to_vec()), ("noise", vec![7; 70_000])]
     {
         for file in ["catalogue.db-wal", "catalogue.db-shm"] {
@@ -144,9 +150,9 @@ fn whatever_is_wrong_a_hook_says_nothing_and_ends_in_time() {
         }
         fs::write(cache.join("catalogue.db"), &bytes).unwrap();
         for event in ["session-start", "prompt"] {
-            let said = hook(&home, event, prompt.clone());
-            assert!(said.took < DEADLINE, "{what} took {:?}", said.took);
-            assert_eq!(said.err, "", "{what}");
+            let output = run_hook(&home, event, prompt.clone());
+            assert!(output.took < DEADLINE, "{label} took {:?}", output.took);
+            assert_eq!(output.stderr, "", "{label}");
         }
     }
     fs::write(cache.join("catalogue.db"), &catalogue).unwrap();
@@ -155,31 +161,31 @@ fn whatever_is_wrong_a_hook_says_nothing_and_ends_in_time() {
             fs::write(entry.path(), b"broken").unwrap();
         }
     }
-    silent(hook(&home, "prompt", prompt.clone()), "a broken index");
+    assert_silent(run_hook(&home, "prompt", prompt.clone()), "a broken index");
 }
 
 #[test]
-fn a_full_disk_and_an_input_that_never_ends_do_not_hold_a_hook_up() {
-    let home = history();
+fn an_endless_stdin_does_not_delay_a_hook() {
+    let home = home_with_history();
     run_line(&home, "index").expect(0);
-    // Nobody closes standard input: the deadline ends it.
+    // Stdin stays open: the deadline ends the hook.
     let started = Instant::now();
     let mut child = command(home.path(), &["hook", "prompt"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let held = child.stdin.take();
+    let open_stdin = child.stdin.take();
     assert_eq!(wait_for_exit(&mut child, Duration::from_secs(20)), Some(Some(0)));
     assert!(started.elapsed() < DEADLINE, "{:?}", started.elapsed());
-    drop(held);
+    drop(open_stdin);
 }
 
 #[test]
 #[ignore = "needs namespaces: see CONTRIBUTING.md"]
-fn on_a_full_disk_a_hook_says_nothing_and_succeeds() {
+fn on_a_full_disk_a_hook_stays_silent_and_succeeds() {
     needs::mount_namespace();
-    let home = history();
+    let home = home_with_history();
     run_line(&home, "index").expect(0);
     let script = "mount -t tmpfs -o size=8m tmpfs $BOX && cp -r $HOME/.cache $BOX/cache && dd if=/dev/zero of=$BOX/full bs=64k 2>/dev/null; \
         echo '{\"prompt\":\"the zebrafish daemon socket, as we discussed\"}' | XDG_CACHE_HOME=$BOX/cache XDG_DATA_HOME=$BOX/data $LOCI hook prompt";

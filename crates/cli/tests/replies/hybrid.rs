@@ -1,12 +1,12 @@
-//! Small answers stand in the reply, large ones in a file, and either way everything is there.
+//! Small responses are inline, large ones are saved to a file, and both are complete.
 
 use serde_json::{Value, json};
 use std::fs;
 use testutil::McpClient;
 use testutil::{ALPHA, Home, Session, command, run_command, run_line, write_file};
 
-/// One session with so many calls, every seventh of which failed.
-fn history(calls: usize) -> Home {
+/// A session with `calls` calls, every seventh of which failed.
+fn home_with_history(calls: usize) -> Home {
     let home = Home::new();
     let mut session = Session::new("aaaa1111-0000-4000-8000-000000000000", ALPHA, "2026-03-02T09:00:00Z");
     session.prompt("count the pebbles");
@@ -22,18 +22,19 @@ fn history(calls: usize) -> Home {
     home
 }
 
-fn lines(envelope: &Value) -> Vec<Value> {
+/// The records of a saved result.
+fn saved_records(envelope: &Value) -> Vec<Value> {
     let text = fs::read_to_string(envelope["file_ref"]["path"].as_str().unwrap()).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn size(value: &Value) -> usize {
+fn json_length(value: &Value) -> usize {
     value.to_string().len()
 }
 
 #[test]
-fn many_records_go_into_a_file_and_few_stay() {
-    let home = history(1500);
+fn many_records_are_saved_to_a_file_and_few_stay_inline() {
+    let home = home_with_history(1500);
     let mut agent = McpClient::new(home.path(), &[]);
     let many = agent.call("query_tools", json!({"all_projects": true}));
     assert_eq!(many["mode"], "file_ref");
@@ -43,10 +44,10 @@ fn many_records_go_into_a_file_and_few_stay() {
     assert_eq!(summary["by_tool"], json!({"Bash": 1500}));
     assert!(file_ref["fields"].as_array().unwrap().contains(&json!("status")));
     assert!(summary["first_line"]["id"].is_string() && summary["last_line"]["id"].is_string());
-    assert!(size(&many) <= 2048, "{} bytes: {many}", size(&many));
-    // Every record is there, and it is the one that the command line prints.
+    assert!(json_length(&many) <= 2048, "{} bytes: {many}", json_length(&many));
+    // The file contains every record, exactly as the command line prints it.
     let printed = run_line(&home, "query tools --all-projects").expect(0).records();
-    assert_eq!(lines(&many), printed);
+    assert_eq!(saved_records(&many), printed);
     let path = file_ref["path"].as_str().unwrap();
     assert_eq!(fs::metadata(path).unwrap().len(), file_ref["size_bytes"].as_u64().unwrap());
     // {session}-{time}-{query}-{random}
@@ -62,13 +63,13 @@ fn many_records_go_into_a_file_and_few_stay() {
 }
 
 #[test]
-fn where_the_limit_lies_is_said_by_parameter_environment_and_configuration() {
-    let home = history(4);
+fn the_inline_threshold_is_set_by_parameter_environment_and_configuration() {
+    let home = home_with_history(4);
     let modes = |agent: &mut McpClient| {
         let mut mode = |more: Value| {
-            let mut ask = json!({"all_projects": true, "fields": ["tool"]});
-            ask.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            agent.call("query_tools", ask)["mode"].as_str().unwrap().to_string()
+            let mut params = json!({"all_projects": true, "fields": ["tool"]});
+            params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            agent.call("query_tools", params)["mode"].as_str().unwrap().to_string()
         };
         [
             mode(json!({})),
@@ -81,7 +82,7 @@ fn where_the_limit_lies_is_said_by_parameter_environment_and_configuration() {
     assert_eq!(modes(&mut McpClient::new(home.path(), &variable)), ["file_ref", "file_ref", "inline"]);
     write_file(&home.path().join(".config/loci/config.toml"), b"inline_threshold_bytes = 10\n");
     assert_eq!(modes(&mut McpClient::new(home.path(), &[])), ["file_ref", "file_ref", "inline"]);
-    // The environment is stronger than the configuration.
+    // The environment overrides the configuration.
     let variable = [("LOCI_INLINE_THRESHOLD", "8192")];
     assert_eq!(modes(&mut McpClient::new(home.path(), &variable)), ["inline", "file_ref", "inline"]);
     let mut agent = McpClient::new(home.path(), &[("LOCI_INLINE_THRESHOLD", "much")]);
@@ -92,20 +93,21 @@ fn where_the_limit_lies_is_said_by_parameter_environment_and_configuration() {
     assert_eq!(agent.refused("query_tools", json!({"inline_threshold_bytes": 65537})), "INVALID_ARGUMENT");
 }
 
-/// Exactly at the limit it stays, one byte above it goes.
+/// A response of exactly the threshold stays inline; one byte more goes to a file.
 #[test]
-fn the_limit_is_exact() {
-    let home = history(3);
+fn the_inline_threshold_is_exact() {
+    let home = home_with_history(3);
     let mut agent = McpClient::new(home.path(), &[]);
-    let ask = |n: usize| json!({"all_projects": true, "fields": ["tool", "id"], "inline_threshold_bytes": n});
-    let data = agent.call("query_tools", ask(8192))["data"].take();
-    let exact = size(&data);
-    assert_eq!(agent.call("query_tools", ask(exact))["mode"], "inline");
-    assert_eq!(agent.call("query_tools", ask(exact - 1))["mode"], "file_ref");
+    let params =
+        |n: usize| json!({"all_projects": true, "fields": ["tool", "id"], "inline_threshold_bytes": n});
+    let data = agent.call("query_tools", params(8192))["data"].take();
+    let exact = json_length(&data);
+    assert_eq!(agent.call("query_tools", params(exact))["mode"], "inline");
+    assert_eq!(agent.call("query_tools", params(exact - 1))["mode"], "file_ref");
 }
 
 #[test]
-fn a_reply_that_points_to_a_file_is_small_whatever_the_file_holds() {
+fn a_file_ref_response_is_small_regardless_of_the_file_content() {
     let home = Home::new();
     let mut session = Session::new(
         "bbbb2222-0000-4000-8000-000000000000",
@@ -128,7 +130,7 @@ fn a_reply_that_points_to_a_file_is_small_whatever_the_file_holds() {
     home.add(&session);
     let mut agent = McpClient::new(home.path(), &[]);
     let wide = r#"[range(300) | {key: ("field" * 9 + tostring), value: .}] | from_entries"#;
-    for (tool, ask) in [
+    for (tool, params) in [
         ("query_tools", json!({})),
         ("query_tools", json!({"stats_first": true})),
         ("query_tools", json!({"jq_filter": wide})),
@@ -142,20 +144,28 @@ fn a_reply_that_points_to_a_file_is_small_whatever_the_file_holds() {
         ("gather_chats", json!({"chatIds": ["bbbb2222"]})),
         ("list_sessions", json!({"inline_threshold_bytes": 0})),
     ] {
-        let mut ask = ask;
+        let mut params = params;
         if tool.starts_with("query") {
-            ask["all_projects"] = json!(true);
+            params["all_projects"] = json!(true);
         }
-        let reply = agent.call(tool, ask.clone());
-        assert_eq!(reply["mode"], "file_ref", "{tool} {ask}: {reply:.300}");
-        assert!(size(&reply) <= 2048, "{tool} {ask}: {} bytes: {reply}", size(&reply));
-        assert_eq!(lines(&reply).len() as u64, reply["file_ref"]["line_count"].as_u64().unwrap(), "{tool}");
+        let response = agent.call(tool, params.clone());
+        assert_eq!(response["mode"], "file_ref", "{tool} {params}: {response:.300}");
+        assert!(
+            json_length(&response) <= 2048,
+            "{tool} {params}: {} bytes: {response}",
+            json_length(&response)
+        );
+        assert_eq!(
+            saved_records(&response).len() as u64,
+            response["file_ref"]["line_count"].as_u64().unwrap(),
+            "{tool}"
+        );
     }
 }
 
 #[test]
-fn records_can_be_counted_instead_and_before() {
-    let home = history(14);
+fn stats_can_replace_or_precede_the_records() {
+    let home = home_with_history(14);
     let mut agent = McpClient::new(home.path(), &[]);
     let counts = json!([{"tool": "Bash", "status": "success", "count": 12}, {"tool": "Bash", "status": "error", "count": 2}]);
     let only = agent.call("query_tools", json!({"all_projects": true, "stats_only": true}));
@@ -168,9 +178,9 @@ fn records_can_be_counted_instead_and_before() {
         json!({"all_projects": true, "stats_first": true, "fields": ["tool", "status"]}),
     );
     assert_eq!(first["stats"], counts);
-    // Filtered first, then counted; the same on the command line.
-    let ask = json!({"all_projects": true, "stats_only": true, "jq_filter": "select(.status == \"error\") | .tool"});
-    assert_eq!(agent.call("query_tools", ask)["data"], json!([{"value": "Bash", "count": 2}]));
+    // Filters apply before counting; the same on the command line.
+    let params = json!({"all_projects": true, "stats_only": true, "jq_filter": "select(.status == \"error\") | .tool"});
+    assert_eq!(agent.call("query_tools", params)["data"], json!([{"value": "Bash", "count": 2}]));
     let line = "query tools --all-projects --stats-only --jq 'select(.status==\"error\")|.tool'";
     assert_eq!(run_line(&home, line).expect(0).text(), "{\"value\":\"Bash\",\"count\":2}\n");
     let both = run_line(&home, "query tools --all-projects --stats-first --fields tool,status").expect(0);
@@ -183,20 +193,20 @@ fn records_can_be_counted_instead_and_before() {
         agent.refused("query_tools", json!({"stats_only": true, "stats_first": true})),
         "INVALID_ARGUMENT"
     );
-    // Nothing is left behind by counting.
+    // Counting leaves no file behind.
     let refs = home.path().join(".local/state/loci/refs");
     assert!(!refs.exists() || fs::read_dir(refs).unwrap().next().is_none());
 }
 
 #[test]
 fn the_records_of_an_operation_can_be_filtered_and_counted() {
-    let home = history(6);
+    let home = home_with_history(6);
     let mut agent = McpClient::new(home.path(), &[]);
     let roles = agent
         .call("gather_chats", json!({"chatIds": ["aaaa1111"], "jq_filter": ".role", "stats_only": true}));
-    let told: u64 = roles["data"].as_array().unwrap().iter().map(|r| r["count"].as_u64().unwrap()).sum();
+    let total: u64 = roles["data"].as_array().unwrap().iter().map(|r| r["count"].as_u64().unwrap()).sum();
     let all = agent.call("gather_chats", json!({"chatIds": ["aaaa1111"], "inline_threshold_bytes": 65536}));
-    assert_eq!(told, all["data"]["messages"].as_array().unwrap().len() as u64);
+    assert_eq!(total, all["data"]["messages"].as_array().unwrap().len() as u64);
     assert_eq!(agent.call("list_sessions", json!({"jq_filter": ".chatId[:8]"}))["data"], json!(["aaaa1111"]));
     assert_eq!(run_line(&home, "sessions --jq '.chatId[:8]'").expect(0).text(), "\"aaaa1111\"\n");
     assert_eq!(run_line(&home, "sessions --stats-only").expect(0).records()[0]["count"], 1);
@@ -208,27 +218,27 @@ fn the_records_of_an_operation_can_be_filtered_and_counted() {
 }
 
 #[test]
-fn hybrid_on_the_command_line_is_what_an_agent_gets() {
-    let home = history(30);
+fn the_hybrid_flag_prints_what_an_agent_gets() {
+    let home = home_with_history(30);
     let mut agent = McpClient::new(home.path(), &[]);
-    let mut theirs = agent.call("query_tools", json!({"all_projects": true, "limit": 2}));
-    let mut ours =
+    let mut from_server = agent.call("query_tools", json!({"all_projects": true, "limit": 2}));
+    let mut from_command_line =
         run_line(&home, "query tools --all-projects --limit 2 --hybrid").expect(0).records().remove(0);
-    (theirs["recalled"]["as_of"], ours["recalled"]["as_of"]) = (json!(0), json!(0));
-    assert_eq!(theirs, ours);
+    (from_server["recalled"]["as_of"], from_command_line["recalled"]["as_of"]) = (json!(0), json!(0));
+    assert_eq!(from_server, from_command_line);
     let found = run_line(&home, "search pebble --hybrid").expect(0).records().remove(0);
     assert_eq!(found["data"]["topChatIds"], json!(["aaaa1111-0000-4000-8000-000000000000"]));
     run_line(&home, "query tools --inline-threshold-bytes 5").expect(1);
-    // What is not masked is not put into files.
+    // Unmasked output is never saved to files.
     run_line(&home, "query tools --unmasked --hybrid").expect(1);
     run_line(&home, "query tools --unmasked --stats-first").expect(1);
-    let nothing =
+    let no_results =
         run_line(&home, "query tools --all-projects --tool Nope --hybrid").expect(2).records().remove(0);
-    assert_eq!((&nothing["mode"], &nothing["data"]), (&json!("inline"), &json!([])));
+    assert_eq!((&no_results["mode"], &no_results["data"]), (&json!("inline"), &json!([])));
 }
 
 #[test]
-fn a_file_can_be_read_through_the_server() {
+fn a_saved_result_can_be_read_through_the_server() {
     let home = Home::new();
     let mut session = Session::new("cccc3333-0000-4000-8000-000000000000", ALPHA, "2026-03-02T09:00:00Z");
     session.prompt("go").did("Bash", json!({"command": "long"}), &"虚a\"".repeat(9000));
@@ -237,18 +247,18 @@ fn a_file_can_be_read_through_the_server() {
     }
     home.add(&session);
     let mut agent = McpClient::new(home.path(), &[]);
-    let reply = agent.call("query_tools", json!({"all_projects": true}));
-    let all = lines(&reply);
-    let path = reply["file_ref"]["path"].as_str().unwrap().to_string();
+    let response = agent.call("query_tools", json!({"all_projects": true}));
+    let all = saved_records(&response);
+    let path = response["file_ref"]["path"].as_str().unwrap().to_string();
     let name = path.rsplit('/').next().unwrap().to_string();
-    // Piece by piece, the line that is longer than a reply too, it is all there.
+    // Reading it in parts returns every record, including the line that is longer than a response.
     let (mut read, mut offset, mut long, mut byte, mut rounds) = (Vec::new(), 0, String::new(), 0, 0);
     loop {
         rounds += 1;
         assert!(rounds < 100);
-        let ask =
+        let params =
             json!({"ref": if rounds % 2 == 0 { &name } else { &path }, "offset": offset, "from_byte": byte});
-        let data = agent.call("read_ref", ask)["data"].take();
+        let data = agent.call("read_ref", params)["data"].take();
         assert_eq!(data["total_lines"], 51);
         if let Some(part) = data["part"].as_object() {
             long.push_str(part["text"].as_str().unwrap());
@@ -269,36 +279,37 @@ fn a_file_can_be_read_through_the_server() {
     let two = agent.call("read_ref", json!({"ref": name, "offset": 7, "limit": 2}))["data"].take();
     assert_eq!(two["lines"].as_array().unwrap()[..], all[7..9]);
     assert_eq!(two["next_offset"], 9);
-    let by_hand = run_line(&home, &format!("ref {name} --offset 50 -o json")).expect(0).records().remove(0);
-    assert_eq!(by_hand["lines"][0], all[50]);
+    let from_command_line =
+        run_line(&home, &format!("ref {name} --offset 50 -o json")).expect(0).records().remove(0);
+    assert_eq!(from_command_line["lines"][0], all[50]);
 }
 
 #[test]
-fn one_can_ask_about_the_session_one_is_in() {
-    let home = history(5);
+fn an_agent_can_query_its_own_session() {
+    let home = home_with_history(5);
     let mut other = Session::new("dddd4444-0000-4000-8000-000000000000", ALPHA, "2026-03-03T09:00:00Z");
     other.prompt("count the pebbles again").did("Read", json!({"file_path": "/x"}), "pebble");
     home.add(&other);
-    let own = [("CLAUDE_CODE_SESSION_ID", "dddd4444-0000-4000-8000-000000000000")];
-    let mut agent = McpClient::new(home.path(), &own);
+    let own_session = [("CLAUDE_CODE_SESSION_ID", "dddd4444-0000-4000-8000-000000000000")];
+    let mut agent = McpClient::new(home.path(), &own_session);
     let calls = agent.call("query_tools_session", json!({"fields": ["tool"]}));
     assert_eq!(calls["data"], json!([{"tool": "Read"}]));
     assert_eq!(agent.call("get_session_stats", json!({}))["data"][0]["tool_calls"], 1);
-    let said = agent.call("query_user_messages_session", json!({"fields": ["text"]}));
-    assert_eq!(said["data"], json!([{"text": "count the pebbles again"}]));
-    // A search leaves the session that asks out.
+    let messages = agent.call("query_user_messages_session", json!({"fields": ["text"]}));
+    assert_eq!(messages["data"], json!([{"text": "count the pebbles again"}]));
+    // A search excludes the requesting session.
     let found = agent.call("search_conversations", json!({"intent_query": "pebbles"}));
     assert_eq!(found["data"]["topChatIds"], json!(["aaaa1111-0000-4000-8000-000000000000"]));
     assert_eq!(agent.refused("query_tools_session", json!({"session": "aaaa1111"})), "INVALID_ARGUMENT");
-    let mut stranger = McpClient::new(home.path(), &[]);
-    assert_eq!(stranger.refused("query_tools_session", json!({})), "SESSION_NOT_FOUND");
-    let found = stranger.call("search_conversations", json!({"intent_query": "pebbles"}));
+    let mut agent_without_session = McpClient::new(home.path(), &[]);
+    assert_eq!(agent_without_session.refused("query_tools_session", json!({})), "SESSION_NOT_FOUND");
+    let found = agent_without_session.call("search_conversations", json!({"intent_query": "pebbles"}));
     assert_eq!(found["data"]["topChatIds"].as_array().unwrap().len(), 2);
 }
 
 #[test]
-fn standard_input_that_is_empty_ends_the_server() {
-    let home = history(1);
+fn an_empty_stdin_ends_the_server() {
+    let home = home_with_history(1);
     let mut server = command(home.path(), &["mcp"]);
     server.stdin(std::process::Stdio::null());
     run_command(server).expect(0);

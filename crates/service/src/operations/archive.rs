@@ -16,45 +16,41 @@ const MAX_LISTED: usize = 20;
 
 impl Handle<ArchiveRequest> for Service {
     fn handle(&self, request: &ArchiveRequest) -> Result<Archived, Error> {
-        list_or_prune(self, request)
+        request.check_params()?;
+        let store = transcripts::archive_store(&self.history()).ok_or_else(no_home)?;
+        let mut all = store.list_archived().archived;
+        let to_remove = select_removals(self, request, &mut all);
+        let removed: Vec<Listed> = to_remove.iter().map(to_listed).collect();
+        if !request.dry_run && !to_remove.is_empty() {
+            remove_copies(self, &store, &to_remove)?;
+        } else {
+            all.extend(to_remove);
+        }
+        let mut response = Archived {
+            files: all.len() as u64,
+            entries: all.iter().map(|kept| u64::from(kept.entries)).sum(),
+            bytes: all.iter().map(|kept| kept.packed).sum(),
+            budget: Some(archive_budget(self)?),
+            oldest: all.iter().map(newest_event).filter(|at| at.is_some()).min().map(|at| at.0),
+            newest: all.iter().map(newest_event).max().filter(|at| at.is_some()).map(|at| at.0),
+            removed,
+            dry_run: request.dry_run,
+            ..Archived::default()
+        };
+        all.sort_by(|a, b| (b.packed, &a.path).cmp(&(a.packed, &b.path)));
+        response.kept = all.iter().take(MAX_LISTED).map(to_listed).collect();
+        Ok(response)
     }
-}
-
-fn list_or_prune(service: &Service, request: &ArchiveRequest) -> Result<Archived, Error> {
-    request.check_params()?;
-    let store = transcripts::archive_store(&service.history()).ok_or_else(no_home)?;
-    let mut all = store.list_archived().archived;
-    let to_remove = select_removals(service, request, &mut all);
-    let removed: Vec<Listed> = to_remove.iter().map(to_listed).collect();
-    if !request.dry_run && !to_remove.is_empty() {
-        remove_copies(service, &store, &to_remove)?;
-    } else {
-        all.extend(to_remove);
-    }
-    let mut response = Archived {
-        files: all.len() as u64,
-        entries: all.iter().map(|kept| u64::from(kept.entries)).sum(),
-        bytes: all.iter().map(|kept| kept.packed).sum(),
-        budget: Some(archive_budget(service)?),
-        oldest: all.iter().map(newest_event).filter(|at| at.is_some()).min().map(|at| at.0),
-        newest: all.iter().map(newest_event).max().filter(|at| at.is_some()).map(|at| at.0),
-        removed,
-        dry_run: request.dry_run,
-        ..Archived::default()
-    };
-    all.sort_by(|a, b| (b.packed, &a.path).cmp(&(a.packed, &b.path)));
-    response.kept = all.iter().take(MAX_LISTED).map(to_listed).collect();
-    Ok(response)
 }
 
 /// Size at which `doctor` warns. The archive is never pruned automatically.
 pub(crate) fn archive_budget(service: &Service) -> Result<u64, Error> {
-    let Some(set) = crate::env::text_var(&service.places, "LOCI_ARCHIVE_BUDGET") else {
+    let Some(set) = config::env::text_var(&service.places, "LOCI_ARCHIVE_BUDGET") else {
         return Ok(DEFAULT_BUDGET);
     };
     parse_size(&set).ok_or_else(|| {
-        let message = format!("LOCI_ARCHIVE_BUDGET is `{set}`, which is not a size");
-        Error::new(Code::InvalidArgument, message).hint("a size is a number and K, M, G or T, as in 2G")
+        let message = format!("LOCI_ARCHIVE_BUDGET: invalid size `{set}`");
+        Error::new(Code::InvalidArgument, message).hint("use a number with K, M, G or T, for example 2G")
     })
 }
 

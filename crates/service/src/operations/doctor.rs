@@ -70,17 +70,13 @@ fn problem(message: String, fix: impl Into<String>) -> Option<CheckResult> {
 
 impl Handle<DoctorRequest> for Service {
     fn handle(&self, request: &DoctorRequest) -> Result<DoctorReport, Error> {
-        run_doctor(self, request)
+        request.check_params()?;
+        let mut checkup = run_checks(self);
+        if let Some(file) = &request.bundle {
+            checkup.bundle = Some(bundle::write_bundle(self, &checkup, file)?);
+        }
+        Ok(checkup)
     }
-}
-
-fn run_doctor(service: &Service, request: &DoctorRequest) -> Result<DoctorReport, Error> {
-    request.check_params()?;
-    let mut checkup = run_checks(service);
-    if let Some(file) = &request.bundle {
-        checkup.bundle = Some(bundle::write_bundle(service, &checkup, file)?);
-    }
-    Ok(checkup)
 }
 
 fn run_checks(service: &Service) -> DoctorReport {
@@ -95,20 +91,20 @@ fn run_checks(service: &Service) -> DoctorReport {
 
 fn check_home(install: &Installation<'_>) -> Option<CheckResult> {
     match &install.home {
-        Some(home) => ok(format!("keeps {} and makes {}", home.data.display(), home.cache.display())),
-        None => problem("there is nowhere to keep anything: HOME is not set".to_string(), "export HOME=~"),
+        Some(home) => ok(format!("data in {}, cache in {}", home.data.display(), home.cache.display())),
+        None => problem("no data directory: HOME is not set".to_string(), "export HOME=~"),
     }
 }
 
 /// A config file that cannot be parsed stops the daemon and every model call.
 fn check_settings(install: &Installation<'_>) -> Option<CheckResult> {
     let places = &install.service.places;
-    let error = crate::config::read_config(places).err()?;
+    let error = config::read_config(places).err()?;
     problem(error.message, edit_settings(places))
 }
 
 fn edit_settings(places: &Environment) -> String {
-    let file = api::operation::shell_quote(&crate::config::config_path(places).to_string_lossy());
+    let file = api::operation::shell_quote(&config::config_path(places).to_string_lossy());
     format!("${{EDITOR:-vi}} {file}")
 }
 
@@ -116,19 +112,19 @@ fn edit_settings(places: &Environment) -> String {
 /// only after a call.
 fn check_model(install: &Installation<'_>) -> Option<CheckResult> {
     let service = install.service;
-    crate::config::read_config(&service.places).ok()?.model.provider?;
+    config::read_config(&service.places).ok()?.model.provider?;
     let model = match crate::model_config::inspect_model(service) {
         Ok(model) => model?,
         Err(error) => return problem(error.message, edit_settings(&service.places)),
     };
-    let label = format!("{} is asked for {}", model.endpoint, model.name);
-    let Some(program) = model.program() else { return ok(format!("{label}; its settings make sense")) };
+    let label = format!("{}, model {}", model.endpoint, model.name);
+    let Some(program) = model.program() else { return ok(format!("{label}; settings are valid")) };
     let name = program.to_string_lossy();
     match env::find_programs(&service.places, &name).first() {
         Some(found) => ok(format!("{label}: {}", found.display())),
         None => problem(
             format!(
-                "`model.provider` is `{}`, and there is no program `{name}` on PATH",
+                "`model.provider` is `{}`, but there is no program `{name}` on PATH",
                 model.provider.name
             ),
             edit_settings(&service.places),
@@ -139,7 +135,7 @@ fn check_model(install: &Installation<'_>) -> Option<CheckResult> {
 fn check_histories(install: &Installation<'_>) -> Option<CheckResult> {
     let found = sources::find_transcripts(&install.service.places, &[]);
     if found.transcripts.is_empty() {
-        return warning("no agent has left a history here".to_string(), "loci sources");
+        return warning("no agent history found".to_string(), "loci sources");
     }
     let names: Vec<&str> = SOURCES
         .iter()
@@ -151,7 +147,7 @@ fn check_histories(install: &Installation<'_>) -> Option<CheckResult> {
         let message = format!("{}: {}", first.file.display(), first.note);
         return warning(message, "loci sources --problems");
     }
-    ok(format!("{} transcripts of {}", found.transcripts.len(), names.join(", ")))
+    ok(format!("{} transcripts from {}", found.transcripts.len(), names.join(", ")))
 }
 
 fn check_catalogue(install: &Installation<'_>) -> Option<CheckResult> {
@@ -169,7 +165,7 @@ fn check_catalogue(install: &Installation<'_>) -> Option<CheckResult> {
             Ok(Some(wrong)) => problem(format!("the catalogue is damaged: {wrong}"), "loci index --rebuild"),
             Err(error) => problem(error.to_string(), "loci index --rebuild"),
         },
-        Ok(None) => warning("the catalogue was made by another version".to_string(), "loci index"),
+        Ok(None) => warning("the catalogue was written by another version of Loci".to_string(), "loci index"),
         Err(error) => problem(error.to_string(), "loci index --rebuild"),
     }
 }
@@ -178,7 +174,7 @@ fn check_index(install: &Installation<'_>) -> Option<CheckResult> {
     let folder = install.home.as_ref()?.index();
     match search::Index::open(&folder) {
         Ok(Some(index)) => match index.verify_checksums() {
-            Ok(damaged) if damaged.is_empty() => ok(format!("{} texts, all files sound", index.len())),
+            Ok(damaged) if damaged.is_empty() => ok(format!("{} texts, all files intact", index.len())),
             Ok(damaged) => problem(format!("damaged files: {}", damaged.join(", ")), "loci index --rebuild"),
             Err(error) => problem(error.to_string(), "loci index --rebuild"),
         },
@@ -201,9 +197,9 @@ fn check_freshness(install: &Installation<'_>) -> Option<CheckResult> {
     let found = transcripts::find_transcripts(&install.service.history(), Some(&reader), &[]);
     let behind = found.transcripts.iter().filter(|t| memory.current_id(t).is_none()).count();
     if behind == 0 {
-        return ok("everything that was said is in the index".to_string());
+        return ok("the index is up to date".to_string());
     }
-    warning(format!("{behind} transcripts have changed since the index was made"), "loci index")
+    warning(format!("{behind} transcripts changed since the last index update"), "loci index")
 }
 
 /// Days after which Claude Code deletes a transcript, unless `cleanupPeriodDays` is set.
@@ -228,16 +224,17 @@ fn check_clean_up(install: &Installation<'_>) -> Option<CheckResult> {
             lost += 1;
         }
     }
-    let rule = if set { "as its settings say" } else { "its default" };
+    let rule = if set { "set by `cleanupPeriodDays`" } else { "default" };
     if lost > 0 {
         let message = format!(
-            "Claude Code deletes transcripts {days} days after their last change ({rule}): {lost} go within {WARN_DAYS} \
-             days and are not in the archive"
+            "Claude Code deletes transcripts {days} days after their last change ({rule}): {lost} are due within \
+             {WARN_DAYS} days and not archived"
         );
         return problem(message, "loci index");
     }
     ok(format!(
-        "Claude Code deletes transcripts after {days} days ({rule}); of {safe} that go within {WARN_DAYS} days a copy is kept"
+        "Claude Code deletes transcripts after {days} days ({rule}): {safe} are due within {WARN_DAYS} days, \
+         all archived"
     ))
 }
 
@@ -275,17 +272,17 @@ fn check_permissions(install: &Installation<'_>) -> Option<CheckResult> {
         .find(|dir| std::fs::metadata(dir).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0));
     match open {
         // Every writer restores the permissions.
-        Some(dir) => problem(format!("others may look into {}", dir.display()), "loci index"),
-        None => ok("only you can read what Loci keeps".to_string()),
+        Some(dir) => problem(format!("other users can access {}", dir.display()), "loci index"),
+        None => ok("only you can read Loci's files".to_string()),
     }
 }
 
 fn check_daemon(install: &Installation<'_>) -> Option<CheckResult> {
     let state = super::status::daemon_status(install.service);
     match (state.running, state.trouble) {
-        (_, Some(trouble)) => problem(format!("the daemon runs, but {trouble}"), "loci daemon stop"),
-        (true, None) => ok(format!("the daemon runs (process {})", state.pid.unwrap_or_default())),
-        (false, None) => ok("no daemon runs; it is started when it is needed".to_string()),
+        (_, Some(trouble)) => problem(format!("the daemon is running, but {trouble}"), "loci daemon stop"),
+        (true, None) => ok(format!("the daemon is running (process {})", state.pid.unwrap_or_default())),
+        (false, None) => ok("the daemon is not running; it starts on demand".to_string()),
     }
 }
 
@@ -296,11 +293,12 @@ fn check_watches(install: &Installation<'_>) -> Option<CheckResult> {
     let code = install.service.code_folders().iter().map(|(_, folders)| folders.len()).sum::<usize>();
     let needed = install.service.history_folders().len() + code;
     if needed > limit {
-        let message =
-            format!("the kernel watches {limit} folders, and {needed} are wanted: the rest is polled");
+        let message = format!(
+            "the kernel limit is {limit} watched folders, but {needed} are needed: the rest is polled"
+        );
         return warning(message, "sudo sysctl fs.inotify.max_user_watches=524288");
     }
-    ok(format!("{needed} folders to watch, of {limit} that the kernel allows"))
+    ok(format!("{needed} folders to watch, the kernel allows {limit}"))
 }
 
 /// How the last daemons exited. One that exited without being stopped is reported.
@@ -309,9 +307,9 @@ fn check_exits(install: &Installation<'_>) -> Option<CheckResult> {
     let lost = ends.iter().filter(|end| *end == "lost").count();
     match (ends.len(), lost) {
         (0, _) => None,
-        (_, 0) => ok(format!("the last daemons ended as they should: {}", ends.join(", "))),
+        (_, 0) => ok(format!("the last daemons exited normally: {}", ends.join(", "))),
         (all, lost) => {
-            let message = format!("of the last {all} daemons {lost} were killed, or fell, without a word");
+            let message = format!("of the last {all} daemons, {lost} crashed or were killed");
             warning(message, "loci daemon logs -n 100")
         }
     }
@@ -336,11 +334,10 @@ fn check_programs(install: &Installation<'_>) -> Option<CheckResult> {
         [] => None,
         [one] if *one == own => ok(format!("one program: {}", own.display())),
         [first, ..] if *first != own => {
-            let message =
-                format!("this is {}, and whoever types `loci` gets {}", own.display(), first.display());
+            let message = format!("this is {}, but `loci` on PATH is {}", own.display(), first.display());
             warning(message, "which -a loci")
         }
-        all => warning(format!("there are several programs called loci: {}", shown(all)), "which -a loci"),
+        all => warning(format!("several `loci` programs on PATH: {}", shown(all)), "which -a loci"),
     }
 }
 
@@ -357,9 +354,9 @@ fn check_wiring(install: &Installation<'_>) -> Option<CheckResult> {
     let other = now.agents.iter().filter(|agent| !agent.changes.is_empty() || !agent.problems.is_empty());
     let other: Vec<&str> = other.map(|agent| agent.title.as_str()).collect();
     if other.is_empty() {
-        return ok(format!("wired into {}", agents.join(", ")));
+        return ok(format!("set up for {}", agents.join(", ")));
     }
-    let message = format!("what Loci put into {} is not what this version would put there", other.join(", "));
+    let message = format!("the setup of {} does not match this version of Loci", other.join(", "));
     warning(message, "loci setup")
 }
 
@@ -384,7 +381,7 @@ fn check_leftovers(install: &Installation<'_>) -> Option<CheckResult> {
     if left.is_empty() {
         return None;
     }
-    let message = format!("{} files were left half written by a loci that was killed", left.len());
+    let message = format!("{} partially written files were left by a killed loci process", left.len());
     let all: Vec<String> =
         left.iter().map(|path| api::operation::shell_quote(&path.to_string_lossy())).collect();
     warning(message, format!("rm -- {}", all.join(" ")))
@@ -395,11 +392,12 @@ fn check_messages(install: &Installation<'_>) -> Option<CheckResult> {
     let spool = mailbox::Spool::new(&install.home.as_ref()?.spool());
     match (spool.count_rejected(), spool.count_waiting()) {
         (0, 0) => None,
-        (0, waiting) => warning(format!("{waiting} messages wait for a daemon"), "loci daemon start"),
+        (0, waiting) => {
+            warning(format!("{waiting} messages are waiting for the daemon"), "loci daemon start")
+        }
         (refused, _) => {
             let place = spool.rejected_path();
-            let message =
-                format!("{refused} messages could not be taken in: they are in {}", place.display());
+            let message = format!("{refused} messages were rejected and moved to {}", place.display());
             warning(message, "loci agent list")
         }
     }
@@ -413,7 +411,7 @@ fn check_disk_space(install: &Installation<'_>) -> Option<CheckResult> {
     let there = home.data.ancestors().find(|dir| dir.exists())?;
     let free = home::free_bytes(there)?;
     if free < MIN_FREE_BYTES {
-        return warning(format!("only {} MB are left on the disk", free >> 20), "loci archive");
+        return warning(format!("only {} MB of disk space left", free >> 20), "loci archive");
     }
-    ok(format!("{} MB are left on the disk", free >> 20))
+    ok(format!("{} MB of disk space left", free >> 20))
 }

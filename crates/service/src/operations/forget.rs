@@ -24,38 +24,34 @@ type SelectedSessions = BTreeMap<(String, String), ChatId>;
 
 impl Handle<ForgetRequest> for Service {
     fn handle(&self, request: &ForgetRequest) -> Result<Forgotten, Error> {
-        forget_sessions(self, request)
+        request.check_params()?;
+        let home = self.home().ok_or_else(no_home)?;
+        // Index the unindexed tail first: a session that is not in the catalogue cannot be found.
+        let lock = Lock::acquire(&home)?;
+        ingest::catch_up_locked(&self.history(), &home, &lock, false)?;
+        let (selected, unread) = select_sessions(self, request)?;
+        let mut forgotten = Forgotten {
+            chats: selected.values().cloned().collect(),
+            events: count_events(self, &selected)?,
+            dry_run: request.dry_run,
+            unread,
+            ..Forgotten::default()
+        };
+        if request.dry_run || selected.is_empty() {
+            return Ok(forgotten);
+        }
+        let before = super::index::size_of_path(&home.data) + super::index::size_of_path(&home.cache);
+        // Write the tombstones first: from here on an interruption cannot bring the sessions back.
+        let mut tombstones = Tombstones::read(Some(&home));
+        let added = tombstones.add(&home, selected.keys().cloned());
+        added.map_err(|error| home::unwritable(&home.tombstones(), &error))?;
+        forgotten.archive_files = ingest::forget_sessions(&self.history(), &home, &lock, &|source, id| {
+            selected.contains_key(&(source.to_string(), id.to_string()))
+        })?;
+        let after = super::index::size_of_path(&home.data) + super::index::size_of_path(&home.cache);
+        forgotten.bytes = before.saturating_sub(after);
+        Ok(forgotten)
     }
-}
-
-fn forget_sessions(service: &Service, request: &ForgetRequest) -> Result<Forgotten, Error> {
-    request.check_params()?;
-    let home = service.home().ok_or_else(no_home)?;
-    // Index the unindexed tail first: a session that is not in the catalogue cannot be found.
-    let lock = Lock::acquire(&home)?;
-    ingest::catch_up_locked(&service.history(), &home, &lock, false)?;
-    let (selected, unread) = select_sessions(service, request)?;
-    let mut forgotten = Forgotten {
-        chats: selected.values().cloned().collect(),
-        events: count_events(service, &selected)?,
-        dry_run: request.dry_run,
-        unread,
-        ..Forgotten::default()
-    };
-    if request.dry_run || selected.is_empty() {
-        return Ok(forgotten);
-    }
-    let before = super::index::size_of_path(&home.data) + super::index::size_of_path(&home.cache);
-    // Write the tombstones first: from here on an interruption cannot bring the sessions back.
-    let mut tombstones = Tombstones::read(Some(&home));
-    let added = tombstones.add(&home, selected.keys().cloned());
-    added.map_err(|error| home::unwritable(&home.tombstones(), &error))?;
-    forgotten.archive_files = ingest::forget_sessions(&service.history(), &home, &lock, &|source, id| {
-        selected.contains_key(&(source.to_string(), id.to_string()))
-    })?;
-    let after = super::index::size_of_path(&home.data) + super::index::size_of_path(&home.cache);
-    forgotten.bytes = before.saturating_sub(after);
-    Ok(forgotten)
 }
 
 /// Returns the sessions that the request selects, and how many records could not be searched.

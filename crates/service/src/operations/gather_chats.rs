@@ -25,19 +25,15 @@ use sources::SurveyOutcome;
 
 impl Handle<GatherChats> for Service {
     fn handle(&self, request: &GatherChats) -> Result<Gathered, Error> {
-        gather_chats(self, request)
-    }
-}
-
-fn gather_chats(service: &Service, request: &GatherChats) -> Result<Gathered, Error> {
-    let mut read: Vec<ReadChat> = Vec::new();
-    for id in &request.chat_ids {
-        let one = read_chat(service, id.trim(), request.include_tools)?;
-        if read.iter().all(|other| other.chat.id != one.chat.id) {
-            read.push(one);
+        let mut read: Vec<ReadChat> = Vec::new();
+        for id in &request.chat_ids {
+            let one = read_chat(self, id.trim(), request.include_tools)?;
+            if read.iter().all(|other| other.chat.id != one.chat.id) {
+                read.push(one);
+            }
         }
+        Ok(if read.len() == 1 { to_one_chat(read.remove(0)) } else { to_several_chats(read) })
     }
-    Ok(if read.len() == 1 { to_one_chat(read.remove(0)) } else { to_several_chats(read) })
 }
 
 /// One session as read from its transcripts.
@@ -105,7 +101,7 @@ fn unknown_prefix(library: &ScanResult, prefix: &str) -> Error {
     if children.is_empty() {
         return Error::new(Code::SessionNotFound, message).hint("list recent sessions with `loci sessions`");
     }
-    let error = Error::new(Code::SessionNotFound, format!("{message}; only its subagents are left"));
+    let error = Error::new(Code::SessionNotFound, format!("{message}; only its subagent sessions are left"));
     resolve_session::with_session_hints(error, &children, SHOW_COMMAND)
 }
 
@@ -143,14 +139,14 @@ fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<Rea
     }
     let mut notes = Vec::new();
     if !chat.subagents.is_empty() {
-        notes.push("what its subagents did is not among these messages; gather their ids for it".to_string());
+        notes.push("messages of its subagents are not included; show each subagent by its ID".to_string());
     }
     if goes_on {
-        notes.push("it goes on from another session, which holds what was said before".to_string());
+        notes.push("it continues another session, which contains the earlier messages".to_string());
     }
     let damaged = is_damaged(&library, &id);
     if damaged {
-        notes.push("a part of it could not be read; `loci sources --problems` says where".to_string());
+        notes.push("parts of it could not be read; `loci sources --problems` lists them".to_string());
     }
     notes.extend(lost.iter().map(|problem| format!("could not be read: {}", problem.note)));
     Ok(ReadChat { chat, messages, notes, partial: damaged || !lost.is_empty() })

@@ -13,28 +13,24 @@ use std::time::Instant;
 
 impl Handle<Index> for Service {
     fn handle(&self, request: &Index) -> Result<Indexed, Error> {
-        update_index(self, request)
+        let started = Instant::now();
+        let home = self.home().ok_or_else(no_home)?;
+        let caught = ingest::catch_up(&self.history(), request.rebuild)?;
+        let mut done = Indexed {
+            added: caught.added,
+            changed: caught.changed,
+            gone: caught.gone,
+            bytes_read: caught.bytes,
+            problems: caught.problems.iter().filter(|problem| problem.kind.is_loss()).count() as u64,
+            notes: caught.notes,
+            ..file_sizes(&home)
+        };
+        if let Some(reader) = catalogue_cache::open_catalogue(&self.history()) {
+            (done.files, done.sessions, done.events) = reader.count_totals().map_err(store_error)?;
+        }
+        done.seconds = started.elapsed().as_secs_f64();
+        Ok(done)
     }
-}
-
-fn update_index(service: &Service, request: &Index) -> Result<Indexed, Error> {
-    let started = Instant::now();
-    let home = service.home().ok_or_else(no_home)?;
-    let caught = ingest::catch_up(&service.history(), request.rebuild)?;
-    let mut done = Indexed {
-        added: caught.added,
-        changed: caught.changed,
-        gone: caught.gone,
-        bytes_read: caught.bytes,
-        problems: caught.problems.iter().filter(|problem| problem.kind.is_loss()).count() as u64,
-        notes: caught.notes,
-        ..file_sizes(&home)
-    };
-    if let Some(reader) = catalogue_cache::open_catalogue(&service.history()) {
-        (done.files, done.sessions, done.events) = reader.count_totals().map_err(store_error)?;
-    }
-    done.seconds = started.elapsed().as_secs_f64();
-    Ok(done)
 }
 
 /// Sizes of Loci's own files.

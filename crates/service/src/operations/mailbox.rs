@@ -49,27 +49,23 @@ pub(crate) fn mailbox_error(error: &mailbox::Error) -> Error {
 
 impl Handle<Dispatch> for Service {
     fn handle(&self, request: &Dispatch) -> Result<MessageLine, Error> {
-        dispatch_message(self, request)
-    }
-}
-
-fn dispatch_message(service: &Service, request: &Dispatch) -> Result<MessageLine, Error> {
-    request.check_params()?;
-    let home = require_home(service)?;
-    let outgoing = build_message(service, request)?;
-    let Some(wake_daemon) = &service.wake_delivery else { return spool_message(&home, &outgoing) };
-    let mut store = open_mailbox(&home)?;
-    let (id, _) =
-        store.accept_message(&outgoing, service.clock.now().0).map_err(|error| mailbox_error(&error))?;
-    wake_daemon();
-    let until = Instant::now() + Duration::from_secs(request.wait_seconds);
-    loop {
-        let message = find_message(&store, id)?;
-        let over = matches!(message.state, State::Answered | State::Failed);
-        if over || Instant::now() >= until || service.progress.is_cancelled() {
-            return Ok(MessageLine { text: String::new(), ..message_line(message) });
+        request.check_params()?;
+        let home = require_home(self)?;
+        let outgoing = build_message(self, request)?;
+        let Some(wake_daemon) = &self.wake_delivery else { return spool_message(&home, &outgoing) };
+        let mut store = open_mailbox(&home)?;
+        let (id, _) =
+            store.accept_message(&outgoing, self.clock.now().0).map_err(|error| mailbox_error(&error))?;
+        wake_daemon();
+        let until = Instant::now() + Duration::from_secs(request.wait_seconds);
+        loop {
+            let message = find_message(&store, id)?;
+            let over = matches!(message.state, State::Answered | State::Failed);
+            if over || Instant::now() >= until || self.progress.is_cancelled() {
+                return Ok(MessageLine { text: String::new(), ..message_line(message) });
+            }
+            std::thread::sleep(REPLY_POLL_INTERVAL);
         }
-        std::thread::sleep(REPLY_POLL_INTERVAL);
     }
 }
 
@@ -144,7 +140,7 @@ fn spool_message(home: &Home, outgoing: &NewMessage) -> Result<MessageLine, Erro
         agent: outgoing.agent.clone(),
         from: outgoing.sender.clone(),
         state: "spooled".to_string(),
-        next: Some("it is handed over when a daemon runs: `loci daemon start`".to_string()),
+        next: Some("delivered when the daemon runs: `loci daemon start`".to_string()),
         ..MessageLine::default()
     })
 }
@@ -176,49 +172,42 @@ fn message_line(message: Message) -> MessageLine {
 
 impl Handle<ListMessages> for Service {
     fn handle(&self, request: &ListMessages) -> Result<Messages, Error> {
-        list_messages(self, request)
+        request.check_params()?;
+        let home = require_home(self)?;
+        let spooled = Spool::new(&home.spool()).count_waiting();
+        let Some(store) = Mailbox::open_existing(&home.mailbox()) else {
+            return Ok(Messages { spooled, ..Messages::default() });
+        };
+        let state = State::ALL.into_iter().find(|state| request.state.as_deref() == Some(state.word()));
+        let ids = request.message_ids()?;
+        let wanted =
+            MessageFilter { ids: &ids, agent: request.agent.as_deref(), state, limit: request.limit };
+        let found = store.list_messages(&wanted).map_err(|error| mailbox_error(&error))?;
+        Ok(Messages { messages: found.into_iter().map(message_line).collect(), spooled })
     }
-}
-
-fn list_messages(service: &Service, request: &ListMessages) -> Result<Messages, Error> {
-    request.check_params()?;
-    let home = require_home(service)?;
-    let spooled = Spool::new(&home.spool()).count_waiting();
-    let Some(store) = Mailbox::open_existing(&home.mailbox()) else {
-        return Ok(Messages { spooled, ..Messages::default() });
-    };
-    let state = State::ALL.into_iter().find(|state| request.state.as_deref() == Some(state.word()));
-    let ids = request.message_ids()?;
-    let wanted = MessageFilter { ids: &ids, agent: request.agent.as_deref(), state, limit: request.limit };
-    let found = store.list_messages(&wanted).map_err(|error| mailbox_error(&error))?;
-    Ok(Messages { messages: found.into_iter().map(message_line).collect(), spooled })
 }
 
 impl Handle<AddAgent> for Service {
     fn handle(&self, request: &AddAgent) -> Result<AgentLine, Error> {
-        add_agent(self, request)
+        request.check_params()?;
+        let directory = self.cwd.join(request.directory.as_deref().unwrap_or("."));
+        let directory = directory.canonicalize().ok().filter(|dir| dir.is_dir()).ok_or_else(|| {
+            Error::new(Code::NotFound, format!("{} is not a directory", directory.display()))
+                .hint(api::mailbox::ADD.example)
+        })?;
+        let agent = Agent {
+            name: request.name.clone(),
+            directory: directory.to_string_lossy().into_owned(),
+            client: request.client.clone().unwrap_or_else(|| api::mailbox::CLIENTS[0].to_string()),
+            since: self.clock.now().0,
+            ..Agent::default()
+        };
+        let mut store = open_mailbox(&require_home(self)?)?;
+        store.add_agent(&agent).map_err(|error| mailbox_error(&error))?;
+        let missing = env::find_programs(&self.places, &agent.client).is_empty();
+        let note = missing.then(|| format!("program `{}` is not on PATH", agent.client));
+        Ok(AgentLine { note, ..agent_line(agent) })
     }
-}
-
-fn add_agent(service: &Service, request: &AddAgent) -> Result<AgentLine, Error> {
-    request.check_params()?;
-    let directory = service.cwd.join(request.directory.as_deref().unwrap_or("."));
-    let directory = directory.canonicalize().ok().filter(|dir| dir.is_dir()).ok_or_else(|| {
-        Error::new(Code::NotFound, format!("{} is not a directory", directory.display()))
-            .hint(api::mailbox::ADD.example)
-    })?;
-    let agent = Agent {
-        name: request.name.clone(),
-        directory: directory.to_string_lossy().into_owned(),
-        client: request.client.clone().unwrap_or_else(|| api::mailbox::CLIENTS[0].to_string()),
-        since: service.clock.now().0,
-        ..Agent::default()
-    };
-    let mut store = open_mailbox(&require_home(service)?)?;
-    store.add_agent(&agent).map_err(|error| mailbox_error(&error))?;
-    let missing = env::find_programs(&service.places, &agent.client).is_empty();
-    let note = missing.then(|| format!("there is no program `{}` on your PATH yet", agent.client));
-    Ok(AgentLine { note, ..agent_line(agent) })
 }
 
 fn agent_line(agent: Agent) -> AgentLine {
@@ -234,33 +223,25 @@ fn agent_line(agent: Agent) -> AgentLine {
 
 impl Handle<ListAgents> for Service {
     fn handle(&self, request: &ListAgents) -> Result<Agents, Error> {
-        list_agents(self, request)
+        request.check_params()?;
+        let Some(store) = Mailbox::open_existing(&require_home(self)?.mailbox()) else {
+            return Ok(Agents::default());
+        };
+        let agents = store.list_agents().map_err(|error| mailbox_error(&error))?;
+        Ok(Agents { agents: agents.into_iter().map(agent_line).collect() })
     }
-}
-
-fn list_agents(service: &Service, request: &ListAgents) -> Result<Agents, Error> {
-    request.check_params()?;
-    let Some(store) = Mailbox::open_existing(&require_home(service)?.mailbox()) else {
-        return Ok(Agents::default());
-    };
-    let agents = store.list_agents().map_err(|error| mailbox_error(&error))?;
-    Ok(Agents { agents: agents.into_iter().map(agent_line).collect() })
 }
 
 impl Handle<RemoveAgent> for Service {
     fn handle(&self, request: &RemoveAgent) -> Result<Removed, Error> {
-        remove_agent(self, request)
+        request.check_params()?;
+        let home = require_home(self)?;
+        let mut store = open_mailbox(&home)?;
+        // Spooled messages count as messages of the agent.
+        Spool::new(&home.spool())
+            .drain_into(&mut store, self.clock.now().0)
+            .map_err(|error| mailbox_error(&error))?;
+        let messages = store.remove_agent(&request.name).map_err(|error| mailbox_error(&error))?;
+        Ok(Removed { name: request.name.clone(), messages })
     }
-}
-
-fn remove_agent(service: &Service, request: &RemoveAgent) -> Result<Removed, Error> {
-    request.check_params()?;
-    let home = require_home(service)?;
-    let mut store = open_mailbox(&home)?;
-    // Spooled messages count as messages of the agent.
-    Spool::new(&home.spool())
-        .drain_into(&mut store, service.clock.now().0)
-        .map_err(|error| mailbox_error(&error))?;
-    let messages = store.remove_agent(&request.name).map_err(|error| mailbox_error(&error))?;
-    Ok(Removed { name: request.name.clone(), messages })
 }

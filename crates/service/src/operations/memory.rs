@@ -22,20 +22,16 @@ use memory::{ApplyOutcome, Finding, SessionMemory, Store, derive_memory};
 
 impl Handle<Consolidate> for Service {
     fn handle(&self, request: &Consolidate) -> Result<Consolidated, Error> {
-        consolidate_sessions(self, request)
+        request.check_params()?;
+        let home = self.home().ok_or_else(no_home)?;
+        // A dry run does not write and needs no lock.
+        let lease = if request.dry_run { None } else { Some(Lock::acquire_at(&home, &home.memory_lock())?) };
+        let mut done = consolidate_locked(self, request)?;
+        // Model calls are slow; the ledger leases each job separately, so the lock is released first.
+        drop(lease);
+        model::improve_sessions(self, request, &mut done)?;
+        Ok(done)
     }
-}
-
-fn consolidate_sessions(service: &Service, request: &Consolidate) -> Result<Consolidated, Error> {
-    request.check_params()?;
-    let home = service.home().ok_or_else(no_home)?;
-    // A dry run does not write and needs no lock.
-    let lease = if request.dry_run { None } else { Some(Lock::acquire_at(&home, &home.memory_lock())?) };
-    let mut done = consolidate_locked(service, request)?;
-    // Model calls are slow; the ledger leases each job separately, so the lock is released first.
-    drop(lease);
-    model::improve_sessions(service, request, &mut done)?;
-    Ok(done)
 }
 
 /// Improves the derived memory of a run with the configured model.

@@ -9,22 +9,18 @@ use history::snapshot;
 
 impl Handle<Recommend> for Service {
     fn handle(&self, request: &Recommend) -> Result<Recommended, Error> {
-        recommend_session(self, request)
+        request.check_params()?;
+        // If the index cannot be updated (read-only home), use it as it is.
+        drop(snapshot::open_current(&self.history()));
+        let own = self.own_session();
+        let request = Recommend { session: request.session.clone().or(own), ..request.clone() };
+        Ok(match self.find_suggestion(&self.prompt_context(&request), request.threshold) {
+            Ok(pick) => Recommended {
+                card: Some(Card { preview: self.preview_summary(&pick), ..self.build_card(&pick, true) }),
+                confidence: Some(pick.confidence),
+                ..Recommended::default()
+            },
+            Err((why, sure)) => Recommended::without_card(why, sure),
+        })
     }
-}
-
-fn recommend_session(service: &Service, request: &Recommend) -> Result<Recommended, Error> {
-    request.check_params()?;
-    // If the index cannot be updated (read-only home), use it as it is.
-    drop(snapshot::open_current(&service.history()));
-    let own = service.own_session();
-    let request = Recommend { session: request.session.clone().or(own), ..request.clone() };
-    Ok(match service.find_suggestion(&service.prompt_context(&request), request.threshold) {
-        Ok(pick) => Recommended {
-            card: Some(Card { preview: service.preview_summary(&pick), ..service.build_card(&pick, true) }),
-            confidence: Some(pick.confidence),
-            ..Recommended::default()
-        },
-        Err((why, sure)) => Recommended::without_card(why, sure),
-    })
 }

@@ -16,19 +16,15 @@ const MAX_LISTED: u32 = 50;
 
 impl Handle<ResolveIds> for Service {
     fn handle(&self, request: &ResolveIds) -> Result<Resolved, Error> {
-        resolve_ids(self, request)
+        request.check_params()?;
+        if let Some(resolved) = resolve_in_catalogue(self, request, freshness::was_completed)? {
+            return Ok(resolved);
+        }
+        // The ID may be in the unindexed tail. If the catalogue cannot be updated, the existing one is all there is.
+        let _ = ingest::catch_up_or_wait(&self.history());
+        Ok(resolve_in_catalogue(self, request, |_| true)?
+            .unwrap_or_else(|| Resolved::new(Vec::new(), Vec::new())))
     }
-}
-
-fn resolve_ids(service: &Service, request: &ResolveIds) -> Result<Resolved, Error> {
-    request.check_params()?;
-    if let Some(resolved) = resolve_in_catalogue(service, request, freshness::was_completed)? {
-        return Ok(resolved);
-    }
-    // The ID may be in the unindexed tail. If the catalogue cannot be updated, the existing one is all there is.
-    let _ = ingest::catch_up_or_wait(&service.history());
-    Ok(resolve_in_catalogue(service, request, |_| true)?
-        .unwrap_or_else(|| Resolved::new(Vec::new(), Vec::new())))
 }
 
 /// `None`: no match, or `will_do` rejected the catalogue.

@@ -26,49 +26,44 @@ use std::cell::RefCell;
 /// How many hits with duplicate text are skipped per session.
 const MAX_DUPLICATES: usize = 16;
 
-const INDEX_UPDATING: &str =
-    "the index is being brought up to date: what it has not come to yet is missing here";
+const INDEX_UPDATING: &str = "the index is being updated; messages that are not indexed yet are missing";
 
 impl Handle<SearchConversations> for Service {
     fn handle(&self, request: &SearchConversations) -> Result<SearchFound, Error> {
-        search_conversations(self, request)
+        request.check_params()?;
+        let searched = SearchSnapshot::open(self)?;
+        let mut found =
+            SearchFound { status: Status::Ok, notes: searched.notes.clone(), ..SearchFound::default() };
+        found.partial = searched.unindexed.lost > 0 || searched.unfinished;
+        let hits = searched.find(request)?;
+        // Four digits: the score is no more precise, and every JSON parser round-trips them.
+        found.confidence = (f64::from(hits.confidence) * 10_000.0).round() / 10_000.0;
+        found.as_of = Some(self.clock.now().0);
+        for chat in &hits.chats {
+            found.results.extend(searched.chat_result(chat, &hits.terms, request)?);
+        }
+        if searched.unread.take() > 0 {
+            found.partial = true;
+        }
+        if found.results.is_empty() && !searched.no_history {
+            found.notes.extend(
+                request
+                    .project
+                    .as_deref()
+                    .and_then(|named| scope::missing_project_note(&self.history(), named)),
+            );
+        }
+        let mut found = found.with_guidance(request, hits.expanded);
+        if let Some(guidance) = found.guidance.as_mut().filter(|_| searched.no_history) {
+            // Without any history, other words find nothing either.
+            guidance.next_actions.clear();
+        }
+        if request.response_mode == Mode::Text {
+            let options = RenderOptions::plain(self.clock, &self.places.home.to_string_lossy());
+            found.text = Some(found.render(&options));
+        }
+        Ok(found)
     }
-}
-
-fn search_conversations(service: &Service, request: &SearchConversations) -> Result<SearchFound, Error> {
-    request.check_params()?;
-    let searched = SearchSnapshot::open(service)?;
-    let mut found =
-        SearchFound { status: Status::Ok, notes: searched.notes.clone(), ..SearchFound::default() };
-    found.partial = searched.unindexed.lost > 0 || searched.unfinished;
-    let hits = searched.find(request)?;
-    // Four digits: the score is no more precise, and every JSON parser round-trips them.
-    found.confidence = (f64::from(hits.confidence) * 10_000.0).round() / 10_000.0;
-    found.as_of = Some(service.clock.now().0);
-    for chat in &hits.chats {
-        found.results.extend(searched.chat_result(chat, &hits.terms, request)?);
-    }
-    if searched.unread.take() > 0 {
-        found.partial = true;
-    }
-    if found.results.is_empty() && !searched.no_history {
-        found.notes.extend(
-            request
-                .project
-                .as_deref()
-                .and_then(|named| scope::missing_project_note(&service.history(), named)),
-        );
-    }
-    let mut found = found.with_guidance(request, hits.expanded);
-    if let Some(guidance) = found.guidance.as_mut().filter(|_| searched.no_history) {
-        // Without any history, other words find nothing either.
-        guidance.next_actions.clear();
-    }
-    if request.response_mode == Mode::Text {
-        let options = RenderOptions::plain(service.clock, &service.places.home.to_string_lossy());
-        found.text = Some(found.render(&options));
-    }
-    Ok(found)
 }
 
 /// A row, its id and its text.

@@ -18,26 +18,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl Handle<SecretsRequest> for Service {
     fn handle(&self, request: &SecretsRequest) -> Result<Secrets, Error> {
-        find_secrets(self, request)
+        request.check_params()?;
+        request.source.iter().try_for_each(|name| scope::check_source(name))?;
+        let scan_request = ViewRequest {
+            all_projects: request.project.is_none(),
+            project: request.project.clone(),
+            source: request.source.clone(),
+            ..ViewRequest::default()
+        };
+        let (library, rows) = scan_rows(&self.history(), &scan_request, BOTH, by_time_down, |_, _| true)?;
+        let (masker, unread) = (Masker::new([0; 32]), library.outcome.count_lost() as u64);
+        let mut search = SecretScan { masker, request, kinds: BTreeMap::new(), places: Vec::new(), unread };
+        for row in rows {
+            search.scan_row(&library, &row.map_err(read_error)?);
+        }
+        Ok(search.into_response())
     }
-}
-
-fn find_secrets(service: &Service, request: &SecretsRequest) -> Result<Secrets, Error> {
-    request.check_params()?;
-    request.source.iter().try_for_each(|name| scope::check_source(name))?;
-    let scan_request = ViewRequest {
-        all_projects: request.project.is_none(),
-        project: request.project.clone(),
-        source: request.source.clone(),
-        ..ViewRequest::default()
-    };
-    let (library, rows) = scan_rows(&service.history(), &scan_request, BOTH, by_time_down, |_, _| true)?;
-    let (masker, unread) = (Masker::new([0; 32]), library.outcome.count_lost() as u64);
-    let mut search = SecretScan { masker, request, kinds: BTreeMap::new(), places: Vec::new(), unread };
-    for row in rows {
-        search.scan_row(&library, &row.map_err(read_error)?);
-    }
-    Ok(search.into_response())
 }
 
 /// The secret types named by the placeholders in a text, in order.

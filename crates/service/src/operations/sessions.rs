@@ -15,37 +15,33 @@ use history::{scan, scope, snapshot};
 
 impl Handle<ListSessions> for Service {
     fn handle(&self, request: &ListSessions) -> Result<Sessions, Error> {
-        list_sessions(self, request)
+        request.check_params()?;
+        request.source.iter().try_for_each(|name| scope::check_source(name))?;
+        let reader = snapshot::open_current(&self.history())?;
+        let project = request.project.as_ref().map(|named| scope::canonical_path(&self.cwd.join(named)));
+        let project = project.as_ref().map(|path| path.to_string_lossy().into_owned());
+        let moment = |text: &Option<String>, until: bool| {
+            let text = text.as_deref()?;
+            if until { self.clock.parse_end_time(text) } else { self.clock.parse_time(text) }
+        };
+        let listed = SessionFilter {
+            sources: &request.source,
+            project: project.as_deref(),
+            since: moment(&request.since, false).map(|at| at.0),
+            until: moment(&request.until, true).map(|at| at.0),
+            limit: request.limit,
+            offset: request.offset,
+        };
+        let chats = reader.newest_sessions(&listed).map_err(store_error)?;
+        let as_of = reader.meta_value(CAUGHT_UP).map_err(store_error)?;
+        let names = SessionNames::load(self);
+        let notes = if chats.is_empty() { explain_empty(self, request, &reader)? } else { Vec::new() };
+        Ok(Sessions {
+            sessions: chats.iter().map(|chat| session_line(chat, is_gone(&reader, chat), &names)).collect(),
+            as_of,
+            notes,
+        })
     }
-}
-
-fn list_sessions(service: &Service, request: &ListSessions) -> Result<Sessions, Error> {
-    request.check_params()?;
-    request.source.iter().try_for_each(|name| scope::check_source(name))?;
-    let reader = snapshot::open_current(&service.history())?;
-    let project = request.project.as_ref().map(|named| scope::canonical_path(&service.cwd.join(named)));
-    let project = project.as_ref().map(|path| path.to_string_lossy().into_owned());
-    let moment = |text: &Option<String>, until: bool| {
-        let text = text.as_deref()?;
-        if until { service.clock.parse_end_time(text) } else { service.clock.parse_time(text) }
-    };
-    let listed = SessionFilter {
-        sources: &request.source,
-        project: project.as_deref(),
-        since: moment(&request.since, false).map(|at| at.0),
-        until: moment(&request.until, true).map(|at| at.0),
-        limit: request.limit,
-        offset: request.offset,
-    };
-    let chats = reader.newest_sessions(&listed).map_err(store_error)?;
-    let as_of = reader.meta_value(CAUGHT_UP).map_err(store_error)?;
-    let names = SessionNames::load(service);
-    let notes = if chats.is_empty() { explain_empty(service, request, &reader)? } else { Vec::new() };
-    Ok(Sessions {
-        sessions: chats.iter().map(|chat| session_line(chat, is_gone(&reader, chat), &names)).collect(),
-        as_of,
-        notes,
-    })
 }
 
 fn explain_empty(service: &Service, request: &ListSessions, reader: &Reader) -> Result<Vec<String>, Error> {

@@ -11,27 +11,23 @@ use setup::Machine;
 
 impl Handle<SetupRequest> for Service {
     fn handle(&self, request: &SetupRequest) -> Result<SetupDone, Error> {
-        run_setup(self, request)
-    }
-}
-
-fn run_setup(service: &Service, request: &SetupRequest) -> Result<SetupDone, Error> {
-    request.check_params()?;
-    let home = service.home().ok_or_else(no_home)?;
-    let machine = Machine {
-        home: service.places.home.clone(),
-        vars: service.places.vars.clone(),
-        data: home.data,
-        exe: service.exe.clone(),
-    };
-    let mut done = setup::run_setup(&machine, request).map_err(|error| setup_error(&error))?;
-    let changes = done.agents.iter_mut().flat_map(|agent| &mut agent.changes);
-    for diff in changes.filter_map(|change| change.diff.as_mut()) {
-        if let Some(masker) = service.history().masker() {
-            *diff = masker.mask_text(diff).into_owned();
+        request.check_params()?;
+        let home = self.home().ok_or_else(no_home)?;
+        let machine = Machine {
+            home: self.places.home.clone(),
+            vars: self.places.vars.clone(),
+            data: home.data,
+            exe: self.exe.clone(),
+        };
+        let mut done = setup::run_setup(&machine, request).map_err(|error| setup_error(&error))?;
+        let changes = done.agents.iter_mut().flat_map(|agent| &mut agent.changes);
+        for diff in changes.filter_map(|change| change.diff.as_mut()) {
+            if let Some(masker) = self.history().masker() {
+                *diff = masker.mask_text(diff).into_owned();
+            }
         }
+        Ok(done)
     }
-    Ok(done)
 }
 
 fn setup_error(error: &setup::Error) -> Error {

@@ -16,30 +16,26 @@ const ANSWERED: &str = "answered";
 
 impl Handle<MemoryJobs> for Service {
     fn handle(&self, request: &MemoryJobs) -> Result<Jobs, Error> {
-        memory_jobs(self, request)
+        request.check_params()?;
+        let now = self.clock.now();
+        let Some(ledger) = ledger::open_existing(self) else { return Ok(Jobs::default()) };
+        let retried = if request.retry { retry_jobs(self, &ledger, &request.chat_ids, now)? } else { 0 };
+        let jobs = matching_jobs(self, &ledger, &request.chat_ids)?;
+        let closed = ledger.closed_endpoints(now).map_err(|error| ledger::ledger_error(&error))?;
+        Ok(Jobs {
+            jobs: jobs.iter().map(|job| job_line(job, now)).collect(),
+            closed: closed
+                .into_iter()
+                .map(|provider| ProviderBackoff {
+                    name: provider.name,
+                    until: stamp_to_ms(provider.until),
+                    class: provider.class,
+                    message: provider.message,
+                })
+                .collect(),
+            retried,
+        })
     }
-}
-
-fn memory_jobs(service: &Service, request: &MemoryJobs) -> Result<Jobs, Error> {
-    request.check_params()?;
-    let now = service.clock.now();
-    let Some(ledger) = ledger::open_existing(service) else { return Ok(Jobs::default()) };
-    let retried = if request.retry { retry_jobs(service, &ledger, &request.chat_ids, now)? } else { 0 };
-    let jobs = matching_jobs(service, &ledger, &request.chat_ids)?;
-    let closed = ledger.closed_endpoints(now).map_err(|error| ledger::ledger_error(&error))?;
-    Ok(Jobs {
-        jobs: jobs.iter().map(|job| job_line(job, now)).collect(),
-        closed: closed
-            .into_iter()
-            .map(|provider| ProviderBackoff {
-                name: provider.name,
-                until: stamp_to_ms(provider.until),
-                class: provider.class,
-                message: provider.message,
-            })
-            .collect(),
-        retried,
-    })
 }
 
 fn retry_jobs(service: &Service, ledger: &Ledger, ids: &[String], now: Stamp) -> Result<u64, Error> {
@@ -101,40 +97,37 @@ fn job_line(job: &JobRow, now: Stamp) -> JobLine {
 
 impl Handle<MemoryCosts> for Service {
     fn handle(&self, request: &MemoryCosts) -> Result<Costs, Error> {
-        memory_costs(self, request)
+        request.check_params()?;
+        // An invalid config is reported when a model is called; it must not hide the costs.
+        let tokens_per_day = model_config::load_model(self).ok().flatten().map(|it| it.tokens_per_day);
+        let Some(ledger) = ledger::open_existing(self) else {
+            return Ok(Costs { tokens_per_day, ..Costs::default() });
+        };
+        let since = request
+            .since
+            .as_deref()
+            .and_then(|text| self.clock.parse_time(text))
+            .unwrap_or(Stamp(i64::MIN + 1));
+        let receipts = ledger.receipts_since(since).map_err(|error| ledger::ledger_error(&error))?;
+        let by = request.by.as_deref().unwrap_or("day");
+        let mut groups: BTreeMap<String, CostLine> = BTreeMap::new();
+        let mut total = CostLine::default();
+        for receipt in &receipts {
+            let group = groups.entry(group_of(receipt, by)).or_default();
+            add_receipt(group, receipt);
+            add_receipt(&mut total, receipt);
+        }
+        let mut costs: Vec<CostLine> =
+            groups.into_iter().map(|(group, line)| CostLine { group, ..line }).collect();
+        if by != "day" {
+            costs.sort_by(|a, b| {
+                (b.tokens_in + b.tokens_out).cmp(&(a.tokens_in + a.tokens_out)).then(a.group.cmp(&b.group))
+            });
+        }
+        let used_today =
+            ledger.tokens_used(self.clock.now()).map_err(|error| ledger::ledger_error(&error))?;
+        Ok(Costs { total, costs, used_today, tokens_per_day })
     }
-}
-
-fn memory_costs(service: &Service, request: &MemoryCosts) -> Result<Costs, Error> {
-    request.check_params()?;
-    // An invalid config is reported when a model is called; it must not hide the costs.
-    let tokens_per_day = model_config::load_model(service).ok().flatten().map(|it| it.tokens_per_day);
-    let Some(ledger) = ledger::open_existing(service) else {
-        return Ok(Costs { tokens_per_day, ..Costs::default() });
-    };
-    let since = request
-        .since
-        .as_deref()
-        .and_then(|text| service.clock.parse_time(text))
-        .unwrap_or(Stamp(i64::MIN + 1));
-    let receipts = ledger.receipts_since(since).map_err(|error| ledger::ledger_error(&error))?;
-    let by = request.by.as_deref().unwrap_or("day");
-    let mut groups: BTreeMap<String, CostLine> = BTreeMap::new();
-    let mut total = CostLine::default();
-    for receipt in &receipts {
-        let group = groups.entry(group_of(receipt, by)).or_default();
-        add_receipt(group, receipt);
-        add_receipt(&mut total, receipt);
-    }
-    let mut costs: Vec<CostLine> =
-        groups.into_iter().map(|(group, line)| CostLine { group, ..line }).collect();
-    if by != "day" {
-        costs.sort_by(|a, b| {
-            (b.tokens_in + b.tokens_out).cmp(&(a.tokens_in + a.tokens_out)).then(a.group.cmp(&b.group))
-        });
-    }
-    let used_today = ledger.tokens_used(service.clock.now()).map_err(|error| ledger::ledger_error(&error))?;
-    Ok(Costs { total, costs, used_today, tokens_per_day })
 }
 
 fn group_of(receipt: &Receipt, by: &str) -> String {

@@ -15,24 +15,20 @@ use std::collections::BTreeMap;
 
 impl Handle<StatusRequest> for Service {
     fn handle(&self, request: &StatusRequest) -> Result<Status, Error> {
-        collect_status(self, request)
+        request.check_params()?;
+        let home = self.home().ok_or_else(no_home)?;
+        Ok(Status {
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            history: history_status(self, &home)?,
+            memory: memory_status(self)?,
+            model: model_status(self, &home),
+            messages: mailbox_status(&home)?,
+            daemon: daemon_status(self),
+            sizes: store_sizes(&home),
+            data: home.data.to_string_lossy().into_owned(),
+            cache: home.cache.to_string_lossy().into_owned(),
+        })
     }
-}
-
-fn collect_status(service: &Service, request: &StatusRequest) -> Result<Status, Error> {
-    request.check_params()?;
-    let home = service.home().ok_or_else(no_home)?;
-    Ok(Status {
-        version: env!("CARGO_PKG_VERSION").to_string(),
-        history: history_status(service, &home)?,
-        memory: memory_status(service)?,
-        model: model_status(service, &home),
-        messages: mailbox_status(&home)?,
-        daemon: daemon_status(service),
-        sizes: store_sizes(&home),
-        data: home.data.to_string_lossy().into_owned(),
-        cache: home.cache.to_string_lossy().into_owned(),
-    })
 }
 
 fn history_status(service: &Service, home: &Home) -> Result<History, Error> {

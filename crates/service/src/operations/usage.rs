@@ -5,10 +5,10 @@
 use super::ViewQuery;
 use super::records::MESSAGES;
 use crate::Outcome;
-use crate::prices::Prices;
 use crate::printer::Printer;
 use api::Error;
 use catalogue::CopyCounts;
+use config::Prices;
 use history::error::read_error;
 use history::scan::{ScanResult, by_time, is_warm_up, scan_rows};
 use record::row::SIDECHAIN;
@@ -17,12 +17,12 @@ use std::collections::BTreeMap;
 
 /// How each line with a token count is treated. Printed by `usage --explain`.
 const RULES: &[(&str, bool, &str)] = &[
-    ("reply", true, "a reply of the main conversation"),
-    ("sidechain", true, "a reply inside a subagent: paid for like any other"),
-    ("warm_up", true, "a call the client made at its start, without anybody asking"),
+    ("reply", true, "a reply in the session itself"),
+    ("sidechain", true, "a reply in a subagent: billed like any other"),
+    ("warm_up", true, "a call the client made at startup, without a prompt"),
     ("streamed_block", false, "another line of a reply already counted: each block repeats the whole count"),
-    ("replayed", false, "a copy of a reply in a file that resume, fork or compaction made"),
-    ("synthetic", false, "written by the client itself, no model was called"),
+    ("replayed", false, "a copy of a reply in a transcript created by resume, fork or compaction"),
+    ("synthetic", false, "written by the client itself; no model was called"),
 ];
 
 pub(crate) fn sum_usage(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {

@@ -254,7 +254,7 @@ fn put_stats(envelope: &mut Envelope, mut stats: Vec<Value>) {
         size <= budget
     });
     if stats.len() < all {
-        envelope.notes.push(format!("{} of {all} kinds; stats_only gives all", stats.len()));
+        envelope.notes.push(format!("{} of {all} kinds; stats_only returns all", stats.len()));
     }
     envelope.stats = Some(stats);
     if let Some(file_ref) = envelope.file_ref.as_mut().filter(|_| budget < usize::MAX) {

@@ -75,7 +75,7 @@ fn add_rows(archive: &Archive, raw: &[u8], start: u64, sessions: u32, survey: &m
             Ok(head) if head.session < sessions => {
                 survey.add_archived_row(head.to_row(place), head.name.as_deref());
             }
-            Ok(_) => report_lost(1, place, "an entry of no session", survey),
+            Ok(_) => report_lost(1, place, "an entry without a session", survey),
             Err(error) => report_lost(1, place, &error.to_string(), survey),
         }
     }
@@ -85,7 +85,8 @@ fn report_lost(entries: u64, place: u64, why: &str, survey: &mut Survey<'_>) {
     let coverage = survey.coverage_mut();
     coverage.lines += entries;
     coverage.bad += entries - 1; // the problem counts the last one
-    let what = if entries == 1 { "1 kept entry".to_string() } else { format!("{entries} kept entries") };
+    let what =
+        if entries == 1 { "1 archived entry".to_string() } else { format!("{entries} archived entries") };
     survey.report_problem(ProblemKind::BadLine, place, &format!("{what} lost: {why}"));
 }
 

@@ -43,7 +43,7 @@ impl ArchiveWriter {
     ) -> Result<ArchiveWriter, Error> {
         let damaged = |what| Error::Damaged { path: archive.path.clone(), what };
         if !archive.table.header.keys_match() {
-            return Err(damaged("its rows have keys of another version"));
+            return Err(damaged("its row keys are from another version"));
         }
         let marks = archive.read_index()?;
         let mut keeper = ArchiveWriter::new(archive.path.clone(), header)?;

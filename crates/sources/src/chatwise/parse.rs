@@ -133,7 +133,7 @@ fn parse_meta(packed: &str, id: &str, conversation: &mut Conversation) -> Value 
         // The row itself is used; only the call it may contain is lost.
         conversation
             .problems
-            .push((ProblemKind::Salvaged, format!("message {id}, without its meta: {error}")));
+            .push((ProblemKind::Salvaged, format!("message {id}, metadata ignored: {error}")));
         Value::Null
     })
 }

@@ -1,6 +1,6 @@
-//! The history that prompts refer to: the hand-written sessions of the talk set among hundreds of generated ones. Those are
-//! about neighbouring subjects: twenty-six parts of a system with twenty-two troubles each, in English and in Chinese; some
-//! pairs occur more than once and some never, and each session mentions its neighbours.
+//! The history that prompts refer to: the hand-written sessions of the talk set among hundreds of generated ones.
+//! Those are about neighbouring subjects: twenty-six parts of a system with twenty-two troubles each, in English and
+//! in Chinese; some pairs occur more than once and some never, and each session mentions its neighbours.
 //!
 //! Does not know the prompts.
 
@@ -61,7 +61,7 @@ const NAMES: &str = "amber basalt cobalt dahlia ember fjord garnet heron indigo 
 const PROJECTS: &str = "storefront ledger-api console mobile-app data-pipeline ops-charts desktop search-svc identity \
     partner-hub media-svc back-office";
 
-const ASKS: &[&str] = &[
+const OPENINGS: &[&str] = &[
     "we have to do something about {t} in the {p}",
     "{t} in the {p}: where do we start?",
     "please look at the {p}, {t} is getting worse",
@@ -75,7 +75,7 @@ const ANSWERS: &[&str] = &[
     "Done. The {p} no longer suffers from {t}; I left {u} in the {q} for later.",
     "I added a test for {t}. The one for {u} in the {q} still passes.",
 ];
-const TURNS: &[&str] = &[
+const FOLLOW_UPS: &[&str] = &[
     "and what about the {q}?",
     "does that change {u}?",
     "ok, but keep it small",
@@ -87,7 +87,7 @@ const DECISIONS: &[&str] = &[
     "let's keep {d} and set it to {n}",
     "decision: we go with {d}, {n} at most",
 ];
-const ZH_ASKS: &[&str] = &[
+const ZH_OPENINGS: &[&str] = &[
     "{p}的{t}要处理一下",
     "{p}又出问题了，这次是{t}",
     "帮我看看{p}，{t}越来越严重",
@@ -101,7 +101,8 @@ const ZH_ANSWERS: &[&str] = &[
     "改好了，{p}不再有{t}，{q}里的{u}以后再说。",
     "补了{t}的测试，{q}的{u}测试也通过。",
 ];
-const ZH_TURNS: &[&str] = &["那{q}呢？", "会影响{u}吗？", "可以，改动小一点", "{q}也这样改要多久？", "继续"];
+const ZH_FOLLOW_UPS: &[&str] =
+    &["那{q}呢？", "会影响{u}吗？", "可以，改动小一点", "{q}也这样改要多久？", "继续"];
 const ZH_DECISIONS: &[&str] = &["同意，就用{d}，上限{n}", "定了：{d}，设成{n}", "就这么办，{d}，最多{n}"];
 
 pub(super) struct Session {
@@ -134,7 +135,7 @@ impl History {
         let mut rng = Rng::new(seed ^ STREAM, 0);
         let (mut english, mut chinese) = (
             shuffle_subjects(&english_subjects(), &mut rng),
-            shuffle_subjects(&self::chinese_subjects(), &mut rng),
+            shuffle_subjects(&chinese_subjects(), &mut rng),
         );
         let left = SESSIONS - sessions.len();
         // One in six repeats an earlier subject.
@@ -174,10 +175,10 @@ impl History {
     }
 }
 
-fn shuffle_subjects(talk: &Subjects, rng: &mut Rng) -> Vec<Subject> {
-    let mut all: Vec<Subject> = (0..talk.parts.len())
-        .flat_map(|part| (0..talk.troubles.len()).map(move |trouble| (part, trouble)))
-        .map(|(part, trouble)| Subject { chinese: talk.chinese, part, trouble, name: pick_name(rng) })
+fn shuffle_subjects(subjects: &Subjects, rng: &mut Rng) -> Vec<Subject> {
+    let mut all: Vec<Subject> = (0..subjects.parts.len())
+        .flat_map(|part| (0..subjects.troubles.len()).map(move |trouble| (part, trouble)))
+        .map(|(part, trouble)| Subject { chinese: subjects.chinese, part, trouble, name: pick_name(rng) })
         .collect();
     for at in (1..all.len()).rev() {
         let other = rng.below(at + 1);
@@ -225,24 +226,24 @@ fn parse_written_session(value: &Value) -> Session {
 
 fn generate_session(seed: u64, nth: usize, about: Subject) -> Session {
     let mut rng = Rng::new(seed ^ STREAM, nth as u64 + 1);
-    let talk = if about.chinese { chinese_subjects() } else { english_subjects() };
-    let (asks, answers, between, decisions) = if about.chinese {
-        (ZH_ASKS, ZH_ANSWERS, ZH_TURNS, ZH_DECISIONS)
+    let subjects = if about.chinese { chinese_subjects() } else { english_subjects() };
+    let (openings, answers, follow_ups, decisions) = if about.chinese {
+        (ZH_OPENINGS, ZH_ANSWERS, ZH_FOLLOW_UPS, ZH_DECISIONS)
     } else {
-        (ASKS, ANSWERS, TURNS, DECISIONS)
+        (OPENINGS, ANSWERS, FOLLOW_UPS, DECISIONS)
     };
-    let mut turns = vec![("user", fill_template(asks, &talk, about, &mut rng))];
+    let mut turns = vec![("user", fill_template(openings, &subjects, about, &mut rng))];
     for _ in 0..rng.in_range(2, 6) {
-        turns.push(("assistant", fill_template(answers, &talk, about, &mut rng)));
+        turns.push(("assistant", fill_template(answers, &subjects, about, &mut rng)));
         if rng.per_mille(400) {
-            turns.push(("tool", generate_log(&talk, about, &mut rng)));
+            turns.push(("tool", generate_log(&subjects, about, &mut rng)));
         }
-        turns.push(("user", fill_template(between, &talk, about, &mut rng)));
+        turns.push(("user", fill_template(follow_ups, &subjects, about, &mut rng)));
     }
-    turns.push(("assistant", fill_template(answers, &talk, about, &mut rng)));
-    turns.push(("user", fill_template(decisions, &talk, about, &mut rng)));
-    turns.push(("assistant", fill_template(answers, &talk, about, &mut rng)));
-    let (part, trouble) = (talk.parts[about.part].0, talk.troubles[about.trouble].0);
+    turns.push(("assistant", fill_template(answers, &subjects, about, &mut rng)));
+    turns.push(("user", fill_template(decisions, &subjects, about, &mut rng)));
+    turns.push(("assistant", fill_template(answers, &subjects, about, &mut rng)));
+    let (part, trouble) = (subjects.parts[about.part].0, subjects.troubles[about.trouble].0);
     let title = if about.chinese { format!("{part}：{trouble}") } else { format!("{part}: {trouble}") };
     Session {
         id: session_id(nth, 1),
@@ -265,22 +266,23 @@ fn project_path(nth: usize) -> String {
     format!("/home/dev/{}", all[nth % all.len()])
 }
 
-fn fill_template(templates: &[&str], talk: &Subjects, about: Subject, rng: &mut Rng) -> String {
-    let (other, another) = (rng.pick(&talk.parts).0, rng.pick(&talk.troubles).0);
+fn fill_template(templates: &[&str], subjects: &Subjects, about: Subject, rng: &mut Rng) -> String {
+    let (other, another) = (rng.pick(&subjects.parts).0, rng.pick(&subjects.troubles).0);
     rng.pick(templates)
-        .replace("{p}", talk.parts[about.part].0)
-        .replace("{t}", talk.troubles[about.trouble].0)
+        .replace("{p}", subjects.parts[about.part].0)
+        .replace("{t}", subjects.troubles[about.trouble].0)
         .replace("{q}", other)
         .replace("{u}", another)
         .replace("{d}", about.name)
         .replace("{n}", &rng.in_range(2, 900).to_string())
 }
 
-fn generate_log(talk: &Subjects, about: Subject, rng: &mut Rng) -> String {
+fn generate_log(subjects: &Subjects, about: Subject, rng: &mut Rng) -> String {
     let mut text = String::new();
     for _ in 0..rng.in_range(2, 12) {
-        let part = if rng.per_mille(500) { talk.parts[about.part].0 } else { rng.pick(&talk.parts).0 };
-        let trouble = rng.pick(&talk.troubles).0;
+        let part =
+            if rng.per_mille(500) { subjects.parts[about.part].0 } else { rng.pick(&subjects.parts).0 };
+        let trouble = rng.pick(&subjects.troubles).0;
         let (file, line) = (part.replace(' ', "_"), rng.in_range(1, 900).to_string());
         text.extend(["src/", &file, ".rs:", &line, ": warning: ", trouble, "\n"]);
     }

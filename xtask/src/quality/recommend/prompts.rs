@@ -216,20 +216,21 @@ fn time_phrase(session: &Session, chinese: bool) -> String {
 
 /// Fills a template, with synonyms in a quarter of the cases.
 fn fill_template(templates: &[&str], about: Subject, when: &str, rng: &mut Rng) -> String {
-    let talk: Subjects = if about.chinese { chinese_subjects() } else { english_subjects() };
+    let subjects: Subjects = if about.chinese { chinese_subjects() } else { english_subjects() };
     let called =
         |pair: (&'static str, &'static str), rng: &mut Rng| if rng.per_mille(250) { pair.1 } else { pair.0 };
-    let (part, trouble) = (called(talk.parts[about.part], rng), called(talk.troubles[about.trouble], rng));
+    let (part, trouble) =
+        (called(subjects.parts[about.part], rng), called(subjects.troubles[about.trouble], rng));
     let text = rng.pick(templates).replace("{p}", part).replace("{t}", trouble);
     text.replace("{d}", about.name).replace("{w}", when)
 }
 
 fn unknown_part_prompt(about: Subject, rng: &mut Rng) -> Prompt {
-    let talk = if about.chinese { chinese_subjects() } else { english_subjects() };
+    let subjects = if about.chinese { chinese_subjects() } else { english_subjects() };
     let part = rng.pick(if about.chinese { ZH_UNKNOWN_PARTS } else { UNKNOWN_PARTS });
     let when = pick_time(rng, about);
     let template = rng.pick(if about.chinese { ZH_REFERRING_TEMPLATES } else { REFERRING_TEMPLATES });
-    let text = template.replace("{p}", part).replace("{t}", talk.troubles[about.trouble].0);
+    let text = template.replace("{p}", part).replace("{t}", subjects.troubles[about.trouble].0);
     let text = text.replace("{d}", about.name).replace("{w}", when);
     Prompt { text, kind: kind_name("unknown part", about), target: None, cwd: unrelated_cwd() }
 }

@@ -133,7 +133,7 @@ pub(super) fn read_access(root: &Path) -> (Access, Vec<String>) {
 }
 
 fn damaged_note(error: &serde_json::Error) -> String {
-    format!("`.loci/{ACCESS}` cannot be understood, so nothing counts as pinned or asked for: {error}")
+    format!("`.loci/{ACCESS}` cannot be parsed, so pinned and recent types are ignored: {error}")
 }
 
 /// Updates the access file. It is read and written under one lock, so that concurrent updates are not lost. A damaged file is
@@ -151,7 +151,7 @@ pub(super) fn update_access<T>(
         Some(Ok(access)) => access,
         Some(Err(_)) => {
             let aside = pen.set_aside(ACCESS)?;
-            notes.push(format!("what could not be understood is now in {}", aside.display()));
+            notes.push(format!("the damaged file was moved to {}", aside.display()));
             Access::default()
         }
     };
@@ -216,7 +216,7 @@ mod tests {
         let folder = LociFolder::open_or_create(root.path()).unwrap();
         std::fs::write(folder.path(ACCESS), "{\"pinned\": 3}").unwrap();
         let (access, notes) = read_access(root.path());
-        assert!(access == Access::default() && notes[0].contains("cannot be understood"), "{notes:?}");
+        assert!(access == Access::default() && notes[0].contains("cannot be parsed"), "{notes:?}");
         let (new, notes) =
             update_access(&folder, LONG_LOCK_TIMEOUT, 10, |access| access.focus(&type_ref("a"), 20)).unwrap();
         assert!(new && notes[0].contains("access.json.damaged"), "{notes:?}");

@@ -349,7 +349,12 @@ impl<'a> CodeQuery<'a> {
             self.renamed_types().into_iter().filter(|it| ends(&it.old_name)).collect();
         let [renamed] = &renamed[..] else { return None };
         let of = self.type_by_id(&renamed.new.to_string())?;
-        self.add_note(format!("`{}` is `{}` now: {}", renamed.old_name, self.name(of), renamed.reason));
+        self.add_note(format!(
+            "`{}` was renamed to `{}`: {}",
+            renamed.old_name,
+            self.name(of),
+            renamed.reason
+        ));
         Some(Symbol { of, member: None })
     }
 
@@ -484,7 +489,7 @@ impl<'a> CodeQuery<'a> {
         match queued {
             Ok(state) => state.status,
             Err(error) => {
-                self.add_note(format!("not remembered as asked for: {error}"));
+                self.add_note(format!("cannot queue the note: {error}"));
                 self.note_state(of).status
             }
         }
@@ -617,7 +622,7 @@ impl<'a> CodeQuery<'a> {
         });
         match noted {
             Ok((_, notes)) => notes.into_iter().for_each(|note| self.add_note(note)),
-            Err(error) => self.add_note(format!("not remembered as asked for: {error}")),
+            Err(error) => self.add_note(format!("cannot record the access: {error}")),
         }
     }
 }

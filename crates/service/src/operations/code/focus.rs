@@ -13,53 +13,41 @@ use std::path::Path;
 
 impl Handle<Pin> for Service {
     fn handle(&self, request: &Pin) -> Result<PinResult, Error> {
-        pin_type(self, request)
+        request.check_params()?;
+        let (root, now) = (resolve_root(self, request.root.as_ref())?, self.clock.now().0);
+        let of = resolve_in_tree(self, &request.path, request.root.as_ref())?;
+        LociFolder::open_or_create(&root).map_err(|error| folder_error(&error))?;
+        update_record(&root, of, now, |access, of| access.pin(of, now))
     }
-}
-
-fn pin_type(service: &Service, request: &Pin) -> Result<PinResult, Error> {
-    request.check_params()?;
-    let (root, now) = (resolve_root(service, request.root.as_ref())?, service.clock.now().0);
-    let of = resolve_in_tree(service, &request.path, request.root.as_ref())?;
-    LociFolder::open_or_create(&root).map_err(|error| folder_error(&error))?;
-    update_record(&root, of, now, |access, of| access.pin(of, now))
 }
 
 impl Handle<Unpin> for Service {
     fn handle(&self, request: &Unpin) -> Result<PinResult, Error> {
-        unpin_type(self, request)
+        request.check_params()?;
+        let (root, now) = (resolve_root(self, request.root.as_ref())?, self.clock.now().0);
+        let known = access::read_access(&root).0.pinned;
+        let of = resolve_recorded(self, &known, &request.path, request.root.as_ref())?;
+        update_record(&root, of, now, Access::unpin)
     }
-}
-
-fn unpin_type(service: &Service, request: &Unpin) -> Result<PinResult, Error> {
-    request.check_params()?;
-    let (root, now) = (resolve_root(service, request.root.as_ref())?, service.clock.now().0);
-    let known = access::read_access(&root).0.pinned;
-    let of = resolve_recorded(service, &known, &request.path, request.root.as_ref())?;
-    update_record(&root, of, now, Access::unpin)
 }
 
 impl Handle<Dismiss> for Service {
     fn handle(&self, request: &Dismiss) -> Result<PinResult, Error> {
-        dismiss_type(self, request)
+        request.check_params()?;
+        let (root, now) = (resolve_root(self, request.root.as_ref())?, self.clock.now().0);
+        let known = access::read_access(&root).0.recent;
+        let of = resolve_recorded(self, &known, &request.path, request.root.as_ref())?;
+        let mut marked = update_record(&root, of, now, |access, of| access.dismiss(of, now))?;
+        // A pin outranks a dismissal: it is explicit and permanent.
+        let name = &marked.resolved.path;
+        if marked.pinned.iter().any(|pinned| pinned.type_id == marked.resolved.type_id) {
+            let typed = api::operation::shell_quote(name);
+            let note =
+                format!("`{name}` is pinned and stays in the window; `loci code unpin {typed}` removes it");
+            marked.notes.push(note);
+        }
+        Ok(marked)
     }
-}
-
-fn dismiss_type(service: &Service, request: &Dismiss) -> Result<PinResult, Error> {
-    request.check_params()?;
-    let (root, now) = (resolve_root(service, request.root.as_ref())?, service.clock.now().0);
-    let known = access::read_access(&root).0.recent;
-    let of = resolve_recorded(service, &known, &request.path, request.root.as_ref())?;
-    let mut marked = update_record(&root, of, now, |access, of| access.dismiss(of, now))?;
-    // A pin outranks a dismissal: it is explicit and permanent.
-    let name = &marked.resolved.path;
-    if marked.pinned.iter().any(|pinned| pinned.type_id == marked.resolved.type_id) {
-        let typed = api::operation::shell_quote(name);
-        let note =
-            format!("`{name}` is pinned and stays in the window; `loci code unpin {typed}` lets it go");
-        marked.notes.push(note);
-    }
-    Ok(marked)
 }
 
 fn resolve_in_tree(service: &Service, path: &str, root: Option<&String>) -> Result<TypeRef, Error> {
@@ -107,37 +95,33 @@ fn update_record(
 
 impl Handle<CodeContext> for Service {
     fn handle(&self, request: &CodeContext) -> Result<FocusList, Error> {
-        code_context(self, request)
-    }
-}
-
-fn code_context(service: &Service, request: &CodeContext) -> Result<FocusList, Error> {
-    request.check_params()?;
-    let (root, now) = (resolve_root(service, request.root.as_ref())?, service.clock.now().0);
-    let added = if request.action == "add" {
-        let of = resolve_in_tree(service, &request.path, request.root.as_ref())?;
-        LociFolder::open_or_create(&root).map_err(|error| folder_error(&error))?;
-        Some(of)
-    } else {
-        None
-    };
-    let Some(folder) = LociFolder::open(&root).map_err(|error| folder_error(&error))? else {
-        return Ok(FocusList::default());
-    };
-    let until = now + request.minutes as i64 * 60_000;
-    if request.action == "list" {
-        let (access, notes) = access::read_access(&root);
-        return Ok(FocusList { context: focused_types(&access, now), changed: false, notes });
-    }
-    let done = access::update_access(&folder, LONG_LOCK_TIMEOUT, now, |access| {
-        let changed = match &added {
-            Some(of) => access.focus(of, until),
-            None => access.clear_focus(),
+        request.check_params()?;
+        let (root, now) = (resolve_root(self, request.root.as_ref())?, self.clock.now().0);
+        let added = if request.action == "add" {
+            let of = resolve_in_tree(self, &request.path, request.root.as_ref())?;
+            LociFolder::open_or_create(&root).map_err(|error| folder_error(&error))?;
+            Some(of)
+        } else {
+            None
         };
-        (changed, focused_types(access, now))
-    });
-    let ((changed, context), notes) = done.map_err(|error| folder_error(&error))?;
-    Ok(FocusList { context, changed, notes })
+        let Some(folder) = LociFolder::open(&root).map_err(|error| folder_error(&error))? else {
+            return Ok(FocusList::default());
+        };
+        let until = now + request.minutes as i64 * 60_000;
+        if request.action == "list" {
+            let (access, notes) = access::read_access(&root);
+            return Ok(FocusList { context: focused_types(&access, now), changed: false, notes });
+        }
+        let done = access::update_access(&folder, LONG_LOCK_TIMEOUT, now, |access| {
+            let changed = match &added {
+                Some(of) => access.focus(of, until),
+                None => access.clear_focus(),
+            };
+            (changed, focused_types(access, now))
+        });
+        let ((changed, context), notes) = done.map_err(|error| folder_error(&error))?;
+        Ok(FocusList { context, changed, notes })
+    }
 }
 
 fn focused_types(access: &Access, now: i64) -> Vec<FocusEntry> {

@@ -10,23 +10,19 @@ use code::{DIAGRAM_FORMATS, Field, Filter, Graph, wildcard_matches};
 
 impl Handle<CodeGraph> for Service {
     fn handle(&self, request: &CodeGraph) -> Result<GraphDrawn, Error> {
-        code_graph(self, request)
+        request.check_params()?;
+        let filter = parse_filter(&request.filter)?;
+        with_tree(self, request.root.as_ref(), |query| {
+            let graph = query.dependency_graph();
+            let of = select_types(query, &graph, &filter);
+            let form = DIAGRAM_FORMATS
+                .iter()
+                .find(|(_, name)| *name == request.form)
+                .map_or(DIAGRAM_FORMATS[0].0, |(form, _)| *form);
+            let picture = query.mask_text(code::render_diagram(&graph, &of, &|of| query.name(of), form));
+            Ok(GraphDrawn { types: of.len() as u64, picture, coverage: query.coverage() })
+        })
     }
-}
-
-fn code_graph(service: &Service, request: &CodeGraph) -> Result<GraphDrawn, Error> {
-    request.check_params()?;
-    let filter = parse_filter(&request.filter)?;
-    with_tree(service, request.root.as_ref(), |query| {
-        let graph = query.dependency_graph();
-        let of = select_types(query, &graph, &filter);
-        let form = DIAGRAM_FORMATS
-            .iter()
-            .find(|(_, name)| *name == request.form)
-            .map_or(DIAGRAM_FORMATS[0].0, |(form, _)| *form);
-        let picture = query.mask_text(code::render_diagram(&graph, &of, &|of| query.name(of), form));
-        Ok(GraphDrawn { types: of.len() as u64, picture, coverage: query.coverage() })
-    })
 }
 
 /// Parses a filter. The error names the filter and the position of the mistake.

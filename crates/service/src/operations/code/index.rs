@@ -14,54 +14,50 @@ use code::{ChangedType, ExportError, MemberChange, TypeId};
 
 impl Handle<IndexCode> for Service {
     fn handle(&self, request: &IndexCode) -> Result<IndexedCode, Error> {
-        index_code(self, request)
-    }
-}
-
-fn index_code(service: &Service, request: &IndexCode) -> Result<IndexedCode, Error> {
-    request.check_params()?;
-    let root = resolve_root(service, request.root.as_ref())?;
-    let mut tree = Tree::open(service, &root)?;
-    let folder = LociFolder::open_or_create(&root).map_err(|error| folder_error(&error))?;
-    tree.write_files(service, &folder, LONG_LOCK_TIMEOUT).map_err(|error| match error {
-        ExportError::Folder(error) => folder_error(&error),
-        ExportError::Store(error) => store_error(&error),
-    })?;
-    let (done, kept) = (tree.done.clone(), tree.kept);
-    with_open_tree(service, tree, |query| {
-        if folder.path(PROMPT_WINDOW).is_file() {
-            window::rewrite_window(query)?;
-        }
-        Ok(IndexedCode {
-            root: query.root().to_string_lossy().into_owned(),
-            types_indexed: query.extent().types,
-            changes: done
-                .changes
-                .iter()
-                .map(type_change)
-                .chain(done.affected.iter().map(dependency_change))
-                .collect(),
-            aliases: done
-                .aliases
-                .iter()
-                .map(|it| TypeAlias {
-                    old: it.old_name.clone(),
-                    new: it.new_name.clone(),
-                    reason: it.reason.clone(),
-                })
-                .collect(),
-            work: Work {
-                files_parsed: done.parsed,
-                types_hashed: done.hashed,
-                source_bytes_read: done.source_bytes,
-                kept_bytes_read: done.read_bytes,
-                kept_bytes_written: done.written_bytes,
-                files_written: kept.files,
-                file_bytes_written: kept.bytes,
-            },
-            coverage: query.coverage(),
+        request.check_params()?;
+        let root = resolve_root(self, request.root.as_ref())?;
+        let mut tree = Tree::open(self, &root)?;
+        let folder = LociFolder::open_or_create(&root).map_err(|error| folder_error(&error))?;
+        tree.write_files(self, &folder, LONG_LOCK_TIMEOUT).map_err(|error| match error {
+            ExportError::Folder(error) => folder_error(&error),
+            ExportError::Store(error) => store_error(&error),
+        })?;
+        let (done, kept) = (tree.done.clone(), tree.kept);
+        with_open_tree(self, tree, |query| {
+            if folder.path(PROMPT_WINDOW).is_file() {
+                window::rewrite_window(query)?;
+            }
+            Ok(IndexedCode {
+                root: query.root().to_string_lossy().into_owned(),
+                types_indexed: query.extent().types,
+                changes: done
+                    .changes
+                    .iter()
+                    .map(type_change)
+                    .chain(done.affected.iter().map(dependency_change))
+                    .collect(),
+                aliases: done
+                    .aliases
+                    .iter()
+                    .map(|it| TypeAlias {
+                        old: it.old_name.clone(),
+                        new: it.new_name.clone(),
+                        reason: it.reason.clone(),
+                    })
+                    .collect(),
+                work: Work {
+                    files_parsed: done.parsed,
+                    types_hashed: done.hashed,
+                    source_bytes_read: done.source_bytes,
+                    kept_bytes_read: done.read_bytes,
+                    kept_bytes_written: done.written_bytes,
+                    files_written: kept.files,
+                    file_bytes_written: kept.bytes,
+                },
+                coverage: query.coverage(),
+            })
         })
-    })
+    }
 }
 
 /// A type whose dependencies changed.

@@ -32,38 +32,34 @@ const MAX_STORED: usize = 200;
 
 impl Handle<Investigate> for Service {
     fn handle(&self, request: &Investigate) -> Result<Investigation, Error> {
-        start_investigation(self, request)
-    }
-}
-
-fn start_investigation(service: &Service, request: &Investigate) -> Result<Investigation, Error> {
-    request.check_params()?;
-    let root = resolve_root(service, request.root.as_ref())?;
-    let case = with_root(service, &root, |query| Inquiry::new(query, request))?;
-    let folder = match LociFolder::open_or_create(&root) {
-        Ok(folder) => folder,
-        // A read-only tree is investigated without storing the result.
-        Err(error) => return InvestigationRun::begin(service, case, None)?.run(None, &error.to_string()),
-    };
-    let lock = match lock_or_existing(service, &case, &folder)? {
-        Ok(lock) => lock,
-        Err(investigation) => return Ok(*investigation),
-    };
-    // Written before its ID is returned.
-    let course = match InvestigationRun::begin(service, case.clone(), Some(&folder)) {
-        Ok(course) => course,
-        // The same applies if the folder exists but cannot be written.
-        Err(error) => {
-            return InvestigationRun::begin(service, case, None)?.run(Some(lock), &error.to_string());
+        request.check_params()?;
+        let root = resolve_root(self, request.root.as_ref())?;
+        let case = with_root(self, &root, |query| Inquiry::new(query, request))?;
+        let folder = match LociFolder::open_or_create(&root) {
+            Ok(folder) => folder,
+            // A read-only tree is investigated without storing the result.
+            Err(error) => return InvestigationRun::begin(self, case, None)?.run(None, &error.to_string()),
+        };
+        let lock = match lock_or_existing(self, &case, &folder)? {
+            Ok(lock) => lock,
+            Err(investigation) => return Ok(*investigation),
+        };
+        // Written before its ID is returned.
+        let course = match InvestigationRun::begin(self, case.clone(), Some(&folder)) {
+            Ok(course) => course,
+            // The same applies if the folder exists but cannot be written.
+            Err(error) => {
+                return InvestigationRun::begin(self, case, None)?.run(Some(lock), &error.to_string());
+            }
+        };
+        if !self.is_long_running {
+            return course.run(Some(lock), "");
         }
-    };
-    if !service.is_long_running {
-        return course.run(Some(lock), "");
+        let op = case.id.clone();
+        spawn_investigation(self, case, lock)?;
+        let poll = StreamOp { op, wait: FIRST_WAIT.as_secs(), ..StreamOp::default() };
+        poll_until(self, &root, &poll, |now| now.state != RUNNING)
     }
-    let op = case.id.clone();
-    spawn_investigation(service, case, lock)?;
-    let poll = StreamOp { op, wait: FIRST_WAIT.as_secs(), ..StreamOp::default() };
-    poll_until(service, &root, &poll, |now| now.state != RUNNING)
 }
 
 /// Takes the lock for a case, or returns the investigation of the process that holds or held it.
@@ -112,19 +108,15 @@ fn spawn_investigation(service: &Service, case: Inquiry, lock: Lock) -> Result<(
 
 impl Handle<StreamOp> for Service {
     fn handle(&self, request: &StreamOp) -> Result<Investigation, Error> {
-        stream_op(self, request)
+        request.check_params()?;
+        let root = resolve_root(self, request.root.as_ref())?;
+        let op = resolve_prefix(&root, &request.op)?;
+        let poll = StreamOp { op, ..request.clone() };
+        let mut investigation =
+            poll_until(self, &root, &poll, |now| now.state != RUNNING || now.next > poll.from)?;
+        investigation.events.retain(|step| step.n >= poll.from);
+        Ok(investigation)
     }
-}
-
-fn stream_op(service: &Service, request: &StreamOp) -> Result<Investigation, Error> {
-    request.check_params()?;
-    let root = resolve_root(service, request.root.as_ref())?;
-    let op = resolve_prefix(&root, &request.op)?;
-    let poll = StreamOp { op, ..request.clone() };
-    let mut investigation =
-        poll_until(service, &root, &poll, |now| now.state != RUNNING || now.next > poll.from)?;
-    investigation.events.retain(|step| step.n >= poll.from);
-    Ok(investigation)
 }
 
 /// Polls until `enough` holds, the timeout expires or the request is cancelled.
@@ -175,13 +167,17 @@ fn read_investigation(service: &Service, root: &Path, id: &str) -> Result<Invest
     })?;
     if investigation.state == RUNNING {
         let held = service.home().is_some_and(|home| Lock::is_held(&home.op_lock(&lock_name(root, id))));
-        investigation.hint = Some(format!("`loci code op {id} --wait 30` has the rest"));
+        investigation.hint =
+            Some(format!("still running; `loci code op {id} --wait 30` waits for the result"));
         if !held {
             // It may have finished since the file was read.
             investigation =
                 load_stored(service, root, id)?.filter(|now| now.state != RUNNING).unwrap_or(Investigation {
                     state: "interrupted".to_string(),
-                    hint: Some("whoever looked into it was ended; ask again to begin anew".to_string()),
+                    hint: Some(
+                        "the process running it exited; start it again with `loci code investigate`"
+                            .to_string(),
+                    ),
                     ..investigation
                 });
         }
@@ -331,7 +327,7 @@ impl<'a> InvestigationRun<'a> {
             self.case.release_lock(self.service, lock);
         }
         self.prune_stored();
-        self.investigation.hint = (!unkept.is_empty()).then(|| format!("nothing of it is kept: {unkept}"));
+        self.investigation.hint = (!unkept.is_empty()).then(|| format!("the result is not stored: {unkept}"));
         failed.map_or(Ok(self.investigation), Err)
     }
 
@@ -343,7 +339,7 @@ impl<'a> InvestigationRun<'a> {
         })?;
         let names: Vec<&str> = found.exhibits.iter().map(|it| it.symbol.path.as_str()).collect();
         let fit = if names.is_empty() { "none".to_string() } else { names.join(", ") };
-        self.record_step(format!("types looked at: {}; that fit the question: {fit}", found.looked_at))?;
+        self.record_step(format!("types searched: {}; matching the question: {fit}", found.looked_at))?;
         model::answer_question(self, found)
     }
 

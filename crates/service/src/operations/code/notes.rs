@@ -24,37 +24,35 @@ const SECTION_ORDER: &[Section] =
 
 impl Handle<GetSemantic> for Service {
     fn handle(&self, request: &GetSemantic) -> Result<Semantic, Error> {
-        get_semantic(self, request)
-    }
-}
-
-fn get_semantic(service: &Service, request: &GetSemantic) -> Result<Semantic, Error> {
-    request.check_params()?;
-    with_tree(service, request.root.as_ref(), |query| {
-        let of = query.resolve_type(&request.path)?;
-        let folder = query.folder();
-        let note = folder.as_ref().and_then(|folder| read_note(query, folder, of));
-        let (state, why) = note_status(query, of, note.as_ref());
-        let may = model_permission(service, query, of, note.as_ref(), folder.is_some());
-        let queue =
-            matches!((&may, state), (ModelPermission::Allowed { .. }, NoteStatus::None | NoteStatus::Stale));
-        let state = if queue { query.queue_note(of) } else { state };
-        query.record_access(of);
-        Ok(Semantic {
-            resolved: query.symbol_ref(Symbol { of, member: None }),
-            state: state.name().to_string(),
-            why,
-            next: describe_next(query, of, state, &may),
-            with: note.as_ref().map_or_else(Vec::new, |note| note.other_types(query, of)),
-            last_error: last_error(service, query, of)?,
-            path: format!(
-                "{FOLDER_NAME}/{}",
-                note.as_ref().map_or_else(|| note_path(&query.id(of)), |it| it.path.clone())
-            ),
-            text: note.map(|note| note.text),
-            coverage: query.coverage(),
+        request.check_params()?;
+        with_tree(self, request.root.as_ref(), |query| {
+            let of = query.resolve_type(&request.path)?;
+            let folder = query.folder();
+            let note = folder.as_ref().and_then(|folder| read_note(query, folder, of));
+            let (state, why) = note_status(query, of, note.as_ref());
+            let may = model_permission(self, query, of, note.as_ref(), folder.is_some());
+            let queue = matches!(
+                (&may, state),
+                (ModelPermission::Allowed { .. }, NoteStatus::None | NoteStatus::Stale)
+            );
+            let state = if queue { query.queue_note(of) } else { state };
+            query.record_access(of);
+            Ok(Semantic {
+                resolved: query.symbol_ref(Symbol { of, member: None }),
+                state: state.name().to_string(),
+                why,
+                next: describe_next(query, of, state, &may),
+                with: note.as_ref().map_or_else(Vec::new, |note| note.other_types(query, of)),
+                last_error: last_error(self, query, of)?,
+                path: format!(
+                    "{FOLDER_NAME}/{}",
+                    note.as_ref().map_or_else(|| note_path(&query.id(of)), |it| it.path.clone())
+                ),
+                text: note.map(|note| note.text),
+                coverage: query.coverage(),
+            })
         })
-    })
+    }
 }
 
 /// The state of the note about a type, and the reasons if it is stale.
@@ -115,38 +113,39 @@ fn model_permission(
 fn describe_next(query: &CodeQuery<'_>, of: u32, state: NoteStatus, may: &ModelPermission) -> Option<String> {
     let now = query.hashes(of);
     let head = format!(
-        "whatever is put at this path is taken for the note, and holds as long as the type does if its first lines are \
-         `StructureHash: {}` and `ImplHash: {}`",
+        "to write it by hand, create a file at this path; with the first lines `StructureHash: {}` and \
+         `ImplHash: {}` it stays current until the type changes",
         now.structure,
         now.implementation()
     );
     let typed = format!("`loci code notes {}`", query.name(of));
     match (state, may) {
         (NoteStatus::Cached, _) => None,
-        (NoteStatus::Generating, _) => Some("it is being written".to_string()),
+        (NoteStatus::Generating, _) => Some("the note is being written".to_string()),
         (NoteStatus::Pending, ModelPermission::Allowed { by_itself: true }) => {
-            Some(format!("it is asked for: the daemon writes it when nobody is at work, and {typed} at once"))
+            Some(format!("queued: the daemon writes it when idle, {typed} writes it now"))
         }
-        (NoteStatus::Pending, ModelPermission::Allowed { by_itself: false }) => Some(format!(
-            "it is asked for: {typed} has it written, or the daemon, where `code = true` stands below `[model]`"
-        )),
+        (NoteStatus::Pending, ModelPermission::Allowed { by_itself: false }) => {
+            Some(format!("queued: {typed} writes it now, the daemon only with `code = true` in `[model]`"))
+        }
         (NoteStatus::None, ModelPermission::NoModel) => {
-            Some(format!("a model writes it, and none is configured (`model.provider`); {head}"))
+            Some(format!("no model is configured to write it (`model.provider`); {head}"))
         }
         (NoteStatus::None, ModelPermission::Excluded) => {
-            Some(format!("nothing of this project is sent (`model.projects_off`); {head}"))
+            Some(format!("this project is excluded from model calls (`model.projects_off`); {head}"))
         }
-        (NoteStatus::None, ModelPermission::NoFolder) => Some(format!("{typed} has it written; {head}")),
+        (NoteStatus::None, ModelPermission::NoFolder) => Some(format!("{typed} writes it; {head}")),
         (_, ModelPermission::ByHand) => Some(format!(
-            "a person wrote or changed it, so no model does; delete it to have it written anew, or {head}"
+            "written or edited by hand, so no model overwrites it; delete the file to let a model write it; \
+             {head}"
         )),
         (_, ModelPermission::NoModel) => {
-            Some("no model is configured that could write it anew (`model.provider`)".to_string())
+            Some("no model is configured to rewrite it (`model.provider`)".to_string())
         }
         (_, ModelPermission::Excluded) => {
-            Some("nothing of this project is sent (`model.projects_off`)".to_string())
+            Some("this project is excluded from model calls (`model.projects_off`)".to_string())
         }
-        (_, _) => Some(format!("{typed} has it written")),
+        (_, _) => Some(format!("{typed} writes it")),
     }
 }
 
@@ -234,16 +233,16 @@ impl StoredNote {
         let (Some(structure), Some(implementation)) =
             (self.head.structure.get(self.position), self.head.implementation.get(self.position))
         else {
-            return vec!["it does not say which StructureHash and ImplHash it was written for".to_string()];
+            return vec!["its header has no StructureHash and ImplHash".to_string()];
         };
         let both = [
-            (structure, now.structure, "its structure"),
-            (implementation, now.implementation(), "what it does"),
+            (structure, now.structure, "the structure"),
+            (implementation, now.implementation(), "the implementation"),
         ];
         let differs = both.into_iter().filter_map(|(then, now, what)| {
             let now = now.to_string();
             let changed = !then.eq_ignore_ascii_case(&now);
-            changed.then(|| format!("{what} has changed since: {then} then, {now} now"))
+            changed.then(|| format!("{what} changed from {then} to {now}"))
         });
         differs.collect()
     }
@@ -281,16 +280,16 @@ impl StoredNote {
 fn judge_state(mut why: Vec<String>, since: &NoteState) -> (NoteStatus, Vec<String>) {
     if since.status == NoteStatus::Cached {
         let small = |why: &mut String| {
-            why.push_str(", which nobody else can see; a few more, or a day, make it stale");
+            why.push_str("; internal only: the note becomes stale after a few more changes or a day");
         };
         why.iter_mut().for_each(small);
         return (NoteStatus::Cached, why);
     }
     if why.is_empty() {
         let what = if since.dependency_changed {
-            "something it uses has"
+            "a dependency"
         } else {
-            "a type that it forms a circle with, or it itself, has"
+            "the type or another in its dependency cycle"
         };
         why.push(format!("{what} changed since it was written"));
     }
@@ -347,7 +346,7 @@ mod tests {
             assert_eq!(why.len(), reasons, "{}: {why:?}", note.text);
         }
         let why = make_note("00000000", &both).hash_differences(&now);
-        assert!(why[0].starts_with("its structure has changed since: 00000000 then"), "{why:?}");
+        assert!(why[0].starts_with("the structure changed from 00000000 to"), "{why:?}");
     }
 
     #[test]

@@ -10,35 +10,27 @@ use code::Symbol;
 
 impl Handle<GetOutline> for Service {
     fn handle(&self, request: &GetOutline) -> Result<Outlined, Error> {
-        get_outline(self, request)
+        request.check_params()?;
+        with_tree(self, request.root.as_ref(), |query| {
+            Ok(make_outline(query, query.resolve_symbol(&request.path)?))
+        })
     }
-}
-
-fn get_outline(service: &Service, request: &GetOutline) -> Result<Outlined, Error> {
-    request.check_params()?;
-    with_tree(service, request.root.as_ref(), |query| {
-        Ok(make_outline(query, query.resolve_symbol(&request.path)?))
-    })
 }
 
 impl Handle<GetMemberOutline> for Service {
     fn handle(&self, request: &GetMemberOutline) -> Result<Outlined, Error> {
-        get_member_outline(self, request)
+        request.check_params()?;
+        with_tree(self, request.root.as_ref(), |query| {
+            let symbol = query.resolve_symbol(&request.path)?;
+            if symbol.member.is_none() {
+                let name = query.name(symbol.of);
+                return Err(Error::new(Code::InvalidArgument, format!("`{name}` is a type, not a member"))
+                    .hint(format!("loci code outline {name}"))
+                    .hint(format!("loci code resolve '{name}.*'")));
+            }
+            Ok(make_outline(query, symbol))
+        })
     }
-}
-
-fn get_member_outline(service: &Service, request: &GetMemberOutline) -> Result<Outlined, Error> {
-    request.check_params()?;
-    with_tree(service, request.root.as_ref(), |query| {
-        let symbol = query.resolve_symbol(&request.path)?;
-        if symbol.member.is_none() {
-            let name = query.name(symbol.of);
-            return Err(Error::new(Code::InvalidArgument, format!("`{name}` is a type, not a member"))
-                .hint(format!("loci code outline {name}"))
-                .hint(format!("loci code resolve '{name}.*'")));
-        }
-        Ok(make_outline(query, symbol))
-    })
 }
 
 fn make_outline(query: &CodeQuery<'_>, symbol: Symbol) -> Outlined {

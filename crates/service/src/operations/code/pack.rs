@@ -22,49 +22,49 @@ struct PackTexts {
 
 impl Handle<BuildPack> for Service {
     fn handle(&self, request: &BuildPack) -> Result<PackBuilt, Error> {
-        build_pack(self, request)
-    }
-}
-
-fn build_pack(service: &Service, request: &BuildPack) -> Result<PackBuilt, Error> {
-    request.check_params()?;
-    let filter = parse_filter(&request.filter)?;
-    with_tree(service, request.root.as_ref(), |query| {
-        let graph = query.dependency_graph();
-        let named = select_types(query, &graph, &filter);
-        if named.is_empty() {
-            return Err(Error::new(Code::NotFound, format!("no type matches filter `{}`", request.filter))
+        request.check_params()?;
+        let filter = parse_filter(&request.filter)?;
+        with_tree(self, request.root.as_ref(), |query| {
+            let graph = query.dependency_graph();
+            let named = select_types(query, &graph, &filter);
+            if named.is_empty() {
+                return Err(Error::new(
+                    Code::NotFound,
+                    format!("no type matches filter `{}`", request.filter),
+                )
                 .hint("search by part of a name with `loci code search`")
                 .hint("use a wildcard for namespaces with a common prefix: namespace:Memo.*"));
-        }
-        let texts = candidate_texts(query, &graph, &named);
-        let price = |of: u32| texts.get(&of).map_or_else(PackCost::default, |texts| texts.price);
-        let frame = count_tokens(&pack_header(request, texts.len(), texts.len()));
-        let budget = (request.budget as usize).saturating_sub(frame);
-        let pack = code::build_pack(&named, &graph, &|of| query.is_public(of), &price, budget);
-        if pack.types.is_empty() {
-            let least = pack.smallest_budget + frame;
-            let message = format!("no type fits into {} tokens; no pack was written", request.budget);
-            return Err(Error::new(Code::InvalidArgument, message)
-                .hint(format!("--budget {least} fits the most used type")));
-        }
-        let text = pack_text(request, &pack, &texts);
-        let folder = LociFolder::open_or_create(query.root()).map_err(|error| folder_error(&error))?;
-        let pen = folder.lock_for_writing(LONG_LOCK_TIMEOUT).map_err(|error| folder_error(&error))?;
-        let new =
-            pen.write(&pack_path(&request.name), text.as_bytes()).map_err(|error| folder_error(&error))?;
-        let left: BTreeSet<u32> = pack.left_out.iter().copied().collect();
-        Ok(PackBuilt {
-            name: request.name.clone(),
-            path: format!("{FOLDER_NAME}/{}", pack_path(&request.name)),
-            types: pack.types.iter().map(|of| query.type_ref(*of)).collect(),
-            tokens: count_tokens(&text) as u64,
-            budget: request.budget,
-            left_out: left.iter().map(|of| query.type_ref(*of)).collect(),
-            reused: !new,
-            coverage: query.coverage(),
+            }
+            let texts = candidate_texts(query, &graph, &named);
+            let price = |of: u32| texts.get(&of).map_or_else(PackCost::default, |texts| texts.price);
+            let frame = count_tokens(&pack_header(request, texts.len(), texts.len()));
+            let budget = (request.budget as usize).saturating_sub(frame);
+            let pack = code::build_pack(&named, &graph, &|of| query.is_public(of), &price, budget);
+            if pack.types.is_empty() {
+                let least = pack.smallest_budget + frame;
+                let message = format!("no type fits into {} tokens; no pack was written", request.budget);
+                return Err(Error::new(Code::InvalidArgument, message)
+                    .hint(format!("--budget {least} fits the most used type")));
+            }
+            let text = pack_text(request, &pack, &texts);
+            let folder = LociFolder::open_or_create(query.root()).map_err(|error| folder_error(&error))?;
+            let pen = folder.lock_for_writing(LONG_LOCK_TIMEOUT).map_err(|error| folder_error(&error))?;
+            let new = pen
+                .write(&pack_path(&request.name), text.as_bytes())
+                .map_err(|error| folder_error(&error))?;
+            let left: BTreeSet<u32> = pack.left_out.iter().copied().collect();
+            Ok(PackBuilt {
+                name: request.name.clone(),
+                path: format!("{FOLDER_NAME}/{}", pack_path(&request.name)),
+                types: pack.types.iter().map(|of| query.type_ref(*of)).collect(),
+                tokens: count_tokens(&text) as u64,
+                budget: request.budget,
+                left_out: left.iter().map(|of| query.type_ref(*of)).collect(),
+                reused: !new,
+                coverage: query.coverage(),
+            })
         })
-    })
+    }
 }
 
 /// The texts of all types that a pack may contain.
@@ -102,24 +102,21 @@ fn pack_header(request: &BuildPack, types: usize, left_out: usize) -> String {
 
 impl Handle<ListPacks> for Service {
     fn handle(&self, request: &ListPacks) -> Result<Packs, Error> {
-        list_packs(self, request)
+        request.check_params()?;
+        let root = resolve_root(self, request.root.as_ref())?;
+        let folder = LociFolder::open(&root).map_err(|error| folder_error(&error))?;
+        let Some(folder) = folder else { return Ok(Packs::default()) };
+        let mut packs = Vec::new();
+        for file in folder.list_files(PACKS).map_err(|error| folder_error(&error))? {
+            let Some(name) = file.strip_suffix(".md").filter(|name| check_pack_name(name).is_ok()) else {
+                continue;
+            };
+            let bytes =
+                folder.read(&pack_path(name)).map_err(|error| folder_error(&error))?.unwrap_or_default();
+            packs.push(pack_info(name, &String::from_utf8_lossy(&bytes)));
+        }
+        Ok(Packs { packs })
     }
-}
-
-fn list_packs(service: &Service, request: &ListPacks) -> Result<Packs, Error> {
-    request.check_params()?;
-    let root = resolve_root(service, request.root.as_ref())?;
-    let folder = LociFolder::open(&root).map_err(|error| folder_error(&error))?;
-    let Some(folder) = folder else { return Ok(Packs::default()) };
-    let mut packs = Vec::new();
-    for file in folder.list_files(PACKS).map_err(|error| folder_error(&error))? {
-        let Some(name) = file.strip_suffix(".md").filter(|name| check_pack_name(name).is_ok()) else {
-            continue;
-        };
-        let bytes = folder.read(&pack_path(name)).map_err(|error| folder_error(&error))?.unwrap_or_default();
-        packs.push(pack_info(name, &String::from_utf8_lossy(&bytes)));
-    }
-    Ok(Packs { packs })
 }
 
 /// Reads a pack's header and counts its types and tokens.

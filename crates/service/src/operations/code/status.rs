@@ -14,35 +14,31 @@ use std::path::Path;
 
 impl Handle<CodeStatusRequest> for Service {
     fn handle(&self, request: &CodeStatusRequest) -> Result<CodeStatus, Error> {
-        code_status(self, request)
-    }
-}
-
-fn code_status(service: &Service, request: &CodeStatusRequest) -> Result<CodeStatus, Error> {
-    request.check_params()?;
-    with_tree(service, request.root.as_ref(), |query| {
-        let (extent, folder) = (query.extent(), query.folder());
-        let packs = folder.as_ref().and_then(|folder| folder.list_files(PACKS).ok()).unwrap_or_default();
-        let (notes, wanted, failures) = count_notes(service, query)?;
-        Ok(CodeStatus {
-            root: query.root().to_string_lossy().into_owned(),
-            projects: extent.projects,
-            files: extent.files,
-            lines: extent.lines,
-            types_indexed: extent.types,
-            members: query.member_count(),
-            edges: extent.edges,
-            gaps: extent.gaps,
-            languages: count_languages(query),
-            packs: packs.iter().filter_map(|name| name.strip_suffix(".md")).count() as u64,
-            pinned: query.access.pinned.len() as u64,
-            notes,
-            semantic_queue_length: wanted,
-            semantic_failures: failures,
-            memory_mb: resident_megabytes(),
-            coverage: query.coverage(),
+        request.check_params()?;
+        with_tree(self, request.root.as_ref(), |query| {
+            let (extent, folder) = (query.extent(), query.folder());
+            let packs = folder.as_ref().and_then(|folder| folder.list_files(PACKS).ok()).unwrap_or_default();
+            let (notes, wanted, failures) = count_notes(self, query)?;
+            Ok(CodeStatus {
+                root: query.root().to_string_lossy().into_owned(),
+                projects: extent.projects,
+                files: extent.files,
+                lines: extent.lines,
+                types_indexed: extent.types,
+                members: query.member_count(),
+                edges: extent.edges,
+                gaps: extent.gaps,
+                languages: count_languages(query),
+                packs: packs.iter().filter_map(|name| name.strip_suffix(".md")).count() as u64,
+                pinned: query.access.pinned.len() as u64,
+                notes,
+                semantic_queue_length: wanted,
+                semantic_failures: failures,
+                memory_mb: resident_megabytes(),
+                coverage: query.coverage(),
+            })
         })
-    })
+    }
 }
 
 fn count_languages(query: &CodeQuery<'_>) -> Vec<InLanguage> {

@@ -31,7 +31,7 @@ pub(crate) struct Tree {
 impl Tree {
     pub(crate) fn open(service: &Service, root: &Path) -> Result<Tree, Error> {
         match store_path(service, root) {
-            None => Tree::index_in_memory(service, root, "there is no home to keep it in"),
+            None => Tree::index_in_memory(service, root, "HOME is not set"),
             Some(place) => match open_stored(service, root, &place) {
                 Ok((store, done)) => Ok(Tree::from_store(service, root, store, done, Vec::new())),
                 Err(OpenError::Store(StoreError::Damaged(_))) => Tree::rebuild_store(service, root),
@@ -52,7 +52,7 @@ impl Tree {
                 return Ok(Tree::from_store(service, root, store, done, Vec::new()));
             }
         }
-        Tree::index_in_memory(service, root, "what was kept is damaged")
+        Tree::index_in_memory(service, root, "the stored index is damaged")
     }
 
     /// Indexes the tree in memory: same result, but slower.
@@ -61,7 +61,7 @@ impl Tree {
         let done = store
             .refresh(refresh_params(service, &progress_callback(service)))
             .map_err(|error| store_error(&error))?;
-        let note = format!("the tree was read whole, and nothing of it kept for the next question: {why}");
+        let note = format!("the code index was built in memory and is not stored: {why}");
         Ok(Tree::from_store(service, root, store, done, vec![note]))
     }
 

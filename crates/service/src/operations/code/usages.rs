@@ -10,31 +10,27 @@ use code::{Certainty, UsageSite};
 
 impl Handle<FindUsages> for Service {
     fn handle(&self, request: &FindUsages) -> Result<UsagesFound, Error> {
-        find_usages(self, request)
-    }
-}
-
-fn find_usages(service: &Service, request: &FindUsages) -> Result<UsagesFound, Error> {
-    request.check_params()?;
-    with_tree(service, request.root.as_ref(), |query| {
-        let symbol = query.resolve_symbol(&request.path)?;
-        let mut all = query.find_references(symbol);
-        all.retain(|each| is_certain_enough(each.certainty, request.certainty.as_deref()));
-        let total = all.len() as u64;
-        let possible = all.iter().filter(|each| each.certainty == Certainty::Possible).count() as u64;
-        // sort by certainty before position, so that the limit drops the uncertain ones
-        all.sort_by(|one, other| {
-            (one.certainty, &one.file, one.at).cmp(&(other.certainty, &other.file, other.at))
-        });
-        all.truncate(request.max_results as usize);
-        Ok(UsagesFound {
-            resolved: query.symbol_ref(symbol),
-            total,
-            possible,
-            usages: all.iter().map(|each| to_usage(query, each)).collect(),
-            coverage: query.coverage(),
+        request.check_params()?;
+        with_tree(self, request.root.as_ref(), |query| {
+            let symbol = query.resolve_symbol(&request.path)?;
+            let mut all = query.find_references(symbol);
+            all.retain(|each| is_certain_enough(each.certainty, request.certainty.as_deref()));
+            let total = all.len() as u64;
+            let possible = all.iter().filter(|each| each.certainty == Certainty::Possible).count() as u64;
+            // sort by certainty before position, so that the limit drops the uncertain ones
+            all.sort_by(|one, other| {
+                (one.certainty, &one.file, one.at).cmp(&(other.certainty, &other.file, other.at))
+            });
+            all.truncate(request.max_results as usize);
+            Ok(UsagesFound {
+                resolved: query.symbol_ref(symbol),
+                total,
+                possible,
+                usages: all.iter().map(|each| to_usage(query, each)).collect(),
+                coverage: query.coverage(),
+            })
         })
-    })
+    }
 }
 
 fn is_certain_enough(certainty: Certainty, least: Option<&str>) -> bool {

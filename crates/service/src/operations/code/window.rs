@@ -21,13 +21,9 @@ pub(super) fn rewrite_window(query: &CodeQuery<'_>) -> Result<(), Error> {
 
 impl Handle<GetPromptWindow> for Service {
     fn handle(&self, request: &GetPromptWindow) -> Result<PromptWindow, Error> {
-        get_prompt_window(self, request)
+        request.check_params()?;
+        with_tree(self, request.root.as_ref(), |query| build_window(query, request))
     }
-}
-
-fn get_prompt_window(service: &Service, request: &GetPromptWindow) -> Result<PromptWindow, Error> {
-    request.check_params()?;
-    with_tree(service, request.root.as_ref(), |query| build_window(query, request))
 }
 
 fn build_window(query: &CodeQuery<'_>, request: &GetPromptWindow) -> Result<PromptWindow, Error> {
@@ -66,14 +62,17 @@ fn build_window(query: &CodeQuery<'_>, request: &GetPromptWindow) -> Result<Prom
 fn write_window(query: &CodeQuery<'_>, folder: &LociFolder, text: &str) -> Option<bool> {
     let written =
         folder.lock_for_writing(SHORT_LOCK_TIMEOUT).and_then(|pen| pen.write(PROMPT_WINDOW, text.as_bytes()));
-    written.map_err(|error| query.add_note(format!("the window is not kept: {error}"))).ok()
+    written.map_err(|error| query.add_note(format!("cannot store the prompt window: {error}"))).ok()
 }
 
 fn pinned_types(query: &CodeQuery<'_>) -> Vec<u32> {
     let number = |seen: &AccessEntry| {
         let number = query.type_by_id(&seen.id);
         if number.is_none() {
-            query.add_note(format!("`{}` is pinned and no longer there; `loci code unpin {0}`", seen.name));
+            query.add_note(format!(
+                "pinned type `{}` no longer exists; `loci code unpin {0}` removes it",
+                seen.name
+            ));
         }
         number
     };

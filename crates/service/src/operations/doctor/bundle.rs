@@ -46,7 +46,7 @@ fn bundle_files(service: &Service, checkup: &DoctorReport) -> Vec<(&'static str,
     let status = service.handle(&StatusRequest::default()).ok();
     let log = status.as_ref().map(|status| status.daemon.log.clone()).unwrap_or_default();
     let status = serde_json::to_string_pretty(&json!(status)).unwrap_or_default();
-    let config = crate::config::config_path(&service.places);
+    let config = config::config_path(&service.places);
     let settings = std::fs::read_to_string(config).unwrap_or_default();
     vec![
         ("version.txt", version_text()),
@@ -61,7 +61,7 @@ fn bundle_files(service: &Service, checkup: &DoctorReport) -> Vec<(&'static str,
 fn redact_findings(checkup: &DoctorReport) -> DoctorReport {
     let mut redacted = checkup.clone();
     for finding in redacted.findings.iter_mut().filter(|finding| finding.check == super::MODEL) {
-        finding.message = "(what it says quotes settings)".to_string();
+        finding.message = "(redacted: quotes settings)".to_string();
     }
     redacted
 }
@@ -85,7 +85,7 @@ fn redact_settings(text: &str) -> String {
     match text.parse::<toml::Table>() {
         Ok(table) => table.iter().map(|(name, value)| redact_setting(name, name, value)).collect(),
         Err(_) if text.is_empty() => String::new(),
-        Err(_) => "it cannot be read\n".to_string(),
+        Err(_) => "(cannot be parsed)\n".to_string(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Edits by a person: edit, pin, retire and accept memories.
+//! Changes by a person: edit, pin, retire and accept memories.
 //!
 //! Does not validate the content: text typed by a person needs no review.
 
@@ -10,47 +10,43 @@ use memory::{Edit, Fact, State};
 
 impl Handle<EditMemory> for Service {
     fn handle(&self, request: &EditMemory) -> Result<MemoryChanged, Error> {
-        edit_memory(self, request)
-    }
-}
-
-fn edit_memory(service: &Service, request: &EditMemory) -> Result<MemoryChanged, Error> {
-    request.check_params()?;
-    match resolve_memory(&require_store(service)?, &request.id)? {
-        Resolved::Session(_) if request.text.is_some() => {
-            Err(invalid_edit("a session has no `text`, only a name and a summary"))
-        }
-        Resolved::Fact(_)
-            if request.name.is_some()
-                || request.summary.is_some()
-                || !request.add_tag.is_empty()
-                || !request.remove_tag.is_empty() =>
-        {
-            Err(invalid_edit("only the `text` of a fact can be edited"))
-        }
-        Resolved::Session(before) => {
-            let edit = Edit {
-                name: mask_line(service, request.name.as_ref()),
-                summary: mask_line(service, request.summary.as_ref()),
-                add_tags: request.add_tag.iter().filter_map(|tag| mask_line(service, Some(tag))).collect(),
-                remove_tags: request.remove_tag.clone(),
-            };
-            let mut store = memory_store::open(service)?;
-            let edited = store.edit_session(&before.source, &before.session_id, &edit, service.clock.now());
-            let line =
-                edited.map_err(|error| memory_store::store_error(&error))?.map(|one| session_line(&one));
-            to_changed(&session_line(&before), line)
-        }
-        Resolved::Fact(before) => {
-            let text = mask_line(service, request.text.as_ref()).unwrap_or_default();
-            let reworded = |fact: &mut Fact| {
-                fact.text = text;
-                // Editing a pending fact counts as its review.
-                if fact.state == State::Review {
-                    fact.state = State::Fresh;
-                }
-            };
-            edit_fact(service, &before, reworded)
+        request.check_params()?;
+        match resolve_memory(&require_store(self)?, &request.id)? {
+            Resolved::Session(_) if request.text.is_some() => {
+                Err(invalid_edit("a session has no `text`, only a name and a summary"))
+            }
+            Resolved::Fact(_)
+                if request.name.is_some()
+                    || request.summary.is_some()
+                    || !request.add_tag.is_empty()
+                    || !request.remove_tag.is_empty() =>
+            {
+                Err(invalid_edit("only the `text` of a fact can be edited"))
+            }
+            Resolved::Session(before) => {
+                let edit = Edit {
+                    name: mask_line(self, request.name.as_ref()),
+                    summary: mask_line(self, request.summary.as_ref()),
+                    add_tags: request.add_tag.iter().filter_map(|tag| mask_line(self, Some(tag))).collect(),
+                    remove_tags: request.remove_tag.clone(),
+                };
+                let mut store = memory_store::open(self)?;
+                let edited = store.edit_session(&before.source, &before.session_id, &edit, self.clock.now());
+                let line =
+                    edited.map_err(|error| memory_store::store_error(&error))?.map(|one| session_line(&one));
+                to_changed(&session_line(&before), line)
+            }
+            Resolved::Fact(before) => {
+                let text = mask_line(self, request.text.as_ref()).unwrap_or_default();
+                let reworded = |fact: &mut Fact| {
+                    fact.text = text;
+                    // Editing a pending fact counts as its review.
+                    if fact.state == State::Review {
+                        fact.state = State::Fresh;
+                    }
+                };
+                edit_fact(self, &before, reworded)
+            }
         }
     }
 }
@@ -66,44 +62,32 @@ fn invalid_edit(message: &str) -> Error {
 
 impl Handle<PinMemory> for Service {
     fn handle(&self, request: &PinMemory) -> Result<MemoryChanged, Error> {
-        pin_memory(self, request)
-    }
-}
-
-fn pin_memory(service: &Service, request: &PinMemory) -> Result<MemoryChanged, Error> {
-    request.check_params()?;
-    match resolve_memory(&require_store(service)?, &request.id)? {
-        Resolved::Session(before) => {
-            let mut store = memory_store::open(service)?;
-            let pinned = store
-                .pin_session(&before.source, &before.session_id, !request.off)
-                .map_err(|error| memory_store::store_error(&error))?;
-            to_changed(&session_line(&before), pinned.map(|one| session_line(&one)))
+        request.check_params()?;
+        match resolve_memory(&require_store(self)?, &request.id)? {
+            Resolved::Session(before) => {
+                let mut store = memory_store::open(self)?;
+                let pinned = store
+                    .pin_session(&before.source, &before.session_id, !request.off)
+                    .map_err(|error| memory_store::store_error(&error))?;
+                to_changed(&session_line(&before), pinned.map(|one| session_line(&one)))
+            }
+            Resolved::Fact(before) => edit_fact(self, &before, |fact| fact.pinned = !request.off),
         }
-        Resolved::Fact(before) => edit_fact(service, &before, |fact| fact.pinned = !request.off),
     }
 }
 
 impl Handle<RetireMemory> for Service {
     fn handle(&self, request: &RetireMemory) -> Result<MemoryChanged, Error> {
-        retire_memory(self, request)
+        request.check_params()?;
+        set_fact_state(self, &request.id, State::Retired)
     }
-}
-
-fn retire_memory(service: &Service, request: &RetireMemory) -> Result<MemoryChanged, Error> {
-    request.check_params()?;
-    set_fact_state(service, &request.id, State::Retired)
 }
 
 impl Handle<AcceptMemory> for Service {
     fn handle(&self, request: &AcceptMemory) -> Result<MemoryChanged, Error> {
-        accept_memory(self, request)
+        request.check_params()?;
+        set_fact_state(self, &request.id, State::Fresh)
     }
-}
-
-fn accept_memory(service: &Service, request: &AcceptMemory) -> Result<MemoryChanged, Error> {
-    request.check_params()?;
-    set_fact_state(service, &request.id, State::Fresh)
 }
 
 fn set_fact_state(service: &Service, id: &str, state: State) -> Result<MemoryChanged, Error> {

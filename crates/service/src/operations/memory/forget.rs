@@ -11,37 +11,33 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl Handle<ForgetMemory> for Service {
     fn handle(&self, request: &ForgetMemory) -> Result<MemoryForgotten, Error> {
-        forget_memory(self, request)
-    }
-}
-
-fn forget_memory(service: &Service, request: &ForgetMemory) -> Result<MemoryForgotten, Error> {
-    request.check_params()?;
-    let known = require_store(service)?;
-    let (mut selected, mut lines) = (Vec::new(), BTreeMap::new());
-    for id in &request.ids {
-        let one = resolve_memory(&known, id)?;
-        lines.extend(memories_to_delete(&known, &one)?.into_iter().map(|line| (line.id.clone(), line)));
-        selected.push(one);
-    }
-    drop(known);
-    if !request.dry_run {
-        let mut store = memory_store::open(service)?;
-        for one in &selected {
-            let gone = match one {
-                Resolved::Session(one) => store.forget_session(&one.source, &one.session_id, true),
-                Resolved::Fact(fact) => store.forget_fact(fact),
-            };
-            gone.map_err(|error| memory_store::store_error(&error))?;
+        request.check_params()?;
+        let known = require_store(self)?;
+        let (mut selected, mut lines) = (Vec::new(), BTreeMap::new());
+        for id in &request.ids {
+            let one = resolve_memory(&known, id)?;
+            lines.extend(memories_to_delete(&known, &one)?.into_iter().map(|line| (line.id.clone(), line)));
+            selected.push(one);
         }
-        // Deriving names again may wait for a lock. Purge first, so that a kill in between leaves no byte behind.
-        store.purge().map_err(|error| memory_store::store_error(&error))?;
-        drop(store);
-        rederive_sessions(service, &selected);
-        let store = memory_store::open(service)?;
-        store.purge().map_err(|error| memory_store::store_error(&error))?;
+        drop(known);
+        if !request.dry_run {
+            let mut store = memory_store::open(self)?;
+            for one in &selected {
+                let gone = match one {
+                    Resolved::Session(one) => store.forget_session(&one.source, &one.session_id, true),
+                    Resolved::Fact(fact) => store.forget_fact(fact),
+                };
+                gone.map_err(|error| memory_store::store_error(&error))?;
+            }
+            // Deriving names again may wait for a lock. Purge first, so that a kill in between leaves no byte behind.
+            store.purge().map_err(|error| memory_store::store_error(&error))?;
+            drop(store);
+            rederive_sessions(self, &selected);
+            let store = memory_store::open(self)?;
+            store.purge().map_err(|error| memory_store::store_error(&error))?;
+        }
+        Ok(MemoryForgotten { memories: lines.into_values().collect(), dry_run: request.dry_run })
     }
-    Ok(MemoryForgotten { memories: lines.into_values().collect(), dry_run: request.dry_run })
 }
 
 /// Derives names and summaries that contained a forgotten fact again. If the transcript is gone or another process holds

@@ -12,37 +12,34 @@ use std::path::Path;
 
 impl Handle<ListMemory> for Service {
     fn handle(&self, request: &ListMemory) -> Result<Memories, Error> {
-        list_memory(self, request)
+        request.check_params()?;
+        let Some(store) = memory_store::open_existing(self)? else { return Ok(Memories::default()) };
+        let (sessions, facts) = store.load_all().map_err(|error| memory_store::store_error(&error))?;
+        let in_review = facts.iter().filter(|fact| fact.state == State::Review).count() as u64;
+        let wants = |kind: &str| request.kind.as_deref().is_none_or(|wanted| wanted == kind);
+        let mut found: Vec<MemoryLine> = Vec::new();
+        if wants("sessions") && request.state.is_none() {
+            let matching = sessions.iter().filter(|one| {
+                matches_query(request, &[&one.name.text, &one.summary.text, &join_tags(one.tags.keys())])
+            });
+            let tagged = matching.filter(|one| {
+                request.tag.iter().all(|tag| one.tags.contains_key(&memory::normalise_tag(tag)))
+            });
+            found.extend(tagged.map(session_line));
+        }
+        if wants("facts") && request.tag.is_empty() {
+            let matching = facts
+                .iter()
+                .filter(|fact| matches_query(request, &[&fact.text, &join_tags(fact.symbols.iter())]));
+            found.extend(matching.filter(|fact| is_state_listed(request, fact.state)).map(fact_line));
+        }
+        apply_filters(self, request, &mut found);
+        // Ties in time are ordered by ID.
+        found.sort_by(|a, b| (b.pinned, b.at, &a.id).cmp(&(a.pinned, a.at, &b.id)));
+        let total = found.len() as u64;
+        let memories = found.into_iter().skip(request.offset as usize).take(request.limit as usize).collect();
+        Ok(Memories { memories, total, in_review })
     }
-}
-
-fn list_memory(service: &Service, request: &ListMemory) -> Result<Memories, Error> {
-    request.check_params()?;
-    let Some(store) = memory_store::open_existing(service)? else { return Ok(Memories::default()) };
-    let (sessions, facts) = store.load_all().map_err(|error| memory_store::store_error(&error))?;
-    let in_review = facts.iter().filter(|fact| fact.state == State::Review).count() as u64;
-    let wants = |kind: &str| request.kind.as_deref().is_none_or(|wanted| wanted == kind);
-    let mut found: Vec<MemoryLine> = Vec::new();
-    if wants("sessions") && request.state.is_none() {
-        let matching = sessions.iter().filter(|one| {
-            matches_query(request, &[&one.name.text, &one.summary.text, &join_tags(one.tags.keys())])
-        });
-        let tagged = matching
-            .filter(|one| request.tag.iter().all(|tag| one.tags.contains_key(&memory::normalise_tag(tag))));
-        found.extend(tagged.map(session_line));
-    }
-    if wants("facts") && request.tag.is_empty() {
-        let matching = facts
-            .iter()
-            .filter(|fact| matches_query(request, &[&fact.text, &join_tags(fact.symbols.iter())]));
-        found.extend(matching.filter(|fact| is_state_listed(request, fact.state)).map(fact_line));
-    }
-    apply_filters(service, request, &mut found);
-    // Ties in time are ordered by ID.
-    found.sort_by(|a, b| (b.pinned, b.at, &a.id).cmp(&(a.pinned, a.at, &b.id)));
-    let total = found.len() as u64;
-    let memories = found.into_iter().skip(request.offset as usize).take(request.limit as usize).collect();
-    Ok(Memories { memories, total, in_review })
 }
 
 fn join_tags<'t>(tags: impl Iterator<Item = &'t String>) -> String {

@@ -146,7 +146,7 @@ fn send_prompts(
     }
     let Some(_turn) = model_run::try_model_lock(service)? else {
         run.left += questions.len() as u64;
-        run.why = Some("another run is asking the model".to_string());
+        run.why = Some("another run is calling the model".to_string());
         return Ok(());
     };
     let mut ledger = ledger::open(service)?;
@@ -160,7 +160,7 @@ fn send_prompts(
     };
     for (at, question) in questions.iter().enumerate() {
         if service.progress.is_cancelled() {
-            runner.run.why = Some("it was called off".to_string());
+            runner.run.why = Some("cancelled".to_string());
         }
         if runner.run.why.is_some() {
             runner.run.left += (questions.len() - at) as u64;

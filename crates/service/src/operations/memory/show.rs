@@ -16,16 +16,12 @@ use std::collections::BTreeMap;
 
 impl Handle<ShowMemory> for Service {
     fn handle(&self, request: &ShowMemory) -> Result<MemoryShown, Error> {
-        show_memory(self, request)
-    }
-}
-
-fn show_memory(service: &Service, request: &ShowMemory) -> Result<MemoryShown, Error> {
-    request.check_params()?;
-    let store = require_store(service)?;
-    match resolve_memory(&store, &request.id)? {
-        Resolved::Session(one) => show_session(&store, &one),
-        Resolved::Fact(fact) => Ok(show_fact(service, &fact)),
+        request.check_params()?;
+        let store = require_store(self)?;
+        match resolve_memory(&store, &request.id)? {
+            Resolved::Session(one) => show_session(&store, &one),
+            Resolved::Fact(fact) => Ok(show_fact(self, &fact)),
+        }
     }
 }
 
@@ -38,7 +34,7 @@ fn show_session(store: &Store, one: &SessionMemory) -> Result<MemoryShown, Error
     }
     facts.retain(|fact| matches!(fact.state, State::Fresh | State::Stale));
     Ok(MemoryShown {
-        note: format!("this is history, of {}, and not a task", one.ended_at.utc_day()),
+        note: format!("history from {}, not a task", one.ended_at.utc_day()),
         memory: session_line(one),
         summary: Some(one.summary.text.clone()),
         summary_by: Some(one.summary.by.word().to_string()),
@@ -52,7 +48,7 @@ fn show_session(store: &Store, one: &SessionMemory) -> Result<MemoryShown, Error
 
 fn show_fact(service: &Service, fact: &Fact) -> MemoryShown {
     MemoryShown {
-        note: format!("this was said on {}; it is history, and not a task", fact.made_at.utc_day()),
+        note: format!("stated on {}: history, not a task", fact.made_at.utc_day()),
         memory: fact_line(fact),
         evidence: quote_evidence(service, fact),
         ..MemoryShown::default()

@@ -38,7 +38,7 @@ pub(super) fn answer_question(
     match call_model(course, &configured, &evidence)? {
         Ok(found) => Ok(found),
         Err(why) => {
-            course.record_step(format!("no model answered: {why}"))?;
+            course.record_step(format!("no answer from the model: {why}"))?;
             Ok(plain(evidence, Some(why)))
         }
     }
@@ -49,10 +49,10 @@ fn allowed_model(course: &InvestigationRun<'_>) -> Result<Option<ConfiguredModel
     let configured = model_config::load_model(course.service).map_err(|error| error.to_string())?;
     match configured {
         Some(configured) if configured.is_off(&course.case.root.to_string_lossy()) => {
-            Err("nothing of this project is sent (`model.projects_off`)".to_string())
+            Err("this project is excluded from model calls (`model.projects_off`)".to_string())
         }
         Some(configured) if !configured.code => {
-            Err("the model is not told of source: `code = true` below `[model]` allows it".to_string())
+            Err("sending source code is not allowed; set `code = true` in `[model]` to allow it".to_string())
         }
         other => Ok(other),
     }
@@ -69,16 +69,18 @@ fn call_model(
     let masker = model_run::prompt_masker(service)?;
     let (exhibits, names) = sendable_evidence(course, configured, evidence)?;
     if exhibits.is_empty() {
-        return Ok(Err("nothing of what fits is sent (`model.projects_off`)".to_string()));
+        return Ok(
+            Err("all matching types are excluded from model calls (`model.projects_off`)".to_string()),
+        );
     }
     let prompt_spec = investigation::build_prompt(&course.case.question, &exhibits);
     let prompt = MaskedPrompt::mask(&masker, prompt_spec.system, &prompt_spec.text);
     let about = format!("{INVESTIGATION} {} {}", tree_name(&course.case.root), course.case.id);
     let job = Job { key: format!("{about} {}", prompt.fingerprint()), about };
     let Some(_turn) = model_run::try_model_lock(service)? else {
-        return Ok(Err("another run is asking the model".to_string()));
+        return Ok(Err("another run is calling the model".to_string()));
     };
-    course.record_step(format!("asking {} {}", configured.model.provider.name, configured.model.name))?;
+    course.record_step(format!("calling {} {}", configured.model.provider.name, configured.model.name))?;
     let judge = |text: &str| {
         investigation::parse_finding(&masker.mask_json(text), &|name| resolve_citation(&names, name))
             .map_err(|why| why.to_string())
@@ -90,9 +92,7 @@ fn call_model(
         CallOutcome::Answered(finding, _) => {
             if finding.unknown > 0 {
                 let many = finding.unknown;
-                course.record_step(format!(
-                    "{many} of the names that it cites are not there, and were left out"
-                ))?;
+                course.record_step(format!("ignored {many} cited names that do not exist"))?;
             }
             let text = remove_instructions(&api::terminal_text::one_line(&finding.text), prompt.text());
             let found = build_answer(course, configured, evidence, &names, &Finding { text, ..finding })?;
@@ -101,7 +101,7 @@ fn call_model(
             }
             ledger.mark_done(&job.key, service.clock.now()).map_err(|error| ledger::ledger_error(&error))?;
             let proven = Some(found).filter(|found| !found.cites.is_empty());
-            proven.ok_or_else(|| "what the answer cites is not there any more".to_string())
+            proven.ok_or_else(|| "the symbols cited in the answer no longer exist".to_string())
         }
         CallOutcome::Failed(failure) => Err(failure.message),
         CallOutcome::NotCalled(claim) => Err(model_run::skip_reason(&claim)),

@@ -23,14 +23,10 @@ use std::path::Path;
 
 impl Handle<WriteNotes> for Service {
     fn handle(&self, request: &WriteNotes) -> Result<NotesWritten, Error> {
-        write_notes(self, request)
+        request.check_params()?;
+        let configured = model_config::load_model(self)?.ok_or_else(no_model)?;
+        write_in_tree(self, request, &configured, &resolve_root(self, request.root.as_ref())?)
     }
-}
-
-fn write_notes(service: &Service, request: &WriteNotes) -> Result<NotesWritten, Error> {
-    request.check_params()?;
-    let configured = model_config::load_model(service)?.ok_or_else(no_model)?;
-    write_in_tree(service, request, &configured, &resolve_root(service, request.root.as_ref())?)
 }
 
 /// Writes queued notes in the recently used trees that have a `.loci` folder, in a run that has already made `calls_made` calls.
@@ -61,7 +57,7 @@ pub(crate) fn write_waiting(service: &Service, calls_made: u64) -> Result<u64, E
 }
 
 fn no_model() -> Error {
-    Error::new(Code::InvalidArgument, "notes are written by a model, and none is configured")
+    Error::new(Code::InvalidArgument, "no model is configured to write notes")
         .hint("set `provider` in the `[model]` section of config.toml: `claude`, `anthropic` or `openai`")
         .hint("`loci code semantic` shows the path for a note of your own")
 }
@@ -88,7 +84,7 @@ fn write_in_tree(
     (done.coverage, done.model.off) = (coverage, off);
     if jobs.is_empty() {
         done.model.why =
-            (off > 0).then(|| "nothing of this project is sent (`model.projects_off`)".to_string());
+            (off > 0).then(|| "this project is excluded from model calls (`model.projects_off`)".to_string());
         return Ok(done);
     }
     let most = request.limit.unwrap_or(u64::MAX).min(configured.jobs_per_run);
@@ -236,13 +232,13 @@ impl NoteRun<'_> {
         }
         let Some(_turn) = model_run::try_model_lock(self.service)? else {
             self.done.model.left += jobs.len() as u64;
-            self.done.model.why = Some("another run is asking the model".to_string());
+            self.done.model.why = Some("another run is calling the model".to_string());
             return Ok(());
         };
         let mut ledger = ledger::open(self.service)?;
         for (at, ids) in jobs.iter().enumerate() {
             if self.service.progress.is_cancelled() {
-                self.done.model.why = Some("it was called off".to_string());
+                self.done.model.why = Some("cancelled".to_string());
             }
             let calls = self.done.model.answered + self.done.model.failed;
             if self.done.model.why.is_some() || calls >= self.max_calls {
@@ -277,7 +273,7 @@ impl NoteRun<'_> {
             Some(Ok(begun)) => begun,
         };
         let names: Vec<&str> = question.types.iter().map(|it| it.path.as_str()).collect();
-        self.service.progress.report_step(&format!("asking about {}", names.join(", ")));
+        self.service.progress.report_step(&format!("calling the model about {}", names.join(", ")));
         let judge = |text: &str| self.merge_answer(&question, text);
         let ran = model_run::run_job(
             self.service,
@@ -376,8 +372,8 @@ impl NoteRun<'_> {
             Ok(if holds { outcome } else { "outdated" })
         })?;
         let why = match outcome {
-            "kept" => Some("it was changed by hand while the model was asked".to_string()),
-            "outdated" => Some("it was changed while the model was asked".to_string()),
+            "kept" => Some("the note was edited by hand during the model call".to_string()),
+            "outdated" => Some("the type changed during the model call".to_string()),
             _ => None,
         };
         Ok(NoteLine { sections: answer.new.clone(), why, ..question.note_line(outcome) })
@@ -421,12 +417,12 @@ fn existing_types<'i>(query: &CodeQuery<'_>, ids: &'i [String]) -> impl Iterator
 /// The result line of a prompt that is not sent: a person maintains the note, or a recent call failed.
 fn skipped_line(question: &NotePrompt, resting: &[llm::JobRow]) -> Option<NoteLine> {
     if question.by_hand {
-        let why = "a person wrote or changed it; delete it to have it written anew";
+        let why = "written or edited by hand; delete the file to let a model write it";
         return Some(NoteLine { why: Some(why.to_string()), ..question.note_line("kept") });
     }
     let rests = resting.iter().find(|job| job.key == question.job.key)?;
-    let aside = if rests.state == "parked" { "set aside: " } else { "" };
-    let why = format!("{aside}{}", rests.error.as_deref().unwrap_or("it was lost"));
+    let aside = if rests.state == "parked" { "parked: " } else { "" };
+    let why = format!("{aside}{}", rests.error.as_deref().unwrap_or("the model call was interrupted"));
     Some(NoteLine { why: Some(why), ..question.note_line("waiting") })
 }
 

@@ -2,6 +2,11 @@
 //!
 //! Does not read the environment, which takes precedence: callers check it first.
 
+pub mod env;
+mod prices;
+
+pub use prices::Prices;
+
 use api::{Code, Error};
 use serde::Deserialize;
 use sources::Environment;
@@ -59,32 +64,32 @@ pub const SETTINGS: &[(&str, &str)] = &[
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Config {
-    pub(crate) inline_threshold_bytes: Option<u64>,
-    pub(crate) memory: Memory,
-    pub(crate) daemon: Daemon,
-    pub(crate) model: ModelSettings,
+pub struct Config {
+    pub inline_threshold_bytes: Option<u64>,
+    pub memory: Memory,
+    pub daemon: Daemon,
+    pub model: ModelSettings,
 }
 
 /// The configured model and its limits. Without a provider there is none.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct ModelSettings {
-    pub(crate) provider: Option<String>,
-    pub(crate) model: Option<String>,
-    pub(crate) base_url: Option<String>,
-    pub(crate) key_env: Option<String>,
-    pub(crate) key_command: Option<String>,
-    pub(crate) proxy: Option<String>,
-    pub(crate) config_dir: Option<PathBuf>,
-    pub(crate) tokens_per_day: Option<u64>,
-    pub(crate) jobs_per_run: Option<u64>,
-    pub(crate) code: bool,
-    pub(crate) notes_per_run: Option<u64>,
-    pub(crate) seconds_per_job: Option<u64>,
-    pub(crate) price_in: Option<f64>,
-    pub(crate) price_out: Option<f64>,
-    pub(crate) projects_off: Vec<PathBuf>,
+pub struct ModelSettings {
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub base_url: Option<String>,
+    pub key_env: Option<String>,
+    pub key_command: Option<String>,
+    pub proxy: Option<String>,
+    pub config_dir: Option<PathBuf>,
+    pub tokens_per_day: Option<u64>,
+    pub jobs_per_run: Option<u64>,
+    pub code: bool,
+    pub notes_per_run: Option<u64>,
+    pub seconds_per_job: Option<u64>,
+    pub price_in: Option<f64>,
+    pub price_out: Option<f64>,
+    pub projects_off: Vec<PathBuf>,
 }
 
 /// Settings of the daemon.
@@ -117,9 +122,9 @@ impl Daemon {
 /// When memory is consolidated in the background.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Memory {
-    pub(crate) idle_minutes: u32,
-    pub(crate) every_hours: u32,
+pub struct Memory {
+    pub idle_minutes: u32,
+    pub every_hours: u32,
 }
 
 impl Default for Memory {
@@ -128,11 +133,11 @@ impl Default for Memory {
     }
 }
 
-pub(crate) fn config_path(places: &Environment) -> PathBuf {
+pub fn config_path(places: &Environment) -> PathBuf {
     places.xdg_dir("XDG_CONFIG_HOME", ".config").join("loci/config.toml")
 }
 
-pub(crate) fn read_config(places: &Environment) -> Result<Config, Error> {
+pub fn read_config(places: &Environment) -> Result<Config, Error> {
     let path = config_path(places);
     let wrong = |error: &dyn std::fmt::Display| {
         let known = SETTINGS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");

@@ -33,10 +33,10 @@ struct File {
     models: BTreeMap<String, Price>,
 }
 
-pub(crate) struct Prices(BTreeMap<String, Price>);
+pub struct Prices(BTreeMap<String, Price>);
 
 impl Prices {
-    pub(crate) fn load(places: &Environment) -> Result<Prices, Error> {
+    pub fn load(places: &Environment) -> Result<Prices, Error> {
         let mut prices = parse_prices(BUILT_IN, "the built-in prices")?;
         let named = text_var(places, "LOCI_PRICES").map(PathBuf::from);
         let own = named
@@ -52,7 +52,7 @@ impl Prices {
 
     /// None: the price of this model is unknown. A dated release (`claude-sonnet-4-5-20250929`) has the price of its
     /// model line; another line (`gpt-5.5`, `o3-pro`) does not.
-    pub(crate) fn cost_of(&self, model: &str, t: Tokens) -> Option<f64> {
+    pub fn cost_of(&self, model: &str, t: Tokens) -> Option<f64> {
         let price = self.0.get(model).or_else(|| self.0.get(strip_date(model)))?;
         let hour = f64::from(t.cache_write_1h.min(t.cache_write));
         let five = f64::from(t.cache_write) - hour;

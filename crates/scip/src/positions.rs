@@ -16,19 +16,19 @@ pub enum ColumnEncoding {
 }
 
 /// A text with the offsets of its lines.
-pub(super) struct Lines<'t> {
-    pub(super) text: &'t str,
+pub struct Lines<'t> {
+    pub text: &'t str,
     starts: Vec<u32>,
 }
 
 impl<'t> Lines<'t> {
-    pub(super) fn new(text: &'t str) -> Lines<'t> {
+    pub fn new(text: &'t str) -> Lines<'t> {
         let ends = memchr::memchr_iter(b'\n', text.as_bytes());
         Lines { text, starts: std::iter::once(0).chain(ends.map(|at| at as u32 + 1)).collect() }
     }
 
     /// The byte offset of a line and column, both from 0; `None` if the text has no such position.
-    pub(super) fn byte_offset(&self, line: u32, column: u32, columns: ColumnEncoding) -> Option<u32> {
+    pub fn byte_offset(&self, line: u32, column: u32, columns: ColumnEncoding) -> Option<u32> {
         let from = *self.starts.get(line as usize)?;
         let until = self.starts.get(line as usize + 1).map_or(self.text.len(), |next| *next as usize - 1);
         let line = &self.text[from as usize..until];
@@ -41,7 +41,7 @@ impl<'t> Lines<'t> {
     }
 
     /// Line and column of a byte offset, both from 1; the column in characters.
-    pub(super) fn line_and_column(&self, byte: u32) -> (u32, u32) {
+    pub fn line_and_column(&self, byte: u32) -> (u32, u32) {
         let line = self.starts.partition_point(|start| *start <= byte).max(1);
         let from = self.starts[line - 1] as usize;
         let column = self.text.get(from..byte as usize).map_or(0, |before| before.chars().count());

@@ -66,13 +66,13 @@ const SESSION_VARIABLES: &[&str] = &[
 
 /// The environment for a program that Loci runs on the user's behalf: everything except session variables.
 #[allow(clippy::disallowed_methods)] // the one place
-pub(crate) fn inherited_env() -> BTreeMap<OsString, OsString> {
+pub fn inherited_env() -> BTreeMap<OsString, OsString> {
     let is_session_variable = |name: &OsString| SESSION_VARIABLES.iter().any(|known| name == known);
     std::env::vars_os().filter(|(name, _)| !is_session_variable(name)).collect()
 }
 
 /// All programs of this name in `PATH`, in order.
-pub(crate) fn find_programs(places: &Environment, name: &str) -> Vec<PathBuf> {
+pub fn find_programs(places: &Environment, name: &str) -> Vec<PathBuf> {
     let folders = places.vars.get("PATH").into_iter().flat_map(std::env::split_paths);
     folders.map(|folder| folder.join(name)).filter(|path| setup::is_program(path)).collect()
 }
@@ -102,12 +102,12 @@ pub fn text_var(places: &Environment, name: &str) -> Option<String> {
 
 /// Reads the variable named in the configuration that contains a model's API key.
 #[allow(clippy::disallowed_methods)] // the one place
-pub(crate) fn key_var(name: &str) -> Option<String> {
+pub fn key_var(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
 /// The environment for a command that is used as a model.
 #[allow(clippy::disallowed_methods)] // the one place
-pub(crate) fn pick_vars(names: &[&str]) -> BTreeMap<OsString, OsString> {
+pub fn pick_vars(names: &[&str]) -> BTreeMap<OsString, OsString> {
     names.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?))).collect()
 }
