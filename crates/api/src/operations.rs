@@ -106,6 +106,7 @@ operations! { $
     memory::Consolidate,
     memory::ListMemory,
     memory::ShowMemory,
+    memory::AddMemory,
     memory::EditMemory,
     memory::PinMemory,
     memory::RetireMemory,
@@ -153,8 +154,8 @@ mod tests {
     use crate::gather_chats::GatherChats;
     use crate::maintenance::{ArchiveRequest, DoctorRequest, ForgetRequest, Index, SecretsRequest};
     use crate::memory::{
-        AcceptMemory, Consolidate, EditMemory, ExportMemory, ForgetMemory, ImportMemory, ListMemory,
-        PinMemory, RetireMemory, ShowMemory,
+        AcceptMemory, AddMemory, Consolidate, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
+        ListMemory, PinMemory, RetireMemory, ShowMemory,
     };
     use crate::recommend::Recommend;
     use crate::resolve_ids::ResolveIds;
@@ -265,6 +266,7 @@ mod tests {
         round_trip::<EditMemory>(json!({
             "id": "a", "name": "n", "summary": "s", "text": "t", "add_tag": ["x"], "remove_tag": ["y"],
         }));
+        round_trip::<AddMemory>(json!({"text": "t", "project": "/p", "pin": true}));
         round_trip::<PinMemory>(json!({"id": "a", "off": true}));
         round_trip::<RetireMemory>(json!({"id": "a"}));
         round_trip::<AcceptMemory>(json!({"id": "a"}));

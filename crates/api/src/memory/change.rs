@@ -10,6 +10,50 @@ use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub const ADD: Operation = Operation {
+    name: "add_memory",
+    command: "memory add",
+    about: "Add a fact in your own words",
+    answer: "the added fact",
+    example: "loci memory add 'Deploy only from main' --project . --pin",
+    words: Some(Positional { value: "TEXT", about: TEXT, into: &["text"], number: Number::One }),
+    params: &[
+        param("text", Shape::Text, "TEXT", TEXT),
+        param(
+            "project",
+            Shape::Text,
+            "PATH",
+            "Project directory it applies to [default: the current directory]",
+        ),
+        param("pin", Shape::Flag, "", "Pin it to the top of the list"),
+    ],
+    required: &["text"],
+    shapes: schema_properties::<AddMemory>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+const TEXT: &str = "The fact, in one or a few sentences";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AddMemory {
+    pub text: String,
+    pub project: Option<String>,
+    pub pin: bool,
+}
+
+impl Request for AddMemory {
+    const OPERATION: &'static Operation = &ADD;
+    type Response = MemoryChanged;
+
+    fn check_params(&self) -> Result<(), Error> {
+        check_texts(&[&self.text], &ADD)
+    }
+}
+
 /// Rejects empty and overlong texts.
 fn check_texts(texts: &[&String], operation: &Operation) -> Result<(), Error> {
     let invalid = |message: &str| Err(Error::new(Code::InvalidArgument, message).hint(operation.example));

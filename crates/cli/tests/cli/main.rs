@@ -12,6 +12,7 @@ mod doctor;
 mod hostile_trees;
 mod loci_folder;
 mod memory;
+mod memory_add;
 mod recommend;
 mod search;
 mod show;

@@ -3,7 +3,10 @@
 //! Does not decide which of two names is better: see `merge`.
 
 use super::{ApplyOutcome, Edit, Error, ImportOutcome, Store};
-use crate::entry::{self, AttributedText, By, Evidence, Fact, Finding, NotedFact, SessionMemory, State};
+use crate::entry::{
+    self, AttributedText, By, Evidence, Fact, Finding, NotedFact, Origin, SessionMemory, State,
+};
+use crate::facts::extract_symbols;
 use crate::merge;
 use crate::tags::normalise_tag;
 use record::Stamp;
@@ -201,6 +204,26 @@ impl Store {
         })
     }
 
+    /// Adds a fact stated by a person, without evidence. A known fact with the same words becomes fresh again. Returns
+    /// the fact, and whether anything changed.
+    pub fn add_fact(
+        &mut self,
+        project: &str,
+        text: &str,
+        pinned: bool,
+        now: Stamp,
+    ) -> Result<(Fact, bool), Error> {
+        self.in_transaction(|store| {
+            let id = entry::fact_id(project, text);
+            let known = store.fact(&id)?;
+            let before = known.clone().unwrap_or_else(|| state_fact(id, project, text, now));
+            let fact = Fact { state: State::Fresh, pinned: before.pinned || pinned, edited: true, ..before };
+            store.put_fact(&fact)?;
+            let changed = known.as_ref() != Some(&fact);
+            Ok((fact, changed))
+        })
+    }
+
     /// Applies a person's change to a fact. None: there is no such fact.
     pub fn edit_fact(&mut self, id: &str, change: impl FnOnce(&mut Fact)) -> Result<Option<Fact>, Error> {
         self.in_transaction(|store| {
@@ -354,6 +377,21 @@ impl Store {
         (done.facts, done.unchanged) =
             (done.facts + u64::from(changed), done.unchanged + u64::from(!changed));
         Ok(())
+    }
+}
+
+fn state_fact(id: String, project: &str, text: &str, now: Stamp) -> Fact {
+    Fact {
+        id,
+        text: text.to_owned(),
+        state: State::Fresh,
+        origin: Origin::User,
+        evidence: BTreeSet::new(),
+        symbols: extract_symbols(text).into_iter().collect(),
+        project: project.to_owned(),
+        pinned: false,
+        edited: true,
+        made_at: now,
     }
 }
 

@@ -1,12 +1,25 @@
-//! Changes by a person: edit, pin, retire and accept memories.
+//! Changes by a person: add, edit, pin, retire and accept memories.
 //!
 //! Does not validate the content: text typed by a person needs no review.
 
 use super::named::{Resolved, fact_line, require_store, resolve_memory, session_line};
 use crate::{Service, memory_store};
-use api::memory::{AcceptMemory, EditMemory, MemoryChanged, MemoryLine, PinMemory, RetireMemory};
+use api::memory::{AcceptMemory, AddMemory, EditMemory, MemoryChanged, MemoryLine, PinMemory, RetireMemory};
 use api::{Code, Error, Handle, Request};
+use history::scope;
 use memory::{Edit, Fact, State};
+
+impl Handle<AddMemory> for Service {
+    fn handle(&self, request: &AddMemory) -> Result<MemoryChanged, Error> {
+        request.check_params()?;
+        let project = self.cwd.join(request.project.as_deref().unwrap_or("."));
+        let project = scope::canonical_path(&project).to_string_lossy().into_owned();
+        let text = self.history().mask_line(&request.text);
+        let added = memory_store::open(self)?.add_fact(&project, &text, request.pin, self.clock.now());
+        let (fact, changed) = added.map_err(|error| memory_store::store_error(&error))?;
+        Ok(MemoryChanged { memory: fact_line(&fact), changed })
+    }
+}
 
 impl Handle<EditMemory> for Service {
     fn handle(&self, request: &EditMemory) -> Result<MemoryChanged, Error> {
