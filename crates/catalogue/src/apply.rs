@@ -25,6 +25,7 @@ pub struct Survey<'a> {
     pub size: u64,
     pub inode: u64,
     pub changed: i64,
+    pub inode_changed: i64,
     pub watermark: Watermark,
     pub gone: bool,
     /// The file was replaced by other content, even if the IDs match.
@@ -128,9 +129,9 @@ impl Writer {
     }
 
     fn insert_file(&self, survey: &Survey<'_>) -> Result<u32, Error> {
-        let sql = "insert into files(name, source, path, part, hint, family, size, inode, changed, consumed, \
+        let sql = "insert into files(name, source, path, part, hint, family, size, inode, changed, inode_changed, consumed, \
             head, tail, abandoned, bad, problems, events, shared, gone, sequence) \
-            values (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0, 0, 0, '', 0, '', 0, 0, 0, 0)";
+            values (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0, 0, 0, 0, '', 0, '', 0, 0, 0, 0)";
         self.execute(
             "insert or ignore into families(path) values (?1)",
             [survey.family.as_os_str().as_bytes()],
@@ -384,7 +385,7 @@ impl Writer {
     fn update_file(&self, file: u32, survey: &Survey<'_>, shared: bool) -> Result<(), Error> {
         let sql = "update files set size = ?2, inode = ?3, changed = ?4, consumed = ?5, head = ?6, tail = ?7, \
             birth = ?8, abandoned = ?9, bad = ?10, problems = ?11, events = ?12, shared = ?13, gone = ?14, \
-            sequence = ?15 where id = ?1";
+            sequence = ?15, inode_changed = ?16 where id = ?1";
         let abandoned = survey.abandoned.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
         let problem =
             |p: &Problem| format!("{}\t{}\t{}", p.kind.as_str(), p.offset, p.note.replace('\n', " "));
@@ -406,6 +407,7 @@ impl Writer {
                 shared,
                 survey.gone,
                 self.sequence as i64,
+                survey.inode_changed,
             ],
         )?;
         Ok(())
@@ -446,19 +448,6 @@ impl Writer {
         self.reader.query_all(sql, [file], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
-    /// Updates only the file state of a transcript, or whether it still exists.
-    pub fn update_file_state(
-        &self,
-        file: u32,
-        size: u64,
-        inode: u64,
-        changed: i64,
-        gone: bool,
-    ) -> Result<(), Error> {
-        let sql = "update files set size = ?2, inode = ?3, changed = ?4, gone = ?5 where id = ?1";
-        self.execute(sql, params![file, size as i64, inode as i64, changed, gone]).map(|_| ())
-    }
-
     /// Deletes the content of a transcript, so that it is read again. Returns the files that are now the
     /// original of events it contained.
     pub fn reset_file(&mut self, file: u32) -> Result<BTreeSet<u32>, Error> {
@@ -466,7 +455,7 @@ impl Writer {
         self.execute("delete from sessions where file = ?1", [file])?;
         self.execute("delete from chats where id not in (select chat from sessions)", [])?;
         self.execute("delete from paths where id not in (select path from touched)", [])?;
-        let sql = "update files set size = -1, inode = 0, changed = 0, consumed = 0, head = 0, tail = 0, \
+        let sql = "update files set size = -1, inode = 0, changed = 0, inode_changed = 0, consumed = 0, head = 0, tail = 0, \
             abandoned = '', problems = '', events = 0, shared = 0, sequence = ?2 where id = ?1";
         self.execute(sql, params![file, self.sequence as i64])?;
         Ok(owners.into_iter().map(|owner| split_event_id(owner).0).collect())

@@ -24,7 +24,7 @@ pub use writer::{StoredFile, Writer};
 use std::path::PathBuf;
 
 /// The layout number: the database is rebuilt if it has another one.
-pub const LAYOUT: i64 = 3;
+pub const LAYOUT: i64 = 4;
 
 /// Bits of an event's ID that hold its position in the file; the bits above hold the file's ID. Limits the
 /// events of one file.

@@ -22,6 +22,7 @@ pub struct KnownFile {
     pub size: u64,
     pub inode: u64,
     pub changed: i64,
+    pub inode_changed: i64,
     pub gone: bool,
 }
 
@@ -156,14 +157,15 @@ impl Reader {
     fn read_known_files(&self) -> Result<FxHashMap<u64, KnownFile>, Error> {
         let mut found = FxHashMap::default();
         // All columns are in one index, `files_look`: the table itself is ten times as large.
-        self.query_each("select id, name, size, inode, changed, gone from files", |row| {
+        self.query_each("select id, name, size, inode, changed, inode_changed, gone from files", |row| {
             let known = KnownFile {
                 id: row.get(0)?,
                 name: row.get::<_, i64>(1)? as u64,
                 size: row.get::<_, i64>(2)? as u64,
                 inode: row.get::<_, i64>(3)? as u64,
                 changed: row.get(4)?,
-                gone: row.get(5)?,
+                inode_changed: row.get(5)?,
+                gone: row.get(6)?,
             };
             found.insert(known.name, known);
             Ok(())

@@ -13,6 +13,7 @@ create table files(
   size      integer not null,
   inode     integer not null,
   changed   integer not null,
+  inode_changed integer not null,
   consumed  integer not null,        -- the end of the last whole line that was read
   head      integer not null,        -- hash of the first bytes
   tail      integer not null,        -- hash of the last bytes before `consumed`
@@ -28,7 +29,7 @@ create table files(
 create index files_sequence on files(sequence);
 create index files_changed on files(changed);
 -- Everything a look at a transcript is compared with: every search reads all of it and nothing else of the table.
-create index files_look on files(name, size, inode, changed, gone);
+create index files_look on files(name, size, inode, changed, inode_changed, gone);
 create table families(path blob primary key) without rowid;
 
 create table names(id integer primary key, name text not null unique);

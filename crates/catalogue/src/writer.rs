@@ -31,6 +31,7 @@ pub struct StoredFile {
     pub size: u64,
     pub inode: u64,
     pub changed: i64,
+    pub inode_changed: i64,
     pub gone: bool,
     pub sequence: u64,
 }
@@ -155,7 +156,7 @@ impl Reader {
         params: impl db::Params,
     ) -> Result<Vec<StoredFile>, Error> {
         let sql = format!(
-            "select id, source, path, part, hint, family, size, inode, changed, gone, sequence from files {condition}"
+            "select id, source, path, part, hint, family, size, inode, changed, inode_changed, gone, sequence from files {condition}"
         );
         self.query_all(&sql, params, |row| {
             Ok(StoredFile {
@@ -168,8 +169,9 @@ impl Reader {
                 size: row.get::<_, i64>(6)? as u64,
                 inode: row.get::<_, i64>(7)? as u64,
                 changed: row.get(8)?,
-                gone: row.get(9)?,
-                sequence: row.get::<_, i64>(10)? as u64,
+                inode_changed: row.get(9)?,
+                gone: row.get(10)?,
+                sequence: row.get::<_, i64>(11)? as u64,
             })
         })
     }

@@ -94,6 +94,17 @@ pub fn is_corruption(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }
 
+/// Whether the same request may succeed later: the file is busy, cannot be opened now, or the disk failed.
+pub fn is_transient(error: &Error) -> bool {
+    use rusqlite::ErrorCode::{
+        CannotOpen, DatabaseBusy, DatabaseLocked, OutOfMemory, PermissionDenied, SystemIoFailure,
+    };
+    matches!(
+        error.sqlite_error_code(),
+        Some(CannotOpen | DatabaseBusy | DatabaseLocked | OutOfMemory | PermissionDenied | SystemIoFailure)
+    )
+}
+
 /// Whether an error means that the disk is full.
 pub fn is_disk_full(error: &Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)

@@ -3,6 +3,7 @@
 //!
 //! Does not read the new part.
 
+use crate::transcripts;
 use catalogue::{KnownFile, Reader, StoredFile, Watermark};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sources::{FileStamp, SOURCES, Transcript, archive, line_reader};
@@ -126,9 +127,10 @@ impl KnownFiles {
 }
 
 fn is_same(known: &KnownFile, transcript: &Transcript) -> bool {
-    let age = transcript.file_stamp;
+    let known_stamp =
+        FileStamp { inode: known.inode, changed: known.changed, inode_changed: known.inode_changed };
     known.gone == is_archived_copy(transcript)
-        && (known.size, known.inode, known.changed) == (transcript.size, age.inode, age.changed)
+        && (known.size, known_stamp) == (transcript.size, transcript.file_stamp)
 }
 
 /// Whether this is the archived copy of a transcript that its agent has deleted.
@@ -170,7 +172,7 @@ pub(crate) fn is_quiet(reader: &Reader) -> bool {
 
 /// For a session in a database, the catalogue stores the session's own size and the age of the whole database.
 fn is_as_stored(stored: &StoredFile) -> bool {
-    let known = FileStamp { inode: stored.inode, changed: stored.changed };
+    let known = transcripts::stamp_of(stored);
     if stored.part.is_some() {
         return FileStamp::from_database(&stored.path) == known;
     }

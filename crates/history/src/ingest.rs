@@ -13,7 +13,7 @@ use crate::error::{index_error, no_home, store_error};
 use crate::event_ids::title_event;
 use crate::freshness::{self, CAUGHT_UP, KnownFiles, State, was_completed};
 use crate::home::{Home, Lock};
-use crate::scan::{count_alone, read_through};
+use crate::scan::{count_alone, read_problem, try_read_through};
 use crate::search_text::is_searchable;
 use crate::tombstones::Tombstones;
 use crate::{History, catalogue_cache, transcripts};
@@ -342,7 +342,8 @@ impl<'s> Ingest<'s> {
             late.insert(stored.id, stored);
         }
         let unsettled = self.unsynced_files()?;
-        let gone = memory.find_gone(found.transcripts.iter());
+        let mut gone = memory.find_gone(found.transcripts.iter());
+        retain_deleted(reader, &mut gone, &caught.problems).map_err(store_error)?;
         let copies: Vec<Transcript> = found
             .transcripts
             .iter()
@@ -528,6 +529,7 @@ impl BatchWriter<'_> {
             size: transcript.size,
             inode: transcript.file_stamp.inode,
             changed: transcript.file_stamp.changed,
+            inode_changed: transcript.file_stamp.inode_changed,
             watermark: surveyed.mark,
             gone: freshness::is_archived_copy(transcript),
             rewritten: matches!(surveyed.state, State::Changed(_)),
@@ -614,6 +616,31 @@ impl BatchWriter<'_> {
     }
 }
 
+/// Keeps only files that were deleted. A file is also missing from the list if its folder or database cannot be read now;
+/// then its content stays.
+fn retain_deleted(
+    reader: &catalogue::Reader,
+    missing: &mut Vec<catalogue::KnownFile>,
+    problems: &[Problem],
+) -> Result<(), catalogue::Error> {
+    let mut deleted = Vec::new();
+    for known in missing.drain(..) {
+        let stored = reader.file_by_id(known.id)?;
+        if known.gone || !stored.is_some_and(|stored| is_hidden(&stored, problems)) {
+            deleted.push(known);
+        }
+    }
+    *missing = deleted;
+    Ok(())
+}
+
+/// Whether the file may still exist, but could not be listed.
+fn is_hidden(stored: &StoredFile, problems: &[Problem]) -> bool {
+    let is_denied = |error: &std::io::Error| error.kind() != std::io::ErrorKind::NotFound;
+    std::fs::metadata(&stored.path).is_err_and(|error| is_denied(&error))
+        || problems.iter().any(|problem| stored.path.starts_with(&problem.file))
+}
+
 /// Groups jobs into batches: large enough to keep all threads busy, small enough to repeat after a kill.
 fn split_batches(jobs: Vec<Job>) -> Vec<Vec<Job>> {
     let size = |job: &Job| match job {
@@ -647,25 +674,42 @@ fn watermark_of(transcript: &Transcript, facts: &SurveyOutcome) -> Watermark {
 }
 
 impl text::RecordReader<'_> {
-    fn survey_transcript(&self, transcript: &Transcript, original: PathBuf, state: State) -> Surveyed {
+    /// Surveys a transcript. The error is that of a file which cannot be read now and may be readable later: what is
+    /// stored of it must stay, and its watermark must not move past bytes that were not read.
+    fn survey_transcript(
+        &self,
+        transcript: &Transcript,
+        original: PathBuf,
+        state: State,
+    ) -> Result<Surveyed, sources::Error> {
         let mut rows = Vec::new();
         let emit = &mut |more: &mut Vec<Row>| rows.append(more);
-        let mut facts = read_through(&self.history, 0, transcript, self.names, BOTH, emit);
+        let (read, mut facts) = try_read_through(&self.history, 0, transcript, self.names, BOTH, emit);
+        if let Err(error) = read
+            && error.is_transient()
+        {
+            return Err(error);
+        }
         self.tombstones.remove_forgotten(&mut facts, &mut rows);
         let mark = if freshness::is_archived_copy(transcript) {
             Watermark::default()
         } else {
             watermark_of(transcript, &facts)
         };
-        Surveyed { transcript: transcript.clone(), original, state, mark, facts, rows }
+        Ok(Surveyed { transcript: transcript.clone(), original, state, mark, facts, rows })
     }
 
     /// Does one job. None: the writer has stopped.
     fn run_job(&self, job: &Job, send: &SyncSender<ReaderMessage>) -> Option<()> {
         match job {
             Job::Read { transcript, original, state } => {
-                let surveyed = self.survey_transcript(transcript, original.clone(), *state);
-                let surveyed = text::Shared::new(surveyed);
+                let surveyed = match self.survey_transcript(transcript, original.clone(), *state) {
+                    Ok(surveyed) => text::Shared::new(surveyed),
+                    Err(error) => {
+                        send.send(ReaderMessage::Problem(read_problem(transcript, &error))).ok()?;
+                        return send.send(ReaderMessage::Done).ok();
+                    }
+                };
                 let (reply, applied) = sync_channel(1);
                 send.send(ReaderMessage::Surveyed(surveyed.clone(), reply)).ok()?;
                 let applied = applied.recv().ok()?;

@@ -363,12 +363,24 @@ pub(crate) fn read_through(
     want: SurveyOptions,
     emit: &mut dyn FnMut(&mut Vec<Row>),
 ) -> SurveyOutcome {
+    try_read_through(history, file, transcript, names, want, emit).1
+}
+
+/// The same, with the error that ended the survey early.
+pub(crate) fn try_read_through(
+    history: &History<'_>,
+    file: u32,
+    transcript: &Transcript,
+    names: &Names,
+    want: SurveyOptions,
+    emit: &mut dyn FnMut(&mut Vec<Row>),
+) -> (Result<(), sources::Error>, SurveyOutcome) {
     let read = |survey: &mut Survey<'_>| {
-        if let Err(error) = sources::survey_transcript(transcript, survey) {
+        sources::survey_transcript(transcript, survey).inspect_err(|error| {
             survey.report_problem(ProblemKind::Unreadable, 0, &error.to_string());
-        }
+        })
     };
-    survey_masked(history, file, transcript, names, want, emit, read).1
+    survey_masked(history, file, transcript, names, want, emit, read)
 }
 
 /// Surveys only the part after an offset. None: this source cannot start there.

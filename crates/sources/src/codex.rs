@@ -66,7 +66,9 @@ impl Source for Codex {
         walk.finish();
         match read {
             // A truncated compressed file still contains the data before the cut.
-            Err(Error::Io { error, .. }) if compressed::is_compressed(&transcript.path) => {
+            Err(error @ Error::Io { .. })
+                if compressed::is_compressed(&transcript.path) && !error.is_transient() =>
+            {
                 survey.report_problem(ProblemKind::Unreadable, 0, &error.to_string());
                 Ok(())
             }

@@ -58,12 +58,19 @@ pub struct FileStamp {
     pub inode: u64,
     /// Nanoseconds since 1970; for a database the later time of its file and its log.
     pub changed: i64,
+    /// The inode's change time, likewise. Unlike `changed` it cannot be set back: a rewrite in place that keeps size and
+    /// modification time shows here.
+    pub inode_changed: i64,
 }
 
 impl FileStamp {
     pub fn from_metadata(meta: &std::fs::Metadata) -> FileStamp {
         use std::os::unix::fs::MetadataExt;
-        FileStamp { inode: meta.ino(), changed: meta.mtime() * 1_000_000_000 + meta.mtime_nsec() }
+        FileStamp {
+            inode: meta.ino(),
+            changed: meta.mtime() * 1_000_000_000 + meta.mtime_nsec(),
+            inode_changed: meta.ctime() * 1_000_000_000 + meta.ctime_nsec(),
+        }
     }
 
     /// A database has changed if its log has.
@@ -72,7 +79,11 @@ impl FileStamp {
             std::fs::metadata(path).map(|meta| FileStamp::from_metadata(&meta)).unwrap_or_default()
         };
         let (file, log) = (of(path), of(&db::sibling_path(path, "-wal")));
-        FileStamp { inode: file.inode, changed: file.changed.max(log.changed) }
+        FileStamp {
+            inode: file.inode,
+            changed: file.changed.max(log.changed),
+            inode_changed: file.inode_changed.max(log.inode_changed),
+        }
     }
 }
 
@@ -117,6 +128,20 @@ pub enum Error {
     Damaged { path: PathBuf, what: &'static str },
     #[error("{path} was written by a newer Loci (format {version}, this version reads {})", archive::VERSION)]
     Newer { path: PathBuf, version: u32 },
+}
+
+impl Error {
+    /// Whether the same bytes may be readable later: no permission, too many open files, a failing disk, a busy database.
+    /// False if the content itself is damaged or of a newer version.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            // Decoders create their errors without an error number of the system.
+            Error::Io { error, .. } => error.raw_os_error().is_some(),
+            Error::Moved { .. } => true,
+            Error::Database { error, .. } => db::derived::is_transient(error),
+            Error::Damaged { .. } | Error::Newer { .. } => false,
+        }
+    }
 }
 
 pub trait Source: Sync {

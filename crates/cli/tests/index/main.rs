@@ -25,3 +25,4 @@ mod instance;
 mod kills;
 mod secrets;
 mod shapes;
+mod unreadable;

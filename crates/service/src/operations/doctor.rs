@@ -14,6 +14,7 @@ use history::freshness::KnownFiles;
 use history::home::{self, Home};
 use history::{catalogue_cache, transcripts};
 use sources::{Environment, SOURCES};
+use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
@@ -195,11 +196,18 @@ fn check_freshness(install: &Installation<'_>) -> Option<CheckResult> {
     let reader = catalogue_cache::open_catalogue(&install.service.history())?;
     let memory = KnownFiles::load(&reader).ok()?;
     let found = transcripts::find_transcripts(&install.service.history(), Some(&reader), &[]);
-    let behind = found.transcripts.iter().filter(|t| memory.current_id(t).is_none()).count();
-    if behind == 0 {
+    let behind: Vec<_> = found.transcripts.iter().filter(|t| memory.current_id(t).is_none()).collect();
+    let denied: Vec<_> = behind.iter().filter_map(|t| Some((t, File::open(&t.path).err()?))).collect();
+    if let Some((first, error)) = denied.first() {
+        let count = denied.len();
+        let message =
+            format!("{count} transcripts cannot be read, such as {}: {error}", first.path.display());
+        return problem(message, "loci sources --problems");
+    }
+    if behind.is_empty() {
         return ok("the index is up to date".to_string());
     }
-    warning(format!("{behind} transcripts changed since the last index update"), "loci index")
+    warning(format!("{} transcripts changed since the last index update", behind.len()), "loci index")
 }
 
 /// Days after which Claude Code deletes a transcript, unless `cleanupPeriodDays` is set.
