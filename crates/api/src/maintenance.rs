@@ -394,6 +394,8 @@ pub struct Forgotten {
     pub chats: Vec<ChatId>,
     pub events: u64,
     pub archive_files: u64,
+    /// Saved results, all of which are deleted: any of them may quote a session.
+    pub saved_results: u64,
     pub bytes: u64,
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub dry_run: bool,

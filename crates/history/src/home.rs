@@ -1,4 +1,5 @@
-//! Loci's own directories: permanent files (`data`), rebuildable files (`cache`), and the writer lock.
+//! Loci's own directories: permanent files (`data`), rebuildable files (`cache`), short-lived files (`state`), and the
+//! writer lock.
 //!
 //! Does not know the contents of the files.
 
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 pub struct Home {
     pub data: PathBuf,
     pub cache: PathBuf,
+    pub state: PathBuf,
 }
 
 impl Home {
@@ -23,7 +25,11 @@ impl Home {
             let dir = places.xdg_dir(var, default);
             dir.is_absolute().then(|| dir.join("loci"))
         };
-        Some(Home { data: dir("XDG_DATA_HOME", ".local/share")?, cache: dir("XDG_CACHE_HOME", ".cache")? })
+        Some(Home {
+            data: dir("XDG_DATA_HOME", ".local/share")?,
+            cache: dir("XDG_CACHE_HOME", ".cache")?,
+            state: dir("XDG_STATE_HOME", ".local/state")?,
+        })
     }
 
     pub fn catalogue(&self) -> PathBuf {
@@ -37,6 +43,16 @@ impl Home {
     /// Code indexes, one file per source tree.
     pub fn code(&self) -> PathBuf {
         self.cache.join("code")
+    }
+
+    /// Saved results: responses too large to inline.
+    pub fn saved_results(&self) -> PathBuf {
+        self.state.join("refs")
+    }
+
+    /// Suggestion cards that sessions were shown.
+    pub fn cards(&self) -> PathBuf {
+        self.state.join("cards")
     }
 
     pub fn archive(&self) -> PathBuf {

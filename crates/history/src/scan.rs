@@ -7,6 +7,7 @@ use crate::catalogue_cache::{self, CatalogueCache, UnsharedRows};
 use crate::error::read_error;
 use crate::outcome::Outcome;
 use crate::scope::Scope;
+use crate::tombstones::Tombstones;
 use crate::{History, resolve_session, transcripts};
 use api::{Code, Error, ViewRequest};
 use catalogue::{CopyCounts, EventFilter, JoinedEvent, Order, Sorted, Sorter, compare_by_key, join_copies};
@@ -126,7 +127,7 @@ pub fn scan_matching_rows(
         })?;
     }
     fill_counts(&mut library, &counts);
-    check_session_exists(&library)?;
+    check_session_exists(history, &library)?;
     Ok((library, sorter.finish().map_err(read_error)?))
 }
 
@@ -211,11 +212,18 @@ fn rank_sessions(library: &mut ScanResult) {
     library.ranks = ranks;
 }
 
-fn check_session_exists(library: &ScanResult) -> Result<(), Error> {
+fn check_session_exists(history: &History<'_>, library: &ScanResult) -> Result<(), Error> {
     let Some(prefix) = &library.scope.session else { return Ok(()) };
-    let mut sessions = library.facts.iter().flat_map(|f| &f.sessions);
-    if sessions.any(|s| s.matches_prefix(prefix)) {
+    let sessions = library.facts.iter().flat_map(|f| &f.sessions);
+    let matching: Vec<&Session> = sessions.filter(|s| s.matches_prefix(prefix)).collect();
+    let tombstones = Tombstones::read(history.home().as_ref());
+    if matching.iter().any(|session| !tombstones.contains(session.source, &session.session_id)) {
         return Ok(());
+    }
+    let forgotten = matching.first().map(|session| &*session.session_id);
+    if let Some(id) = forgotten.or_else(|| tombstones.find_prefix(prefix)) {
+        return Err(Error::new(Code::SessionNotFound, format!("session `{id}` was forgotten"))
+            .hint("its agent may still have the transcript; Loci does not read it again"));
     }
     Err(Error::new(Code::SessionNotFound, format!("no session matches the ID prefix `{prefix}`"))
         .hint("`loci query sessions --all-projects --fields session_id,started_at,title` lists all sessions"))

@@ -42,6 +42,11 @@ impl Tombstones {
         !self.0.is_empty() && self.0.contains(&(source.to_string(), session.to_string()))
     }
 
+    /// The ID of a forgotten session that starts with this prefix.
+    pub fn find_prefix(&self, prefix: &str) -> Option<&str> {
+        self.0.iter().map(|(_, id)| id.as_str()).find(|id| id.starts_with(prefix))
+    }
+
     /// Removes the rows of forgotten sessions from a survey. The sessions remain, without their details.
     pub(crate) fn remove_forgotten(&self, facts: &mut SurveyOutcome, rows: &mut Vec<Row>) {
         let forgotten: Vec<bool> =

@@ -78,6 +78,22 @@ impl Cards {
         written
     }
 
+    /// Removes every mention of these sessions. Leftovers of killed hooks are removed as well.
+    pub fn forget_sessions(&self, is_forgotten: &dyn Fn(&str) -> bool) -> std::io::Result<()> {
+        for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let read = std::fs::read(entry.path()).ok();
+            let known = read.and_then(|bytes| serde_json::from_slice::<SessionCards>(&bytes).ok());
+            let kept = known.as_ref().filter(|shown| !is_forgotten(&shown.session));
+            let kept = kept.map(|shown| shown.without_sessions(is_forgotten));
+            if kept.is_some() && kept == known {
+                continue;
+            }
+            std::fs::remove_file(entry.path())?;
+            kept.map_or(Ok(()), |kept| self.save(&kept))?;
+        }
+        Ok(())
+    }
+
     /// Removes the oldest files, including leftovers of killed hooks.
     fn remove_oldest(&self) {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
@@ -99,6 +115,14 @@ fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 impl SessionCards {
+    fn without_sessions(&self, is_forgotten: &dyn Fn(&str) -> bool) -> SessionCards {
+        SessionCards {
+            session: self.session.clone(),
+            pending: self.pending.clone().filter(|pending| !is_forgotten(&pending.chat_id)),
+            done: self.done.iter().filter(|id| !is_forgotten(id)).cloned().collect(),
+        }
+    }
+
     pub fn is_done(&self, chat_id: &str) -> bool {
         self.done.iter().any(|done| done == chat_id)
     }

@@ -178,11 +178,12 @@ impl Render for Forgotten {
         append_fmt(
             &mut out,
             format_args!(
-                "{} {}: {}, {} in the archive, {}\n",
+                "{} {}: {}, {} in the archive, {}, {}\n",
                 count_of(self.chats.len() as u64, "session"),
                 if self.dry_run { "would be forgotten" } else { "forgotten" },
                 count_of(self.events, "event"),
                 count_of(self.archive_files, "file"),
+                count_of(self.saved_results, "saved result"),
                 format_size(self.bytes)
             ),
         );

@@ -120,8 +120,7 @@ impl Service {
 
     /// Handles the response to the pending card first, then looks for another suggestion.
     fn handle_prompt(&self, input: &HookInput) -> Option<HookOutput> {
-        let folder = self.places.xdg_dir("XDG_STATE_HOME", ".local/state").join("loci/cards");
-        let cards = Cards::new(folder, home::create_private_dir);
+        let cards = Cards::new(self.home()?.cards(), home::create_private_dir);
         let mut shown = cards.load(&input.session_id);
         if let Some(pending) = shown.take_pending() {
             // Stored last: if the hook's deadline interrupts it, the user can choose again.

@@ -121,10 +121,14 @@ impl Service {
     }
 }
 
-/// Removes sessions from memory and from the ledger.
+/// Removes sessions from everything that is stored besides catalogue, index and archive.
 fn forget_elsewhere(home: &Home, doomed: &dyn Fn(&str, &str) -> bool) -> Result<(), Error> {
     memory_store::forget_sessions(home, doomed)?;
-    ledger::forget_sessions(home, doomed)
+    ledger::forget_sessions(home, doomed)?;
+    saved_results::remove_all(home)?;
+    let of_any_source = |id: &str| sources::SOURCES.iter().any(|source| doomed(source.name(), id));
+    let cards = recommend::cards::Cards::new(home.cards(), history::home::create_private_dir);
+    cards.forget_sessions(&of_any_source).map_err(|error| history::home::unwritable(&home.cards(), &error))
 }
 
 pub(crate) fn query_error(error: &query::Error) -> Error {

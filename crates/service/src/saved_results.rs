@@ -37,6 +37,24 @@ pub(crate) struct ResultWriter {
     whole: bool,
 }
 
+/// Deletes every saved result, and returns how many there were. Any of them may quote a session without naming it.
+pub(crate) fn remove_all(home: &home::Home) -> Result<u64, Error> {
+    let saved = SavedResults { dir: home.saved_results(), clock: Clock::System };
+    let all = Cleanup { max_age_days: 0, ..Cleanup::default() };
+    let done = saved.remove_old(&all)?;
+    if done.kept > 0 {
+        let message = format!("cannot delete saved results in {}", saved.dir.display());
+        return Err(Error::new(Code::ReadError, message));
+    }
+    Ok(done.removed)
+}
+
+/// The number of saved results.
+pub(crate) fn count_all(home: &home::Home) -> Result<u64, Error> {
+    let saved = SavedResults { dir: home.saved_results(), clock: Clock::System };
+    Ok(saved.list_files()?.map_or(0, |(_, files)| files.len() as u64))
+}
+
 impl Service {
     pub(crate) fn saved_results(&self) -> SavedResults {
         SavedResults::new(&self.places, self.clock)

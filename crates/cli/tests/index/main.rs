@@ -18,6 +18,7 @@ mod changes;
 mod concurrency;
 mod damage;
 mod equivalence;
+mod forgetting;
 mod freshness;
 mod full_disk;
 mod history;

@@ -5,13 +5,13 @@
 
 use super::records::BOTH;
 use super::resolve_ids::to_chat_id;
-use crate::Service;
+use crate::{Service, saved_results};
 use api::maintenance::{ForgetRequest, Forgotten};
 use api::resolve_ids::ChatId;
 use api::{Code, Error, Handle, Request, ViewRequest};
 use catalogue::Reader;
 use history::error::{no_home, read_error, store_error};
-use history::home::Lock;
+use history::home::{Home, Lock};
 use history::masked_read::{self, RawRecord};
 use history::scan::{by_time, scan_rows};
 use history::tombstones::Tombstones;
@@ -33,6 +33,8 @@ impl Handle<ForgetRequest> for Service {
         let mut forgotten = Forgotten {
             chats: selected.values().cloned().collect(),
             events: count_events(self, &selected)?,
+            archive_files: count_copies(&home, &selected),
+            saved_results: if selected.is_empty() { 0 } else { saved_results::count_all(&home)? },
             dry_run: request.dry_run,
             unread,
             ..Forgotten::default()
@@ -139,6 +141,15 @@ fn record_text(record: RawRecord) -> String {
         RawRecord::Message(message) => message.text,
         RawRecord::Call(call) => search_text::full_call_text(&call),
     }
+}
+
+/// The archived transcripts that contain any of the sessions.
+fn count_copies(home: &Home, selected: &SelectedSessions) -> u64 {
+    let copies = sources::archive::Store::new(home.archive()).list_archived().archived;
+    let is_selected = |source: &str, session: &Session| {
+        selected.contains_key(&(source.to_string(), session.session_id.to_string()))
+    };
+    copies.iter().filter(|copy| copy.sessions.iter().any(|s| is_selected(&copy.source, s))).count() as u64
 }
 
 fn count_events(service: &Service, selected: &SelectedSessions) -> Result<u64, Error> {

@@ -242,6 +242,8 @@ struct PartialDigest {
     digest: Digest,
     parts: usize,
     last: VecDeque<Row>,
+    /// Records that could not be read.
+    unread: u64,
 }
 
 impl DigestBuilder<'_> {
@@ -277,6 +279,12 @@ impl DigestBuilder<'_> {
         self.open.get_mut(name)
     }
 
+    fn count_unread(&mut self) {
+        if let Some(here) = self.current_digest() {
+            here.unread += 1;
+        }
+    }
+
     fn add_message(&mut self, row: &Row) {
         let kind = row.kind();
         if !matches!(kind, Kind::Prompt | Kind::Command | Kind::Reply) {
@@ -310,7 +318,7 @@ impl DigestBuilder<'_> {
                     here.digest.slash_commands.extend(memory::slash(&entry.text));
                 }
             }
-            Err(_) => self.unread += 1,
+            Err(_) => self.count_unread(),
         }
     }
 
@@ -329,7 +337,7 @@ impl DigestBuilder<'_> {
                     here.add_call(&tool, &summary, failed);
                 }
             }
-            Err(_) => self.unread += 1,
+            Err(_) => self.count_unread(),
         }
     }
 
@@ -353,6 +361,11 @@ impl DigestBuilder<'_> {
         if self.with_turns {
             self.read_last_turns(&mut gathering);
         }
+        if gathering.unread > 0 {
+            // Without a digest the session counts as not derived, and the next run reads it again.
+            self.unread += gathering.unread;
+            return Ok(());
+        }
         if let Some(wanted) = self.wanted.get(name) {
             gathering.digest.ended_at = wanted.ended_at;
         }
@@ -363,8 +376,8 @@ impl DigestBuilder<'_> {
     }
 
     /// Reads the last messages of both sides, in order.
-    fn read_last_turns(&mut self, gathering: &mut PartialDigest) {
-        for row in &gathering.last {
+    fn read_last_turns(&self, gathering: &mut PartialDigest) {
+        for row in &gathering.last.clone() {
             let role = if row.kind() == Kind::Prompt { Role::User } else { Role::Assistant };
             match self.service.history().read_message(self.library, row) {
                 Ok(message) if message.text.trim().is_empty() => {}
@@ -373,13 +386,13 @@ impl DigestBuilder<'_> {
                         DigestMessage { id: message.id, role, at: row.at, text: shorten_text(message.text) };
                     gathering.digest.turns.push(entry);
                 }
-                Err(_) => self.unread += 1,
+                Err(_) => gathering.unread += 1,
             }
         }
     }
 
-    fn read_last_reply(&mut self, gathering: &mut PartialDigest) {
-        for row in gathering.last.iter().rev() {
+    fn read_last_reply(&self, gathering: &mut PartialDigest) {
+        for row in gathering.last.clone().iter().rev() {
             if row.kind() == Kind::Prompt {
                 gathering.digest.unanswered_prompts += 1;
                 continue;
@@ -390,7 +403,7 @@ impl DigestBuilder<'_> {
                     gathering.digest.last_reply = shorten_text(message.text);
                     return;
                 }
-                Err(_) => self.unread += 1,
+                Err(_) => gathering.unread += 1,
             }
         }
     }
