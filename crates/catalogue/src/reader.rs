@@ -196,12 +196,6 @@ impl Reader {
         self.connection.query_row(sql, [file], one).map_err(self.error_mapper())
     }
 
-    /// The first damage found in the database, if any.
-    pub fn quick_check(&self) -> Result<Option<String>, Error> {
-        let report = self.connection.query_row("pragma quick_check(1)", [], |row| row.get::<_, String>(0));
-        Ok(Some(report.map_err(self.error_mapper())?).filter(|report| report != "ok"))
-    }
-
     /// Names of tools and models by their ID in this database.
     pub fn all_names(&self) -> Result<Vec<(i64, String)>, Error> {
         self.query_all("select id, name from names order by id", [], |row| Ok((row.get(0)?, row.get(1)?)))

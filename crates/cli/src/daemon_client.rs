@@ -326,8 +326,8 @@ pub(crate) fn read_daemon_status(place: &RuntimePaths) -> Value {
         None => json!({"running": false}),
         Some(holder) => json!({"running": true, "pid": holder.pid, "version": holder.version}),
     };
-    status["socket"] = json!(place.socket);
-    status["log"] = json!(place.log);
+    status["socket"] = json!(place.socket.to_string_lossy());
+    status["log"] = json!(place.log.to_string_lossy());
     status["exits"] = json!(daemon::log::exit_reasons(&place.log, REPORTED_EXITS, holder.is_some()));
     match reached {
         Ok(mut client) => {

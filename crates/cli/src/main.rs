@@ -15,11 +15,17 @@ use args::ParsedCommand;
 use commands::{daemon, hook};
 use std::process::ExitCode;
 
+/// The supervisor's command until version 0.1: a server that was started before an upgrade still calls it.
+const FORMER_GUARD_COMMAND: &str = "internal-ward";
+
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|arg| arg == service::JQ_COMMAND) {
         return run_jq_child();
     }
-    if std::env::args_os().nth(1).is_some_and(|arg| arg == service::GUARD_COMMAND) {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|arg| arg == service::GUARD_COMMAND || arg == FORMER_GUARD_COMMAND)
+    {
         return run_supervisor();
     }
     let exit = match args::parse() {

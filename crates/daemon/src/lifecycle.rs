@@ -110,7 +110,10 @@ pub fn run_daemon(
     let mut listener = SocketListener::bind(place)?;
     let (stop_sender, stop_requests) = mpsc::channel();
     let server = Arc::new(new_server(place, answers, stop_sender.clone(), settings));
-    server.log.write_entry("started", &json!({"version": settings.version, "socket": place.socket}));
+    server.log.write_entry(
+        "started",
+        &json!({"version": settings.version, "socket": place.socket.to_string_lossy()}),
+    );
     listener.start_accepting(&server)?;
     spawn_signal_handler(stop_sender)?;
     let (events, waker) = (Arc::new(Events::new()), Arc::new(Waker::default()));

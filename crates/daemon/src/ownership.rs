@@ -14,8 +14,9 @@ pub(crate) fn own_uid() -> u32 {
 /// Creates a directory with mode 0700. Removes access for group and others from an existing directory of ours.
 pub(crate) fn create_private_dir(dir: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let meta = std::fs::metadata(dir)?;
-    if meta.uid() == own_uid() && meta.permissions().mode() & 0o077 != 0 {
+    let meta = std::fs::symlink_metadata(dir)?;
+    // A link may lead to a folder whose mode is not ours to change; `check_folder` refuses it where that matters.
+    if meta.is_dir() && meta.uid() == own_uid() && meta.permissions().mode() & 0o077 != 0 {
         std::fs::set_permissions(dir, Permissions::from_mode(0o700))?;
     }
     Ok(())

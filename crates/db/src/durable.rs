@@ -27,6 +27,18 @@ pub enum OpenError {
     Failed { path: PathBuf, error: Error },
 }
 
+/// Describes the damage of a database, if there is any. Reads every page, and changes nothing.
+pub fn find_damage(path: &Path) -> Option<String> {
+    let check = || -> Result<String, Error> {
+        let connection = crate::open_foreign(path)?;
+        connection.query_row("pragma integrity_check(1)", [], |row| row.get(0))
+    };
+    match check() {
+        Ok(answer) => (answer != "ok").then_some(answer),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
 /// Opens the database and runs the migrations that it has not had yet; creates it if it does not exist. The
 /// first step creates the first layout. A published step never changes.
 pub fn open_writer(path: &Path, steps: &[&str]) -> Result<Connection, OpenError> {

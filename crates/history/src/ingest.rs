@@ -58,6 +58,26 @@ const HEAP: usize = 48 << 20;
 /// Attempts to update and then open the stores: another process may empty them in between.
 pub(crate) const TRIES: usize = 3;
 
+/// Reads every byte of catalogue and text index, and replaces what is damaged: SQLite and tantivy notice a flipped byte
+/// only when they happen to read it, and may then find nothing instead. Returns what was replaced.
+pub fn repair_stores(history: &History<'_>) -> Result<Vec<String>, Error> {
+    let home = history.home().ok_or_else(no_home)?;
+    let _lock = Lock::acquire(&home)?;
+    let mut notes = Vec::new();
+    if let Some(damage) = open::find_damage(&home) {
+        open::set_aside(&home, &home.catalogue())?;
+        notes.push(open::damage_note(&damage));
+    } else if let Ok(Some(index)) = search::Index::open(&home.index()) {
+        let damaged = index.verify_checksums().map_err(|error| index_error(&error))?;
+        if !damaged.is_empty() {
+            drop(index);
+            open::remove_path(&home.index())?;
+            notes.push(open::damaged_index_note(&damaged.join(", ")));
+        }
+    }
+    Ok(notes)
+}
+
 /// Reads everything new, with the writer lock held.
 pub fn catch_up(history: &History<'_>, rebuild: bool) -> Result<UpdateReport, Error> {
     let home = history.home().ok_or_else(no_home)?;

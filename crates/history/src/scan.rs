@@ -115,7 +115,8 @@ pub fn scan_matching_rows(
     let birth = |file: u32| library.facts[file as usize].birth.unwrap_or(Stamp(i64::MAX));
     let mut each = |mut joined: JoinedEvent| {
         let row = &mut joined.row;
-        counts[row.file as usize][row.session as usize].add(row);
+        let count = counts.get_mut(row.file as usize).and_then(|file| file.get_mut(row.session as usize));
+        count.ok_or_else(dangling_row)?.add(row);
         row.key = u64::from(library.ranks[row.file as usize][row.session as usize]);
         let wanted = library.scope.contains_session(library.session(row)) && library.scope.contains_row(row);
         if wanted && keep(&library, &joined) { sorter.push(joined.row) } else { Ok(()) }
@@ -129,6 +130,12 @@ pub fn scan_matching_rows(
     fill_counts(&mut library, &counts);
     check_session_exists(history, &library)?;
     Ok((library, sorter.finish().map_err(read_error)?))
+}
+
+/// A flipped byte in the catalogue can make a row refer to a session that does not exist.
+fn dangling_row() -> std::io::Error {
+    let message = "the catalogue is damaged; `loci index --rebuild` rebuilds it";
+    std::io::Error::new(std::io::ErrorKind::InvalidData, message)
 }
 
 /// An event that only one file contains.

@@ -13,7 +13,9 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
 /// The port to listen on, and the token that clients must send.
 pub struct HttpOptions {
@@ -21,6 +23,12 @@ pub struct HttpOptions {
     pub port: u16,
     pub token: String,
 }
+
+/// Connections served at once. Any local user can open some without the token; the usual limit is 1,024 descriptors.
+const MAX_CONNECTIONS: usize = 256;
+/// How long a connection may take to send the head of a request.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 type Service = StreamableHttpService<Server, LocalSessionManager>;
 
@@ -38,15 +46,25 @@ pub(crate) async fn serve_connections(
     );
     ready(&format!("http://127.0.0.1:{port}/mcp/{}", door.token));
     let token: Arc<str> = door.token.as_str().into();
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
-        let (stream, _) = listener.accept().await?;
+        // Further connections wait in the kernel's queue, without a file descriptor of ours.
+        let slot = slots.clone().acquire_owned().await.map_err(std::io::Error::other)?;
+        let Ok((stream, _)) = listener.accept().await else {
+            // The client has gone, or there are no file descriptors left, which passes.
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
         let (service, token) = (service.clone(), token.clone());
         let answer = hyper::service::service_fn(move |request| {
             handle_request(service.clone(), token.clone(), request)
         });
         tokio::spawn(async move {
             let stream = hyper_util::rt::TokioIo::new(stream);
-            let _ = hyper::server::conn::http1::Builder::new().serve_connection(stream, answer).await;
+            let mut connection = hyper::server::conn::http1::Builder::new();
+            connection.timer(hyper_util::rt::TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+            let _ = connection.serve_connection(stream, answer).await;
+            drop(slot);
         });
     }
 }

@@ -23,6 +23,7 @@ mod summary;
 mod tags;
 
 pub use command::{committed, slash};
+pub use db::durable::find_damage;
 pub use derive::{DerivedMemory, derive_memory};
 pub use digest::{Digest, DigestMessage};
 pub use entry::{

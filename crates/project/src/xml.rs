@@ -26,6 +26,7 @@ pub(crate) fn parse_elements(text: &str) -> Vec<Element> {
     let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
     reader.config_mut().check_end_names = false;
     reader.config_mut().allow_unmatched_ends = true;
+    reader.config_mut().allow_dangling_amp = true;
     let mut elements = Elements::default();
     loop {
         match reader.read_event() {
@@ -110,6 +111,14 @@ mod tests {
         let xml = "\u{feff}<?xml version='1.0'?><!DOCTYPE a><a> x &lt;&#65;&gt; <b><![CDATA[<raw>]]></b> y &other; </a>";
         let found = texts(xml);
         assert_eq!(found, [("a".into(), "x <A>y &other;".into()), ("b".into(), "<raw>".into())]);
+    }
+
+    #[test]
+    fn a_bare_ampersand_is_text() {
+        assert_eq!(
+            texts("<a>Amp & Co</a><b>x&y</b>"),
+            [("a".into(), "Amp & Co".into()), ("b".into(), "x&y".into())]
+        );
     }
 
     #[test]

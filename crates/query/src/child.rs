@@ -21,14 +21,26 @@ use std::time::{Duration, Instant};
 pub struct Limits {
     /// For one record; an array of all records gets the same again for every 20 MB.
     pub time: Duration,
+    /// For all records together, and `time` again for every 20 MB: simple filters take a tenth of a second for that.
+    pub total: Duration,
     pub memory: u64,
     /// Results of one run of the program, in values and in bytes.
     pub values: u64,
     pub bytes: u64,
 }
 
-pub const LIMITS: Limits =
-    Limits { time: Duration::from_secs(2), memory: 512 << 20, values: 1_000_000, bytes: 64 << 20 };
+pub const LIMITS: Limits = Limits {
+    time: Duration::from_secs(2),
+    total: Duration::from_secs(10),
+    memory: 512 << 20,
+    values: 1_000_000,
+    bytes: 64 << 20,
+};
+
+/// The input that an allowance of `LIMITS.time` is for.
+const ALLOWANCE_BYTES: usize = 20 << 20;
+/// Results are passed on at least this often.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The hidden subcommand that turns the binary into the child.
 pub const COMMAND: &str = "internal-jq";
@@ -212,7 +224,11 @@ fn child_outcome(status: ExitStatus, message: &str) -> Result<(), Error> {
         Some(0) => Ok(()),
         Some(BAD_FILTER) => Err(Error::Filter(message.to_string())),
         Some(FAILED) => Err(Error::Failed(message.to_string())),
-        Some(TOO_LONG) => Err(Error::Stopped(format!("more than {} s for one input", LIMITS.time.as_secs()))),
+        Some(TOO_LONG) => Err(Error::Stopped(format!(
+            "more than {} s for one input, or {} s in total",
+            LIMITS.time.as_secs(),
+            LIMITS.total.as_secs()
+        ))),
         Some(NO_WATCHDOG) => Err(Error::Child(message.to_string())),
         Some(TOO_MUCH) => Err(Error::Stopped("too many results".to_string())),
         _ => Err(Error::Stopped(format!(
@@ -271,6 +287,8 @@ fn process_records(input: &mut impl BufRead, output: &mut impl Write, watch: &Wa
     output.write_all(&ready).and_then(|()| output.flush()).map_err(|e| (FAILED, e.to_string()))?;
     let mut record = Vec::new();
     let mut number = 0u64;
+    let (mut left, mut unpaid_bytes) = (LIMITS.total, 0);
+    let mut flushed = Instant::now();
     loop {
         record.clear();
         let n = input.read_until(b'\n', &mut record).map_err(|e| (FAILED, e.to_string()))?;
@@ -278,15 +296,21 @@ fn process_records(input: &mut impl BufRead, output: &mut impl Write, watch: &Wa
             return output.flush().map_err(|e| (FAILED, e.to_string()));
         }
         number += 1;
-        watch.set_deadline(LIMITS.time * (1 + (n / (20 << 20)) as u32));
+        unpaid_bytes += n;
+        left += LIMITS.time * (unpaid_bytes / ALLOWANCE_BYTES) as u32;
+        unpaid_bytes %= ALLOWANCE_BYTES;
+        let began = Instant::now();
+        watch.set_deadline(left.min(LIMITS.time * (1 + (n / ALLOWANCE_BYTES) as u32)));
         process_record(&program, &record, output).map_err(|(code, message)| {
             let place = if head["array"] == true { String::new() } else { format!("record {number}: ") };
             (code, if code == FAILED { place + &message } else { message })
         })?;
         watch.clear_deadline();
-        // A consumer that shows results as they arrive should not wait for a full buffer.
-        if number % 64 == 1 {
+        left = left.saturating_sub(began.elapsed());
+        // A consumer that shows results as they arrive, or wants only a few, should not wait for a full buffer.
+        if number == 1 || flushed.elapsed() > FLUSH_INTERVAL {
             output.flush().map_err(|e| (FAILED, e.to_string()))?;
+            flushed = Instant::now();
         }
     }
 }

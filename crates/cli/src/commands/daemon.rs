@@ -166,7 +166,7 @@ impl DaemonCommand {
             place.socket.display()
         );
         self.print_result(
-            &json!({"running": true, "started": !was_running, "pid": about["pid"], "socket": place.socket}),
+            &json!({"running": true, "started": !was_running, "pid": about["pid"], "socket": place.socket.to_string_lossy()}),
             &text,
         )?;
         Ok(Exit::Found)
@@ -265,7 +265,7 @@ impl DaemonCommand {
         let head = if dry { "would write" } else { "wrote" };
         let text = format!("{head} {}:\n\n{}\nNext, run: {}", unit.path.display(), unit.text, unit.enable);
         self.print_result(
-            &json!({"path": unit.path, "text": unit.text, "enable": unit.enable, "dry_run": dry}),
+            &json!({"path": unit.path.to_string_lossy(), "text": unit.text, "enable": unit.enable, "dry_run": dry}),
             &text,
         )?;
         Ok(Exit::Found)
@@ -287,7 +287,7 @@ impl DaemonCommand {
             }
         };
         self.print_result(
-            &json!({"path": unit.path, "removed": there && !dry, "disable": unit.disable, "dry_run": dry}),
+            &json!({"path": unit.path.to_string_lossy(), "removed": there && !dry, "disable": unit.disable, "dry_run": dry}),
             &text,
         )?;
         Ok(if there { Exit::Found } else { Exit::Nothing })

@@ -204,3 +204,33 @@ fn invalid_settings_are_reported_as_a_problem() {
     let texts = (found["message"].to_string(), found["fix"].to_string());
     assert!(texts.0.contains("providr") && texts.1.contains("config.toml"), "{found}");
 }
+
+#[test]
+fn damage_to_memory_is_reported() {
+    let home = home_with_session();
+    run_loci(&home, &["memory", "consolidate", "--no-model"]).expect(0);
+    assert_eq!(find_check(&home, "databases").unwrap()["severity"], "ok");
+    let path = home.path().join(".local/share/loci/memory.db");
+    let mut bytes = fs::read(&path).unwrap();
+    assert!(bytes.len() > 3 * 4096, "{}", bytes.len());
+    bytes[4096] ^= 0xff;
+    fs::write(&path, bytes).unwrap();
+    let found = find_check(&home, "databases").unwrap();
+    assert_eq!(found["severity"], "problem", "{found}");
+    assert!(found["message"].as_str().unwrap().contains("memory.db is damaged"), "{found}");
+}
+
+#[test]
+fn an_old_transcript_without_a_session_is_not_a_problem() {
+    let home = home_with_session();
+    let folder = home.path().join(".claude/projects/-srv-demo-alpha");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(27 * 86_400);
+    for (name, text) in [("empty", ""), ("garbage", "not a transcript\n")] {
+        let path = folder.join(format!("{name}.jsonl"));
+        write_file(&path, text.as_bytes());
+        fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+    }
+    run_loci(&home, &["index"]);
+    let found = find_check(&home, "clean-up").unwrap();
+    assert_eq!(found["severity"], "ok", "{found}");
+}

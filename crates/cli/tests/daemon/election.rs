@@ -2,6 +2,7 @@
 
 use crate::fixture::{Connection, Fixture, TIMEOUT, rounds, wait_for_exit, wait_until};
 use serde_json::json;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -98,9 +99,17 @@ fn a_symlink_at_the_socket_path_is_neither_used_nor_replaced() {
     drop(trap);
     std::fs::remove_file(&socket).unwrap();
     std::fs::remove_dir(socket.parent().unwrap()).unwrap();
-    std::os::unix::fs::symlink(fixture.path(), socket.parent().unwrap()).unwrap();
+    let target = fixture.path().join("target");
+    std::fs::create_dir(&target).unwrap();
+    std::fs::set_permissions(&target, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink(&target, socket.parent().unwrap()).unwrap();
     let refused = fixture.loci(&["daemon", "run"]).expect(1);
     assert!(refused.stderr.contains("is a link"), "{}", refused.stderr);
+    assert_eq!(
+        std::fs::metadata(&target).unwrap().permissions().mode() & 0o777,
+        0o755,
+        "the link was followed"
+    );
 }
 
 #[test]

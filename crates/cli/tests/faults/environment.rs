@@ -277,3 +277,24 @@ fn a_full_disk_is_a_typed_error() {
     .expect(1);
     assert_eq!(done.records()[0]["code"], "READ_ERROR");
 }
+
+#[test]
+fn a_home_that_is_not_utf8_causes_no_panic() {
+    use std::os::unix::ffi::OsStrExt;
+    let parent = tempfile::tempdir().unwrap();
+    let home = parent.path().join(std::ffi::OsStr::from_bytes(b"h\xff\xfe"));
+    fs::create_dir(&home).unwrap();
+    for line in [
+        "daemon status --json",
+        "daemon install --dry-run --json",
+        "status --json",
+        "doctor --json",
+        "index",
+        "sources",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let done = run_command(command(&home, &words));
+        assert!(matches!(done.code, Some(0..=3)), "{line}: {:?} {}", done.code, done.stderr);
+        assert!(!done.stderr.contains("panicked"), "{line}: {}", done.stderr);
+    }
+}

@@ -309,3 +309,39 @@ fn the_time_limit_applies_to_a_user_with_many_processes() {
     }
     assert_eq!(code, Some(Some(1)), "the time limit was not enforced");
 }
+
+fn home_with_calls(count: usize) -> Home {
+    let home = Home::new();
+    let mut session = Session::new("bbbb1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("go");
+    for n in 0..count {
+        session.did("Bash", json!({"command": format!("ls {n}")}), "a");
+    }
+    home.add(&session);
+    home
+}
+
+/// A filter that takes a noticeable time for each record and prints one value.
+const SLOW: &str = "[range(1e5)|tostring]|join(\",\")|length";
+
+#[test]
+fn a_slow_filter_ends_once_the_limit_is_reached() {
+    let home = home_with_calls(300);
+    let first =
+        testutil::run_loci(&home, &["query", "tools", "--all-projects", "--limit", "1", "--jq", SLOW])
+            .expect(0);
+    let few = testutil::run_loci(&home, &["query", "tools", "--all-projects", "--limit", "3", "--jq", SLOW])
+        .expect(0);
+    assert_eq!((first.lines().len(), few.lines().len()), (1, 3));
+    // Three results take about three times as long as one, not as long as three hundred.
+    assert!(few.took < first.took * 20, "{:?} after {:?}", few.took, first.took);
+}
+
+#[test]
+fn a_slow_filter_has_a_total_time_limit() {
+    let home = home_with_calls(3000);
+    let done = testutil::run_loci(&home, &["query", "tools", "--all-projects", "--jq", SLOW]).expect(1);
+    assert_eq!(done.records().pop().unwrap()["code"], "FILTER_ERROR");
+    assert!(done.stderr.contains("s in total"), "{}", done.stderr);
+    assert!(done.took < service::JQ_LIMITS.total + SLACK, "{:?}", done.took);
+}

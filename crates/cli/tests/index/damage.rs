@@ -50,6 +50,18 @@ const DAMAGES: &[(&str, fn(&Instance))] = &[
         let length = fs::metadata(instance.catalogue()).unwrap().len();
         (1..length / 4096).step_by(10).for_each(|page| flip_bytes(&instance.catalogue(), page * 4096, 16));
     }),
+    ("catalogue: one byte of every third page's head", |instance| {
+        let length = fs::metadata(instance.catalogue()).unwrap().len();
+        (1..length / 4096).step_by(3).for_each(|page| flip_bytes(&instance.catalogue(), page * 4096, 1));
+    }),
+    ("text index: a byte in the middle of every segment file", |instance| {
+        for path in list_files(&instance.text_index()) {
+            let length = fs::metadata(&path).unwrap().len();
+            if path.extension().is_some_and(|e| e != "json" && e != "lock") && length > 200 {
+                flip_bytes(&path, length / 2, 1);
+            }
+        }
+    }),
     ("catalogue: cut in half", |instance| truncate_file(&instance.catalogue(), 2)),
     ("catalogue: empty", |instance| truncate_file(&instance.catalogue(), u64::MAX)),
     ("catalogue: a log of nonsense", |instance| {

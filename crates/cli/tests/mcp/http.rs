@@ -4,7 +4,7 @@ use crate::raw_client::TIMEOUT;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use testutil::{Home, command, sample_home};
 
 type Headers<'a> = &'a [(&'a str, &'a str)];
@@ -17,7 +17,21 @@ pub(crate) struct HttpServer {
 
 impl HttpServer {
     pub(crate) fn start(home: &Home) -> HttpServer {
-        let mut child = command(home.path(), &["mcp", "--http"]).stderr(Stdio::piped()).spawn().unwrap();
+        HttpServer::start_command(command(home.path(), &["mcp", "--http"]))
+    }
+
+    /// A server with a limit on its file descriptors.
+    fn start_limited(home: &Home, descriptors: u32) -> HttpServer {
+        let loci = command(home.path(), &["mcp", "--http"]);
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -n {descriptors}; exec \"$@\""), "sh"]);
+        limited.arg(loci.get_program()).args(loci.get_args()).current_dir(home.path()).env_clear();
+        limited.envs(loci.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        HttpServer::start_command(limited)
+    }
+
+    fn start_command(mut command: Command) -> HttpServer {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("loci: listening at ").unwrap_or_else(|| panic!("{line}"));
@@ -126,5 +140,28 @@ fn a_body_over_one_megabyte_is_rejected_and_the_server_continues() {
     let path = format!("/mcp/{}", server.token());
     assert_eq!(server.post(&path, &[], &initialize_request((1 << 20) - 1000)).0, 200);
     assert_eq!(server.post(&path, &[], &initialize_request(1 << 20)).0, 413);
+    assert_eq!(server.post(&path, &[], &initialize_request(0)).0, 200);
+}
+
+/// Connections that send nothing, or half a head, cost neither the server nor other clients.
+#[test]
+fn idle_connections_do_not_end_the_server() {
+    let server = HttpServer::start_limited(&sample_home(), 120);
+    let mut idle = Vec::new();
+    for n in 0..400 {
+        // Beyond the limit they wait in the kernel's queue, which is bounded too.
+        let Ok(mut stream) = TcpStream::connect_timeout(
+            &server.host().parse().unwrap(),
+            std::time::Duration::from_millis(200),
+        ) else {
+            break;
+        };
+        if n % 2 == 0 {
+            stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: ").unwrap();
+        }
+        idle.push(stream);
+    }
+    assert!(idle.len() > 120, "{}", idle.len());
+    let path = format!("/mcp/{}", server.token());
     assert_eq!(server.post(&path, &[], &initialize_request(0)).0, 200);
 }

@@ -59,6 +59,10 @@ pub(super) fn damage_note(damage: &dyn std::fmt::Display) -> String {
     format!("the catalogue was damaged ({damage}); rebuilding it")
 }
 
+pub(super) fn damaged_index_note(files: &str) -> String {
+    format!("the text index was damaged ({files}) and is rebuilt")
+}
+
 /// Opens the text index. `sequence` is the catalogue's: an index that is ahead of it belongs to another catalogue.
 pub(super) fn open_index(
     history: &History<'_>,
@@ -117,7 +121,7 @@ fn delete_stores(home: &Home) -> Result<(), Error> {
 }
 
 /// Removes a file or a folder: either may be found where the other is expected.
-fn remove_path(path: &std::path::Path) -> Result<(), Error> {
+pub(super) fn remove_path(path: &std::path::Path) -> Result<(), Error> {
     let is_folder = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
     let once = || if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
     let is_filled = |removed: &std::io::Result<()>| {

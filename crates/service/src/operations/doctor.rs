@@ -13,7 +13,7 @@ use api::{Error, Handle, Request};
 use history::freshness::KnownFiles;
 use history::home::{self, Home};
 use history::{catalogue_cache, transcripts};
-use sources::{Environment, SOURCES};
+use sources::{Environment, SOURCES, Transcript};
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -35,6 +35,7 @@ const CHECKS: &[Check] = &[
     ("freshness", check_freshness),
     ("clean-up", check_clean_up),
     ("archive", check_archive),
+    ("databases", check_databases),
     ("permissions", check_permissions),
     ("daemon", check_daemon),
     ("watching", check_watches),
@@ -158,7 +159,7 @@ fn check_catalogue(install: &Installation<'_>) -> Option<CheckResult> {
     }
     let names: Vec<&'static str> = SOURCES.iter().map(|source| source.name()).collect();
     match catalogue::Reader::open(&path, &names) {
-        Ok(Some(reader)) => match reader.quick_check() {
+        Ok(Some(reader)) => match reader.find_damage() {
             Ok(None) => {
                 let (files, sessions, events) = reader.count_totals().ok()?;
                 ok(format!("{files} transcripts, {sessions} sessions, {events} messages and calls"))
@@ -228,7 +229,7 @@ fn check_clean_up(install: &Installation<'_>) -> Option<CheckResult> {
     for transcript in soon {
         if store.path_of(transcript).exists() {
             safe += 1;
-        } else {
+        } else if !is_known_empty(install, transcript) {
             lost += 1;
         }
     }
@@ -244,6 +245,17 @@ fn check_clean_up(install: &Installation<'_>) -> Option<CheckResult> {
         "Claude Code deletes transcripts after {days} days ({rule}): {safe} are due within {WARN_DAYS} days, \
          all archived"
     ))
+}
+
+/// Whether a transcript was read and contains no session, so that there is nothing to archive.
+fn is_known_empty(install: &Installation<'_>, transcript: &Transcript) -> bool {
+    let is_empty = || {
+        let reader = catalogue_cache::open_catalogue(&install.service.history())?;
+        let id = KnownFiles::load(&reader).ok()?.current_id(transcript)?;
+        let states = reader.file_states(|file| file == id).ok()?;
+        states.get(&id).map(|state| state.sessions.iter().all(history::scan::is_empty))
+    };
+    is_empty().unwrap_or(false)
 }
 
 /// `cleanupPeriodDays` from the user's settings, and whether it is set.
@@ -271,6 +283,23 @@ fn check_archive(install: &Installation<'_>) -> Option<CheckResult> {
     }
     let shown = format!("{} copies take {} of {} MB", listed.archived.len(), size >> 20, budget >> 20);
     if size > budget { warning(shown, "loci archive --prune-to 8G --dry-run") } else { ok(shown) }
+}
+
+/// The databases that cannot be rebuilt from transcripts: memory, messages and the ledger of model calls.
+fn check_databases(install: &Installation<'_>) -> Option<CheckResult> {
+    let home = install.home.as_ref()?;
+    let all = [home.memory(), home.mailbox(), home.ledger()];
+    let existing: Vec<&PathBuf> = all.iter().filter(|path| path.exists()).collect();
+    for path in &existing {
+        if let Some(damage) = memory::find_damage(path) {
+            let file = api::operation::shell_quote(&path.to_string_lossy());
+            return problem(
+                format!("{} is damaged: {damage}", path.display()),
+                format!("mv {file} {file}.damaged"),
+            );
+        }
+    }
+    if existing.is_empty() { None } else { ok(format!("{} databases, all intact", existing.len())) }
 }
 
 fn check_permissions(install: &Installation<'_>) -> Option<CheckResult> {

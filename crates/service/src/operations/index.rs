@@ -15,14 +15,16 @@ impl Handle<Index> for Service {
     fn handle(&self, request: &Index) -> Result<Indexed, Error> {
         let started = Instant::now();
         let home = self.home().ok_or_else(no_home)?;
+        let mut notes = if request.rebuild { Vec::new() } else { ingest::repair_stores(&self.history())? };
         let caught = ingest::catch_up(&self.history(), request.rebuild)?;
+        notes.extend(caught.notes);
         let mut done = Indexed {
             added: caught.added,
             changed: caught.changed,
             gone: caught.gone,
             bytes_read: caught.bytes,
             problems: caught.problems.iter().filter(|problem| problem.kind.is_loss()).count() as u64,
-            notes: caught.notes,
+            notes,
             ..file_sizes(&home)
         };
         if let Some(reader) = catalogue_cache::open_catalogue(&self.history()) {
