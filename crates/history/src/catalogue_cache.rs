@@ -6,6 +6,7 @@
 use crate::History;
 use crate::error::read_error;
 use crate::freshness::KnownFiles;
+use crate::home::Home;
 use api::Error;
 use catalogue::{EventFilter, Reader};
 use record::Row;
@@ -31,10 +32,17 @@ struct CachedFiles {
 /// Opens a read snapshot of the catalogue, unaffected by concurrent writes or a wipe. A damaged catalogue counts as
 /// missing; `loci doctor` reports it. A writer eventually waits for its readers, so drop the reader before writing.
 pub fn open_catalogue(history: &History<'_>) -> Option<Reader> {
-    let names: Vec<&'static str> = SOURCES.iter().map(|source| source.name()).collect();
+    open_catalogue_at(history, &history.home()?)
+}
+
+/// The same for stores that were looked up before.
+pub(crate) fn open_catalogue_at(history: &History<'_>, home: &Home) -> Option<Reader> {
     // Requests for unmasked text survey the transcripts: the catalogue's titles are masked.
-    let path = history.home().filter(|_| history.masked)?.catalogue();
-    let reader = Reader::open(&path, &names).ok().flatten()?;
+    if !history.masked {
+        return None;
+    }
+    let names: Vec<&'static str> = SOURCES.iter().map(|source| source.name()).collect();
+    let reader = Reader::open(&home.catalogue(), &names).ok().flatten()?;
     // The snapshot is taken by the first read.
     reader.begin_snapshot().and_then(|()| reader.sequence()).is_ok().then_some(reader)
 }

@@ -16,6 +16,8 @@ pub struct Home {
     pub data: PathBuf,
     pub cache: PathBuf,
     pub state: PathBuf,
+    /// The folder of catalogue and text index. A rebuild creates another one and then switches to it.
+    stores: PathBuf,
 }
 
 impl Home {
@@ -25,19 +27,62 @@ impl Home {
             let dir = places.xdg_dir(var, default);
             dir.is_absolute().then(|| dir.join("loci"))
         };
+        let cache = dir("XDG_CACHE_HOME", ".cache")?;
         Some(Home {
             data: dir("XDG_DATA_HOME", ".local/share")?,
-            cache: dir("XDG_CACHE_HOME", ".cache")?,
             state: dir("XDG_STATE_HOME", ".local/state")?,
+            stores: current_stores(&cache),
+            cache,
         })
     }
 
     pub fn catalogue(&self) -> PathBuf {
-        self.cache.join("catalogue.db")
+        self.stores.join("catalogue.db")
     }
 
     pub fn index(&self) -> PathBuf {
-        self.cache.join("search")
+        self.stores.join("search")
+    }
+
+    // ---- generations of catalogue and index
+
+    /// The same directories with the stores that are current now: another process may have finished a rebuild.
+    pub(crate) fn reload(&self) -> Home {
+        Home { stores: current_stores(&self.cache), ..self.clone() }
+    }
+
+    /// The same directories with the stores that a rebuild writes.
+    pub(crate) fn next_generation(&self) -> Home {
+        let number = generation_number(&self.stores).map_or(1, |number| number + 1);
+        Home { stores: self.cache.join(format!("{GENERATION}{number}")), ..self.clone() }
+    }
+
+    pub(crate) fn stores(&self) -> &Path {
+        &self.stores
+    }
+
+    /// Makes these stores the current ones, atomically.
+    pub(crate) fn publish_stores(&self) -> std::io::Result<()> {
+        let (link, beside) = (self.cache.join(CURRENT), self.cache.join("current.new"));
+        let _ = std::fs::remove_file(&beside);
+        std::os::unix::fs::symlink(self.stores.file_name().unwrap_or_default(), &beside)?;
+        std::fs::rename(&beside, &link)?;
+        File::open(&self.cache)?.sync_all()
+    }
+
+    /// Stores that are not current: of earlier generations, or of a rebuild that was killed.
+    pub(crate) fn stale_stores(&self) -> Vec<PathBuf> {
+        let entries =
+            std::fs::read_dir(&self.cache).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_flat = |path: &Path| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            name == "search" || name.starts_with("catalogue.db")
+        };
+        let is_stale = |path: &PathBuf| match generation_number(path) {
+            Some(_) => *path != self.stores,
+            None => self.stores != self.cache && is_flat(path),
+        };
+        entries.filter(is_stale).collect()
     }
 
     /// Code indexes, one file per source tree.
@@ -121,6 +166,20 @@ impl Home {
             .into_iter()
             .try_for_each(|dir| create_private_dir(dir).map_err(|e| unwritable(dir, &e)))
     }
+}
+
+/// The link to the current stores. Without it they are in the cache directory itself, as a first build leaves them.
+const CURRENT: &str = "current";
+const GENERATION: &str = "stores-";
+
+fn current_stores(cache: &Path) -> PathBuf {
+    let target = std::fs::read_link(cache.join(CURRENT)).ok();
+    let known = target.filter(|name| generation_number(name).is_some() && name.components().count() == 1);
+    known.map_or_else(|| cache.to_path_buf(), |name| cache.join(name))
+}
+
+fn generation_number(stores: &Path) -> Option<u64> {
+    stores.file_name()?.to_str()?.strip_prefix(GENERATION)?.parse().ok()
 }
 
 /// Creates a directory with mode 0700; tightens the mode of an existing one.

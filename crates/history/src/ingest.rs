@@ -12,7 +12,7 @@ mod text;
 use crate::error::{index_error, no_home, store_error};
 use crate::event_ids::title_event;
 use crate::freshness::{self, CAUGHT_UP, KnownFiles, State, was_completed};
-use crate::home::{Home, Lock};
+use crate::home::{self, Home, Lock};
 use crate::scan::{count_alone, read_problem, try_read_through};
 use crate::search_text::is_searchable;
 use crate::tombstones::Tombstones;
@@ -55,6 +55,11 @@ const COMMIT_INTERVAL: Duration = Duration::from_secs(30);
 /// long history.
 const HEAP: usize = 48 << 20;
 
+/// How long a reader may take from looking up the stores to opening them.
+const READER_GRACE: Duration = Duration::from_millis(300);
+/// Meta key: the version of the masking rules.
+const RULES: &str = "rules";
+
 /// Attempts to update and then open the stores: another process may empty them in between.
 pub(crate) const TRIES: usize = 3;
 
@@ -63,6 +68,7 @@ pub(crate) const TRIES: usize = 3;
 pub fn repair_stores(history: &History<'_>) -> Result<Vec<String>, Error> {
     let home = history.home().ok_or_else(no_home)?;
     let _lock = Lock::acquire(&home)?;
+    let home = home.reload();
     let mut notes = Vec::new();
     if let Some(damage) = open::find_damage(&home) {
         open::set_aside(&home, &home.catalogue())?;
@@ -85,19 +91,37 @@ pub fn catch_up(history: &History<'_>, rebuild: bool) -> Result<UpdateReport, Er
     catch_up_locked(history, &home, &lock, rebuild)
 }
 
+/// How an update for a waiting request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// This process brought everything up to date.
+    Updated,
+    /// Another process is writing; the state it has committed is consistent.
+    Consistent,
+    /// Another process is writing and has committed only part of the history so far.
+    TimedOut,
+}
+
+/// How long a request waits for another process that writes. After that it answers from what there is.
+const REQUEST_PATIENCE: Duration = Duration::from_millis(1200);
+
 /// The same for a request that is waiting: if another process is writing, the state it has committed is good enough as
-/// soon as it is consistent. During a first build or a rebuild, the index contains only part of the history.
-pub fn catch_up_or_wait(history: &History<'_>) -> Result<(), Error> {
+/// soon as it is consistent. During a first build, the index contains only part of the history.
+pub fn catch_up_or_wait(history: &History<'_>) -> Result<Waited, Error> {
     let home = history.home().ok_or_else(no_home)?;
-    match Lock::acquire_unless(&home, || is_consistent(history, &home))? {
-        Some(lock) => catch_up_locked(history, &home, &lock, false).map(|_| ()),
-        None => Ok(()),
+    let until = Instant::now() + REQUEST_PATIENCE;
+    let is_enough = || is_consistent(history, &home) || Instant::now() > until;
+    match Lock::acquire_unless(&home, is_enough)? {
+        Some(lock) => catch_up_locked(history, &home, &lock, false).map(|_| Waited::Updated),
+        None if is_consistent(history, &home) => Ok(Waited::Consistent),
+        None => Ok(Waited::TimedOut),
     }
 }
 
 /// Whether the stores have contained the whole history once, and the index has reached the catalogue's sequence.
 fn is_consistent(history: &History<'_>, home: &Home) -> bool {
-    let Some(reader) = catalogue_cache::open_catalogue(history) else { return false };
+    let home = home.reload();
+    let Some(reader) = catalogue_cache::open_catalogue_at(history, &home) else { return false };
     let Ok(Some(index)) = search::Index::open(&home.index()) else { return false };
     was_completed(&reader) && reader.sequence().is_ok_and(|sequence| sequence == index.last_sequence())
 }
@@ -118,7 +142,9 @@ pub fn forget_sessions(
     doomed: &dyn Fn(&str, &str) -> bool,
 ) -> Result<u64, Error> {
     let mut caught = UpdateReport::default();
-    let mut ingest = Ingest::open(*history, home, false, &mut caught)?;
+    let home = &home.reload();
+    remove_stale_stores(home);
+    let mut ingest = Ingest::open(*history, home, &mut caught)?;
     (history.forget_elsewhere)(home, doomed)?;
     // The catalogue last: as long as it has events of these sessions, the next run starts the removal again.
     let copies = ingest.forget_copies(doomed)?;
@@ -143,6 +169,7 @@ pub fn catch_up_locked(
     lock: &Lock,
     rebuild: bool,
 ) -> Result<UpdateReport, Error> {
+    let home = &home.reload();
     let mut caught = UpdateReport::default();
     let forgotten = finish_forgetting(history, home, lock);
     let Err(error) = forgotten.and_then(|()| run_update(history, home, rebuild, &mut caught)) else {
@@ -169,14 +196,44 @@ fn finish_forgetting(history: &History<'_>, home: &Home, lock: &Lock) -> Result<
     forget_sessions(history, home, lock, &|source, id| unfinished.contains(source, id)).map(|_| ())
 }
 
+/// Updates the stores in place. A rebuild writes new ones beside them, so that readers have complete stores all the time.
 fn run_update(
     history: &History<'_>,
     home: &Home,
     rebuild: bool,
     caught: &mut UpdateReport,
 ) -> Result<(), Error> {
-    let mut ingest = Ingest::open(*history, home, rebuild, caught)?;
-    ingest.run(caught)
+    remove_stale_stores(home);
+    let is_outdated = !rebuild && has_outdated_masking(home);
+    if is_outdated {
+        caught.notes.push("the secret masking rules changed: reindexing everything".to_string());
+    }
+    if !rebuild && !is_outdated {
+        return Ingest::open(*history, home, caught)?.run(caught);
+    }
+    let next = home.next_generation();
+    open::remove_path(next.stores())?;
+    home::create_private_dir(next.stores()).map_err(|error| home::unwritable(next.stores(), &error))?;
+    Ingest::open(*history, &next, caught)?.run(caught)?;
+    next.publish_stores().map_err(|error| home::unwritable(next.stores(), &error))?;
+    // A reader that has looked up the old path opens it within this time, and then keeps its files open.
+    std::thread::sleep(READER_GRACE);
+    remove_stale_stores(&next);
+    Ok(())
+}
+
+/// Removes stores of earlier generations. What cannot be removed now is removed by the next update.
+fn remove_stale_stores(home: &Home) {
+    for path in home.stale_stores() {
+        let _ = open::remove_path(&path);
+    }
+}
+
+/// Whether the stores contain text that was masked with other rules.
+fn has_outdated_masking(home: &Home) -> bool {
+    let Ok(Some(reader)) = catalogue::Reader::open(&home.catalogue(), &[]) else { return false };
+    let rules = reader.meta_value(RULES).ok().flatten();
+    rules != Some(i64::from(mask::RULES_VERSION)) && reader.sequence().is_ok_and(|sequence| sequence > 0)
 }
 
 struct Ingest<'s> {
@@ -228,23 +285,10 @@ struct Surveyed {
 }
 
 impl<'s> Ingest<'s> {
-    fn open(
-        history: History<'s>,
-        home: &Home,
-        rebuild: bool,
-        caught: &mut UpdateReport,
-    ) -> Result<Ingest<'s>, Error> {
-        let mut catalogue = open::open_catalogue(home, caught)?;
-        let rules = i64::from(mask::RULES_VERSION);
-        let is_masked = catalogue.reader().meta_value("rules").map_err(store_error)? == Some(rules);
-        if !is_masked && !rebuild && catalogue.sequence() > 0 {
-            caught.notes.push("the secret masking rules changed: reindexing everything".to_string());
-        }
-        if rebuild || (!is_masked && catalogue.sequence() > 0) {
-            catalogue = open::empty_catalogue(home, catalogue, caught)?;
-        }
-        if rebuild || !is_masked {
-            catalogue.set_meta("rules", rules).map_err(store_error)?;
+    fn open(history: History<'s>, home: &Home, caught: &mut UpdateReport) -> Result<Ingest<'s>, Error> {
+        let catalogue = open::open_catalogue(home, caught)?;
+        if catalogue.sequence() == 0 {
+            catalogue.set_meta(RULES, i64::from(mask::RULES_VERSION)).map_err(store_error)?;
         }
         let index = open::open_index(&history, home, catalogue.sequence(), caught)?;
         let store = Store::new(home.archive());

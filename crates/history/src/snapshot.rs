@@ -4,16 +4,21 @@
 
 use crate::error::{no_home, store_error};
 use crate::freshness::{self, KnownFiles, State, was_completed};
+use crate::ingest::Waited;
+use crate::tombstones::Tombstones;
 use crate::unindexed::{Unindexed, UnindexedReader};
-use crate::{History, catalogue_cache, ingest, transcripts};
+use crate::{History, catalogue_cache, ingest, scan, transcripts};
 use api::{Code, Error};
 use catalogue::Reader;
+use record::{Row, Session};
 use search::Index;
-use sources::Transcript;
 use sources::walk::TranscriptList;
+use sources::{Names, SurveyOptions, Transcript};
 
 /// Largest unindexed tail that a request reads itself; beyond it, the index is updated first.
 const MAX_TAIL: u64 = 8 << 20;
+/// The same while another process holds the writer lock and makes no progress.
+const MAX_TAIL_WHILE_BUSY: u64 = 32 << 20;
 /// Largest history that is searched without an index if none can be built.
 const MAX_WITHOUT_INDEX: u64 = 256 << 20;
 
@@ -29,6 +34,8 @@ pub struct Snapshot {
     fast: bool,
     /// The index lacks events of the catalogue, or contains events that should be forgotten.
     pub behind: bool,
+    /// Another process is still reading the rest of the history, which is too large to read with the request.
+    pub is_partial: bool,
 }
 
 impl Snapshot {
@@ -44,7 +51,11 @@ impl Snapshot {
             let caught_up = ingest::catch_up_or_wait(history);
             snapshot = Snapshot::load(history)?;
             match caught_up {
-                Ok(()) => {}
+                Ok(Waited::Updated | Waited::Consistent) => {}
+                Ok(Waited::TimedOut) => {
+                    snapshot.is_partial = snapshot.unknown > MAX_TAIL_WHILE_BUSY;
+                    break;
+                }
                 Err(error) if unknown > MAX_WITHOUT_INDEX => return Err(index_missing(&error)),
                 // A read-only or full disk does not prevent a search.
                 Err(_) => break,
@@ -60,7 +71,7 @@ impl Snapshot {
         let (unknown, fast) = measure_unindexed(&found.transcripts, &states);
         let is_forgotten = |reader| ingest::is_forgetting_finished(history, reader);
         let behind = is_behind(reader.as_ref(), index.as_ref()) || !reader.as_ref().is_none_or(is_forgotten);
-        Ok(Snapshot { reader, index, found, states, unknown, fast, behind })
+        Ok(Snapshot { reader, index, found, states, unknown, fast, behind, is_partial: false })
     }
 
     fn is_enough(&self) -> bool {
@@ -74,6 +85,9 @@ impl Snapshot {
 
     /// Reads the unindexed tail.
     pub fn read_unindexed(&self, history: &History<'_>) -> Result<Unindexed, Error> {
+        if self.is_partial {
+            return Ok(Unindexed::default());
+        }
         let reader = self.reader.as_ref().filter(|_| self.index.is_some());
         let mut unindexed = UnindexedReader::new(*history, reader).map_err(store_error)?;
         for (transcript, state) in self.found.transcripts.iter().zip(&self.states) {
@@ -88,8 +102,10 @@ impl Snapshot {
 /// Opens the catalogue, and the text index if it belongs to that catalogue: an index from before the catalogue was
 /// emptied uses the same numbers for other files.
 pub fn open_both(history: &History<'_>) -> Result<(Option<Reader>, Option<Index>), Error> {
-    let index = history.home().and_then(|home| Index::open(&home.index()).ok().flatten());
-    let Some(reader) = catalogue_cache::open_catalogue(history) else { return Ok((None, None)) };
+    // One lookup for both: a rebuild may switch to other stores in between.
+    let Some(home) = history.home() else { return Ok((None, None)) };
+    let index = Index::open(&home.index()).ok().flatten();
+    let Some(reader) = catalogue_cache::open_catalogue_at(history, &home) else { return Ok((None, None)) };
     let wiped = reader.last_wipe().map_err(store_error)?;
     Ok((Some(reader), index.filter(|index| index.last_sequence() >= wiped)))
 }
@@ -127,22 +143,58 @@ fn index_missing(error: &Error) -> Error {
     error.hints.iter().fold(missing, |missing, hint| missing.hint(hint.clone()))
 }
 
+/// The catalogue, and whether it contains everything that was on disk when it was opened.
+pub struct CurrentCatalogue {
+    pub reader: Reader,
+    pub is_current: bool,
+}
+
 /// Opens the catalogue, after an update if a few stat calls show that something was written since the last one.
-pub fn open_current(history: &History<'_>) -> Result<Reader, Error> {
+pub fn open_current(history: &History<'_>) -> Result<CurrentCatalogue, Error> {
     let will_do =
         |reader: &Reader| freshness::is_quiet(reader) && ingest::is_forgetting_finished(history, reader);
     if let Some(reader) = catalogue_cache::open_catalogue(history).filter(will_do) {
-        return Ok(reader);
+        return Ok(CurrentCatalogue { reader, is_current: true });
     }
     for _ in 0..ingest::TRIES {
         let caught_up = ingest::catch_up_or_wait(history);
+        let is_current = matches!(caught_up, Ok(Waited::Updated));
         match (catalogue_cache::open_catalogue(history), caught_up) {
-            (Some(reader), Ok(())) if was_completed(&reader) => return Ok(reader),
-            (_, Ok(())) => {}
-            // If the catalogue cannot be written, its current content is used.
-            (Some(reader), Err(_)) => return Ok(reader),
+            (Some(reader), Ok(_)) if was_completed(&reader) => {
+                return Ok(CurrentCatalogue { reader, is_current });
+            }
+            // A first build is going on, or the catalogue cannot be written: what it contains now.
+            (Some(reader), Ok(Waited::TimedOut) | Err(_)) => {
+                return Ok(CurrentCatalogue { reader, is_current });
+            }
+            (_, Ok(_)) => {}
             (None, Err(error)) => return Err(error),
         }
     }
-    catalogue_cache::open_catalogue(history).ok_or_else(no_home)
+    let reader = catalogue_cache::open_catalogue(history).ok_or_else(no_home)?;
+    Ok(CurrentCatalogue { reader, is_current: false })
 }
+
+/// Surveys the transcripts that the catalogue does not know, for requests that cannot wait until another process has
+/// added them. Returns their sessions, without subagents, and whether that was all of them.
+pub fn survey_new_sessions(history: &History<'_>, reader: &Reader) -> Result<(Vec<Session>, bool), Error> {
+    let found = transcripts::find_transcripts(history, Some(reader), &[]);
+    let states = load_states(Some(reader), &found.transcripts)?;
+    let tombstones = Tombstones::read(history.home().as_ref());
+    let (mut sessions, mut bytes) = (Vec::new(), 0);
+    for (transcript, _) in found.transcripts.iter().zip(&states).filter(|(_, state)| **state == State::New) {
+        bytes += transcript.size;
+        if bytes > MAX_TAIL_WHILE_BUSY {
+            return Ok((sessions, false));
+        }
+        let (names, mut rows) = (Names::default(), Vec::new());
+        let emit = &mut |more: &mut Vec<Row>| rows.append(more);
+        let mut facts = scan::read_through(history, 0, transcript, &names, BOTH, emit);
+        tombstones.remove_forgotten(&mut facts, &mut rows);
+        scan::count_alone(&mut facts.sessions, &rows, &names.to_vec());
+        sessions.extend(facts.sessions.into_iter().filter(|s| s.agent_id.is_none() && !scan::is_empty(s)));
+    }
+    Ok((sessions, true))
+}
+
+const BOTH: SurveyOptions = SurveyOptions { calls: true, messages: true, fields: false };

@@ -200,8 +200,10 @@ impl Service {
     /// The text of a card: in the language of the prompt, one choice per line.
     fn card_text(&self, card: &Card, english: bool) -> String {
         let name = if card.name.is_empty() { &card.chat_id } else { &card.name };
-        let name = api::terminal_text::truncate_width(&api::terminal_text::one_line(name), NAME);
-        let why = api::terminal_text::one_line(&card.why.join(if english { ", " } else { "、" }));
+        let name = guard::defuse_text(name);
+        let name = api::terminal_text::truncate_width(&api::terminal_text::one_line(&name), NAME);
+        let why = card.why.join(if english { ", " } else { "、" });
+        let why = api::terminal_text::one_line(&guard::defuse_text(&why));
         let (date, sure) = (local_date(self, card.date), card.confidence);
         let there = card.resume.as_deref().map(api::terminal_text::one_line);
         if english {

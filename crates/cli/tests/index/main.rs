@@ -14,6 +14,7 @@
     clippy::redundant_closure
 )]
 
+mod busy_writer;
 mod changes;
 mod concurrency;
 mod damage;

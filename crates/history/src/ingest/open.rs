@@ -1,5 +1,4 @@
-//! Opens catalogue and text index for writing, empties them for a rebuild, and replaces damaged ones: an ingest run always
-//! has stores to write to.
+//! Opens catalogue and text index for writing, and replaces damaged ones: an ingest run always has stores to write to.
 //!
 //! Does not know what is written.
 
@@ -26,23 +25,6 @@ pub(super) fn open_catalogue(home: &Home, caught: &mut UpdateReport) -> Result<W
 
 fn source_names() -> Vec<&'static str> {
     SOURCES.iter().map(|source| source.name()).collect()
-}
-
-/// Empties the catalogue for a rebuild; open readers keep their old snapshot. The text index is removed first: a kill in
-/// between must not leave an empty catalogue next to an index of its former content.
-pub(super) fn empty_catalogue(
-    home: &Home,
-    mut catalogue: Writer,
-    caught: &mut UpdateReport,
-) -> Result<Writer, Error> {
-    remove_path(&home.index())?;
-    match catalogue.delete_all() {
-        Err(catalogue::Error::Damaged { error, .. }) => {
-            drop(catalogue);
-            recreate_catalogue(home, &error, caught)
-        }
-        wiped => wiped.map(|()| catalogue).map_err(store_error),
-    }
 }
 
 fn recreate_catalogue(
@@ -115,7 +97,7 @@ pub(super) fn set_aside(home: &Home, path: &std::path::Path) -> Result<(), Error
 /// Deletes the catalogue and index files if they cannot be emptied in place. The archive stays.
 fn delete_stores(home: &Home) -> Result<(), Error> {
     for ending in ["", "-wal", "-shm"] {
-        remove_path(&home.cache.join(format!("catalogue.db{ending}")))?;
+        remove_path(&home.stores().join(format!("catalogue.db{ending}")))?;
     }
     remove_path(&home.index())
 }

@@ -14,10 +14,11 @@ use std::time::Instant;
 impl Handle<Index> for Service {
     fn handle(&self, request: &Index) -> Result<Indexed, Error> {
         let started = Instant::now();
-        let home = self.home().ok_or_else(no_home)?;
         let mut notes = if request.rebuild { Vec::new() } else { ingest::repair_stores(&self.history())? };
         let caught = ingest::catch_up(&self.history(), request.rebuild)?;
         notes.extend(caught.notes);
+        // A rebuild has moved catalogue and index.
+        let home = self.home().ok_or_else(no_home)?;
         let mut done = Indexed {
             added: caught.added,
             changed: caught.changed,
@@ -37,7 +38,7 @@ impl Handle<Index> for Service {
 
 /// Sizes of Loci's own files.
 pub(crate) fn file_sizes(home: &Home) -> Indexed {
-    let database = ["", "-wal"].map(|ending| size_of_path(&home.cache.join(format!("catalogue.db{ending}"))));
+    let database = ["db", "db-wal"].map(|ending| size_of_path(&home.catalogue().with_extension(ending)));
     Indexed {
         index_bytes: size_of_path(&home.index()),
         catalogue_bytes: database.iter().sum(),

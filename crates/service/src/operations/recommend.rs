@@ -11,7 +11,7 @@ impl Handle<Recommend> for Service {
     fn handle(&self, request: &Recommend) -> Result<Recommended, Error> {
         request.check_params()?;
         // If the index cannot be updated (read-only home), use it as it is.
-        drop(snapshot::open_current(&self.history()));
+        let _ = snapshot::open_current(&self.history());
         let own = self.own_session();
         let request = Recommend { session: request.session.clone().or(own), ..request.clone() };
         Ok(match self.find_suggestion(&self.prompt_context(&request), request.threshold) {

@@ -107,7 +107,7 @@ impl<'s> SearchSnapshot<'s> {
             unread: RefCell::default(),
             texts: RefCell::default(),
             names: SessionNames::load(service),
-            unfinished: behind && unfinished,
+            unfinished: (behind && unfinished) || snapshot.is_partial,
             no_history: false,
         };
         if behind {

@@ -1,6 +1,7 @@
 //! Lists sessions from the catalogue, newest first.
 //!
 //! Checks only a handful of the newest transcripts for changes, so that the cost does not depend on the size of the history.
+//! While another process writes, new transcripts are read with the request.
 //! Does not know about an older session that was resumed just now: the next search indexes it.
 
 use crate::Service;
@@ -12,12 +13,14 @@ use catalogue::{ListedSession, Reader, SessionFilter};
 use history::error::store_error;
 use history::freshness::CAUGHT_UP;
 use history::{scan, scope, snapshot};
+use record::Session;
+use std::path::Path;
 
 impl Handle<ListSessions> for Service {
     fn handle(&self, request: &ListSessions) -> Result<Sessions, Error> {
         request.check_params()?;
         request.source.iter().try_for_each(|name| scope::check_source(name))?;
-        let reader = snapshot::open_current(&self.history())?;
+        let snapshot::CurrentCatalogue { reader, is_current } = snapshot::open_current(&self.history())?;
         let project = request.project.as_ref().map(|named| scope::canonical_path(&self.cwd.join(named)));
         let project = project.as_ref().map(|path| path.to_string_lossy().into_owned());
         let moment = |text: &Option<String>, until: bool| {
@@ -32,16 +35,63 @@ impl Handle<ListSessions> for Service {
             limit: request.limit,
             offset: request.offset,
         };
-        let chats = reader.newest_sessions(&listed).map_err(store_error)?;
+        let (new, is_complete) = if is_current {
+            (Vec::new(), true)
+        } else {
+            snapshot::survey_new_sessions(&self.history(), &reader)?
+        };
+        let new: Vec<Session> = new.into_iter().filter(|session| is_listed(session, &listed)).collect();
+        let chats = newest_sessions(&reader, &listed, new)?;
         let as_of = reader.meta_value(CAUGHT_UP).map_err(store_error)?;
         let names = SessionNames::load(self);
-        let notes = if chats.is_empty() { explain_empty(self, request, &reader)? } else { Vec::new() };
+        let mut notes = if chats.is_empty() { explain_empty(self, request, &reader)? } else { Vec::new() };
+        if !is_complete {
+            notes.push("another process is updating the index; new sessions may be missing".to_string());
+        }
         Ok(Sessions {
             sessions: chats.iter().map(|chat| session_line(chat, is_gone(&reader, chat), &names)).collect(),
             as_of,
             notes,
         })
     }
+}
+
+/// The requested page of the catalogue's sessions and the new ones, newest first.
+fn newest_sessions(
+    reader: &Reader,
+    listed: &SessionFilter<'_>,
+    new: Vec<Session>,
+) -> Result<Vec<ListedSession>, Error> {
+    if new.is_empty() {
+        return reader.newest_sessions(listed).map_err(store_error);
+    }
+    let (limit, offset) = (listed.limit as usize, listed.offset as usize);
+    let from_start =
+        SessionFilter { offset: 0, limit: listed.limit.saturating_add(listed.offset), ..*listed };
+    let mut all = reader.newest_sessions(&from_start).map_err(store_error)?;
+    let is_known = |session: &Session, all: &[ListedSession]| {
+        all.iter().any(|known| {
+            (known.session.source, &known.session.session_id) == (session.source, &session.session_id)
+        })
+    };
+    let added: Vec<Session> = new.into_iter().filter(|session| !is_known(session, &all)).collect();
+    all.extend(added.into_iter().map(|session| ListedSession {
+        id: u32::MAX,
+        number: u32::MAX,
+        file: u32::MAX,
+        gone: false,
+        session,
+    }));
+    all.sort_by_key(|one| std::cmp::Reverse(one.session.ended_at));
+    Ok(all.into_iter().skip(offset).take(limit).collect())
+}
+
+/// Whether a session passes the filter, as the catalogue decides it.
+fn is_listed(session: &Session, filter: &SessionFilter<'_>) -> bool {
+    (filter.sources.is_empty() || filter.sources.iter().any(|name| name == session.source))
+        && filter.project.is_none_or(|project| session.is_within(Path::new(project)))
+        && filter.since.is_none_or(|since| session.ended_at.0 >= since)
+        && filter.until.is_none_or(|until| session.started_at.0 <= until)
 }
 
 fn explain_empty(service: &Service, request: &ListSessions, reader: &Reader) -> Result<Vec<String>, Error> {

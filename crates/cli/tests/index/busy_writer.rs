@@ -1,0 +1,117 @@
+//! Requests while another process holds the writer lock: they answer in bounded time from what has been committed, together
+//! with what was written since.
+
+use crate::history::{GrowingSession, append, needle};
+use crate::instance::Instance;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::Duration;
+use testutil::{ALPHA, Finished, Home, Session};
+
+/// The longest that a request may take with a stuck writer, with room for a slow machine: it waits 1.2 s.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+fn session(n: usize) -> Session {
+    let id = format!("{n:08x}-0000-4000-8000-000000000000");
+    let mut session = Session::new(&id, ALPHA, &format!("2026-03-02T09:{n:02}:00Z"));
+    session.prompt(&format!("about {}", needle(n))).reply(&["done"]);
+    session
+}
+
+/// Holds the writer lock like a process that is stopped.
+fn hold_writer_lock(instance: &Instance) -> File {
+    let file =
+        File::options().write(true).create(true).truncate(false).open(instance.data.join("loci/writer.lock"));
+    let file = file.unwrap();
+    file.lock().unwrap();
+    file
+}
+
+fn run_in_time(instance: &Instance, line: &str, codes: &[i32]) -> Finished {
+    let done = instance.run(line);
+    assert!(done.took < PATIENCE, "{line}: {:?}", done.took);
+    assert!(codes.iter().any(|code| done.code == Some(*code)), "{line}: {:?} {}", done.code, done.stderr);
+    done
+}
+
+fn listed_ids(response: &Value) -> Vec<String> {
+    let sessions = response["sessions"].as_array().unwrap();
+    sessions.iter().map(|one| one["chatId"].as_str().unwrap()[..8].to_string()).collect()
+}
+
+#[test]
+fn a_stuck_writer_does_not_block_requests() {
+    let home = Home::new();
+    let mut first = GrowingSession::new(&home, session(1));
+    home.add(&session(2));
+    let instance = Instance::new(home.path());
+    instance.index();
+    let _lock = hold_writer_lock(&instance);
+    // More than a request reads by itself when it can update the index instead.
+    append(&first.path, format!("{{\"type\":\"progress\",\"x\":\"{}\"}}\n", "y".repeat(12 << 20)).as_bytes());
+    first.session.prompt("later quokkabird");
+    first.flush();
+    home.add(&session(3));
+    for word in [needle(1), needle(2), needle(3), "quokkabird".to_string()] {
+        let found = run_in_time(&instance, &format!("search {word} -o json"), &[0]).records().remove(0);
+        assert_eq!(found["results"].as_array().unwrap().len(), 1, "{word}: {found}");
+    }
+    let listed = run_in_time(&instance, "sessions -o json", &[0]).records().remove(0);
+    assert_eq!(listed_ids(&listed)[0], "00000003", "the new session is missing: {listed}");
+    assert_eq!(listed_ids(&listed).len(), 3);
+    for (flags, count) in [
+        ("--limit 1", 1),
+        ("--limit 5 --offset 1", 2),
+        ("--source codex", 0),
+        ("--since 2026-03-02T09:03:00Z", 1),
+    ] {
+        let listed =
+            run_in_time(&instance, &format!("sessions {flags} -o json"), &[0, 2]).records().remove(0);
+        assert_eq!(listed_ids(&listed).len(), count, "{flags}: {listed}");
+    }
+    run_in_time(&instance, "resolve 00000001 -o json", &[0]);
+}
+
+#[test]
+fn a_stuck_first_build_gives_a_partial_answer() {
+    let home = Home::new();
+    home.add(&session(1));
+    let large = home.add(&session(2));
+    append(&large, "{\"type\":\"progress\"}\n".repeat(2 << 20).as_bytes());
+    let instance = Instance::new(home.path());
+    fs::create_dir_all(instance.data.join("loci")).unwrap();
+    let _lock = hold_writer_lock(&instance);
+    let found = run_in_time(&instance, &format!("search {} -o json", needle(1)), &[0, 3]).records().remove(0);
+    let is_found = !found["results"].as_array().unwrap().is_empty();
+    assert!(is_found || found["partial"] == true, "{found}");
+}
+
+fn generations(cache: &Path) -> usize {
+    let entries = fs::read_dir(cache.join("loci")).unwrap().flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("stores-")).count()
+}
+
+/// A killed rebuild leaves the old stores in use, and the next update removes what it left.
+#[test]
+fn an_unfinished_rebuild_is_not_used() {
+    let home = Home::new();
+    home.add(&session(1));
+    let instance = Instance::new(home.path());
+    instance.index();
+    let half = instance.cache.join("loci/stores-1");
+    fs::create_dir(&half).unwrap();
+    fs::write(half.join("catalogue.db"), b"half").unwrap();
+    assert_eq!(instance.search_ids(&needle(1)).len(), 1);
+    instance.index();
+    assert_eq!(generations(&instance.cache), 0);
+    for round in 1..=3 {
+        instance.run("index --rebuild -o json").expect(0);
+        assert_eq!(generations(&instance.cache), 1, "{round}");
+        assert!(
+            !instance.cache.join("loci/catalogue.db").exists()
+                && !instance.cache.join("loci/search").exists()
+        );
+        assert_eq!(instance.search_ids(&needle(1)).len(), 1);
+    }
+}
