@@ -3,7 +3,6 @@
 //!
 //! Does not read the new part.
 
-use crate::transcripts;
 use catalogue::{KnownFile, Reader, StoredFile, Watermark};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sources::{FileStamp, SOURCES, Transcript, archive, line_reader};
@@ -170,9 +169,14 @@ pub(crate) fn is_quiet(reader: &Reader) -> bool {
     folders.iter().all(|folder| changed(folder) < caught_up * 1_000_000 - CLOCK_SLACK)
 }
 
+/// The state of the file when it was last read.
+pub(crate) fn stamp_of(stored: &StoredFile) -> FileStamp {
+    FileStamp { inode: stored.inode, changed: stored.changed, inode_changed: stored.inode_changed }
+}
+
 /// For a session in a database, the catalogue stores the session's own size and the age of the whole database.
 fn is_as_stored(stored: &StoredFile) -> bool {
-    let known = transcripts::stamp_of(stored);
+    let known = stamp_of(stored);
     if stored.part.is_some() {
         return FileStamp::from_database(&stored.path) == known;
     }

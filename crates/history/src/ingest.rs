@@ -63,7 +63,7 @@ const RULES: &str = "rules";
 /// Attempts to update and then open the stores: another process may empty them in between.
 pub(crate) const TRIES: usize = 3;
 
-/// Reads every byte of catalogue and text index, and replaces what is damaged: SQLite and tantivy notice a flipped byte
+/// Reads every byte of catalogue and text index, and replaces what is damaged: `SQLite` and tantivy notice a flipped byte
 /// only when they happen to read it, and may then find nothing instead. Returns what was replaced.
 pub fn repair_stores(history: &History<'_>) -> Result<Vec<String>, Error> {
     let home = history.home().ok_or_else(no_home)?;

@@ -62,7 +62,7 @@ impl<'a> History<'a> {
         if let Some(output) = &mut call.output {
             replace_masked(output, |text| masker.mask_json(text));
         }
-        for text in call.error.iter_mut().chain(&mut call.file) {
+        for text in call.error.iter_mut().chain(&mut call.file).chain([&mut call.tool]) {
             replace_masked(text, |text| masker.mask_text(text));
         }
         call
@@ -75,10 +75,15 @@ impl<'a> History<'a> {
         message
     }
 
-    pub(crate) fn mask_title(&self, session: &mut Session) {
-        let (Some(masker), Some((title, _))) = (self.masker(), &mut session.title) else { return };
-        if let Cow::Owned(masked) = masker.mask_text(title) {
-            *title = Arc::from(masked);
+    /// Masks everything in a session that an agent or a person may have put a secret into: a title, a branch, a folder.
+    pub(crate) fn mask_session(&self, session: &mut Session) {
+        let Some(masker) = self.masker() else { return };
+        let Session { project, cwd, git_branch, version, title, models, .. } = session;
+        let title = title.as_mut().map(|(title, _)| title);
+        for text in [project, cwd, git_branch, version].into_iter().chain(title).chain(models) {
+            if let Cow::Owned(masked) = masker.mask_text(text) {
+                *text = Arc::from(masked);
+            }
         }
     }
 }

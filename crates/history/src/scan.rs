@@ -431,7 +431,7 @@ fn survey_masked<T>(
     survey.mask_text = Some(&veil);
     let read = read(&mut survey);
     let mut facts = survey.finish();
-    facts.sessions.iter_mut().for_each(|session| history.mask_title(session));
+    facts.sessions.iter_mut().for_each(|session| history.mask_session(session));
     (read, facts)
 }
 

@@ -112,11 +112,6 @@ fn known_gone(reader: &Reader) -> FxHashMap<u64, StoredFile> {
     gone.filter_map(|stored| Some((freshness::name_of(&as_live(&stored)?), stored))).collect()
 }
 
-/// The state of the file when it was last read.
-pub(crate) fn stamp_of(stored: &StoredFile) -> FileStamp {
-    FileStamp { inode: stored.inode, changed: stored.changed, inode_changed: stored.inode_changed }
-}
-
 /// The transcript as its agent stored it.
 fn as_live(stored: &StoredFile) -> Option<Transcript> {
     Some(Transcript {
@@ -124,7 +119,7 @@ fn as_live(stored: &StoredFile) -> Option<Transcript> {
         path: stored.path.clone(),
         part: stored.part.clone(),
         size: stored.size,
-        file_stamp: stamp_of(stored),
+        file_stamp: freshness::stamp_of(stored),
         hint: stored.hint.clone(),
         group: stored.family.clone(),
     })

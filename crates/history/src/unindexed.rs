@@ -165,7 +165,7 @@ impl<'a> UnindexedReader<'a> {
             });
             if known.is_none() || self.unindexed.sessions.contains_key(&chat) {
                 let mut session = session.clone();
-                self.history.mask_title(&mut session);
+                self.history.mask_session(&mut session);
                 let slot = self.unindexed.sessions.entry(chat).or_insert_with(|| session.clone());
                 if slot.agent_id.is_some() && session.agent_id.is_none() {
                     *slot = session;

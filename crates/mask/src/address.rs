@@ -33,10 +33,20 @@ pub(crate) fn find_url_password(text: &str, mark: Range<usize>) -> Option<Secret
     let (login, host) = authority.rsplit_once('@')?;
     let (user, password) = login.split_once(':')?;
     let from = mark.end + user.len() + 1;
-    // Hosts reserved for documentation (RFC 2606).
-    let documented = ["example.com", "example.org", "example.net"].iter().any(|name| host.contains(name));
-    let real = scheme && !host.is_empty() && !documented && user != password && is_real_password(password);
+    let real = scheme
+        && !host.is_empty()
+        && !is_documentation_host(host)
+        && user != password
+        && is_real_password(password);
     real.then_some((from..from + password.len(), "url-password"))
+}
+
+/// Hosts reserved for documentation (RFC 2606), with or without a port. `myexample.com` and `example.com.cn` are not.
+fn is_documentation_host(host: &str) -> bool {
+    let name = host.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    ["example.com", "example.org", "example.net"].iter().any(|reserved| {
+        name.strip_suffix(reserved).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    })
 }
 
 /// The password in `curl -u user:password`; in other commands `-u` has other meanings.
@@ -80,6 +90,8 @@ mod tests {
         for (text, password) in [
             ("postgres://app:@@db:5432/x", "s3cr3t9"),
             ("redis://:@@cache", "s3cr3t9"),
+            ("postgres://app:@@db.myexample.com/x", "s3cr3t9"),
+            ("postgres://app:@@staging.example.com.cn/x", "s3cr3t9"),
             ("(https://me:@@h.internal/a?b=c)", "pw@with1at"),
             ("curl -s -u me:@ https://h", "s3cr3t9"),
             ("curl --user 'me:@' https://h", "s3cr3t9"),
@@ -97,6 +109,7 @@ mod tests {
         for text in [
             "https://user:password@host",
             "https://u:${PASS}@host",
+            "https://me:s3cr3t9@www.example.com:8080/a",
             "postgres://postgres:postgres@localhost",
             "http://localhost:3000/@a",
             "ssh://git@github.com:22/a",

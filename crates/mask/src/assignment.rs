@@ -324,7 +324,8 @@ fn is_candidate(value: &str) -> bool {
     bytes.len() >= 6
         && bytes.iter().any(u8::is_ascii_alphabetic)
         && bytes.iter().any(|byte| !byte.is_ascii_lowercase())
-        && bytes.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ')
+        && bytes.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ' || !byte.is_ascii())
+        && !value.contains(['⟦', '⟧'])
 }
 
 fn judge_value(name: &Name, value: &str, literal: bool) -> Option<&'static str> {
@@ -397,6 +398,20 @@ impl<'a> Name<'a> {
     }
 }
 
+/// Whether the name around `word` is one of those that look like secrets and are not: `next_page_token`, `public_key`.
+pub(crate) fn is_harmless_name(text: &str, word: &Range<usize>) -> bool {
+    let bytes = text.as_bytes();
+    let part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ');
+    let before = bytes[word.start.saturating_sub(24)..word.start].iter().rev().take_while(part).count();
+    let after = bytes[word.end..]
+        .iter()
+        .take(MAX_NAME)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+        .count();
+    let name = String::from_utf8_lossy(&bytes[word.start - before..word.end + after]).into_owned();
+    split_words(&name).iter().any(|word| NON_SECRET_WORDS.contains(&word.as_str()))
+}
+
 /// `dbPassword2` and `DB_PASSWORD_2` become `db`, `password`, `2`.
 fn split_words(name: &str) -> Vec<String> {
     let mut words = Vec::new();
@@ -452,6 +467,11 @@ fn read_separator(text: &str, start: usize, end: usize) -> Option<(Separator, us
         b'i' if spaces > 0 && (bytes[at..].starts_with(b"is ") || bytes[at..].starts_with(b"is: ")) => {
             Separator::Is
         }
+        // `kApiKey{"…"}`, `password("…")`, `:password "…"`
+        b'{' | b'(' if spaces == 0 && matches!(byte(at + 1), b'"' | b'\'') => {
+            return Some((Separator::Tight, at + 1));
+        }
+        b'"' | b'\'' if spaces == 1 && !closed => return Some((Separator::Equals, at)),
         _ if spaces > 0 && !closed && (is_flag(bytes, start) || is_netrc(text, start)) => {
             return Some((Separator::Space, at));
         }

@@ -2,7 +2,7 @@
 //!
 //! Does not know what a word means, and ignores case: `KEY` and `key` are equal.
 
-/// Bits of the table index. 16 KiB stay in the L1 cache; two hundred words fill 1 % of it.
+/// Bits of the table index. 32 KiB stay in the L1 cache; three hundred prefixes fill 2 % of it.
 const BITS: u32 = 14;
 
 /// The number of positions examined before testing whether any of them was a hit.
@@ -14,7 +14,7 @@ const STRIDE: usize = 8;
 pub(crate) struct KeywordTable {
     known: Vec<&'static str>,
     /// For each hash of three letters the 1-based index of the list of words with that prefix; 0 is none.
-    table: Box<[u8; 1 << BITS]>,
+    table: Box<[u16; 1 << BITS]>,
     groups: Vec<PrefixGroup>,
 }
 
@@ -27,16 +27,17 @@ struct PrefixGroup {
 }
 
 impl KeywordTable {
-    /// Each word must have at least three letters; there may be 255 prefixes.
+    /// Each word must have at least three letters.
     pub(crate) fn new(words: Vec<&'static str>) -> KeywordTable {
-        let mut table = Box::new([0_u8; 1 << BITS]);
+        #[allow(clippy::large_stack_arrays)] // 32 KiB, once
+        let mut table = Box::new([0_u16; 1 << BITS]);
         let mut lists: Vec<PrefixGroup> = Vec::new();
         for (at, word) in words.iter().enumerate() {
             let [a, b, c, rest @ ..] = word.as_bytes() else { continue };
             let slot = &mut table[hash_prefix(u32::from_le_bytes([*a, *b, *c, 0]))];
             if *slot == 0 {
                 lists.push(PrefixGroup::default());
-                *slot = lists.len() as u8;
+                *slot = lists.len() as u16;
             }
             let list = &mut lists[usize::from(*slot) - 1];
             list.words.push(at);

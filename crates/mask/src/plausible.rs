@@ -119,6 +119,9 @@ pub(crate) fn is_plausible(value: &str, promise: Expectation, literal: bool) -> 
     if promise == Expectation::Password && literal && value.contains(' ') {
         return is_password_with_spaces(value);
     }
+    if promise == Expectation::Password && literal && is_typed_literal(value) {
+        return true;
+    }
     if value.len() < 6 || value.len() > 4096 || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
         return false;
     }
@@ -141,6 +144,221 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
     PLACEHOLDERS.iter().any(|word| lower.contains(word))
 }
 
+/// Words that name a secret instead of being one: `new_password`, `userToken`, `string`.
+const META_WORDS: &[&str] = &[
+    "password",
+    "passwd",
+    "passwort",
+    "pass",
+    "pwd",
+    "pw",
+    "passphrase",
+    "secret",
+    "secrets",
+    "token",
+    "tokens",
+    "key",
+    "keys",
+    "auth",
+    "credential",
+    "credentials",
+    "user",
+    "username",
+    "name",
+    "email",
+    "login",
+    "admin",
+    "root",
+    "my",
+    "new",
+    "old",
+    "current",
+    "confirm",
+    "confirmation",
+    "repeat",
+    "reset",
+    "forgot",
+    "change",
+    "invalid",
+    "wrong",
+    "required",
+    "missing",
+    "empty",
+    "default",
+    "input",
+    "field",
+    "form",
+    "value",
+    "text",
+    "string",
+    "str",
+    "char",
+    "bytes",
+    "type",
+    "hash",
+    "hashed",
+    "encrypted",
+    "plain",
+    "plaintext",
+    "raw",
+    "db",
+    "database",
+    "api",
+    "app",
+    "access",
+    "refresh",
+    "id",
+    "test",
+    "example",
+    "none",
+    "null",
+    "nil",
+    "true",
+    "false",
+    "undefined",
+    "error",
+    "file",
+    "path",
+    "env",
+    "config",
+    "set",
+    "get",
+    "is",
+    "the",
+    "a",
+    "an",
+    "to",
+    "for",
+    "and",
+    "or",
+    "not",
+    "with",
+    "from",
+    "this",
+    "self",
+    "manager",
+    "policy",
+    "strength",
+    "length",
+    "min",
+    "max",
+    "prompt",
+    "hint",
+    "label",
+    "placeholder",
+    "stdin",
+    "optional",
+    "any",
+    "number",
+    "mysql",
+    "postgres",
+    "redis",
+    "v1",
+    "v2",
+    "1",
+    "2",
+    "3",
+];
+
+/// Whether the value is text rather than code, a reference or a stand-in for a secret.
+pub(crate) fn is_literal_text(value: &str) -> bool {
+    !value.is_empty()
+        && !is_placeholder(value)
+        && !starts_like_code(value)
+        && !value.contains(['\u{27e6}', '\u{27e7}', '\n'])
+        && !is_stand_in(value)
+        && count_distinct(value) >= 3
+}
+
+/// A password in quotes or in a position where only text is possible.
+fn is_typed_literal(value: &str) -> bool {
+    let length = value.chars().count();
+    (6..=128).contains(&length)
+        && !value.contains(char::is_whitespace)
+        && is_literal_text(value)
+        && is_typed_password(value)
+        && !value.contains(['(', '{', '<', '`'])
+}
+
+/// Whether every word of the value is one that names secrets.
+fn is_stand_in(value: &str) -> bool {
+    let mut words = split_camel_case(value);
+    words.retain(|word| !word.is_empty());
+    words.is_empty() || words.iter().all(|word| META_WORDS.contains(&word.as_str()))
+}
+
+fn split_camel_case(value: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = '_';
+    for c in value.chars() {
+        let starts = !c.is_alphanumeric() || (c.is_uppercase() && before.is_lowercase());
+        if starts {
+            words.push(String::new());
+        }
+        if c.is_alphanumeric()
+            && let Some(last) = words.last_mut()
+        {
+            last.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    words
+}
+
+/// Whether a value in the position of a password is more than a word: it has a digit, a sign, or capitals among
+/// separators.
+pub(crate) fn is_typed_password(value: &str) -> bool {
+    let has = |test: fn(char) -> bool| value.chars().any(test);
+    let signs = has(|c| "!@#$%^&*+=?~".contains(c));
+    let separated = has(|c| "_-.".contains(c)) && has(char::is_uppercase) && has(char::is_lowercase);
+    has(char::is_alphabetic)
+        && (has(|c| c.is_ascii_digit()) || signs || separated)
+        && count_distinct(value) >= 4
+}
+
+/// Whether a text near the word for a secret can hardly be anything else: letters and digits that alternate, a sign
+/// between letters, or a capital after a separator, and none of the forms that code and logs are full of.
+pub(crate) fn is_unmistakable(value: &str) -> bool {
+    let length = value.trim_end_matches(['-', '_']).chars().count();
+    if !(7..=128).contains(&length) || !is_literal_text(value) || reads_like_code(value) {
+        return false;
+    }
+    if value.contains(['/', '\\', '@', '%', '?'])
+        || is_hex(&value.replace(['-', ':', '.'], ""))
+        || is_dated(value)
+    {
+        return false;
+    }
+    let words = split_camel_case(value);
+    if words.iter().any(|word| word.len() > 3 && META_WORDS.contains(&word.as_str())) {
+        return false;
+    }
+    let bytes = value.as_bytes();
+    let sign_inside = bytes.windows(3).any(|three| {
+        three[0].is_ascii_alphanumeric()
+            && three[2].is_ascii_alphanumeric()
+            && b"!#$^&*+~".contains(&three[1])
+    });
+    let capital_after = bytes.windows(3).any(|three| {
+        matches!(three[1], b'_') && three[0].is_ascii_lowercase() && three[2].is_ascii_uppercase()
+    }) && value.bytes().any(|byte| byte.is_ascii_lowercase());
+    let leet = bytes.windows(3).any(|three| {
+        three[0].is_ascii_lowercase() && three[1].is_ascii_digit() && three[2].is_ascii_lowercase()
+    });
+    let random = value.len() >= 20 && has_three_alphabets(value) && is_random(value);
+    random || ((sign_inside || capital_after || leet) && is_typed_password(value))
+}
+
+/// `2024-11-02T10:00:00Z`, `v1.2.3-rc1`, `10.0.0.1`: mostly digits and separators.
+fn is_dated(value: &str) -> bool {
+    let digits = value.bytes().filter(|byte| byte.is_ascii_digit() || b"-.:_".contains(byte)).count();
+    digits * 3 > value.len() * 2
+}
+
+pub(crate) fn is_random_value(value: &str) -> bool {
+    is_uuid(value) || is_random(value) || is_dense(value, true) || (is_hex(value) && value.len() >= 20)
+}
+
 fn starts_like_code(value: &str) -> bool {
     let bytes = value.as_bytes();
     let second = bytes.get(1).copied().unwrap_or_default();
@@ -158,10 +376,11 @@ fn starts_like_code(value: &str) -> bool {
 }
 
 /// Calls, paths, indexes, generics: text that continues as code.
-fn reads_like_code(value: &str) -> bool {
+pub(crate) fn reads_like_code(value: &str) -> bool {
     value.contains(['(', '[', '{', '<', '|', '`'])
         || value.contains("::")
         || value.contains("->")
+        || value.contains("&&")
         || is_path_of_names(value)
         || is_constant(value)
 }

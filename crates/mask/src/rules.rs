@@ -6,7 +6,7 @@
 //! checked against either row by row. The patterns are our own, and looser than exact where a length is uncertain.
 
 /// Incremented when a change of a rule or check affects what is found, so that derived data is rebuilt.
-pub const RULES_VERSION: u32 = 3;
+pub const RULES_VERSION: u32 = 4;
 
 /// Where a rule's pattern is tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -239,6 +239,27 @@ pub(crate) const RULES: &[Rule] = &[
     parsed_rule("basic-auth", "Base64-encoded user and password of `Authorization: Basic`."),
     parsed_rule("authorization", "Credentials in an Authorization header with another scheme."),
     parsed_rule("user-password", "Password given to a command as `-u user:password`."),
+
+
+    // Recognised by the command, statement or sentence around them (`context`).
+    parsed_rule("pin", "PIN in a sentence."),
+    parsed_rule("seed-phrase", "Words that restore a wallet."),
+    parsed_rule("recovery-code", "Recovery or backup codes of an account."),
+    parsed_rule("totp-seed", "Seed of one-time passwords."),
+    parsed_rule("wifi-psk", "Key of a wireless network."),
+    parsed_rule("session-cookie", "Cookie that identifies a session."),
+    parsed_rule("signed-url", "Signature that grants access to a URL."),
+    parsed_rule("oauth-code", "Authorization code, device code or application ID in a URL."),
+    parsed_rule("webhook", "Webhook URL, which allows posting."),
+    parsed_rule("stream-key", "Key of a live stream."),
+    parsed_rule("password-hash", "Hash of a password: crypt, bcrypt, argon2."),
+    parsed_rule("artifactory-key", "Artifactory API key."),
+    parsed_rule("honeycomb-key", "Honeycomb ingest key."),
+    parsed_rule("yandex-token", "Yandex OAuth token."),
+    parsed_rule("extended-private-key", "Extended private key of a wallet."),
+    parsed_rule("minisign-key", "minisign secret key."),
+    parsed_rule("byte-key", "Secret key as a list of bytes."),
+    parsed_rule("license-key", "Licence key."),
 
     // Recognised only by the name.
     parsed_rule("password", "Value assigned to a name that contains password, passphrase or pwd."),

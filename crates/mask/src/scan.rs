@@ -6,7 +6,7 @@
 
 use crate::keywords::KeywordTable;
 use crate::rules::{Anchor, RULES, Rule};
-use crate::{SecretMatch, address, assignment, block, patterns, plausible};
+use crate::{SecretMatch, address, assignment, block, context, patterns, plausible};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,6 +15,8 @@ use std::sync::LazyLock;
 #[derive(Clone, Copy)]
 enum Check {
     Rule(usize),
+    Context(usize),
+    Nearby,
     Assigned,
     Bearer,
     Basic,
@@ -63,7 +65,10 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
         rule.words.iter().filter(move |_| searched).map(move |word| (*word, Check::Rule(at)))
     });
     let names = assignment::NAME_WORDS.iter().map(|word| (*word, Check::Assigned));
-    let all: Vec<(&str, Check)> = names.chain(PARSED_KEYWORDS.iter().copied()).chain(rows).collect();
+    let nearby = context::STRONG_WORDS.iter().map(|word| (*word, Check::Nearby));
+    let contexts = context::keywords().map(|(word, at)| (word, Check::Context(at)));
+    let all: Vec<(&str, Check)> =
+        names.chain(PARSED_KEYWORDS.iter().copied()).chain(rows).chain(contexts).chain(nearby).collect();
     Scanner {
         words: KeywordTable::new(all.iter().map(|(word, _)| *word).collect()),
         checks: all.iter().map(|(word, act)| (word.len(), *act)).collect(),
@@ -98,6 +103,26 @@ pub(crate) fn keyword_positions(text: &str) -> Vec<usize> {
 fn check_keyword(text: &str, word: Range<usize>, act: Check, found: &mut Vec<Candidate>) {
     let context = match act {
         Check::Rule(at) => return match_rule(text, word, at, found),
+        Check::Context(row) => {
+            let secrets = context::find_secrets(text, &word, row);
+            found.extend(secrets.into_iter().map(|(at, kind)| Candidate {
+                rank: CONTEXT_RANK + 1,
+                from: at.start,
+                to: at.end,
+                kind,
+            }));
+            return;
+        }
+        Check::Nearby => {
+            let secrets = context::find_nearby(text, &word);
+            found.extend(secrets.into_iter().map(|(at, kind)| Candidate {
+                rank: CONTEXT_RANK + 2,
+                from: at.start,
+                to: at.end,
+                kind,
+            }));
+            return;
+        }
         Check::Assigned => assignment::find_value(text, word),
         Check::Bearer => assignment::find_bearer(text, word.end),
         Check::Basic => assignment::find_basic(text, word.end),

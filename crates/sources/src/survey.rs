@@ -406,7 +406,9 @@ impl<'a> Survey<'a> {
         if let Some((_, n)) = self.known_names.iter().find(|(known, _)| known == name) {
             return *n;
         }
-        let n = self.names.intern(&text());
+        let text = text();
+        let masked = self.mask_text.and_then(|mask| mask(&text));
+        let n = self.names.intern(masked.as_ref().unwrap_or(&text));
         self.known_names.push((name.to_vec(), n));
         n
     }

@@ -224,10 +224,11 @@ fn damage_to_memory_is_reported() {
 fn an_old_transcript_without_a_session_is_not_a_problem() {
     let home = home_with_session();
     let folder = home.path().join(".claude/projects/-srv-demo-alpha");
-    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(27 * 86_400);
     for (name, text) in [("empty", ""), ("garbage", "not a transcript\n")] {
         let path = folder.join(format!("{name}.jsonl"));
         write_file(&path, text.as_bytes());
+        let old =
+            fs::metadata(&path).unwrap().modified().unwrap() - std::time::Duration::from_secs(27 * 86_400);
         fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
     }
     run_loci(&home, &["index"]);

@@ -132,3 +132,25 @@ fn a_line_over_the_length_limit_is_skipped_and_counted() {
     let (code, peak_kb, _) = peak_memory(command(home.path(), &["stats", "--all-projects"]));
     assert!(code == Some(3) && peak_kb < MAX_MEMORY_KB, "{} MB", peak_kb / 1024);
 }
+
+/// A response ends at 32 MB, whatever the size of the session.
+#[test]
+fn showing_a_large_session_is_bounded() {
+    let home = Home::new();
+    let mut session = Session::new("cccc1111-0000-4000-8000-000000000001", ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("go");
+    let output = "line of output\n".repeat(70_000);
+    for n in 0..48 {
+        session.did("Bash", json!({"command": format!("cat {n}")}), &output);
+    }
+    session.reply(&["the last words"]);
+    home.add(&session);
+    let shown = run_line(&home, "show cccc1111 --json").expect(3).records().remove(0);
+    assert_eq!(shown["partial"], true);
+    let notes = shown["notes"].to_string();
+    assert!(notes.contains("further messages and calls are omitted"), "{notes}");
+    let size = shown.to_string().len();
+    assert!((24 << 20..40 << 20).contains(&size), "{size}");
+    let small = run_line(&home, "show cccc1111 --include-tools=false --json").expect(0);
+    assert!(small.text().contains("the last words"));
+}

@@ -186,3 +186,34 @@ fn a_title_stays_masked_when_its_session_continues() {
         assert!(text.contains("w w w") && !text.contains(&secret[..12]), "{text}");
     }
 }
+
+/// A branch, a version or a tool's name may contain a secret as well; they are stored and printed with every session.
+#[test]
+fn secrets_in_branches_versions_and_tool_names_are_masked() {
+    let token = ["ghp", "_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"].concat();
+    let home = Home::new();
+    let mut session = Session::new("dddd0000-0000-4000-8000-000000000000", ALPHA, "2026-03-01T10:00:00Z");
+    session.prompt("go").did(&format!("mcp__x__{token}"), json!({"a": 1}), "done").reply(&["ok"]);
+    for line in &mut session.lines {
+        let text = line.to_string().replace("\"main\"", &format!("\"fix/{token}\""));
+        *line = serde_json::from_str(&text.replace("2.1.100", &format!("2.1.100-{token}"))).unwrap();
+    }
+    home.add(&session);
+    let instance = Instance::new(home.path());
+    instance.index();
+    for line in [
+        "sessions -o json",
+        "query tools --all-projects",
+        "query sessions --all-projects",
+        "show dddd0000 -o json",
+        "stats --all-projects",
+        "sources",
+    ] {
+        let printed = instance.run(line).expect(0).text().to_string();
+        assert!(!printed.contains(&token), "{line}: {printed}");
+    }
+    for path in [&instance.data, &instance.cache].iter().flat_map(|folder| list_files(folder)) {
+        let bytes = fs::read(&path).unwrap();
+        assert!(!bytes.windows(token.len()).any(|part| part == token.as_bytes()), "{}", path.display());
+    }
+}

@@ -1,7 +1,7 @@
 //! Returns whole sessions: the messages in order, each call with the reply that made it. For several sessions: all messages
 //! by time, and the messages they share.
 //!
-//! Does not know how large a response may be: nothing is truncated here. Messages of subagents are not part of the parent
+//! No record is truncated, but a response ends at [`MAX_BYTES`]: memory must not grow with a session. Messages of subagents are not part of the parent
 //! session; their IDs are listed instead.
 
 use super::align;
@@ -23,11 +23,15 @@ use record::{Call, Kind, Message, Problem, Row, RowKind, Session, Stamp, TitleOr
 use serde_json::Value;
 use sources::SurveyOutcome;
 
+/// The text of one response. A session of 1.5 GB took 3.6 GB of memory before there was a limit.
+const MAX_BYTES: usize = 32 << 20;
+
 impl Handle<GatherChats> for Service {
     fn handle(&self, request: &GatherChats) -> Result<Gathered, Error> {
         let mut read: Vec<ReadChat> = Vec::new();
+        let mut left = MAX_BYTES;
         for id in &request.chat_ids {
-            let one = read_chat(self, id.trim(), request.include_tools)?;
+            let one = read_chat(self, id.trim(), request.include_tools, &mut left)?;
             if read.iter().all(|other| other.chat.id != one.chat.id) {
                 read.push(one);
             }
@@ -111,14 +115,26 @@ fn session_title(session: &Session) -> &str {
 
 // ---- one session
 
-fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<ReadChat, Error> {
+fn read_chat(
+    service: &Service,
+    prefix: &str,
+    include_tools: bool,
+    left: &mut usize,
+) -> Result<ReadChat, Error> {
     let request = ViewRequest { session: Some(prefix.to_string()), ..ViewRequest::default() };
     let (library, rows) = scan_matching_rows(&service.history(), &request, BOTH, by_session, |_, joined| {
         is_visible(&joined.row)
     })?;
     let id = resolve_prefix(&library, prefix)?;
-    let mut timeline =
-        Timeline { service, library: &library, include_tools, messages: Vec::new(), lost: Vec::new() };
+    let mut timeline = Timeline {
+        service,
+        library: &library,
+        include_tools,
+        messages: Vec::new(),
+        lost: Vec::new(),
+        left,
+        omitted: 0,
+    };
     let mut first_turn = None;
     for row in rows {
         let row = row.map_err(read_error)?;
@@ -128,7 +144,7 @@ fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<Rea
         first_turn.get_or_insert(row.turn);
         timeline.add_row(&row);
     }
-    let Timeline { messages, lost, .. } = timeline;
+    let Timeline { messages, lost, omitted, .. } = timeline;
     let mut chat = describe_chat(&library, &id, messages.len() as u64);
     let goes_on = first_turn.is_some_and(|turn| turn > 1);
     if !has_own_title(&library, &id, goes_on) {
@@ -149,7 +165,14 @@ fn read_chat(service: &Service, prefix: &str, include_tools: bool) -> Result<Rea
         notes.push("parts of it could not be read; `loci sources --problems` lists them".to_string());
     }
     notes.extend(lost.iter().map(|problem| format!("could not be read: {}", problem.note)));
-    Ok(ReadChat { chat, messages, notes, partial: damaged || !lost.is_empty() })
+    if omitted > 0 {
+        notes.push(format!(
+            "{omitted} further messages and calls are omitted: a response ends at {} MB; \
+             `loci query messages --session {id}` lists all messages",
+            MAX_BYTES >> 20
+        ));
+    }
+    Ok(ReadChat { chat, messages, notes, partial: damaged || !lost.is_empty() || omitted > 0 })
 }
 
 /// Whether the session has its own title. A continuation starts with the first prompt of the session it continues.
@@ -221,19 +244,34 @@ struct Timeline<'a> {
     include_tools: bool,
     messages: Vec<ChatMessage>,
     lost: Vec<Problem>,
+    /// Bytes that the response may still take.
+    left: &'a mut usize,
+    /// Records that were not read because of that.
+    omitted: u64,
 }
 
 impl Timeline<'_> {
     fn add_row(&mut self, row: &Row) {
+        if *self.left == 0 {
+            self.omitted += u64::from(row.row == RowKind::Message || self.include_tools);
+            return;
+        }
         match row.row {
             RowKind::Call if self.include_tools => {
                 match self.service.history().read_call(self.library, row) {
-                    Ok(call) => self.push_call(row, &call),
+                    Ok(call) => {
+                        let size = call.input.len() + call.output.as_ref().map_or(0, String::len);
+                        *self.left = self.left.saturating_sub(size);
+                        self.push_call(row, &call);
+                    }
                     Err(problem) => self.lost.push(problem),
                 }
             }
             RowKind::Message => match self.service.history().read_message(self.library, row) {
-                Ok(message) => self.push_message(row, message),
+                Ok(message) => {
+                    *self.left = self.left.saturating_sub(message.text.len());
+                    self.push_message(row, message);
+                }
                 Err(problem) => self.lost.push(problem),
             },
             _ => {}
