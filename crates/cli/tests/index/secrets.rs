@@ -195,8 +195,8 @@ fn secrets_in_branches_versions_and_tool_names_are_masked() {
     let mut session = Session::new("dddd0000-0000-4000-8000-000000000000", ALPHA, "2026-03-01T10:00:00Z");
     session.prompt("go").did(&format!("mcp__x__{token}"), json!({"a": 1}), "done").reply(&["ok"]);
     for line in &mut session.lines {
-        let text = line.to_string().replace("\"main\"", &format!("\"fix/{token}\""));
-        *line = serde_json::from_str(&text.replace("2.1.100", &format!("2.1.100-{token}"))).unwrap();
+        *line = line.replace("\"main\"", &format!("\"fix/{token}\""));
+        *line = line.replace("2.1.100", &format!("2.1.100 {token}"));
     }
     home.add(&session);
     let instance = Instance::new(home.path());
