@@ -77,13 +77,15 @@ impl<'a> History<'a> {
 
     /// Masks everything in a session that an agent or a person may have put a secret into: a title, a branch, a folder.
     pub(crate) fn mask_session(&self, session: &mut Session) {
-        let Some(masker) = self.masker() else { return };
         let Session { project, cwd, git_branch, version, title, models, .. } = session;
         let title = title.as_mut().map(|(title, _)| title);
-        for text in [project, cwd, git_branch, version].into_iter().chain(title).chain(models) {
-            if let Cow::Owned(masked) = masker.mask_text(text) {
-                *text = Arc::from(masked);
-            }
+        let texts = [project, cwd, git_branch, version].into_iter().chain(title).chain(models);
+        texts.for_each(|text| self.mask_shared(text));
+    }
+
+    pub(crate) fn mask_shared(&self, text: &mut Arc<str>) {
+        if let Some(Cow::Owned(masked)) = self.masker().map(|masker| masker.mask_text(text)) {
+            *text = Arc::from(masked);
         }
     }
 }

@@ -432,6 +432,7 @@ fn survey_masked<T>(
     let read = read(&mut survey);
     let mut facts = survey.finish();
     facts.sessions.iter_mut().for_each(|session| history.mask_session(session));
+    facts.coverage.iter_mut().for_each(|(version, _)| history.mask_shared(version));
     (read, facts)
 }
 
