@@ -29,7 +29,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ("render", &["api", "record"]),
     ("history", &["api", "catalogue", "mask", "record", "search", "sources"]),
     ("setup", &["api"]),
-    ("config", &["api", "record", "setup", "sources"]),
+    ("config", &["api", "history", "llm", "record", "setup", "sources"]),
     (
         "service",
         &[

@@ -3,6 +3,7 @@
 //! Does not read the environment, which takes precedence: callers check it first.
 
 pub mod env;
+pub mod model;
 mod prices;
 
 pub use prices::Prices;

@@ -12,7 +12,6 @@ mod hook;
 mod index_stages;
 mod ledger;
 mod memory_store;
-mod model_config;
 mod model_run;
 mod operations;
 mod printer;

@@ -3,10 +3,10 @@
 //!
 //! Does not know the content of the prompts.
 
-use crate::model_config::ConfiguredModel;
 use crate::{Service, ledger};
 use api::Error;
 use api::costs::ModelRun;
+use config::model::ConfiguredModel;
 use history::error::no_home;
 use history::home;
 use llm::{CallOutcome, Job, JobRow, LeaseResult, Ledger, MaskedPrompt, ModelCaller};

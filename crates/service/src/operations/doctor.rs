@@ -115,7 +115,7 @@ fn edit_settings(places: &Environment) -> String {
 fn check_model(install: &Installation<'_>) -> Option<CheckResult> {
     let service = install.service;
     config::read_config(&service.places).ok()?.model.provider?;
-    let model = match crate::model_config::inspect_model(service) {
+    let model = match config::model::inspect_model(&service.places, &service.exe) {
         Ok(model) => model?,
         Err(error) => return problem(error.message, edit_settings(&service.places)),
     };

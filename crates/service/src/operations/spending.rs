@@ -3,7 +3,7 @@
 //! Does not call a model.
 
 use crate::ledger::session_of;
-use crate::{Service, ledger, memory_store, model_config};
+use crate::{Service, ledger, memory_store};
 use api::costs::{CostLine, Costs, JobLine, Jobs, MemoryCosts, MemoryJobs, ProviderBackoff, is_session};
 use api::search::stamp_to_ms;
 use api::{Code, Error, Handle, Request};
@@ -99,7 +99,8 @@ impl Handle<MemoryCosts> for Service {
     fn handle(&self, request: &MemoryCosts) -> Result<Costs, Error> {
         request.check_params()?;
         // An invalid config is reported when a model is called; it must not hide the costs.
-        let tokens_per_day = model_config::load_model(self).ok().flatten().map(|it| it.tokens_per_day);
+        let tokens_per_day =
+            config::model::load_model(&self.places, &self.exe).ok().flatten().map(|it| it.tokens_per_day);
         let Some(ledger) = ledger::open_existing(self) else {
             return Ok(Costs { tokens_per_day, ..Costs::default() });
         };

@@ -10,7 +10,7 @@ pub(super) use write::count_notes;
 pub(crate) use write::write_waiting;
 
 use super::code_query::{CodeQuery, with_tree};
-use crate::{Service, model_config};
+use crate::Service;
 use api::code::{GetSemantic, Semantic, TypeRef};
 use api::{Error, Handle, Request};
 use code::folder::{FOLDER_NAME, GROUPS, LociFolder, group_note_path, note_path};
@@ -96,7 +96,7 @@ fn model_permission(
     if note.is_some_and(|note| !note.head.untouched) {
         return ModelPermission::ByHand;
     }
-    let wished = model_config::read_restrictions(service).unwrap_or_else(|error| {
+    let wished = config::model::read_restrictions(&service.places).unwrap_or_else(|error| {
         // An invalid config must not hide the existing note.
         query.add_note(error.to_string());
         None

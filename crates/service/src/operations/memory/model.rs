@@ -6,12 +6,12 @@
 use super::digest::Plan;
 use super::{Sink, to_session_named};
 use crate::ledger::session_key;
-use crate::model_config::{self, ConfiguredModel};
 use crate::operations::spending::applied_answers;
 use crate::{Service, ledger, model_run};
 use api::Error;
 use api::costs::{ModelRun, PlannedCall};
 use api::memory::{Consolidate, Consolidated};
+use config::model::{self as model_config, ConfiguredModel};
 use history::tombstones::Tombstones;
 use llm::{CallOutcome, Job, Ledger, MaskedPrompt};
 use mask::Masker;
@@ -44,7 +44,7 @@ pub(super) fn improve_sessions(
     if request.no_model {
         return Ok(());
     }
-    match model_config::load_model(service) {
+    match model_config::load_model(&service.places, &service.exe) {
         Ok(None) => {}
         Ok(Some(configured)) => {
             let mut run = model_run::new_run(&configured);

@@ -7,12 +7,12 @@ use super::super::notes;
 use super::super::tree::tree_name;
 use super::InvestigationRun;
 use super::evidence::{self, Evidence};
-use crate::model_config::ConfiguredModel;
-use crate::{ledger, model_config, model_run};
+use crate::{ledger, model_run};
 use api::Error;
 use api::code::{Conclusion, EvidenceItem, SymbolRef};
 use api::costs::INVESTIGATION;
 use code::investigation::{self, Finding};
+use config::model::ConfiguredModel;
 use llm::{CallOutcome, Job, MaskedPrompt, remove_instructions};
 use std::collections::BTreeMap;
 
@@ -46,7 +46,8 @@ pub(super) fn answer_question(
 
 /// The model to call for this tree; `None` if none is configured, or the reason why it must not be called.
 fn allowed_model(course: &InvestigationRun<'_>) -> Result<Option<ConfiguredModel>, String> {
-    let configured = model_config::load_model(course.service).map_err(|error| error.to_string())?;
+    let configured = config::model::load_model(&course.service.places, &course.service.exe)
+        .map_err(|error| error.to_string())?;
     match configured {
         Some(configured) if configured.is_off(&course.case.root.to_string_lossy()) => {
             Err("this project is excluded from model calls (`model.projects_off`)".to_string())

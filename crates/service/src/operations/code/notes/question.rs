@@ -4,7 +4,6 @@
 //! Does not send the prompt, and does not word it: `code::note` does.
 
 use super::{StoredNote, is_excluded, read_note};
-use crate::model_config::ConfiguredModel;
 use crate::operations::code::code_query::CodeQuery;
 use crate::operations::code::tree::tree_name;
 use crate::{Service, ledger, model_run};
@@ -16,6 +15,7 @@ use code::note::{
     Baseline, ChangedMember, DescribedType, PreviousNote, Prompt, PromptInput, Section, Sections, group_id,
 };
 use code::{ChangeClass, Digest, NoteState, NoteStatus};
+use config::model::ConfiguredModel;
 use llm::{Job, JobRow, MaskedPrompt};
 use mask::Masker;
 use std::path::Path;

@@ -5,7 +5,6 @@
 
 use super::question::{NotePrompt, failed_jobs, ranking_state};
 use super::{is_excluded, read_note, read_own_note};
-use crate::model_config::{self, ConfiguredModel};
 use crate::operations::code::access::LONG_LOCK_TIMEOUT;
 use crate::operations::code::code_query::{CodeQuery, folder_error, resolve_root, with_root};
 use crate::operations::code::graph::{parse_filter, select_types};
@@ -16,6 +15,7 @@ use api::{Code, Error, Handle, Request};
 use code::folder::{GROUPS, LociFolder, TYPES, WriteLock, group_note_path, note_path};
 use code::note::{self, NoteResponse, SECTIONS, Sections};
 use code::{Hashes, NoteState, NoteStatus};
+use config::model::{self, ConfiguredModel};
 use llm::{CallOutcome, Ledger, remove_instructions};
 use mask::Masker;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use std::path::Path;
 impl Handle<WriteNotes> for Service {
     fn handle(&self, request: &WriteNotes) -> Result<NotesWritten, Error> {
         request.check_params()?;
-        let configured = model_config::load_model(self)?.ok_or_else(no_model)?;
+        let configured = model::load_model(&self.places, &self.exe)?.ok_or_else(no_model)?;
         write_in_tree(self, request, &configured, &resolve_root(self, request.root.as_ref())?)
     }
 }
@@ -32,7 +32,8 @@ impl Handle<WriteNotes> for Service {
 /// Writes queued notes in the recently used trees that have a `.loci` folder, in a run that has already made `calls_made` calls.
 /// Returns how many notes were written.
 pub(crate) fn write_waiting(service: &Service, calls_made: u64) -> Result<u64, Error> {
-    let Some(configured) = model_config::load_model(service)?.filter(|model| model.code) else {
+    let Some(configured) = model::load_model(&service.places, &service.exe)?.filter(|model| model.code)
+    else {
         return Ok(0);
     };
     let most = configured.notes_per_run.min(configured.jobs_per_run.saturating_sub(calls_made));
