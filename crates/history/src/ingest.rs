@@ -213,9 +213,14 @@ fn run_update(
     }
     let next = home.next_generation();
     open::remove_path(next.stores())?;
-    home::create_private_dir(next.stores()).map_err(|error| home::unwritable(next.stores(), &error))?;
-    Ingest::open(*history, &next, caught)?.run(caught)?;
-    next.publish_stores().map_err(|error| home::unwritable(next.stores(), &error))?;
+    let built = Ingest::open(*history, &next, caught).and_then(|mut ingest| ingest.run(caught));
+    let published =
+        built.and_then(|()| next.publish_stores().map_err(|error| home::unwritable(next.stores(), &error)));
+    if published.is_err() {
+        // On a full disk, half a rebuild would be what fills it.
+        let _ = open::remove_path(next.stores());
+        return published;
+    }
     // A reader that has looked up the old path opens it within this time, and then keeps its files open.
     std::thread::sleep(READER_GRACE);
     remove_stale_stores(&next);
@@ -286,6 +291,7 @@ struct Surveyed {
 
 impl<'s> Ingest<'s> {
     fn open(history: History<'s>, home: &Home, caught: &mut UpdateReport) -> Result<Ingest<'s>, Error> {
+        home::create_private_dir(home.stores()).map_err(|error| home::unwritable(home.stores(), &error))?;
         let catalogue = open::open_catalogue(home, caught)?;
         if catalogue.sequence() == 0 {
             catalogue.set_meta(RULES, i64::from(mask::RULES_VERSION)).map_err(store_error)?;

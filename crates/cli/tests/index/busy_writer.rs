@@ -92,6 +92,26 @@ fn generations(cache: &Path) -> usize {
     entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("stores-")).count()
 }
 
+/// A user may delete any part of the cache: what is missing is built again.
+#[test]
+fn deleted_stores_are_built_again() {
+    let home = Home::new();
+    home.add(&session(1));
+    let instance = Instance::new(home.path());
+    instance.run("index --rebuild -o json").expect(0);
+    for deleted in ["stores-1", "stores-1/search", "stores-1/catalogue.db", "current"] {
+        let path = instance.cache.join("loci").join(deleted);
+        if path.is_dir() && !path.is_symlink() {
+            fs::remove_dir_all(&path).unwrap();
+        } else {
+            fs::remove_file(&path).unwrap();
+        }
+        assert_eq!(instance.search_ids(&needle(1)).len(), 1, "{deleted}");
+        instance.index();
+        assert_eq!(instance.search_ids(&needle(1)).len(), 1, "{deleted}");
+    }
+}
+
 /// A killed rebuild leaves the old stores in use, and the next update removes what it left.
 #[test]
 fn an_unfinished_rebuild_is_not_used() {

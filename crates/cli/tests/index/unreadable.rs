@@ -125,11 +125,15 @@ fn an_unreadable_folder_does_not_count_as_deleted() {
 #[test]
 fn too_few_file_descriptors_lose_nothing() {
     let (owned, _) = home_with_sessions(60);
-    let loci = owned.command("index -o json");
-    let mut limited = Command::new("sh");
-    limited.args(["-c", "ulimit -n 24; exec \"$@\"", "sh"]).arg(loci.get_program()).args(loci.get_args());
-    limited.envs(loci.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    run_command(limited);
+    // Too few to start, enough for the stores but not for every transcript, enough.
+    for limit in [16, 20, 24, 26, 28, 30, 32, 36] {
+        let loci = owned.command("index -o json");
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -n {limit}; exec \"$@\""), "sh"]);
+        limited.arg(loci.get_program()).args(loci.get_args());
+        limited.envs(loci.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        run_command(limited);
+    }
     assert_eq!(owned.index(0)["problems"], 0);
     for n in 0..60 {
         assert!(owned.finds(&needle(n)), "{n}");
