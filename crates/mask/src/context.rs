@@ -44,103 +44,103 @@ const fn row(
 #[allow(clippy::needless_raw_string_hashes)] // the same quotes in every row: half of them contain a quotation mark
 const CONTEXTS: &[Context] = &[
     // Sentences.
-    row("password", &["密码", "密碼", "口令", "パスワード", "パスは", "暗証番号", "비밀번호", "암호는"], r#"(?:密码|密碼|口令|パスワード|パス|暗証番号|비밀번호|암호)[^\n!-~]{0,12}?(?:是|为|為|は|는|은|[:：=]|改成|设为|「|“)[\s:：=「『“"'`]*([!-~]{4,64})"#, Any),
-    row("password", &["passwort", "kennwort", "wachtwoord", "senha", "contrase", "clave", "mot de passe", "hasło", "lösenord", "пароль", "schlüssel"], r#"(?i)(?:passwort|kennwort|wachtwoord|senha|contraseñ?a|clave|mot de passe|hasło|lösenord|пароль|schlüssel)(?:[^\n:=„“"«]{0,40}?)(?:\s(?:lautet|ist|is|es|é|est|auf|to)\s|\s?[:=]\s?)[„“"«\s']*([^\s„“”"»']{6,80})"#, Password),
-    row("password", &["comme mot de passe", "als passwort", "as password", "as the password"], r#"(?i)[„“"«']\s?([^\s„“”"»']{6,64})\s?[“”"»']\s(?:comme mot de passe|als passwort|as (?:the )?password)"#, Password),
-    row("password", &["password", "passcode", "passphrase"], r#"(?i)\bpass(?:word|code|phrase)\b[^\n:="'`]{0,40}?\s(?:is|to|are)\s["“'`]([^\n"”'`]{4,64})["”'`]"#, Password),
-    row("password", &["password", "passcode", "passphrase"], r#"(?i)\bpass(?:word|code|phrase)\b[^\n:="'`]{0,40}?\s(?:is|to|are|was)\s([^\s"”'`]{6,64})"#, Password),
-    row("password", &["password"], r#"(?i)\b(?:password|passphrase)\s(?:is\s)?(?:generated\s)?for\s[^\n]{1,60}?:\s?(\S{6,64})"#, Password),
-    row("password", &["password"], r#"(?i)following password[^\n]{0,60}:\s*\n\s*\n?\s*([0-9a-f]{32}|\S{8,64})\s*\n"#, Password),
-    row("credential", &["creds", "credentials", "zugangsdaten", "login is"], r#"(?i)(?:creds|credentials|zugangsdaten|login is)\b[^\n]{0,40}?(?:are|is|:)\s?\S{1,40}\s?/\s?(\S{6,64})"#, Password),
+    row("password", &["密码", "密碼", "口令", "パスワード", "パスは", "暗証番号", "비밀번호", "암호는"], r#"(?:密码|密碼|口令|パスワード|パス|暗証番号|비밀번호|암호)[^\n!-~]{0,12}?(?:是|为|為|は|는|은|[:：=]|改成|设为|「|“)[\s:：=「『“"'`]*([!-~]{4,})"#, Any),
+    row("password", &["passwort", "kennwort", "wachtwoord", "senha", "contrase", "clave", "mot de passe", "hasło", "lösenord", "пароль", "schlüssel"], r#"(?i)(?:passwort|kennwort|wachtwoord|senha|contraseñ?a|clave|mot de passe|hasło|lösenord|пароль|schlüssel)(?:[^\n:=„“"«]{0,40}?)(?:\s(?:lautet|ist|is|es|é|est|auf|to)\s|\s?[:=]\s?)[„“"«\s']*([^\s„“”"»']{6,})"#, Password),
+    row("password", &["comme mot de passe", "als passwort", "as password", "as the password"], r#"(?i)[„“"«']\s?([^\s„“”"»']{6,})\s?[“”"»']\s(?:comme mot de passe|als passwort|as (?:the )?password)"#, Password),
+    row("password", &["password", "passcode", "passphrase"], r#"(?i)\bpass(?:word|code|phrase)\b[^\n:="'`]{0,40}?\s(?:is|to|are)\s["“'`]([^\n"”'`]{4,})["”'`]"#, Password),
+    row("password", &["password", "passcode", "passphrase"], r#"(?i)\bpass(?:word|code|phrase)\b[^\n:="'`]{0,40}?\s(?:is|to|are|was)\s([^\s"”'`]{6,})"#, Password),
+    row("password", &["password"], r#"(?i)\b(?:password|passphrase)\s(?:is\s)?(?:generated\s)?for\s[^\n]{1,60}?:\s?(\S{6,})"#, Password),
+    row("password", &["password"], r#"(?i)following password[^\n]{0,60}:\s*\n\s*\n?\s*([0-9a-f]{32}|\S{8,})\s*\n"#, Password),
+    row("credential", &["creds", "credentials", "zugangsdaten", "login is"], r#"(?i)(?:creds|credentials|zugangsdaten|login is)\b[^\n]{0,40}?(?:are|is|:)\s?\S{1,40}\s?/\s?(\S{6,})"#, Password),
     row("pin", &["pin ", "pin:"], r#"(?i)\bpin\b[^\n\d]{0,30}?(?:\bis|:|=)\s?(\d{4,10})\b"#, Any),
     row("seed-phrase", &["phrase", "mnemonic", "seed words", "助记词"], r#"(?i)(?:recovery phrase|seed phrase|secret phrase|mnemonic|seed words|助记词)[^\n]{0,30}?[\s:：=]["'「]?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})"#, Any),
     row("recovery-code", &["recovery", "backup code"], r#"(?i)recovery (?:key|code)s?\b[^\n]{0,20}?[:=]\s?['"]?((?:[A-Z0-9]{4,6}[- ,]{1,2}){2,}[A-Z0-9]{4,6})"#, Any),
     row("recovery-code", &["backup code"], r#"(?i)backup codes?[^\n:]{0,20}:\s?((?:[A-Z0-9]{4,6}[- ,]{1,2}){2,}[A-Z0-9]{4,6})"#, Any),
     row("totp-seed", &["enter this key", "enter this code", "manual entry", "setup key"], r#"(?i)(?:enter this (?:key|code)|manual entry|setup key)[^\n:]{0,20}:\s?((?:[a-z2-7]{4} ?){4,16})"#, Any),
-    row("totp-seed", &["totp(", "otpauth", "google_authenticator"], r#"(?i)(?:TOTP\(\s*["']|[?&]secret=|google_authenticator\s*\n)([A-Z2-7]{16,64})"#, Any),
+    row("totp-seed", &["totp(", "otpauth", "google_authenticator"], r#"(?i)(?:TOTP\(\s*["']|[?&]secret=|google_authenticator\s*\n)([A-Z2-7]{16,})"#, Any),
 
     // SQL.
-    row("password", &["identified"], r#"(?i)\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?(?:N?'([^'\n]{4,128})'|"([^"\n]{4,128})"|([^\s'";,()]{6,64}))"#, Any),
-    row("password", &["password"], r#"(?i)\b(?:role|user|login|with|encrypted|options\s*\([^\n)]*,)\s+(?:\S+\s+)?(?:with\s+)?(?:encrypted\s+)?password\s*=?\s*N?'([^'\n]{4,128})'"#, Any),
-    row("password", &["password("], r#"(?i)\bpassword\(\s*['"]([^'"\n]{4,128})['"]\s*\)"#, Any),
+    row("password", &["identified"], r#"(?i)\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?(?:N?'([^'\n]{4,})'|"([^"\n]{4,})"|([^\s'";,()]{6,}))"#, Any),
+    row("password", &["password"], r#"(?i)\b(?:role|user|login|with|encrypted|options\s*\([^\n)]*,)\s+(?:\S+\s+)?(?:with\s+)?(?:encrypted\s+)?password\s*=?\s*N?'([^'\n]{4,})'"#, Any),
+    row("password", &["password("], r#"(?i)\bpassword\(\s*['"]([^'"\n]{4,})['"]\s*\)"#, Any),
 
     // Commands.
-    row("password", &["mysql", "mariadb"], r#"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;]*?\s-p(?:'([^'\n]{4,64})'|"([^"\n]{4,64})"|([^\s'"]{4,80}))"#, Any),
-    row("password", &["sshpass"], r#"\bsshpass\s+-p\s?(?:'([^'\n]{4,64})'|"([^"\n]{4,64})"|([^\s'"]{4,64}))"#, Any),
-    row("password", &["7z ", "7za", "unzip", "unrar", "zip "], r#"\b(?:7za?|7zz|unzip|zip|unrar|rar)\b[^\n|;]*?\s-[pP]\s?(?:'([^'\n]{4,64})'|"([^"\n]{4,64})"|([^\s'"-][^\s'"]{3,64}))"#, Password),
-    row("password", &["redis-cli", "ipmitool", "ldapsearch", "ldapmodify", "ldapadd", "snmp", "htpasswd", "sqlcmd", "mongosh", "mongo ", "docker login", "helm registry", "twine upload", "smbclient"], r#"\b(?:redis-cli\b[^\n|;]*?\s(?:-a|--pass)|ipmitool\b[^\n|;]*?\s-P|ldap(?:search|modify|add)\b[^\n|;]*?\s-w|snmp(?:walk|get|set|bulkwalk)\b[^\n|;]*?\s-c|sqlcmd\b[^\n|;]*?\s-P|mongo(?:sh)?\b[^\n|;]*?\s-p|docker login\b[^\n|;]*?\s-p|helm registry\b[^\n|;]*?\s-p|twine upload\b[^\n|;]*?\s-p|smbclient\b[^\n|;]*?\s-U\s*[^%\s]+%)\s*(?:'([^'\n]{4,64})'|"([^"\n]{4,64})"|([^\s'"]{4,64}))"#, Any),
-    row("password", &["htpasswd"], r#"\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+(\S{4,64})"#, Any),
-    row("password", &["rabbitmqctl", "net user", "net use", "schtasks", "psexec"], r#"(?i)(?:rabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+|net user\s+\S+\s+|net use\b[^\n]*?/user:\S+\s+|schtasks\b[^\n]*?/rp\s+|psexec\b[^\n]*?\s-p\s+)(\S{4,64})"#, Any),
-    row("password", &["chpasswd", "sudo -s", "--stdin", "passwd"], r#"(?i)echo\s+(?:-\w+\s+)?["']?(?:[\w.-]{1,32}:)?([^\s"':|]{4,64})["']?\s*\|\s*(?:sudo\s+)?(?:chpasswd|sudo\s+-S|passwd\b|docker login)"#, Any),
-    row("password", &["| base64", "|base64"], r#"echo\s+-n\s+["']?([^\s"'|$]{6,64})["']?\s*\|\s*base64"#, Password),
-    row("user-password", &["http -a", "https -a", "lftp", "sqlplus", "--user"], r#"(?:\bhttps?\s+-a\s+[\w.@-]+:|\blftp\s+-u\s+[\w.@-]+,|\bsqlplus\s+[\w-]+/)([^\s@'"]{4,64})"#, Any),
-    row("api-key", &["wandb login", "config set token", "login --token", "set-token", "codecov.io/bash"], r#"(?i)(?:wandb login|config set token|login --token|set-token|codecov\.io/bash\)?\s+-t)\s+(\S{16,128})"#, Any),
-    row("token", &["--token", "-token "], r#"--?token[ =]["']?([A-Za-z0-9_.-]{12,256})\b"#, Password),
-    row("password", &["convertto-securestring", "-aspassword"], r#"(?i)ConvertTo-SecureString\s+(?:-String\s+)?['"]([^'"\n]{4,128})['"]"#, Any),
-    row("secret", &["set -"], r#"(?m)^\s*set\s+-\w+\s+\w*(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PW)\w*\s+['"]?([^\s'"]{6,256})"#, Any),
-    row("password", &["password-command"], r#"password-command[ =]["']?(?:echo|printf)\s+["']?([^\s"']{4,64})"#, Any),
+    row("password", &["mysql", "mariadb"], r#"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;]*?\s-p(?:'([^'\n]{4,})'|"([^"\n]{4,})"|([^\s'"]{4,}))"#, Any),
+    row("password", &["sshpass"], r#"\bsshpass\s+-p\s?(?:'([^'\n]{4,})'|"([^"\n]{4,})"|([^\s'"]{4,}))"#, Any),
+    row("password", &["7z ", "7za", "unzip", "unrar", "zip "], r#"\b(?:7za?|7zz|unzip|zip|unrar|rar)\b[^\n|;]*?\s-[pP]\s?(?:'([^'\n]{4,})'|"([^"\n]{4,})"|([^\s'"-][^\s'"]{3,64}))"#, Password),
+    row("password", &["redis-cli", "ipmitool", "ldapsearch", "ldapmodify", "ldapadd", "snmp", "htpasswd", "sqlcmd", "mongosh", "mongo ", "docker login", "helm registry", "twine upload", "smbclient"], r#"\b(?:redis-cli\b[^\n|;]*?\s(?:-a|--pass)|ipmitool\b[^\n|;]*?\s-P|ldap(?:search|modify|add)\b[^\n|;]*?\s-w|snmp(?:walk|get|set|bulkwalk)\b[^\n|;]*?\s-c|sqlcmd\b[^\n|;]*?\s-P|mongo(?:sh)?\b[^\n|;]*?\s-p|docker login\b[^\n|;]*?\s-p|helm registry\b[^\n|;]*?\s-p|twine upload\b[^\n|;]*?\s-p|smbclient\b[^\n|;]*?\s-U\s*[^%\s]+%)\s*(?:'([^'\n]{4,})'|"([^"\n]{4,})"|([^\s'"]{4,}))"#, Any),
+    row("password", &["htpasswd"], r#"\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+(\S{4,})"#, Any),
+    row("password", &["rabbitmqctl", "net user", "net use", "schtasks", "psexec"], r#"(?i)(?:rabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+|net user\s+\S+\s+|net use\b[^\n]*?/user:\S+\s+|schtasks\b[^\n]*?/rp\s+|psexec\b[^\n]*?\s-p\s+)(\S{4,})"#, Any),
+    row("password", &["chpasswd", "sudo -s", "--stdin", "passwd"], r#"(?i)echo\s+(?:-\w+\s+)?["']?(?:[\w.-]{1,32}:)?([^\s"':|]{4,})["']?\s*\|\s*(?:sudo\s+)?(?:chpasswd|sudo\s+-S|passwd\b|docker login)"#, Any),
+    row("password", &["| base64", "|base64"], r#"echo\s+-n\s+["']?([^\s"'|$]{6,})["']?\s*\|\s*base64"#, Password),
+    row("user-password", &["http -a", "https -a", "lftp", "sqlplus", "--user"], r#"(?:\bhttps?\s+-a\s+[\w.@-]+:|\blftp\s+-u\s+[\w.@-]+,|\bsqlplus\s+[\w-]+/)([^\s@'"]{4,})"#, Any),
+    row("api-key", &["wandb login", "config set token", "login --token", "set-token", "codecov.io/bash"], r#"(?i)(?:wandb login|config set token|login --token|set-token|codecov\.io/bash\)?\s+-t)\s+(\S{16,})"#, Any),
+    row("token", &["--token", "-token "], r#"--?token[ =]["']?([A-Za-z0-9_.-]{12,})\b"#, Password),
+    row("password", &["convertto-securestring", "-aspassword"], r#"(?i)ConvertTo-SecureString\s+(?:-String\s+)?['"]([^'"\n]{4,})['"]"#, Any),
+    row("secret", &["set -"], r#"(?m)^\s*set\s+-\w+\s+\w*(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PW)\w*\s+['"]?([^\s'"]{6,})"#, Any),
+    row("password", &["password-command"], r#"password-command[ =]["']?(?:echo|printf)\s+["']?([^\s"']{4,})"#, Any),
 
     // Configuration lines.
-    row("password", &["requirepass", "masterauth", "bindpw", "masteruser"], r#"(?m)^\s*(?:requirepass|masterauth|bindpw|olcRootPW:|rootpw)\s+["']?([^\s"']{4,128})"#, Any),
-    row("password", &["setuser"], r#"(?i)\bsetuser\s+\S+[^\n]*?\s>(\S{4,64})"#, Any),
-    row("password", &["password"], r#"(?m)^\s*(?:[\w.-]+\.)?password\s+["']?([^\s"'=:{(]{6,64})["']?\s*$"#, Password),
-    row("password", &["password"], r#"(?i)\blogin\s+\S+\s+password\s+(\S{4,64})"#, Any),
-    row("password", &["community", "enable secret", "enable password", "-server key", "password 7", "password 0", "-value"], r#"(?i)(?:snmp-server community|enable (?:secret|password)(?: \d+)?|(?:tacacs|radius)-server key(?: \d+)?|username \S+ (?:privilege \d+ )?(?:password|secret)(?: \d+)?|password-value)\s+"?([^\s"]{4,128})"#, Any),
-    row("wifi-psk", &["psk=", "wpa_passphrase", "wifi connect", "wifi:"], r#"(?i)(?:\bpsk="?|wpa_passphrase \S+ |wifi connect [^\n]*? password |WIFI:[^\n]*?P:)["']?([^\s"';][^\n"';]{6,62}[^\s"';])"#, Any),
-    row("password", &["env "], r#"(?m)^\s*(?:ENV|ARG)\s+\w*(?:PASS|PASSWORD|PWD|SECRET|TOKEN|PW)\s+["']?([^\s"']{6,128})"#, Password),
-    row("secret", &["proxy_set_header", "add_header"], r#"(?i)proxy_set_header\s+[\w-]*(?:token|key|secret|authorization)\s+["']?([^\s"';$]{12,256})"#, Any),
-    row("password", &[":5432:", ":3306:", "pgpass", ":*:*:"], r#"(?m)^[\w.*-]+:(?:\d{2,5}|\*):[^:\n]*:[^:\n]*:((?:\\.|[^\s\\:]){4,128})\s*$"#, Any),
-    row("password", &["@tcp("], r#"[\w.-]+:([^\s:@'"]{4,128})@tcp\("#, Any),
-    row("secret", &["unseal key"], r#"Unseal Key \d+:\s*([A-Za-z0-9+/=]{40,64})"#, Any),
-    row("secret", &["master.key", ".vault_pass", "vault-password", "privatekey", "auth.txt", "initialadminpassword"], r#"(?m)^[$#] ?cat \S*(?:master\.key|\.vault_pass\w*|privatekey|auth\.txt|initialAdminPassword)\n(?:\w{2,32}\n)?(\S{8,128})$"#, Any),
-    row("secret", &["openssl rand", "secrets.token", "pwgen", "wg genkey"], r#"(?m)(?:openssl rand|secrets\.token_\w+|pwgen|wg genkey)[^\n]*\n(\S{16,128})$"#, Random),
+    row("password", &["requirepass", "masterauth", "bindpw", "masteruser"], r#"(?m)^\s*(?:requirepass|masterauth|bindpw|olcRootPW:|rootpw)\s+["']?([^\s"']{4,})"#, Any),
+    row("password", &["setuser"], r#"(?i)\bsetuser\s+\S+[^\n]*?\s>(\S{4,})"#, Any),
+    row("password", &["password"], r#"(?m)^\s*(?:[\w.-]+\.)?password\s+["']?([^\s"'=:{(]{6,})["']?\s*$"#, Password),
+    row("password", &["password"], r#"(?i)\blogin\s+\S+\s+password\s+(\S{4,})"#, Any),
+    row("password", &["community", "enable secret", "enable password", "-server key", "password 7", "password 0", "-value"], r#"(?i)(?:snmp-server community|enable (?:secret|password)(?: \d+)?|(?:tacacs|radius)-server key(?: \d+)?|username \S+ (?:privilege \d+ )?(?:password|secret)(?: \d+)?|password-value)\s+"?([^\s"]{4,})"#, Any),
+    row("wifi-psk", &["psk=", "wpa_passphrase", "wifi connect", "wifi:"], r#"(?i)(?:\bpsk="?|wpa_passphrase \S+ |wifi connect [^\n]*? password |WIFI:[^\n]*?P:)["']?([^\s"';][^\n"';]{6,}[^\s"';])"#, Any),
+    row("password", &["env "], r#"(?m)^\s*(?:ENV|ARG)\s+\w*(?:PASS|PASSWORD|PWD|SECRET|TOKEN|PW)\s+["']?([^\s"']{6,})"#, Password),
+    row("secret", &["proxy_set_header", "add_header"], r#"(?i)proxy_set_header\s+[\w-]*(?:token|key|secret|authorization)\s+["']?([^\s"';$]{12,})"#, Any),
+    row("password", &[":5432:", ":3306:", "pgpass", ":*:*:"], r#"(?m)^[\w.*-]+:(?:\d{2,5}|\*):[^:\n]*:[^:\n]*:((?:\\.|[^\s\\:]){4,})\s*$"#, Any),
+    row("password", &["@tcp("], r#"[\w.-]+:([^\s:@'"]{4,})@tcp\("#, Any),
+    row("secret", &["unseal key"], r#"Unseal Key \d+:\s*([A-Za-z0-9+/=]{40,})"#, Any),
+    row("secret", &["master.key", ".vault_pass", "vault-password", "privatekey", "auth.txt", "initialadminpassword"], r#"(?m)^[$#] ?cat \S*(?:master\.key|\.vault_pass\w*|privatekey|auth\.txt|initialAdminPassword)\n(?:\w{2,32}\n)?(\S{8,})$"#, Any),
+    row("secret", &["openssl rand", "secrets.token", "pwgen", "wg genkey"], r#"(?m)(?:openssl rand|secrets\.token_\w+|pwgen|wg genkey)[^\n]*\n(\S{16,})$"#, Random),
 
     // Assignments of a password, which a person may have chosen.
-    row("password", &["passw", "passphrase", "pwd", "_pass", "_pw"], r#"(?i)[\w.-]*(?:password|passwd|passphrase|pwd|passwort|_pass|_pw)["']?\)?\s*(?:=>|[:=,]|\s)\s*[@brfN]?["'`]([^"'`\s]{6,80})["'`]"#, Password),
-    row("password", &["passw", "passphrase", "pwd", "_pass", "_pw"], r#"(?mi)^[\s+*>-]*(?:export\s+|set\s+|\d+[:|]\s*)?[\w.-]*(?:password|passwd|passphrase|pwd|passwort|_pass|_pw)\s?[=:]\s?(?:>-?\n\s+)?([^\s"'`,;(){}\[\]<>]{6,80})\s*$"#, Setting),
-    row("password", &["password=", "pwd="], r#"(?i)(?:[;?&]|\()\s*(?:password|pwd)=([^;&\s"')]{4,128})"#, Setting),
-    row("password", &["password for"], r#"(?i)password for ['"][^'"\n]{1,80}['"]:\s?(\S{6,64})"#, Password),
+    row("password", &["passw", "passphrase", "pwd", "_pass", "_pw"], r#"(?i)[\w.-]*(?:password|passwd|passphrase|pwd|passwort|_pass|_pw)["']?\)?\s*(?:=>|[:=,]|\s)\s*[@brfN]?["'`]([^"'`\s]{6,})["'`]"#, Password),
+    row("password", &["passw", "passphrase", "pwd", "_pass", "_pw"], r#"(?mi)^[\s+*>-]*(?:export\s+|set\s+|\d+[:|]\s*)?[\w.-]*(?:password|passwd|passphrase|pwd|passwort|_pass|_pw)\s?[=:]\s?(?:>-?\n\s+)?([^\s"'`,;(){}\[\]<>]{6,})\s*$"#, Setting),
+    row("password", &["password=", "pwd="], r#"(?i)(?:[;?&]|\()\s*(?:password|pwd)=([^;&\s"')]{4,})"#, Setting),
+    row("password", &["password for"], r#"(?i)password for ['"][^'"\n]{1,80}['"]:\s?(\S{6,})"#, Password),
     row("password", &["password"], r#"(?i)password["']?\s?[:=]\s?["']([a-z]{4}(?: [a-z]{4}){3})["']"#, Any),
-    row("secret", &["_auth=", "_token=", "_secret=", "access_key=", "api_key="], r#"\b[A-Z][A-Z0-9_]*_(?:AUTH|TOKEN|SECRET|ACCESS_KEY|API_KEY)=["']?([^\s"'$<]{8,256})"#, Password),
-    row("secret", &["secret_id", "integration_key", "key_private", "app_secret", "private_key", "access key ["], r#"(?i)(?:\b(?:secret_id|integration_key|api_key_private|app_secret|private_key)["']?|Secret Access Key \[\w+\])\s?[:=]\s?["']?([\w/+=-]{20,128})"#, Random),
+    row("secret", &["_auth=", "_token=", "_secret=", "access_key=", "api_key="], r#"\b[A-Z][A-Z0-9_]*_(?:AUTH|TOKEN|SECRET|ACCESS_KEY|API_KEY)=["']?([^\s"'$<]{8,})"#, Password),
+    row("secret", &["secret_id", "integration_key", "key_private", "app_secret", "private_key", "access key ["], r#"(?i)(?:\b(?:secret_id|integration_key|api_key_private|app_secret|private_key)["']?|Secret Access Key \[\w+\])\s?[:=]\s?["']?([\w/+=-]{20,})"#, Random),
 
     // Pairs of a name and a value.
-    row("secret", &["value=", "value:", "\"value\"", "'value'"], r#"(?i)(?:key|name)["']?\s?[=:]\s?["']?[\w.-]*(?:password|passwd|secret|token|api[_-]?key|_pw)["']?[,\s-]{1,40}["']?value["']?\s?[=:]\s?["']?([^"'\n,<>}]{4,256})"#, Any),
-    row("password", &["name=\"password\"", "name=\"passwd\"", "name=\"pwd\""], r#"name="(?:password|passwd|pwd)"\s*(?:\r?\n){2}(\S{4,128})"#, Any),
-    row("password", &["default"], r#"(?i)variable\s+"\w*(?:password|secret|token|_key)\w*"\s*\{[^}]{0,200}?default\s*=\s*"([^"\n]{6,256})""#, Any),
-    row("password", &["password |", "passwd |", "passwort |"], r#"(?i)\|\s*(?:password|passwd|passwort)\s*\|?\s*\n[|\s:-]+\n(?:\|[^|\n]*)*?\|\s*([^\s|]{6,64})\s*\|?\s*(?:\n|$)"#, Password),
+    row("secret", &["value=", "value:", "\"value\"", "'value'"], r#"(?i)(?:key|name)["']?\s?[=:]\s?["']?[\w.-]*(?:password|passwd|secret|token|api[_-]?key|_pw)["']?[,\s-]{1,40}["']?value["']?\s?[=:]\s?["']?([^"'\n,<>}]{4,})"#, Any),
+    row("password", &["name=\"password\"", "name=\"passwd\"", "name=\"pwd\""], r#"name="(?:password|passwd|pwd)"\s*(?:\r?\n){2}(\S{4,})"#, Any),
+    row("password", &["variable \""], r#"(?i)variable\s+"\w*(?:password|secret|token|_key)\w*"\s*\{[^}]{0,200}?default\s*=\s*"([^"\n]{6,})""#, Any),
+    row("password", &["password |", "passwd |", "passwort |"], r#"(?i)\|\s*(?:password|passwd|passwort)\s*\|?\s*\n[|\s:-]+\n(?:\|[^|\n]*)*?\|\s*([^\s|]{6,})\s*\|?\s*(?:\n|$)"#, Password),
 
     // Code.
-    row("password", &["environ", "getenv", "get_env", "getenvor", "os.getenv"], r#"(?i)(?:environ\.get|getenv|getenvor|get_env|env::var|env)\(\s*["']\w*(?:pass|passwd|password|pwd|pw|secret|token|key)\w*["']\s*,\s*["']([^"'\n]{6,256})["']"#, Password),
-    row("password", &["orelse(", "unwrap_or", "?? \"", "?? '", "|| '", "|| \""], r#"(?i)(?:pass|passwd|password|pwd|pw|secret|token|key)\w*["']?\)*\s*(?:\?\?|\|\||\.orElse\(|\.unwrap_or(?:_else)?\([^"'\n]{0,20})\s*["'`]([^"'`\n]{6,256})["'`]"#, Password),
-    row("password", &["pass:", "password:", "passwd:", "pwd:", "secret:", "token:"], r#"(?i)\$\{\w*(?:pass|passwd|password|pwd|secret|token)\w*:[-=]?([^}\s$]{6,128})\}"#, Password),
-    row("password", &[".password(", ".setpassword(", "withpassword("], r#"(?i)\.(?:set|with)?password\(\s*["']([^"'\n]{4,128})["']\s*\)"#, Any),
-    row("password", &["getconnection(", "mysqli_connect(", "mysqli(", "mysql_real_connect(", "->connect(", ".login(", "pdo("], r#"(?:getConnection\(\s*"[^"\n]*"\s*,\s*"[^"\n]*"|mysqli(?:_connect)?\(\s*["'][^"'\n]*["']\s*,\s*["'][^"'\n]*["']|mysql_real_connect\(\s*\w+\s*,\s*"[^"\n]*"\s*,\s*"[^"\n]*"|->connect\(\s*["'][^"'\n]*["']\s*,\s*["'][^"'\n]*["']|\bPDO\(\s*["'][^"'\n]*["']\s*,\s*["'][^"'\n]*["']|\.login\(\s*["'][^"'\n]*@?[^"'\n]*["'])\s*,\s*["']([^"'\n]{4,128})["']"#, Any),
-    row("secret", &["jwt.sign(", "jwt.encode(", "jwt.verify(", "jwt.decode("], r#"jwt\.(?:sign|encode|verify|decode)\([^\n"']*,\s*["']([^"'\n]{6,256})["']"#, Any),
-    row("secret", &["fernet(", "sessionsecret", "cookieparser("], r#"(?:Fernet\(\s*b?|cookieParser\(\s*)["']([^"'\n]{8,256})["']"#, Any),
-    row("secret", &["akid", "ltai", "client(\"ac"], r#"["'](?:AKID|LTAI|AC)[A-Za-z0-9]{16,40}["']\s*,\s*["']([A-Za-z0-9]{20,64})["']"#, Any),
-    row("secret", &["aipocr(", "credential("], r#"(?:AipOcr|Credential)\(\s*(?:["'][^"'\n]*["']\s*,\s*){1,2}["']([A-Za-z0-9]{24,64})["']\s*\)"#, Any),
-    row("secret", &["sk:", "\"sk\"", "sk ="], r#"\bsk["']?\s?[:=]\s?["']([A-Za-z0-9_-]{30,64})["']"#, Random),
+    row("password", &["environ", "getenv", "get_env", "getenvor", "os.getenv"], r#"(?i)(?:environ\.get|getenv|getenvor|get_env|env::var|env)\(\s*["']\w*(?:pass|passwd|password|pwd|pw|secret|token|key)\w*["']\s*,\s*["']([^"'\n]{6,})["']"#, Password),
+    row("password", &["orelse(", "unwrap_or", "?? \"", "?? '", "|| '", "|| \""], r#"(?i)(?:pass|passwd|password|pwd|pw|secret|token|key)\w*["']?\)*\s*(?:\?\?|\|\||\.orElse\(|\.unwrap_or(?:_else)?\([^"'\n]{0,20})\s*["'`]([^"'`\n]{6,})["'`]"#, Password),
+    row("password", &["pass:", "password:", "passwd:", "pwd:", "secret:", "token:"], r#"(?i)\$\{\w*(?:pass|passwd|password|pwd|secret|token)\w*:[-=]?([^}\s$]{6,})\}"#, Password),
+    row("password", &[".password(", ".setpassword(", "withpassword("], r#"(?i)\.(?:set|with)?password\(\s*["']([^"'\n]{4,})["']\s*\)"#, Any),
+    row("password", &["getconnection(", "mysqli_connect(", "mysqli(", "mysql_real_connect(", "->connect(", ".login(", "pdo("], r#"(?:getConnection\(\s*"[^"\n]*"\s*,\s*"[^"\n]*"|mysqli(?:_connect)?\(\s*["'][^"'\n]*["']\s*,\s*["'][^"'\n]*["']|mysql_real_connect\(\s*\w+\s*,\s*"[^"\n]*"\s*,\s*"[^"\n]*"|->connect\(\s*["'][^"'\n]*["']\s*,\s*["'][^"'\n]*["']|\bPDO\(\s*["'][^"'\n]*["']\s*,\s*["'][^"'\n]*["']|\.login\(\s*["'][^"'\n]*@?[^"'\n]*["'])\s*,\s*["']([^"'\n]{4,})["']"#, Any),
+    row("secret", &["jwt.sign(", "jwt.encode(", "jwt.verify(", "jwt.decode("], r#"jwt\.(?:sign|encode|verify|decode)\([^\n"']*,\s*["']([^"'\n]{6,})["']"#, Any),
+    row("secret", &["fernet(", "sessionsecret", "cookieparser("], r#"(?:Fernet\(\s*b?|cookieParser\(\s*)["']([^"'\n]{8,})["']"#, Any),
+    row("secret", &["akid", "ltai", "client(\"ac"], r#"["'](?:AKID|LTAI|AC)[A-Za-z0-9]{16,}["']\s*,\s*["']([A-Za-z0-9]{20,})["']"#, Any),
+    row("secret", &["aipocr(", "credential("], r#"(?:AipOcr|Credential)\(\s*(?:["'][^"'\n]*["']\s*,\s*){1,2}["']([A-Za-z0-9]{24,})["']\s*\)"#, Any),
+    row("secret", &["sk:", "\"sk\"", "sk ="], r#"\bsk["']?\s?[:=]\s?["']([A-Za-z0-9_-]{30,})["']"#, Random),
     row("api-key", &["akia", "asia"], r#"A[KS]IA[A-Z0-9]{16}["',\s:/|]{1,6}([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#, Random),
 
     // Cookies and addresses.
-    row("session-cookie", &["session", "sessid", "csrf", "connect.sid", "li_at", "_auth", "auth_session"], r#"(?i)(?:sessionid|\w*sessid|jsessionid|[\w.-]*session[_-]?(?:id|token)?|[\w.-]*csrf[_-]?token|connect\.sid|li_at|\w*_auth|auth_session)(?:\s?=\s?|\t|['"]\s*,\s*value:\s*['"])["']?([A-Za-z0-9%._~+/-]{16,1024})"#, Random),
-    row("signed-url", &["signature="], r#"(?i)\bsignature=([A-Za-z0-9%+/=_-]{20,1100})"#, Any),
-    row("oauth-code", &["code=", "appid="], r#"(?i)[?&](?:code|device_code|appid|auth_code)=([A-Za-z0-9_%./~-]{16,512})"#, Random),
-    row("webhook", &["webhook/send?key=", "incomingwebhook/", "oapi.dingtalk", "open.feishu"], r#"(?i)(?:webhook/send\?key=|access_token=|bot/v2/hook/|webhook(?:b2)?/[0-9a-f-]{36}@[0-9a-f-]{36}/)((?:IncomingWebhook/)?[0-9A-Za-z/-]{32,120})"#, Any),
-    row("stream-key", &["rtmp://", "rtmps://"], r#"rtmps?://[^\s/]+/\w+/(?:live_)?([\w-]{16,80})"#, Random),
+    row("session-cookie", &["sessid", "sessionid=", "session_id=", "session_token", "session-token", "session=", "_session", "csrf", "connect.sid", "li_at", "_auth", "auth_session"], r#"(?i)(?:sessionid|\w*sessid|jsessionid|[\w.-]*session[_-]?(?:id|token)?|[\w.-]*csrf[_-]?token|connect\.sid|li_at|\w*_auth|auth_session)(?:\s?=\s?|\t|['"]\s*,\s*value:\s*['"])["']?([A-Za-z0-9%._~+/-]{16,})"#, Random),
+    row("signed-url", &["signature="], r#"(?i)\bsignature=([A-Za-z0-9%+/=_-]{20,})"#, Any),
+    row("oauth-code", &["code=", "appid="], r#"(?i)[?&](?:code|device_code|appid|auth_code)=([A-Za-z0-9_%./~-]{16,})"#, Random),
+    row("webhook", &["webhook/send?key=", "incomingwebhook/", "oapi.dingtalk", "open.feishu"], r#"(?i)(?:webhook/send\?key=|access_token=|bot/v2/hook/|webhook(?:b2)?/[0-9a-f-]{36}@[0-9a-f-]{36}/)((?:IncomingWebhook/)?[0-9A-Za-z/-]{32,})"#, Any),
+    row("stream-key", &["rtmp://", "rtmps://"], r#"rtmps?://[^\s/]+/\w+/(?:live_)?([\w-]{16,})"#, Random),
 
     // Hashes of passwords, and keys with a prefix.
-    row("password-hash", &["$2a$", "$2b$", "$2y$", "$1$", "$5$", "$6$", "$y$", "$argon2", "$apr1$", "$pbkdf2"], r#"(\$(?:2[aby]\$\d\d\$[A-Za-z0-9./]{53}|1\$[^$\s]{1,16}\$[A-Za-z0-9./]{22}|apr1\$[^$\s]{1,16}\$[A-Za-z0-9./]{22}|[56]\$(?:rounds=\d+\$)?[^$\s]{1,16}\$[A-Za-z0-9./]{43,86}|y\$[^\s:]{20,120}|argon2(?:id|i|d)\$[^\s"']{40,200}|pbkdf2[^\s"']{30,200}))"#, Any),
-    row("artifactory-key", &["akcp8"], r#"\b(AKCp8[A-Za-z0-9]{60,80})"#, Any),
-    row("honeycomb-key", &["hcaik_", "hcbik_"], r#"\b(hc[ab]ik_[a-z0-9]{50,70})"#, Any),
-    row("yandex-token", &["y0_a"], r#"\b(y0_[\w-]{40,80})"#, Any),
-    row("extended-private-key", &["xprv", "tprv"], r#"\b([xt]prv[A-Za-z0-9]{100,112})"#, Any),
-    row("planetscale-token", &["pscale_pw_"], r#"(pscale_pw_[\w.=-]{32,64})"#, Any),
-    row("discord-token", &[".login("], r#"\.login\(["']([MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40})["']"#, Any),
-    row("minisign-key", &["minisign encrypted", "secret key\n"], r#"secret key\n([A-Za-z0-9+/=]{60,300})"#, Any),
-    row("byte-key", &["secret:", "keypair", "secretkey"], r#"(?i)secret\w*["']?\s?[:=]\s?\[((?:\d{1,3},\s?){31,63}\d{1,3})\]"#, Any),
-    row("license-key", &["license", "lizenz"], r#"(?i)(?:license|lizenz)[\w-]*\s?(?:key|schlüssel)?[^\n=:]{0,30}?(?:[=:]|\sist\s|\sis\s)\s?["']?([A-Za-z0-9+/=-]{24,400})"#, Random),
+    row("password-hash", &["$2a$", "$2b$", "$2y$", "$1$", "$5$", "$6$", "$y$", "$argon2", "$apr1$", "$pbkdf2"], r#"(\$(?:2[aby]\$\d\d\$[A-Za-z0-9./]{53}|1\$[^$\s]{1,16}\$[A-Za-z0-9./]{22}|apr1\$[^$\s]{1,16}\$[A-Za-z0-9./]{22}|[56]\$(?:rounds=\d+\$)?[^$\s]{1,16}\$[A-Za-z0-9./]{43,}|y\$[^\s:]{20,}|argon2(?:id|i|d)\$[^\s"']{40,}|pbkdf2[^\s"']{30,}))"#, Any),
+    row("artifactory-key", &["akcp8"], r#"\b(AKCp8[A-Za-z0-9]{60,})"#, Any),
+    row("honeycomb-key", &["hcaik_", "hcbik_"], r#"\b(hc[ab]ik_[a-z0-9]{50,})"#, Any),
+    row("yandex-token", &["y0_a"], r#"\b(y0_[\w-]{40,})"#, Any),
+    row("extended-private-key", &["xprv", "tprv"], r#"\b([xt]prv[A-Za-z0-9]{100,})"#, Any),
+    row("planetscale-token", &["pscale_pw_"], r#"(pscale_pw_[\w.=-]{32,})"#, Any),
+    row("discord-token", &[".login("], r#"\.login\(["']([MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,})["']"#, Any),
+    row("minisign-key", &["minisign encrypted", "secret key\n"], r#"secret key\n([A-Za-z0-9+/=]{60,})"#, Any),
+    row("byte-key", &["secret:", "keypair", "secretkey"], r#"(?i)secret\w*["']?\s?[:=]\s?\[((?:\d{1,3},\s?){31,}\d{1,3})\]"#, Any),
+    row("license-key", &["license", "lizenz"], r#"(?i)(?:license|lizenz)[\w-]*\s?(?:key|schlüssel)?[^\n=:]{0,30}?(?:[=:]|\sist\s|\sis\s)\s?["']?([A-Za-z0-9+/=-]{24,})"#, Random),
 ];
 
 /// The text before and after a keyword in which its pattern is tried: a command line, or a few lines of a file.
@@ -210,10 +210,12 @@ const NEARBY_BYTES: usize = 120;
 
 /// Texts after a strong word that nobody writes by chance: passwords with digits or signs inside, random values.
 pub(crate) fn find_nearby(text: &str, word: &Range<usize>) -> Vec<(Range<usize>, &'static str)> {
-    if assignment::is_harmless_name(text, word) {
+    let to = text.floor_char_boundary((word.end + NEARBY_BYTES).min(text.len()));
+    if !plausible::may_be_unmistakable(&text.as_bytes()[word.end..to])
+        || assignment::is_harmless_name(text, word)
+    {
         return Vec::new();
     }
-    let to = text.floor_char_boundary((word.end + NEARBY_BYTES).min(text.len()));
     // What continues the word is part of a name: `js-tokens-4.0.0`, `TokenBucket_Refill`.
     let name_end =
         text[word.end..to].find(|c: char| c.is_whitespace() || "\"'`,;:=()[]{}<>|：，".contains(c));

@@ -316,6 +316,20 @@ pub(crate) fn is_typed_password(value: &str) -> bool {
         && count_distinct(value) >= 4
 }
 
+/// A quick test for whether any part of the text can be [`is_unmistakable`]: almost no text after the word for a secret
+/// passes it.
+pub(crate) fn may_be_unmistakable(text: &[u8]) -> bool {
+    let odd = |three: &[u8]| match three[1] {
+        b'0'..=b'9' => three[0].is_ascii_lowercase() && three[2].is_ascii_lowercase(),
+        b'_' => three[0].is_ascii_lowercase() && three[2].is_ascii_uppercase(),
+        b'!' | b'#' | b'$' | b'^' | b'&' | b'*' | b'+' | b'~' => {
+            three[0].is_ascii_alphanumeric() && three[2].is_ascii_alphanumeric()
+        }
+        _ => false,
+    };
+    text.windows(3).any(odd) || text.split(|byte| !byte.is_ascii_graphic()).any(|run| run.len() >= 20)
+}
+
 /// Whether a text near the word for a secret can hardly be anything else: letters and digits that alternate, a sign
 /// between letters, or a capital after a separator, and none of the forms that code and logs are full of.
 pub(crate) fn is_unmistakable(value: &str) -> bool {
