@@ -140,7 +140,7 @@ const CONTEXTS: &[Context] = &[
     row("discord-token", &[".login("], r#"\.login\(["']([MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,})["']"#, Any),
     row("minisign-key", &["minisign encrypted", "secret key\n"], r#"secret key\n([A-Za-z0-9+/=]{60,})"#, Any),
     row("byte-key", &["secret:", "keypair", "secretkey"], r#"(?i)secret\w*["']?\s?[:=]\s?\[((?:\d{1,3},\s?){31,}\d{1,3})\]"#, Any),
-    row("license-key", &["license", "lizenz"], r#"(?i)(?:license|lizenz)[\w-]*\s?(?:key|schlüssel)?[^\n=:]{0,30}?(?:[=:]|\sist\s|\sis\s)\s?["']?([A-Za-z0-9+/=-]{24,})"#, Random),
+    row("license-key", &["license", "lizenz"], r#"(?i)(?:license|lizenz)[\w-]*\s?(?:key|schl\xc3\xbcssel)?[^\n=:]{0,30}?(?:[=:]|\sist\s|\sis\s)\s?["']?([A-Za-z0-9+/=-]{24,})"#, Random),
 ];
 
 /// The text before and after a keyword in which its pattern is tried: a command line, or a few lines of a file.
