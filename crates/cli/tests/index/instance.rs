@@ -56,13 +56,19 @@ impl Instance {
         self.run("index -o json").expect(0).records().remove(0)
     }
 
+    /// The folder of catalogue and text index: a rebuild creates another one.
+    fn stores(&self) -> PathBuf {
+        let cache = self.cache.join("loci");
+        fs::read_link(cache.join("current")).map_or_else(|_| cache.clone(), |name| cache.join(name))
+    }
+
     pub(crate) fn catalogue(&self) -> PathBuf {
-        self.cache.join("loci/catalogue.db")
+        self.stores().join("catalogue.db")
     }
 
     /// The folder of the text index.
     pub(crate) fn text_index(&self) -> PathBuf {
-        self.cache.join("loci/search")
+        self.stores().join("search")
     }
 
     /// The IDs of the sessions that a search finds, each with its snippets.
