@@ -10,9 +10,6 @@ const SCHEMA: &str = include_str!("schema.sql");
 /// Set when content was deleted for good and its bytes may still be in the file: the process may be killed
 /// before `vacuum` removes them.
 const NEEDS_VACUUM: &str = "unclean";
-/// The number of the change that emptied the catalogue.
-const WIPED: &str = "wiped";
-
 pub struct Writer {
     /// The same connection also reads, including its own uncommitted changes.
     pub(crate) reader: Reader,
@@ -48,24 +45,6 @@ impl Writer {
         let reader = Reader::new(connection, path, sources);
         let sequence = reader.sequence()?;
         Ok(Writer { reader, sequence })
-    }
-
-    /// Deletes everything in one transaction, in the existing file: replacing the file would break concurrent
-    /// readers. Change numbers continue, so that an index built from the deleted content is recognised as
-    /// outdated.
-    pub fn delete_all(&mut self) -> Result<(), Error> {
-        let sequence = self.reader.sequence()? + 1;
-        let begun = format!(
-            "insert into meta values ('sequence', {sequence}), ('{WIPED}', {sequence}), ('{NEEDS_VACUUM}', 1)"
-        );
-        let schema = format!("{SCHEMA}\n{begun};");
-        recreate_tables(&mut self.reader.connection, LAYOUT, &schema)
-            .map_err(|error| Error::from_db(&self.reader.path, error))?;
-        self.sequence = sequence;
-        self.reader.known_cache.take();
-        // Concurrent readers keep the log for a while. Waiting for them is left to the end of the job, which
-        // calls `checkpoint_log`.
-        self.rewrite_file()
     }
 
     pub fn reader(&self) -> &Reader {
@@ -144,12 +123,6 @@ impl Writer {
 }
 
 impl Reader {
-    /// The number of the last change that emptied the catalogue: file IDs in an older index refer to other
-    /// files.
-    pub fn last_wipe(&self) -> Result<u64, Error> {
-        Ok(self.meta_value(WIPED)?.unwrap_or(0) as u64)
-    }
-
     pub(crate) fn query_files(
         &self,
         condition: &str,
@@ -205,10 +178,6 @@ impl Reader {
 mod tests {
     use super::*;
 
-    fn read_names(writer: &Writer) -> Result<Vec<String>, Error> {
-        writer.reader.query_all("select name from names", [], |row| row.get(0))
-    }
-
     fn filled_writer(path: &Path) -> Writer {
         let mut writer = Writer::open(path, &[]).unwrap();
         writer.begin().unwrap();
@@ -223,28 +192,6 @@ mod tests {
     fn file_contains_names(path: &Path) -> bool {
         let bytes = |ending| std::fs::read(db::sibling_path(path, ending)).unwrap_or_default();
         ["", "-wal"].iter().any(|ending| bytes(ending).windows(10).any(|window| window == b"quibblefox"))
-    }
-
-    #[test]
-    fn a_reader_keeps_its_snapshot_while_the_catalogue_is_wiped() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("catalogue.db");
-        let mut writer = filled_writer(&path);
-        writer.reader.connection.busy_timeout(std::time::Duration::from_millis(10)).unwrap();
-        let reader = Reader::open(&path, &[]).unwrap().unwrap();
-        reader.begin_snapshot().unwrap();
-        assert_eq!(reader.sequence().unwrap(), 1);
-        writer.delete_all().unwrap();
-        let many = |reader: &Reader| {
-            reader.query_all("select count(*) from names", [], |row| row.get::<_, u32>(0)).unwrap()
-        };
-        assert_eq!((many(&reader), reader.sequence().unwrap()), (vec![2000], 1));
-        reader.end_snapshot().unwrap();
-        // After the snapshot ends, the same reader sees it as a change like any other, under the next number.
-        assert_eq!((many(&reader), reader.sequence().unwrap(), reader.last_wipe().unwrap()), (vec![0], 2, 2));
-        drop(reader);
-        writer.checkpoint_log();
-        assert!(read_names(&writer).unwrap().is_empty() && !file_contains_names(&path));
     }
 
     #[test]

@@ -29,7 +29,7 @@ struct CachedFiles {
     names: FxHashMap<u32, u32>,
 }
 
-/// Opens a read snapshot of the catalogue, unaffected by concurrent writes or a wipe. A damaged catalogue counts as
+/// Opens a read snapshot of the catalogue, unaffected by concurrent writes. A damaged catalogue counts as
 /// missing; `loci doctor` reports it. A writer eventually waits for its readers, so drop the reader before writing.
 pub fn open_catalogue(history: &History<'_>) -> Option<Reader> {
     open_catalogue_at(history, &history.home()?)

@@ -13,7 +13,7 @@ use crate::error::{index_error, no_home, store_error};
 use crate::event_ids::title_event;
 use crate::freshness::{self, CAUGHT_UP, KnownFiles, State, was_completed};
 use crate::home::{self, Home, Lock};
-use crate::scan::{count_alone, read_problem, try_read_through};
+use crate::scan::{count_alone, read_problem, read_through};
 use crate::search_text::is_searchable;
 use crate::tombstones::Tombstones;
 use crate::{History, catalogue_cache, transcripts};
@@ -45,7 +45,6 @@ pub struct UpdateReport {
     pub notes: Vec<String>,
 }
 
-const BOTH: SurveyOptions = SurveyOptions { calls: true, messages: true, fields: false };
 /// Transcript bytes per catalogue transaction: a kill costs at most reading this much again.
 const BATCH_BYTES: u64 = 16 << 20;
 /// Interval between commits of the text index. A commit syncs to disk and closes segments that are merged later; a kill
@@ -754,7 +753,8 @@ impl text::RecordReader<'_> {
     ) -> Result<Surveyed, sources::Error> {
         let mut rows = Vec::new();
         let emit = &mut |more: &mut Vec<Row>| rows.append(more);
-        let (read, mut facts) = try_read_through(&self.history, 0, transcript, self.names, BOTH, emit);
+        let (read, mut facts) =
+            read_through(&self.history, 0, transcript, self.names, SurveyOptions::ALL, emit);
         if let Err(error) = read
             && error.is_transient()
         {

@@ -366,23 +366,11 @@ fn survey_one(
     want: SurveyOptions,
     worker: &mut Worker,
 ) -> SurveyOutcome {
-    read_through(history, file, transcript, names, want, &mut |rows| worker.push_rows(rows))
+    read_through(history, file, transcript, names, want, &mut |rows| worker.push_rows(rows)).1
 }
 
-/// Surveys one transcript; read errors are recorded as problems in its facts.
+/// Surveys one transcript. A read error is recorded as a problem in the outcome, and returned beside it.
 pub(crate) fn read_through(
-    history: &History<'_>,
-    file: u32,
-    transcript: &Transcript,
-    names: &Names,
-    want: SurveyOptions,
-    emit: &mut dyn FnMut(&mut Vec<Row>),
-) -> SurveyOutcome {
-    try_read_through(history, file, transcript, names, want, emit).1
-}
-
-/// The same, with the error that ended the survey early.
-pub(crate) fn try_read_through(
     history: &History<'_>,
     file: u32,
     transcript: &Transcript,

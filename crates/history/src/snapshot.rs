@@ -17,7 +17,7 @@ use sources::{Names, SurveyOptions, Transcript};
 
 /// Largest unindexed tail that a request reads itself; beyond it, the index is updated first.
 const MAX_TAIL: u64 = 8 << 20;
-/// The same while another process holds the writer lock and makes no progress.
+/// The same while another process holds the writer lock.
 const MAX_TAIL_WHILE_BUSY: u64 = 32 << 20;
 /// Largest history that is searched without an index if none can be built.
 const MAX_WITHOUT_INDEX: u64 = 256 << 20;
@@ -51,9 +51,10 @@ impl Snapshot {
             let caught_up = ingest::catch_up_or_wait(history);
             snapshot = Snapshot::load(history)?;
             match caught_up {
-                Ok(Waited::Updated | Waited::Consistent) => {}
-                Ok(Waited::TimedOut) => {
-                    snapshot.is_partial = snapshot.unknown > MAX_TAIL_WHILE_BUSY;
+                Ok(Waited::Updated) => {}
+                // Another process is writing and may go on for minutes; this request reads a bounded part itself.
+                Ok(Waited::Consistent | Waited::TimedOut) => {
+                    snapshot.is_partial = snapshot.unread_bytes() > MAX_TAIL_WHILE_BUSY;
                     break;
                 }
                 Err(error) if unknown > MAX_WITHOUT_INDEX => return Err(index_missing(&error)),
@@ -72,6 +73,16 @@ impl Snapshot {
         let is_forgotten = |reader| ingest::is_forgetting_finished(history, reader);
         let behind = is_behind(reader.as_ref(), index.as_ref()) || !reader.as_ref().is_none_or(is_forgotten);
         Ok(Snapshot { reader, index, found, states, unknown, fast, behind, is_partial: false })
+    }
+
+    /// What [`read_unindexed`](Self::read_unindexed) would read: rewritten transcripts from their start.
+    fn unread_bytes(&self) -> u64 {
+        let bytes = |(transcript, state): (&Transcript, &State)| match state {
+            State::Same(_) => 0,
+            State::Grown(_, mark) => transcript.size.saturating_sub(mark.consumed),
+            State::New | State::Archived(_) | State::Changed(_) => transcript.size,
+        };
+        self.found.transcripts.iter().zip(&self.states).map(bytes).sum()
     }
 
     fn is_enough(&self) -> bool {
@@ -99,15 +110,15 @@ impl Snapshot {
     }
 }
 
-/// Opens the catalogue, and the text index if it belongs to that catalogue: an index from before the catalogue was
-/// emptied uses the same numbers for other files.
+/// Opens the catalogue, and the text index if it belongs to that catalogue: one that is ahead was built from a catalogue
+/// that has been recreated since, and its numbers mean other files.
 pub fn open_both(history: &History<'_>) -> Result<(Option<Reader>, Option<Index>), Error> {
     // One lookup for both: a rebuild may switch to other stores in between.
     let Some(home) = history.home() else { return Ok((None, None)) };
     let index = Index::open(&home.index()).ok().flatten();
     let Some(reader) = catalogue_cache::open_catalogue_at(history, &home) else { return Ok((None, None)) };
-    let wiped = reader.last_wipe().map_err(store_error)?;
-    Ok((Some(reader), index.filter(|index| index.last_sequence() >= wiped)))
+    let sequence = reader.sequence().map_err(store_error)?;
+    Ok((Some(reader), index.filter(|index| index.last_sequence() <= sequence)))
 }
 
 fn load_states(reader: Option<&Reader>, transcripts: &[Transcript]) -> Result<Vec<State>, Error> {
@@ -189,12 +200,10 @@ pub fn survey_new_sessions(history: &History<'_>, reader: &Reader) -> Result<(Ve
         }
         let (names, mut rows) = (Names::default(), Vec::new());
         let emit = &mut |more: &mut Vec<Row>| rows.append(more);
-        let mut facts = scan::read_through(history, 0, transcript, &names, BOTH, emit);
+        let (_, mut facts) = scan::read_through(history, 0, transcript, &names, SurveyOptions::ALL, emit);
         tombstones.remove_forgotten(&mut facts, &mut rows);
         scan::count_alone(&mut facts.sessions, &rows, &names.to_vec());
         sessions.extend(facts.sessions.into_iter().filter(|s| s.agent_id.is_none() && !scan::is_empty(s)));
     }
     Ok((sessions, true))
 }
-
-const BOTH: SurveyOptions = SurveyOptions { calls: true, messages: true, fields: false };

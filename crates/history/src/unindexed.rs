@@ -14,8 +14,6 @@ use rustc_hash::FxHashMap;
 use search::{Doc, Part};
 use sources::{Names, SurveyOptions, SurveyOutcome, Transcript};
 
-const BOTH: SurveyOptions = SurveyOptions { calls: true, messages: true, fields: false };
-
 /// One unindexed event.
 pub struct Item {
     pub chat: u32,
@@ -138,14 +136,21 @@ impl<'a> UnindexedReader<'a> {
         let mut rows = Vec::new();
         if let State::Grown(_, mark) = state {
             let emit = &mut |more: &mut Vec<Row>| rows.append(more);
-            let behind = read_from_offset(&self.history, mark.consumed, transcript, &self.names, BOTH, emit);
+            let behind = read_from_offset(
+                &self.history,
+                mark.consumed,
+                transcript,
+                &self.names,
+                SurveyOptions::ALL,
+                emit,
+            );
             if let Some(facts) = behind {
                 return (facts, rows);
             }
             rows.clear();
         }
         let emit = &mut |more: &mut Vec<Row>| rows.append(more);
-        let facts = read_through(&self.history, 0, transcript, &self.names, BOTH, emit);
+        let (_, facts) = read_through(&self.history, 0, transcript, &self.names, SurveyOptions::ALL, emit);
         (facts, rows)
     }
 

@@ -20,6 +20,7 @@ mod retry_time;
 pub use call::{CallOutcome, ModelCaller, expected_tokens, price_of_tokens};
 pub use claude::{NESTED_CALL_VAR, PASSED_VARS};
 pub use completion::Completion;
+pub use db::durable::find_damage;
 pub use failure::{Failure, FailureClass, Fault, Usage};
 pub use harmless::remove_instructions;
 pub use http::AddressError;

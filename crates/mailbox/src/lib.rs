@@ -6,6 +6,7 @@
 pub mod client;
 mod spool;
 
+pub use db::durable::find_damage;
 pub use spool::{Drained, Spool};
 
 use db::{Connection, OptionalExtension, Row, params};

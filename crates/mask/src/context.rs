@@ -105,7 +105,7 @@ const CONTEXTS: &[Context] = &[
     row("secret", &["secret_id", "integration_key", "key_private", "app_secret", "private_key", "access key ["], r#"(?i)(?:\b(?:secret_id|integration_key|api_key_private|app_secret|private_key)["']?|Secret Access Key \[\w+\])\s?[:=]\s?["']?([\w/+=-]{20,})"#, Random),
 
     // Pairs of a name and a value.
-    row("secret", &["value=", "value:", "\"value\"", "'value'"], r#"(?i)(?:key|name)["']?\s?[=:]\s?["']?[\w.-]*(?:password|passwd|secret|token|api[_-]?key|_pw)["']?[,\s-]{1,40}["']?value["']?\s?[=:]\s?["']?([^"'\n,<>}]{4,})"#, Any),
+    row("secret", &["value=", "value:", "\"value\"", "'value'"], r#"(?i)(?:key|name)["']?\s?[=:]\s?["']?[\w.-]*(?:password|passwd|secret|token|api[_-]?key|_pw)["']?[,\s-]{1,40}["']?value["']?\s?[=:]\s?(?:["']([^"'\n]{4,})["']|([^"'\s,<>}]{4,}))"#, Any),
     row("password", &["name=\"password\"", "name=\"passwd\"", "name=\"pwd\""], r#"name="(?:password|passwd|pwd)"\s*(?:\r?\n){2}(\S{4,})"#, Any),
     row("password", &["variable \""], r#"(?i)variable\s+"\w*(?:password|secret|token|_key)\w*"\s*\{[^}]{0,200}?default\s*=\s*"([^"\n]{6,})""#, Any),
     row("password", &["password |", "passwd |", "passwort |"], r#"(?i)\|\s*(?:password|passwd|passwort)\s*\|?\s*\n[|\s:-]+\n(?:\|[^|\n]*)*?\|\s*([^\s|]{6,})\s*\|?\s*(?:\n|$)"#, Password),
@@ -143,9 +143,12 @@ const CONTEXTS: &[Context] = &[
     row("license-key", &["license", "lizenz"], r#"(?i)(?:license|lizenz)[\w-]*\s?(?:key|schl\xc3\xbcssel)?[^\n=:]{0,30}?(?:[=:]|\sist\s|\sis\s)\s?["']?([A-Za-z0-9+/=-]{24,})"#, Random),
 ];
 
+/// A keyword is tried once in a block of this many bytes; the window around it covers the others.
+pub(crate) const BLOCK: usize = 128;
+
 /// The text before and after a keyword in which its pattern is tried: a command line, or a few lines of a file.
 const BEFORE: usize = 160;
-const AFTER: usize = 320;
+const AFTER: usize = 320 + BLOCK;
 
 static PATTERNS: LazyLock<Vec<OnceLock<Option<Regex>>>> =
     LazyLock::new(|| CONTEXTS.iter().map(|_| OnceLock::new()).collect());
@@ -162,10 +165,6 @@ pub(crate) fn find_secrets(text: &str, word: &Range<usize>, row: usize) -> Vec<(
     let to = text.floor_char_boundary((word.end + AFTER).min(text.len()));
     let mut found = Vec::new();
     for hit in pattern.captures_iter(&text.as_bytes()[from..to]) {
-        let whole = hit.get(0).map_or(0..0, |whole| from + whole.start()..from + whole.end());
-        if whole.end < word.start || whole.start > word.end {
-            continue;
-        }
         let Some(secret) = hit.iter().skip(1).flatten().next() else { continue };
         // A pattern counts bytes, and may end within a character.
         let start = text.floor_char_boundary(from + secret.start());
@@ -208,7 +207,7 @@ pub(crate) const STRONG_WORDS: &[&str] = &[
 /// How far after such a word, in bytes and lines.
 const NEARBY_BYTES: usize = 120;
 
-/// Texts after a strong word that nobody writes by chance: passwords with digits or signs inside, random values.
+/// Texts after a strong word that hardly occur by chance: passwords with digits or signs inside, random values.
 pub(crate) fn find_nearby(text: &str, word: &Range<usize>) -> Vec<(Range<usize>, &'static str)> {
     let to = text.floor_char_boundary((word.end + NEARBY_BYTES).min(text.len()));
     if !plausible::may_be_unmistakable(&text.as_bytes()[word.end..to])

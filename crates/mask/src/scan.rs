@@ -82,10 +82,16 @@ pub(crate) const MAX_REACH: usize = MAX_SECRET + 512;
 pub(crate) fn scan_text(text: &str, places: &[Range<usize>]) -> Vec<SecretMatch> {
     let hunter = &*SCANNER;
     let mut candidates = Vec::new();
+    let mut tried = vec![usize::MAX; hunter.checks.len()];
     for part in places {
         hunter.words.find_each(&text.as_bytes()[part.clone()], |at, number| {
             let (length, act) = hunter.checks[number];
             let at = part.start + at;
+            // A text of nothing but `password` would otherwise take two seconds for a megabyte.
+            let block = at / context::BLOCK;
+            if matches!(act, Check::Context(_)) && std::mem::replace(&mut tried[number], block) == block {
+                return;
+            }
             check_keyword(text, at..at + length, act, &mut candidates);
         });
     }
@@ -104,25 +110,9 @@ fn check_keyword(text: &str, word: Range<usize>, act: Check, found: &mut Vec<Can
     let context = match act {
         Check::Rule(at) => return match_rule(text, word, at, found),
         Check::Context(row) => {
-            let secrets = context::find_secrets(text, &word, row);
-            found.extend(secrets.into_iter().map(|(at, kind)| Candidate {
-                rank: CONTEXT_RANK + 1,
-                from: at.start,
-                to: at.end,
-                kind,
-            }));
-            return;
+            return push_found(context::find_secrets(text, &word, row), CONTEXT_RANK + 1, found);
         }
-        Check::Nearby => {
-            let secrets = context::find_nearby(text, &word);
-            found.extend(secrets.into_iter().map(|(at, kind)| Candidate {
-                rank: CONTEXT_RANK + 2,
-                from: at.start,
-                to: at.end,
-                kind,
-            }));
-            return;
-        }
+        Check::Nearby => return push_found(context::find_nearby(text, &word), CONTEXT_RANK + 2, found),
         Check::Assigned => assignment::find_value(text, word),
         Check::Bearer => assignment::find_bearer(text, word.end),
         Check::Basic => assignment::find_basic(text, word.end),
@@ -132,6 +122,11 @@ fn check_keyword(text: &str, word: Range<usize>, act: Check, found: &mut Vec<Can
     };
     let rank = if matches!(act, Check::Block | Check::Putty) { BLOCK_RANK } else { CONTEXT_RANK };
     found.extend(context.map(|(at, kind)| Candidate { rank, from: at.start, to: at.end, kind }));
+}
+
+fn push_found(secrets: Vec<(Range<usize>, &'static str)>, rank: usize, found: &mut Vec<Candidate>) {
+    let candidate = |(at, kind): (Range<usize>, _)| Candidate { rank, from: at.start, to: at.end, kind };
+    found.extend(secrets.into_iter().map(candidate));
 }
 
 /// Collects the matches of a rule near a keyword.

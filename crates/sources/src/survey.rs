@@ -22,6 +22,11 @@ pub struct SurveyOptions {
     pub fields: bool,
 }
 
+impl SurveyOptions {
+    /// Messages and calls.
+    pub const ALL: SurveyOptions = SurveyOptions { messages: true, calls: true, fields: false };
+}
+
 /// Interned names of tools and models, each with an index.
 #[derive(Default)]
 pub struct Names(Mutex<Table>);

@@ -73,6 +73,20 @@ fn a_stuck_writer_does_not_block_requests() {
     run_in_time(&instance, "resolve 00000001 -o json", &[0]);
 }
 
+/// What a request reads itself is bounded even if the committed state is consistent: a rebuild may take minutes.
+#[test]
+fn a_large_new_transcript_makes_the_answer_partial_while_another_process_writes() {
+    let home = Home::new();
+    home.add(&session(1));
+    let instance = Instance::new(home.path());
+    instance.index();
+    let _lock = hold_writer_lock(&instance);
+    let large = home.add(&session(2));
+    append(&large, "{\"type\":\"progress\"}\n".repeat(2 << 20).as_bytes());
+    let found = run_in_time(&instance, &format!("search {} -o json", needle(1)), &[3]).records().remove(0);
+    assert_eq!((found["results"].as_array().unwrap().len(), &found["partial"]), (1, &true.into()), "{found}");
+}
+
 #[test]
 fn a_stuck_first_build_gives_a_partial_answer() {
     let home = Home::new();

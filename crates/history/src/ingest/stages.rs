@@ -4,7 +4,7 @@
 //! Does not index anything; used only by the benchmark.
 
 use super::text::{Record, RecordReader};
-use super::{BOTH, UpdateReport, open};
+use super::{UpdateReport, open};
 use crate::error::{no_home, read_error, store_error};
 use crate::event_ids::title_event;
 use crate::home::Lock;
@@ -17,7 +17,7 @@ use catalogue::{EventFilter, event_id};
 use record::Row;
 use search::Part;
 use sources::archive::Store;
-use sources::{Names, Transcript};
+use sources::{Names, SurveyOptions, Transcript};
 use std::path::Path;
 
 /// An indexed text: file, session, event, part, time, text.
@@ -46,7 +46,8 @@ impl History<'_> {
         files += found.transcripts.len() as u64;
         for transcript in found.transcripts.iter().filter(|_| far > 0) {
             let mut rows = Vec::new();
-            let facts = read_through(&history, 0, transcript, &names, BOTH, &mut |more| rows.append(more));
+            let emit = &mut |more: &mut Vec<Row>| rows.append(more);
+            let (_, facts) = read_through(&history, 0, transcript, &names, SurveyOptions::ALL, emit);
             many += rows.len() as u64;
             if far == 1 {
                 continue;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 pub(crate) const CALLS: SurveyOptions = SurveyOptions { calls: true, messages: false, fields: false };
 pub(crate) const MESSAGES: SurveyOptions = SurveyOptions { calls: false, messages: true, fields: false };
-pub(crate) const BOTH: SurveyOptions = SurveyOptions { calls: true, messages: true, fields: false };
+pub(crate) const BOTH: SurveyOptions = SurveyOptions::ALL;
 
 /// Whether a row is a failed call or an API error.
 pub(crate) fn is_failure(row: &Row) -> bool {
