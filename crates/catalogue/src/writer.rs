@@ -10,6 +10,7 @@ const SCHEMA: &str = include_str!("schema.sql");
 /// Set when content was deleted for good and its bytes may still be in the file: the process may be killed
 /// before `vacuum` removes them.
 const NEEDS_VACUUM: &str = "unclean";
+
 pub struct Writer {
     /// The same connection also reads, including its own uncommitted changes.
     pub(crate) reader: Reader,

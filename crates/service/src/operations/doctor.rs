@@ -16,7 +16,7 @@ use history::{catalogue_cache, transcripts};
 use sources::{Environment, SOURCES, Transcript};
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// One check: its name and function. `None`: nothing to report.
@@ -288,12 +288,9 @@ fn check_archive(install: &Installation<'_>) -> Option<CheckResult> {
 /// The databases that cannot be rebuilt from transcripts: memory, messages and the ledger of model calls.
 fn check_databases(install: &Installation<'_>) -> Option<CheckResult> {
     let home = install.home.as_ref()?;
-    let all: [(PathBuf, fn(&Path) -> Option<String>); 3] = [
-        (home.memory(), memory::find_damage),
-        (home.mailbox(), mailbox::find_damage),
-        (home.ledger(), llm::find_damage),
-    ];
-    let existing: Vec<_> = all.iter().filter(|(path, _)| path.exists()).collect();
+    let paths = [home.memory(), home.mailbox(), home.ledger()];
+    let checks = [memory::find_damage, mailbox::find_damage, llm::find_damage];
+    let existing: Vec<_> = paths.iter().zip(checks).filter(|(path, _)| path.exists()).collect();
     for (path, find_damage) in &existing {
         if let Some(damage) = find_damage(path) {
             let file = api::operation::shell_quote(&path.to_string_lossy());
