@@ -159,11 +159,12 @@ fn filters_section() -> String {
     let limits = query::child::LIMITS;
     format!(
         "\n## Filters\n\n{}\n\n`--slurp` passes the whole array to any filter.\n\n\
-         A filter runs in its own process, without environment variables, and within limits: {} s per record (the same again\n\
-         for every 20 MB of an array), {} MB of memory, {} results and {} MB of results per run, {} bytes of filter. Functions\n\
+         A filter runs in its own process, without environment variables, and within limits: {} s per record and {} s in total (2 s\n\
+         more for every 20 MB of input), {} MB of memory, {} results and {} MB of results per run, {} bytes of filter. Functions\n\
          that read the environment, the clock or further input, write elsewhere or end the process are not available.",
         service::JQ_RULE,
         limits.time.as_secs(),
+        limits.total.as_secs(),
         limits.memory >> 20,
         limits.values,
         limits.bytes >> 20,

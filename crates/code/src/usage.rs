@@ -441,22 +441,22 @@ impl<'a> UsageFinder<'a> {
     }
 
     /// A value of a type expression.
-    fn value_of(&self, seat: TypeExpression) -> Receiver {
-        let (file, part, written) = seat;
+    fn value_of(&self, expression: TypeExpression) -> Receiver {
+        let (file, part, written) = expression;
         let facts = &self.code.files[file as usize].facts;
         let it = facts.written_types[written as usize];
         let Some(path) = it.path else {
             return if it == WrittenType::TYPE_PARAMETER {
                 Receiver::Unknown
             } else {
-                Receiver::Outside(Some(seat))
+                Receiver::Outside(Some(expression))
             };
         };
         let is_own = |path: &Path| matches!(*path.segments, [only] if facts.word_text(only.word) == "Self");
         if let Some(part) = part.filter(|_| is_own(&facts.paths[path as usize])) {
             return Receiver::Instance(self.code.tables.type_of(file, part), None);
         }
-        let known = self.known_types.borrow().get(&seat).copied();
+        let known = self.known_types.borrow().get(&expression).copied();
         let target = known.unwrap_or_else(|| {
             let scope = part.map_or(0, |part| scope_in(facts, part));
             let owner = part.map(|part| self.code.tables.type_of(file, part));
@@ -465,10 +465,10 @@ impl<'a> UsageFinder<'a> {
             let mentions = self.resolver.follow_path(place, path, Position::Type, false);
             let last = mentions.last().filter(|last| last.segment as usize + 1 == path.segments.len());
             let target = last.map(|last| last.to);
-            self.known_types.borrow_mut().insert(seat, target);
+            self.known_types.borrow_mut().insert(expression, target);
             target
         });
-        target.map_or(Receiver::Outside(Some(seat)), |of| Receiver::Instance(of, Some(seat)))
+        target.map_or(Receiver::Outside(Some(expression)), |of| Receiver::Instance(of, Some(expression)))
     }
 
     /// An element of a collection value.

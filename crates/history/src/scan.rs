@@ -411,12 +411,12 @@ fn survey_masked<T>(
     emit: &mut dyn FnMut(&mut Vec<Row>),
     read: impl FnOnce(&mut Survey<'_>) -> T,
 ) -> (T, SurveyOutcome) {
-    let veil = |text: &str| match history.masker()?.mask_text(text) {
+    let mask = |text: &str| match history.masker()?.mask_text(text) {
         Cow::Owned(masked) => Some(masked),
         Cow::Borrowed(_) => None,
     };
     let mut survey = Survey::new(file, &transcript.path, names, want, emit);
-    survey.mask_text = Some(&veil);
+    survey.mask_text = Some(&mask);
     let read = read(&mut survey);
     let mut facts = survey.finish();
     facts.sessions.iter_mut().for_each(|session| history.mask_session(session));

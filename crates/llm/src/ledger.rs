@@ -152,7 +152,7 @@ impl Ledger {
     /// Records a valid answer, kept until it is stored. Reopens the endpoint.
     pub fn record_answer(
         &mut self,
-        (receipt, door): (i64, &str),
+        (receipt, endpoint): (i64, &str),
         text: &str,
         usage: &Usage,
         cost: Option<f64>,
@@ -165,7 +165,7 @@ impl Ledger {
              where key = (select key from receipt where id = ?1)",
             params![receipt, text, now.0],
         )?;
-        reopen_endpoint(&work, door)?;
+        reopen_endpoint(&work, endpoint)?;
         work.commit()?;
         Ok(())
     }
@@ -182,7 +182,7 @@ impl Ledger {
     /// Records a failed call. A fault of the job costs it an attempt; a fault of the provider closes its endpoint.
     pub fn record_failure(
         &mut self,
-        (receipt, door): (i64, &str),
+        (receipt, endpoint): (i64, &str),
         failure: &Failure,
         cost: Option<f64>,
         now: Stamp,
@@ -214,9 +214,9 @@ impl Ledger {
             params![receipt, state, attempts, now.0 + wait, word, failure.message, now.0],
         )?;
         match (failure.fault, failure.class) {
-            (Fault::Provider | Fault::Either, _) => close_endpoint(&work, door, failure, now)?,
+            (Fault::Provider | Fault::Either, _) => close_endpoint(&work, endpoint, failure, now)?,
             // It responded, so it is reachable.
-            (Fault::Job, FailureClass::Poison | FailureClass::Refused) => reopen_endpoint(&work, door)?,
+            (Fault::Job, FailureClass::Poison | FailureClass::Refused) => reopen_endpoint(&work, endpoint)?,
             (Fault::Job, _) => {}
         }
         work.commit()?;
@@ -478,12 +478,12 @@ fn close_receipt(
 
 fn close_endpoint(
     work: &Transaction<'_>,
-    door: &str,
+    endpoint: &str,
     failure: &Failure,
     now: Stamp,
 ) -> Result<(), db::Error> {
     let before: u32 = work
-        .query_row("select failures from door where name = ?1", [door], |row| row.get(0))
+        .query_row("select failures from door where name = ?1", [endpoint], |row| row.get(0))
         .optional()?
         .unwrap_or(0);
     let rest = (FIRST_BACKOFF_MS << before.min(16)).min(MAX_BACKOFF_MS);
@@ -491,13 +491,13 @@ fn close_endpoint(
     work.execute(
         "insert into door values (?1, ?2, ?3, ?4, ?5) on conflict(name) do update set
          failures = excluded.failures, closed_until = excluded.closed_until, class = excluded.class, message = excluded.message",
-        params![door, before + 1, until, failure.class.word(), failure.message],
+        params![endpoint, before + 1, until, failure.class.word(), failure.message],
     )?;
     Ok(())
 }
 
-fn reopen_endpoint(work: &Transaction<'_>, door: &str) -> Result<(), db::Error> {
-    work.execute("delete from door where name = ?1", [door]).map(|_| ())
+fn reopen_endpoint(work: &Transaction<'_>, endpoint: &str) -> Result<(), db::Error> {
+    work.execute("delete from door where name = ?1", [endpoint]).map(|_| ())
 }
 
 fn retry_delay(attempts: u32) -> i64 {

@@ -140,15 +140,15 @@ impl Model {
             return Ok(Model { provider, name, endpoint: provider.name.to_string(), transport: way });
         }
         let base = base_url.unwrap_or_else(|| provider.base_url.to_string());
-        let door = Endpoint::new(
+        let endpoint = Endpoint::new(
             base.trim_end_matches('/').trim_end_matches("/v1"),
             provider.protocol.endpoint_path(),
             proxy.as_deref(),
         )?;
         let (told, dialect) = (OnceLock::new(), Mutex::default());
-        let shown = format!("{} {}", provider.name, door.url());
+        let shown = format!("{} {}", provider.name, endpoint.url());
         let http = HttpModel {
-            endpoint: door,
+            endpoint,
             protocol: provider.protocol,
             key,
             resolved_key: told,

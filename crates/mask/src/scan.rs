@@ -80,12 +80,12 @@ pub(crate) const MAX_REACH: usize = MAX_SECRET + 512;
 
 /// All secrets revealed by a keyword within the given ranges, in order and without overlaps.
 pub(crate) fn scan_text(text: &str, places: &[Range<usize>]) -> Vec<SecretMatch> {
-    let hunter = &*SCANNER;
+    let scanner = &*SCANNER;
     let mut candidates = Vec::new();
-    let mut tried = vec![usize::MAX; hunter.checks.len()];
+    let mut tried = vec![usize::MAX; scanner.checks.len()];
     for part in places {
-        hunter.words.find_each(&text.as_bytes()[part.clone()], |at, number| {
-            let (length, act) = hunter.checks[number];
+        scanner.words.find_each(&text.as_bytes()[part.clone()], |at, number| {
+            let (length, act) = scanner.checks[number];
             let at = part.start + at;
             // A text of nothing but `password` would otherwise take two seconds for a megabyte.
             let block = at / context::BLOCK;

@@ -68,7 +68,7 @@ fn secrets_of_the_seen_half_are_caught() {
     assert!(caught >= 0.95 && altered <= 0.005);
 }
 
-/// Measured 77.5 % with the rules for contexts; without them 59 % of the seen half. The gap to the seen half says
+/// Measured 77.7 % with the rules for contexts; without them 59 % of the seen half. The gap to the seen half says
 /// that these rules name contexts one by one where a general one is wanted.
 #[test]
 fn secrets_of_the_unseen_half_are_caught() {

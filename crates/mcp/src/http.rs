@@ -34,18 +34,18 @@ type Service = StreamableHttpService<Server, LocalSessionManager>;
 
 pub(crate) async fn serve_connections(
     server: Server,
-    door: &HttpOptions,
+    options: &HttpOptions,
     ready: impl FnOnce(&str),
 ) -> std::io::Result<()> {
-    let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, door.port))).await?;
+    let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, options.port))).await?;
     let port = listener.local_addr()?.port();
     let service = StreamableHttpService::new(
         move || Ok(server.clone()),
         Arc::new(LocalSessionManager::default()),
         server_config(port),
     );
-    ready(&format!("http://127.0.0.1:{port}/mcp/{}", door.token));
-    let token: Arc<str> = door.token.as_str().into();
+    ready(&format!("http://127.0.0.1:{port}/mcp/{}", options.token));
+    let token: Arc<str> = options.token.as_str().into();
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         // Further connections wait in the kernel's queue, without a file descriptor of ours.

@@ -67,12 +67,12 @@ async fn run_session(server: Server) -> Result<(), Error> {
 pub fn serve_http(
     handler: Arc<dyn ToolHandler>,
     sets: &[Set],
-    door: &HttpOptions,
+    options: &HttpOptions,
     ready: impl FnOnce(&str),
 ) -> Result<(), Error> {
     let server = Server::new(handler, sets);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    runtime.block_on(http::serve_connections(server, door, ready))?;
+    runtime.block_on(http::serve_connections(server, options, ready))?;
     Ok(())
 }
 

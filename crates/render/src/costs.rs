@@ -18,7 +18,7 @@ impl Render for Jobs {
             out.push_str("no jobs waiting or parked\n");
         }
         out.extend(self.jobs.iter().map(|job| render_job(job, options)));
-        out.extend(self.closed.iter().map(|door| render_backoff(door, options)));
+        out.extend(self.closed.iter().map(|backoff| render_backoff(backoff, options)));
         if self.jobs.iter().any(|job| job.state == "parked") {
             out.push_str("`loci memory jobs --retry` retries parked jobs\n");
         }
@@ -42,9 +42,13 @@ fn render_job(job: &JobLine, options: &RenderOptions) -> String {
     format!("{about:<8}  {}  {}\n{why}", options.paint(ink, &job.state), options.join_facts(&facts))
 }
 
-fn render_backoff(door: &ProviderBackoff, options: &RenderOptions) -> String {
-    let name = one_line(&door.name);
-    format!("{name} in backoff until {}: {}\n", options.format_date(door.until), one_line(&door.message))
+fn render_backoff(backoff: &ProviderBackoff, options: &RenderOptions) -> String {
+    let name = one_line(&backoff.name);
+    format!(
+        "{name} in backoff until {}: {}\n",
+        options.format_date(backoff.until),
+        one_line(&backoff.message)
+    )
 }
 
 impl Render for Costs {

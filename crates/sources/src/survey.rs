@@ -224,7 +224,7 @@ impl<'a> Survey<'a> {
                 // Decodes no more than a title can need.
                 let head =
                     crate::json::decode_string(&entry.text[..entry.text.len().min(8 * MAX_TITLE_CHARS)]);
-                let masked = self.mask_text.and_then(|veil| veil(&head)).unwrap_or(head);
+                let masked = self.mask_text.and_then(|mask| mask(&head)).unwrap_or(head);
                 self.set_title(entry.session, &title_from_prompt(&masked), TitleOrigin::FirstPrompt);
             }
         }

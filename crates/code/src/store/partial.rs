@@ -28,7 +28,7 @@ const NAMESPACE_FILE: &str = "\u{0}namespaces";
 
 /// Joins files and runs `query` on them, loading more files until all names it looks up are covered; returns its last result.
 pub(crate) fn join_partial<S: DeclarationSource, T>(
-    shelf: &mut S,
+    source: &mut S,
     projects: &[Project],
     start: Vec<SourceFile>,
     mut query: impl FnMut(&Codebase, &Resolver<'_>) -> T,
@@ -38,7 +38,7 @@ pub(crate) fn join_partial<S: DeclarationSource, T>(
     let mut wanted: BTreeSet<String> = files.iter().flat_map(|file| declared_names(&file.facts)).collect();
     let (mut fetched, mut spaces) = (BTreeSet::new(), BTreeSet::new());
     loop {
-        let (more, found) = shelf.files_declaring(&wanted, &had)?;
+        let (more, found) = source.files_declaring(&wanted, &had)?;
         fetched.append(&mut wanted);
         // `impl` blocks are joined with their type by name
         wanted.extend(more.iter().flat_map(|file| impl_target_names(&file.facts)));
