@@ -77,7 +77,7 @@ impl Reader {
 
     /// The event with this key, if the catalogue has it.
     pub fn event_by_key(&self, key: u64) -> Result<Option<Row>, Error> {
-        let sql = "select id from events where key = ?1 and what & 3 != 2 limit 1";
+        let sql = "select id from events where key = ?1 and what & 3 != 2 order by told desc limit 1";
         let ids = self.query_all(sql, [key as i64], |row| row.get::<_, i64>(0))?;
         let found = self.events_by_id(&ids.iter().map(|id| *id as u64).collect::<Vec<_>>())?;
         Ok(found.into_iter().next().map(|(_, row)| row))

@@ -150,6 +150,11 @@ impl Reader {
         })
     }
 
+    /// The numbers of the transcripts that a text index with this sequence number lacks, at least in part.
+    pub fn files_not_indexed(&self, sequence: u64) -> Result<Vec<u32>, Error> {
+        self.query_all("select id from files where sequence > ?1", [sequence as i64], |row| row.get(0))
+    }
+
     /// The transcripts that were written last.
     pub fn newest_files(&self, many: u32) -> Result<Vec<StoredFile>, Error> {
         self.query_files("where gone = 0 order by changed desc limit ?1", [many])

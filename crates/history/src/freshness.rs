@@ -26,6 +26,18 @@ pub enum State {
     Changed(u32),
 }
 
+impl State {
+    /// The catalogue's file number.
+    pub(crate) fn file(self) -> Option<u32> {
+        match self {
+            State::New => None,
+            State::Same(file) | State::Grown(file, _) | State::Archived(file) | State::Changed(file) => {
+                Some(file)
+            }
+        }
+    }
+}
+
 /// The stable number that identifies a transcript and its archived copy.
 pub fn name_of(transcript: &Transcript) -> u64 {
     if is_archived_copy(transcript) {

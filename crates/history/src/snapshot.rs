@@ -11,6 +11,7 @@ use crate::{History, catalogue_cache, ingest, scan, transcripts};
 use api::{Code, Error};
 use catalogue::Reader;
 use record::{Row, Session};
+use rustc_hash::FxHashSet;
 use search::Index;
 use sources::walk::TranscriptList;
 use sources::{Names, SurveyOptions, Transcript};
@@ -68,7 +69,10 @@ impl Snapshot {
     fn load(history: &History<'_>) -> Result<Snapshot, Error> {
         let (reader, index) = open_both(history)?;
         let found = transcripts::find_transcripts(history, reader.as_ref(), &[]);
-        let states = load_states(reader.as_ref().filter(|_| index.is_some()), &found.transcripts)?;
+        let mut states = load_states(reader.as_ref().filter(|_| index.is_some()), &found.transcripts)?;
+        if let (Some(reader), Some(index)) = (&reader, &index) {
+            mark_not_indexed(reader, index, &mut states)?;
+        }
         let (unknown, fast) = measure_unindexed(&found.transcripts, &states);
         let is_forgotten = |reader| ingest::is_forgetting_finished(history, reader);
         let behind = is_behind(reader.as_ref(), index.as_ref()) || !reader.as_ref().is_none_or(is_forgotten);
@@ -126,6 +130,25 @@ fn load_states(reader: Option<&Reader>, transcripts: &[Transcript]) -> Result<Ve
     let memory = KnownFiles::load(reader).map_err(store_error)?;
     let state = |transcript| memory.state_of(reader, transcript);
     transcripts.iter().map(state).collect::<Result<_, _>>().map_err(store_error)
+}
+
+/// The catalogue is committed before the index. A transcript between the two commits is read like a rewritten one:
+/// its watermark covers lines that the index lacks.
+fn mark_not_indexed(reader: &Reader, index: &Index, states: &mut [State]) -> Result<(), Error> {
+    let sequence = index.last_sequence();
+    if reader.sequence().map_err(store_error)? == sequence {
+        return Ok(());
+    }
+    let lacking: FxHashSet<u32> =
+        reader.files_not_indexed(sequence).map_err(store_error)?.into_iter().collect();
+    for state in states {
+        if let State::Same(file) | State::Grown(file, _) = *state
+            && lacking.contains(&file)
+        {
+            *state = State::Changed(file);
+        }
+    }
+    Ok(())
 }
 
 /// Counts unindexed bytes. False if the request cannot read them itself: rewritten and deleted transcripts need an update.

@@ -126,7 +126,7 @@ impl<'a> UnindexedReader<'a> {
         (self.read, self.birth) = (self.read + 1, birth.map_or(i64::MAX, |at| at.0));
         let chats = self.session_numbers(&facts)?;
         for row in &rows {
-            self.add_row(transcript, row, &chats, state == State::New)?;
+            self.add_row(transcript, row, &chats, state)?;
         }
         Ok(())
     }
@@ -187,7 +187,7 @@ impl<'a> UnindexedReader<'a> {
         transcript: &Transcript,
         row: &Row,
         chats: &[u32],
-        new: bool,
+        state: State,
     ) -> Result<(), catalogue::Error> {
         let known = match self.reader {
             Some(reader) => reader.event_by_key(row.key)?,
@@ -203,7 +203,7 @@ impl<'a> UnindexedReader<'a> {
             (RowKind::Result, _) => return Ok(()),
             // Known from another transcript, or known with at least as much text: the next index update adds the rest.
             (_, Some(_)) if row.lines == 1 && row.row == RowKind::Call => return Ok(()),
-            (_, Some(known)) if new && row.lines <= known.lines => return Ok(()),
+            (_, Some(known)) if state.file() != Some(known.file) && row.lines <= known.lines => return Ok(()),
             _ => *row,
         };
         if !search_text::is_searchable(&row) {

@@ -1,12 +1,12 @@
 //! Requests while another process holds the writer lock: they answer in bounded time from what has been committed, together
 //! with what was written since.
 
-use crate::history::{GrowingSession, append, needle};
-use crate::instance::Instance;
+use crate::history::{GrowingSession, History, append, needle};
+use crate::instance::{Instance, assert_same, run_search};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 use testutil::{ALPHA, Finished, Home, Session};
 
 /// The longest that a request may take with a stuck writer, with room for a slow machine: it waits 1.2 s.
@@ -147,5 +147,44 @@ fn an_unfinished_rebuild_is_not_used() {
                 && !instance.cache.join("loci/search").exists()
         );
         assert_eq!(instance.search_ids(&needle(1)).len(), 1);
+    }
+}
+
+/// A transcript is read from its start if its stamp changed and its length did not: as by `touch`, or by a `stat` in the
+/// middle of an append. Its copies of another session's events are not hits of their own.
+#[test]
+fn a_touched_fork_adds_no_hits_for_the_events_of_its_original() {
+    let history = History::new(1);
+    let instance = Instance::new(history.home.path());
+    instance.index();
+    let fork = &history.growing[1];
+    assert!(fork.session.text().contains(&history.needles[1]), "the fork repeats its original");
+    // Of the common words, the first is in the title of both.
+    let search = || history.needles[..2].iter().map(|word| run_search(&instance, word)).collect::<Vec<_>>();
+    let expected = search();
+    let _lock = hold_writer_lock(&instance);
+    File::options().append(true).open(&fork.path).unwrap().set_modified(UNIX_EPOCH).unwrap();
+    assert_same("touched", &search(), &expected);
+}
+
+/// The writer commits the catalogue first. Until it has committed the index, too, a request reads what lies between.
+#[test]
+fn a_line_between_the_commits_of_catalogue_and_index_is_found() {
+    let home = Home::new();
+    let mut first = GrowingSession::new(&home, session(1));
+    home.add(&session(2));
+    let instance = Instance::new(home.path());
+    instance.index();
+    let older = instance.duplicate();
+    first.session.prompt("later quokkabird");
+    first.flush();
+    home.add(&session(3));
+    instance.index();
+    fs::remove_dir_all(instance.text_index()).unwrap();
+    testutil::copy_folder(&older.text_index(), &instance.text_index());
+    let _lock = hold_writer_lock(&instance);
+    for word in [needle(1), needle(2), needle(3), "quokkabird".to_string()] {
+        let found = run_in_time(&instance, &format!("search {word} -o json"), &[0]).records().remove(0);
+        assert_eq!(found["results"].as_array().unwrap().len(), 1, "{word}: {found}");
     }
 }

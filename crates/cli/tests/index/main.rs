@@ -3,7 +3,7 @@
 //! the real binary over a history that it generates. A response is correct if it equals that of a fresh index, or of no
 //! index at all.
 //!
-//! `LOCI_KILLS=2000` makes the kill loop long; `LOCI_SEED` repeats one that failed.
+//! `LOCI_KILLS=2000` makes the kill loops long; `LOCI_SEED` repeats one that failed.
 
 // clippy.toml allows unwrapping and printing in tests, but not in functions they call; the pedantic lints are for shipped code.
 #![allow(
@@ -25,6 +25,8 @@ mod full_disk;
 mod history;
 mod instance;
 mod kills;
+mod mixed_kills;
 mod secrets;
 mod shapes;
 mod unreadable;
+mod workload;
