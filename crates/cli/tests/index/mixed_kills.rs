@@ -121,6 +121,7 @@ impl<'a> Loop<'a> {
         if self.daemon.has_exited() {
             self.workload.report("the daemon exited by itself".to_string());
         }
+        self.daemon.kill();
         self.daemon = Daemon::start(self.workload);
         *self.killed.entry(Victim::Daemon).or_default() += 1;
     }

@@ -335,11 +335,15 @@ impl Daemon {
     pub(crate) fn has_exited(&mut self) -> bool {
         self.0.try_wait().unwrap().is_some()
     }
+
+    pub(crate) fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.kill();
     }
 }
