@@ -22,6 +22,7 @@ mod run;
 mod sample;
 mod session;
 pub mod survey;
+pub mod tracer;
 
 pub use home::{Home, copy_folder, write_file};
 pub use mcp_client::McpClient;
