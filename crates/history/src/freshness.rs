@@ -7,6 +7,7 @@ use catalogue::{KnownFile, Reader, StoredFile, Watermark};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sources::{FileStamp, SOURCES, Transcript, archive, line_reader};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -162,23 +163,42 @@ const NEWEST_CHECKED: u32 = 128;
 /// File timestamps come from a coarse clock that is a few milliseconds late; in nanoseconds.
 const CLOCK_SLACK: i64 = 20_000_000;
 
+/// Meta key: hash of the modification times of the folders in [`list_folders`] after the last complete update. Times are
+/// compared for equality and not with the clock, which may have been set back since.
+pub(crate) const FOLDERS: &str = "folders";
+
 /// Whether nothing seems to have been written since the last update: neither to the newest transcripts or their folders,
 /// nor to the folder of any project.
 pub(crate) fn is_quiet(reader: &Reader) -> bool {
-    let Ok(Some(caught_up)) = reader.meta_value(CAUGHT_UP) else { return false };
+    let Ok(Some(known)) = reader.meta_value(FOLDERS) else { return false };
     let Ok(newest) = reader.newest_files(NEWEST_CHECKED) else { return false };
-    let Ok(families) = reader.family_folders() else { return false };
-    let mut folders: FxHashSet<PathBuf> = families.into_iter().collect();
-    for stored in &newest {
-        if !is_as_stored(stored) {
-            return false;
-        }
-        folders.extend(stored.path.ancestors().skip(1).take(4).map(Path::to_path_buf));
-    }
-    let changed = |folder: &PathBuf| {
-        std::fs::metadata(folder).map_or(0, |meta| FileStamp::from_metadata(&meta).changed)
+    let Ok(folders) = list_folders(reader, &newest) else { return false };
+    newest.iter().all(is_as_stored) && hash_times(&folders) == known
+}
+
+/// The value for [`FOLDERS`]. None if a folder changed after `begun`, in milliseconds: the update may have missed it.
+pub(crate) fn hash_settled_folders(reader: &Reader, begun: i64) -> Result<Option<i64>, catalogue::Error> {
+    let folders = list_folders(reader, &reader.newest_files(NEWEST_CHECKED)?)?;
+    let is_settled = |folder: &PathBuf| change_time(folder) < begun * 1_000_000 - CLOCK_SLACK;
+    Ok(folders.iter().all(is_settled).then(|| hash_times(&folders)))
+}
+
+fn list_folders(reader: &Reader, newest: &[StoredFile]) -> Result<BTreeSet<PathBuf>, catalogue::Error> {
+    let above = |stored: &StoredFile| -> Vec<PathBuf> {
+        stored.path.ancestors().skip(1).take(4).map(Path::to_path_buf).collect()
     };
-    folders.iter().all(|folder| changed(folder) < caught_up * 1_000_000 - CLOCK_SLACK)
+    Ok(reader.family_folders()?.into_iter().chain(newest.iter().flat_map(above)).collect())
+}
+
+fn change_time(folder: &PathBuf) -> i64 {
+    std::fs::metadata(folder).map_or(0, |meta| FileStamp::from_metadata(&meta).changed)
+}
+
+fn hash_times(folders: &BTreeSet<PathBuf>) -> i64 {
+    let hash = |hash, folder: &PathBuf| {
+        hash_low(hash_low(hash, folder.as_os_str().as_bytes()), &change_time(folder).to_le_bytes())
+    };
+    folders.iter().fold(LOW, hash) as i64
 }
 
 /// The state of the file when it was last read.

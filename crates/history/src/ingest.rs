@@ -323,6 +323,9 @@ impl<'s> Ingest<'s> {
         }
         self.remove_superseded(&moved, caught)?;
         self.catalogue.set_meta(CAUGHT_UP, begun.0).map_err(store_error)?;
+        let folders =
+            freshness::hash_settled_folders(self.catalogue.reader(), begun.0).map_err(store_error)?;
+        self.catalogue.set_meta(freshness::FOLDERS, folders.unwrap_or_default()).map_err(store_error)?;
         self.make_durable()
     }
 

@@ -21,6 +21,7 @@ mod rollout;
 mod run;
 mod sample;
 mod session;
+mod shifted_clock;
 pub mod survey;
 pub mod tracer;
 
@@ -33,3 +34,4 @@ pub use run::{
 };
 pub use sample::sample_home;
 pub use session::{ALPHA, BETA, Session, millis};
+pub use shifted_clock::ShiftedClock;
