@@ -91,7 +91,7 @@ impl Writer {
     /// Moves the log into the database, so that a reader in a directory without write permission needs none.
     pub fn checkpoint_log(&self) {
         // A reader in the middle of a query keeps the log; the next writer retries.
-        let _ = self.reader.connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
+        db::derived::try_checkpoint(&self.reader.connection);
     }
 
     /// Records that bytes deleted in this transaction must not stay in the file: `vacuum` follows, if

@@ -63,6 +63,13 @@ pub fn open_reader(path: &Path, number: i64) -> Result<(Connection, Layout), Err
     Ok((opened, layout))
 }
 
+/// Moves the log into the database, as far as no reader needs it. Does not wait for readers: one may stay in a pager.
+pub fn try_checkpoint(connection: &Connection) {
+    let _ = connection.busy_timeout(Duration::ZERO);
+    let _ = connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
+    let _ = connection.busy_timeout(BUSY_TIMEOUT);
+}
+
 fn read_layout(connection: &Connection, number: i64) -> Result<Layout, Error> {
     let found: i64 = connection.query_row("pragma user_version", [], |row| row.get(0))?;
     Ok(if found == number { Layout::Current } else { Layout::Other(found) })
