@@ -11,7 +11,9 @@ pub use prices::Prices;
 use api::{Code, Error};
 use serde::Deserialize;
 use sources::Environment;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Each setting with its description, for the reference.
@@ -138,6 +140,22 @@ pub fn config_path(places: &Environment) -> PathBuf {
     places.xdg_dir("XDG_CONFIG_HOME", ".config").join("loci/config.toml")
 }
 
+/// Larger files are not settings.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// Reads a regular file: opening a named pipe would wait for a writer, and a device may have no end.
+fn read_bounded(path: &Path) -> std::io::Result<String> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::other("not a regular file"));
+    }
+    let mut text = String::new();
+    File::open(path)?.take(MAX_CONFIG_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_CONFIG_BYTES {
+        return Err(std::io::Error::other("larger than 1 MB"));
+    }
+    Ok(text)
+}
+
 pub fn read_config(places: &Environment) -> Result<Config, Error> {
     let path = config_path(places);
     let wrong = |error: &dyn std::fmt::Display| {
@@ -145,7 +163,7 @@ pub fn read_config(places: &Environment) -> Result<Config, Error> {
         Error::new(Code::InvalidArgument, format!("{}: {error}", path.display()))
             .hint(format!("valid settings: {known}"))
     };
-    match std::fs::read_to_string(&path) {
+    match read_bounded(&path) {
         Ok(text) => toml::from_str(&text).map_err(|e| wrong(&e.message())),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
         Err(e) => Err(wrong(&e)),
