@@ -13,4 +13,5 @@ mod fixture;
 mod lifecycle;
 mod misuse;
 mod soak;
+mod suspend;
 mod watching;

@@ -16,6 +16,8 @@ mod determinism;
 mod environment;
 mod hostile;
 mod jq;
+mod limits;
 mod params;
 mod refusals;
+mod settings;
 mod sizes;

@@ -16,6 +16,7 @@
 
 mod busy_writer;
 mod changes;
+mod clock;
 mod concurrency;
 mod damage;
 mod disk;
@@ -27,6 +28,7 @@ mod history;
 mod instance;
 mod io_errors;
 mod kills;
+mod long_reader;
 mod mixed_kills;
 mod power_loss;
 mod secrets;

@@ -280,7 +280,7 @@ fn assert_nothing_is_lost(workload: &Workload) {
 #[test]
 fn kills_of_every_writer_lose_nothing_and_disturb_no_reader() {
     let (kills, seed) = (number_variable("LOCI_KILLS", 90), number_variable("LOCI_SEED", 20_261_116));
-    let workload = Workload::new(20);
+    let workload = Workload::new(20, kills);
     edit_tree(&workload.instance.home.join("tree"), 0);
     for line in ["code index --root tree", "memory consolidate --no-model"] {
         workload.instance.run(line).expect(0);
@@ -289,6 +289,7 @@ fn kills_of_every_writer_lose_nothing_and_disturb_no_reader() {
     workload.run(|| {
         for kill in 0..kills {
             state.kill_next(kill);
+            workload.count_kill();
             if kill % 30 == 29 {
                 state.check_edits();
             }

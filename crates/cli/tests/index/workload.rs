@@ -7,7 +7,7 @@ use crate::history::{History, Rng};
 use crate::instance::{Instance, search_hits};
 use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use testutil::{Finished, split_words};
@@ -17,6 +17,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// How many times the duration of a concurrent search in a quiet home a search may take, besides [`LONGEST_WAIT`]: both
 /// compete for the same cores.
 const LOAD_FACTOR: u32 = 3;
+/// How much is written between two kills.
+const LINES_PER_KILL: usize = 2;
+const KILLS_PER_SESSION: usize = 6;
 const PAUSE: Duration = Duration::from_millis(120);
 
 /// What the responses must contain, and what they must not.
@@ -45,6 +48,7 @@ pub(crate) struct Workload {
     problems: Mutex<Vec<String>>,
     searches: Mutex<Vec<Timing>>,
     quiet_searches: Mutex<Vec<Timing>>,
+    kills: AtomicUsize,
     done: AtomicBool,
 }
 
@@ -53,8 +57,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Workload {
-    pub(crate) fn new(scale: usize) -> Workload {
-        let (history, quiet_history) = (History::new(scale), History::new(scale));
+    /// `kills` limits how much is written. The quiet home is as large from the start, so that a search takes as long.
+    pub(crate) fn new(scale: usize, kills: usize) -> Workload {
+        let (history, mut quiet_history) =
+            (History::new(scale), History::new(scale + kills / KILLS_PER_SESSION));
+        for n in 0..kills * LINES_PER_KILL {
+            quiet_history.grow_session(n % scale);
+        }
         let (instance, quiet) =
             (Instance::new(history.home.path()), Instance::new(quiet_history.home.path()));
         instance.index();
@@ -71,6 +80,7 @@ impl Workload {
             problems: Mutex::default(),
             searches: Mutex::default(),
             quiet_searches: Mutex::default(),
+            kills: AtomicUsize::new(0),
             done: AtomicBool::new(false),
         }
     }
@@ -89,6 +99,19 @@ impl Workload {
 
     pub(crate) fn has_problems(&self) -> bool {
         !lock(&self.problems).is_empty()
+    }
+
+    /// Lets the writers go on to the next kill.
+    pub(crate) fn count_kill(&self) {
+        self.kills.fetch_add(1, Relaxed);
+    }
+
+    /// Waits until `many` kills have happened. False: the test is over.
+    fn wait_for_kills(&self, many: usize) -> bool {
+        while self.kills.load(Relaxed) < many && !self.done.load(Relaxed) {
+            std::thread::sleep(PAUSE / 8);
+        }
+        !self.done.load(Relaxed)
     }
 
     pub(crate) fn stop(&self) {
@@ -120,20 +143,22 @@ impl Workload {
     }
 
     fn append_lines(&self) {
-        let mut rng = Rng(7001);
-        while !self.done.load(Relaxed) {
+        let (mut rng, mut written) = (Rng(7001), 0);
+        while self.wait_for_kills(written / LINES_PER_KILL) {
+            written += 1;
             let mut history = self.history();
             let which = rng.below(history.growing.len());
             let word = history.grow_session(which);
             drop(history);
             self.expected().words.push(word);
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(PAUSE / 2);
         }
     }
 
     fn create_sessions(&self) {
-        let mut rng = Rng(7002);
-        while !self.done.load(Relaxed) {
+        let (mut rng, mut created) = (Rng(7002), 0);
+        while self.wait_for_kills(created * KILLS_PER_SESSION) {
+            created += 1;
             let mut history = self.history();
             let known = history.needles.len();
             if rng.below(4) == 0 {
@@ -147,7 +172,6 @@ impl Workload {
             expected.words.extend(words);
             expected.sessions.extend(ids);
             drop(expected);
-            std::thread::sleep(PAUSE * 8);
         }
     }
 
@@ -275,7 +299,8 @@ impl Workload {
     pub(crate) fn list_problems(&self) -> Vec<String> {
         let mut problems = lock(&self.problems).clone();
         let (searches, quiet) = (lock(&self.searches), lock(&self.quiet_searches));
-        for search in searches.iter().filter(|search| search.took > LONGEST_WAIT) {
+        let is_search = |search: &&Timing| search.line.starts_with("search ");
+        for search in searches.iter().filter(is_search).filter(|search| search.took > LONGEST_WAIT) {
             let allowed = LONGEST_WAIT + slowest_during(&quiet, search) * LOAD_FACTOR;
             if search.took > allowed {
                 problems.push(format!("`{}` takes {:?}, allowed {allowed:?}", search.line, search.took));
