@@ -3,6 +3,7 @@
 //!
 //! Does not know the contents of the files.
 
+use crate::file_system::network_file_system;
 use api::{Code, Error};
 use sources::Environment;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -34,6 +35,13 @@ impl Home {
             stores: current_stores(&cache),
             cache,
         })
+    }
+
+    /// A warning if data or cache are on a network file system, where databases get damaged.
+    pub fn network_warning(&self) -> Option<String> {
+        let found = |folder: &PathBuf| Some((folder.clone(), network_file_system(folder)?));
+        let (folder, name) = [&self.data, &self.cache].into_iter().find_map(found)?;
+        Some(format!("{} is on {name}: databases on network file systems can get damaged", folder.display()))
     }
 
     pub fn catalogue(&self) -> PathBuf {

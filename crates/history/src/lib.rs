@@ -12,6 +12,7 @@ pub mod catalogue_cache;
 pub mod error;
 pub mod event_ids;
 pub mod excerpt;
+mod file_system;
 pub mod freshness;
 pub mod guard;
 pub mod home;

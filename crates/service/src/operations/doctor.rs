@@ -92,9 +92,12 @@ fn run_checks(service: &Service) -> DoctorReport {
 }
 
 fn check_home(install: &Installation<'_>) -> Option<CheckResult> {
-    match &install.home {
-        Some(home) => ok(format!("data in {}, cache in {}", home.data.display(), home.cache.display())),
-        None => problem("no data directory: HOME is not set".to_string(), "export HOME=~"),
+    let Some(home) = &install.home else {
+        return problem("no data directory: HOME is not set".to_string(), "export HOME=~");
+    };
+    match home.network_warning() {
+        Some(message) => warning(message, "export XDG_DATA_HOME=/local/data XDG_CACHE_HOME=/local/cache"),
+        None => ok(format!("data in {}, cache in {}", home.data.display(), home.cache.display())),
     }
 }
 
