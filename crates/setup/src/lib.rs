@@ -10,6 +10,8 @@ mod disk;
 mod edit;
 mod entry;
 mod file_change;
+#[cfg(fuzzing)]
+mod fuzz;
 mod json;
 mod packaged;
 mod plan;
@@ -18,6 +20,10 @@ mod removal;
 mod text;
 mod toml;
 mod undo;
+
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use fuzz::edit_settings as fuzz_edit_settings;
 
 use agents::{AGENTS, Agent};
 use api::setup::{AgentSetup, SetupDone, SetupProblem, SetupRequest};
