@@ -37,6 +37,10 @@ pub(crate) struct Test {
 }
 
 impl Test {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The key of `needs KEY: …`, otherwise the text before the colon.
     fn key(&self) -> &str {
         let what = self.reason.split(':').next().unwrap_or_default();

@@ -9,6 +9,7 @@ mod ignored;
 mod modules;
 mod quality;
 mod reference;
+mod reliability;
 mod repository;
 mod scan;
 mod tidy;

@@ -1,11 +1,13 @@
 //! `cargo xtask tidy`: checks what the compiler does not: dependencies between crates and modules, engines imported by
-//! one crate, a header on every file, no catch-all names, ignored tests with a known reason, links to existing files.
+//! one crate, a header on every file, no catch-all names, ignored tests with a known reason, links to existing files,
+//! and existing tests in the table of reliability tests.
 //!
-//! Does not know the rules for crates, modules and ignored tests: `crates`, `modules` and `ignored` do.
+//! Does not know the rules for crates, modules and ignored tests: `crates`, `modules`, `ignored` and
+//! `reliability` do.
 
 use crate::args::Args;
 use crate::repository::{files, read, root};
-use crate::{Outcome, crates, ignored, modules};
+use crate::{Outcome, crates, ignored, modules, reliability};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +47,9 @@ fn findings(root: &Path) -> Result<Vec<String>, String> {
             found.extend(dead.iter().map(|link| format!("{}: no such file: {link}", name.display())));
         }
     }
-    found.extend(ignored::findings(&ignored::list_tests(root)?, &read(&root.join("CONTRIBUTING.md"))?));
+    let tests = ignored::list_tests(root)?;
+    found.extend(ignored::findings(&tests, &read(&root.join("CONTRIBUTING.md"))?));
+    found.extend(reliability::findings(root, &tests.iter().map(ignored::Test::name).collect::<Vec<_>>())?);
     if !read(&root.join("ARCHITECTURE.md"))?.contains(&crates::render_table(&packages)) {
         found.push(
             "ARCHITECTURE.md: the table of crates is out of date: run `cargo xtask reference`".to_owned(),

@@ -9,6 +9,7 @@ mod code;
 mod code_store;
 mod commands;
 mod doctor;
+mod durable_stores;
 mod hostile_trees;
 mod loci_folder;
 mod memory;

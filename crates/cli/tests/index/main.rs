@@ -29,6 +29,7 @@ mod instance;
 mod io_errors;
 mod kills;
 mod long_reader;
+mod migration;
 mod mixed_kills;
 mod power_loss;
 mod secrets;

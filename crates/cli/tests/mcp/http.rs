@@ -165,3 +165,44 @@ fn idle_connections_do_not_end_the_server() {
     let path = format!("/mcp/{}", server.token());
     assert_eq!(server.post(&path, &[], &initialize_request(0)).0, 200);
 }
+
+/// S9: other processes of this machine can connect, but without the token they get nothing and cost little.
+/// `LOCI_CONNECTIONS=10000` runs the long form.
+#[test]
+fn a_flood_of_requests_without_the_token_does_not_disturb_a_client() {
+    let server = HttpServer::start(&sample_home());
+    let path = format!("/mcp/{}", server.token());
+    assert_eq!(server.post(&path, &[], &initialize_request(0)).0, 200);
+    let before = memory_kb(server.child.id());
+    let count = testutil::needs::number_variable("LOCI_CONNECTIONS", 600);
+    let frames: [&[u8]; 5] = [
+        b"\xff\xfe\x00garbage\r\n\r\n",
+        b"POST /mcp HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffffffff\r\n",
+        b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ];
+    let mut open = Vec::new();
+    for n in 0..count {
+        let mut stream = TcpStream::connect(server.host()).unwrap();
+        let _ = stream.write_all(frames[n % frames.len()]);
+        open.push(stream);
+        if open.len() > 100 {
+            open.remove(0);
+        }
+        if n % 100 == 0 {
+            assert_eq!(server.post("/mcp", &[], &initialize_request(0)).0, 401);
+            assert_eq!(server.post(&path, &[], &initialize_request(0)).0, 200, "after {n} connections");
+        }
+    }
+    drop(open);
+    assert_eq!(server.post(&path, &[], &initialize_request(0)).0, 200);
+    let grown = memory_kb(server.child.id()).saturating_sub(before);
+    assert!(grown <= 20 * 1024, "{grown} kB more after {count} connections");
+}
+
+fn memory_kb(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}

@@ -8,6 +8,7 @@
 mod cards;
 mod code;
 mod equivalence;
+mod framing;
 mod hooks;
 mod hostile;
 mod hybrid;
