@@ -304,6 +304,8 @@ fn kills_of_every_writer_lose_nothing_and_disturb_no_reader() {
     assert!(problems.is_empty(), "{summary}\n{}", problems.join("\n"));
     assert!(state.killed.values().sum::<usize>() * 3 > kills, "too few processes were killed: {summary}");
     finish(state);
+    let delays = workload.list_delays();
+    assert!(delays.is_empty(), "{summary}\n{}", delays.join("\n"));
 }
 
 /// Completes what was interrupted, and checks the final state.
