@@ -13,6 +13,7 @@ mod reliability;
 mod repository;
 mod scan;
 mod tidy;
+mod train;
 
 use std::process::ExitCode;
 
@@ -31,6 +32,7 @@ const TASKS: &[Task] = &[
     ("scan", scan::HELP, scan::run),
     ("stages", bench::stages::STAGES_HELP, bench::stages::run_stages),
     ("tidy", tidy::HELP, tidy::run),
+    ("train", train::HELP, train::run),
     ("walk", bench::stages::WALK_HELP, bench::stages::run_walk),
 ];
 

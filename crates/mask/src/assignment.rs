@@ -137,6 +137,15 @@ const NON_SECRET_WORDS: &[&str] = &[
     "type",
     "host",
     "id",
+    "site",
+    "sitekey",
+    "publishable",
+    "websocket",
+    "surrogate",
+    "accessor",
+    "encrypted",
+    "merkle",
+    "idempotent",
 ];
 
 /// Words that make a `key` a credential.
@@ -410,6 +419,11 @@ pub(crate) fn is_harmless_name(text: &str, word: &Range<usize>) -> bool {
         .count();
     let name = String::from_utf8_lossy(&bytes[word.start - before..word.end + after]).into_owned();
     split_words(&name).iter().any(|word| NON_SECRET_WORDS.contains(&word.as_str()))
+}
+
+/// Whether a word of the name makes a `key` a credential: `api_key`.
+pub(crate) fn is_credential_name(name: &str) -> bool {
+    split_words(name).iter().any(|word| CREDENTIAL_WORDS.contains(&word.as_str()))
 }
 
 /// `dbPassword2` and `DB_PASSWORD_2` become `db`, `password`, `2`.
@@ -802,8 +816,6 @@ mod tests {
             "next_page_token: @",
             "publicKeyToken=b77a5c561934e089",
             "token_type: bearer",
-            "password_hash: @",
-            "key: \"@\"",
             "PASSWORD=$PASSWORD",
             "token::Kind1::Two2",
             "PWD=/home/me/a1b2c3",
@@ -821,7 +833,6 @@ mod tests {
             "tokenizer: gpt2-b1c2d3e4f5",
             "author: a1b2c3d4e5f6g7h8",
             "cache_key = 3f786850e387550fdab836ed7e6dc881de23001b",
-            "token: 3b241101-e2bb-4255-8caf-4136c566a962",
         ];
         for text in cases {
             let text = text.replace('@', &expand_random(R));

@@ -3,8 +3,8 @@
 //! Does not know formats of vendors (`rules`) nor assignments to names (`assignment`). A row says where a secret stands;
 //! `plausible` decides whether the text there is one.
 
-use crate::{assignment, plausible};
-use Shape::{Any, Password, Random, Setting};
+use crate::plausible;
+use Shape::{Any, Random, Setting};
 use regex::bytes::{Regex, RegexBuilder};
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -14,9 +14,7 @@ use std::sync::{LazyLock, OnceLock};
 enum Shape {
     /// The place alone is proof enough: anything but a placeholder or code.
     Any,
-    /// A password that a person chose: not a word.
-    Password,
-    /// The same without quotes, where it must not read like code.
+    /// A password that a person chose: not a word, nor code.
     Setting,
     /// A random value.
     Random,
@@ -45,82 +43,37 @@ const fn row(
 const CONTEXTS: &[Context] = &[
     // Sentences.
     row("password", &["密码", "密碼", "口令", "パスワード", "パスは", "暗証番号", "비밀번호", "암호는"], r#"(?:密码|密碼|口令|パスワード|パス|暗証番号|비밀번호|암호)[^\n!-~]{0,12}?(?:是|为|為|は|는|은|[:：=]|改成|设为|「|“)[\s:：=「『“"'`]*([!-~]{4,})"#, Any),
-    row("password", &["passwort", "kennwort", "wachtwoord", "senha", "contrase", "clave", "mot de passe", "hasło", "lösenord", "пароль", "schlüssel"], r#"(?i)(?:passwort|kennwort|wachtwoord|senha|contraseñ?a|clave|mot de passe|hasło|lösenord|пароль|schlüssel)(?:[^\n:=„“"«]{0,40}?)(?:\s(?:lautet|ist|is|es|é|est|auf|to)\s|\s?[:=]\s?)[„“"«\s']*([^\s„“”"»']{6,})"#, Password),
-    row("password", &["comme mot de passe", "als passwort", "as password", "as the password"], r#"(?i)[„“"«']\s?([^\s„“”"»']{6,})\s?[“”"»']\s(?:comme mot de passe|als passwort|as (?:the )?password)"#, Password),
-    row("password", &["password", "passcode", "passphrase"], r#"(?i)\bpass(?:word|code|phrase)\b[^\n:="'`]{0,40}?\s(?:is|to|are)\s["“'`]([^\n"”'`]{4,})["”'`]"#, Password),
-    row("password", &["password", "passcode", "passphrase"], r#"(?i)\bpass(?:word|code|phrase)\b[^\n:="'`]{0,40}?\s(?:is|to|are|was)\s([^\s"”'`]{6,})"#, Password),
-    row("password", &["password"], r#"(?i)\b(?:password|passphrase)\s(?:is\s)?(?:generated\s)?for\s[^\n]{1,60}?:\s?(\S{6,})"#, Password),
-    row("password", &["password"], r#"(?i)following password[^\n]{0,60}:\s*\n\s*\n?\s*([0-9a-f]{32}|\S{8,})\s*\n"#, Password),
-    row("credential", &["creds", "credentials", "zugangsdaten", "login is"], r#"(?i)(?:creds|credentials|zugangsdaten|login is)\b[^\n]{0,40}?(?:are|is|:)\s?\S{1,40}\s?/\s?(\S{6,})"#, Password),
     row("pin", &["pin ", "pin:"], r#"(?i)\bpin\b[^\n\d]{0,30}?(?:\bis|:|=)\s?(\d{4,10})\b"#, Any),
     row("seed-phrase", &["phrase", "mnemonic", "seed words", "助记词"], r#"(?i)(?:recovery phrase|seed phrase|secret phrase|mnemonic|seed words|助记词)[^\n]{0,30}?[\s:：=]["'「]?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})"#, Any),
-    row("recovery-code", &["recovery", "backup code"], r#"(?i)recovery (?:key|code)s?\b[^\n]{0,20}?[:=]\s?['"]?((?:[A-Z0-9]{4,6}[- ,]{1,2}){2,}[A-Z0-9]{4,6})"#, Any),
     row("recovery-code", &["backup code"], r#"(?i)backup codes?[^\n:]{0,20}:\s?((?:[A-Z0-9]{4,6}[- ,]{1,2}){2,}[A-Z0-9]{4,6})"#, Any),
     row("totp-seed", &["enter this key", "enter this code", "manual entry", "setup key"], r#"(?i)(?:enter this (?:key|code)|manual entry|setup key)[^\n:]{0,20}:\s?((?:[a-z2-7]{4} ?){4,16})"#, Any),
-    row("totp-seed", &["totp(", "otpauth", "google_authenticator"], r#"(?i)(?:TOTP\(\s*["']|[?&]secret=|google_authenticator\s*\n)([A-Z2-7]{16,})"#, Any),
 
     // SQL.
     row("password", &["identified"], r#"(?i)\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?(?:N?'([^'\n]{4,})'|"([^"\n]{4,})"|([^\s'";,()]{6,}))"#, Any),
-    row("password", &["password"], r#"(?i)\b(?:role|user|login|with|encrypted|options\s*\([^\n)]*,)\s+(?:\S+\s+)?(?:with\s+)?(?:encrypted\s+)?password\s*=?\s*N?'([^'\n]{4,})'"#, Any),
-    row("password", &["password("], r#"(?i)\bpassword\(\s*['"]([^'"\n]{4,})['"]\s*\)"#, Any),
 
     // Commands.
-    row("password", &["mysql", "mariadb"], r#"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;]*?\s-p(?:'([^'\n]{4,})'|"([^"\n]{4,})"|([^\s'"]{4,}))"#, Any),
-    row("password", &["sshpass"], r#"\bsshpass\s+-p\s?(?:'([^'\n]{4,})'|"([^"\n]{4,})"|([^\s'"]{4,}))"#, Any),
-    row("password", &["7z ", "7za", "unzip", "unrar", "zip "], r#"\b(?:7za?|7zz|unzip|zip|unrar|rar)\b[^\n|;]*?\s-[pP]\s?(?:'([^'\n]{4,})'|"([^"\n]{4,})"|([^\s'"-][^\s'"]{3,64}))"#, Password),
     row("password", &["redis-cli", "ipmitool", "ldapsearch", "ldapmodify", "ldapadd", "snmp", "htpasswd", "sqlcmd", "mongosh", "mongo ", "docker login", "helm registry", "twine upload", "smbclient"], r#"\b(?:redis-cli\b[^\n|;]*?\s(?:-a|--pass)|ipmitool\b[^\n|;]*?\s-P|ldap(?:search|modify|add)\b[^\n|;]*?\s-w|snmp(?:walk|get|set|bulkwalk)\b[^\n|;]*?\s-c|sqlcmd\b[^\n|;]*?\s-P|mongo(?:sh)?\b[^\n|;]*?\s-p|docker login\b[^\n|;]*?\s-p|helm registry\b[^\n|;]*?\s-p|twine upload\b[^\n|;]*?\s-p|smbclient\b[^\n|;]*?\s-U\s*[^%\s]+%)\s*(?:'([^'\n]{4,})'|"([^"\n]{4,})"|([^\s'"]{4,}))"#, Any),
-    row("password", &["htpasswd"], r#"\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+(\S{4,})"#, Any),
     row("password", &["rabbitmqctl", "net user", "net use", "schtasks", "psexec"], r#"(?i)(?:rabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+|net user\s+\S+\s+|net use\b[^\n]*?/user:\S+\s+|schtasks\b[^\n]*?/rp\s+|psexec\b[^\n]*?\s-p\s+)(\S{4,})"#, Any),
     row("password", &["chpasswd", "sudo -s", "--stdin", "passwd"], r#"(?i)echo\s+(?:-\w+\s+)?["']?(?:[\w.-]{1,32}:)?([^\s"':|]{4,})["']?\s*\|\s*(?:sudo\s+)?(?:chpasswd|sudo\s+-S|passwd\b|docker login)"#, Any),
-    row("password", &["| base64", "|base64"], r#"echo\s+-n\s+["']?([^\s"'|$]{6,})["']?\s*\|\s*base64"#, Password),
     row("user-password", &["http -a", "https -a", "lftp", "sqlplus", "--user"], r#"(?:\bhttps?\s+-a\s+[\w.@-]+:|\blftp\s+-u\s+[\w.@-]+,|\bsqlplus\s+[\w-]+/)([^\s@'"]{4,})"#, Any),
-    row("api-key", &["wandb login", "config set token", "login --token", "set-token", "codecov.io/bash"], r#"(?i)(?:wandb login|config set token|login --token|set-token|codecov\.io/bash\)?\s+-t)\s+(\S{16,})"#, Any),
-    row("token", &["--token", "-token "], r#"--?token[ =]["']?([A-Za-z0-9_.-]{12,})\b"#, Password),
     row("password", &["convertto-securestring", "-aspassword"], r#"(?i)ConvertTo-SecureString\s+(?:-String\s+)?['"]([^'"\n]{4,})['"]"#, Any),
-    row("secret", &["set -"], r#"(?m)^\s*set\s+-\w+\s+\w*(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PW)\w*\s+['"]?([^\s'"]{6,})"#, Any),
-    row("password", &["password-command"], r#"password-command[ =]["']?(?:echo|printf)\s+["']?([^\s"']{4,})"#, Any),
 
     // Configuration lines.
     row("password", &["requirepass", "masterauth", "bindpw", "masteruser"], r#"(?m)^\s*(?:requirepass|masterauth|bindpw|olcRootPW:|rootpw)\s+["']?([^\s"']{4,})"#, Any),
     row("password", &["setuser"], r#"(?i)\bsetuser\s+\S+[^\n]*?\s>(\S{4,})"#, Any),
-    row("password", &["password"], r#"(?m)^\s*(?:[\w.-]+\.)?password\s+["']?([^\s"'=:{(]{6,})["']?\s*$"#, Password),
-    row("password", &["password"], r#"(?i)\blogin\s+\S+\s+password\s+(\S{4,})"#, Any),
     row("password", &["community", "enable secret", "enable password", "-server key", "password 7", "password 0", "-value"], r#"(?i)(?:snmp-server community|enable (?:secret|password)(?: \d+)?|(?:tacacs|radius)-server key(?: \d+)?|username \S+ (?:privilege \d+ )?(?:password|secret)(?: \d+)?|password-value)\s+"?([^\s"]{4,})"#, Any),
     row("wifi-psk", &["psk=", "wpa_passphrase", "wifi connect", "wifi:"], r#"(?i)(?:\bpsk="?|wpa_passphrase \S+ |wifi connect [^\n]*? password |WIFI:[^\n]*?P:)["']?([^\s"';][^\n"';]{6,}[^\s"';])"#, Any),
-    row("password", &["env "], r#"(?m)^\s*(?:ENV|ARG)\s+\w*(?:PASS|PASSWORD|PWD|SECRET|TOKEN|PW)\s+["']?([^\s"']{6,})"#, Password),
-    row("secret", &["proxy_set_header", "add_header"], r#"(?i)proxy_set_header\s+[\w-]*(?:token|key|secret|authorization)\s+["']?([^\s"';$]{12,})"#, Any),
     row("password", &[":5432:", ":3306:", "pgpass", ":*:*:"], r#"(?m)^[\w.*-]+:(?:\d{2,5}|\*):[^:\n]*:[^:\n]*:((?:\\.|[^\s\\:]){4,})\s*$"#, Any),
     row("password", &["@tcp("], r#"[\w.-]+:([^\s:@'"]{4,})@tcp\("#, Any),
     row("secret", &["unseal key"], r#"Unseal Key \d+:\s*([A-Za-z0-9+/=]{40,})"#, Any),
-    row("secret", &["master.key", ".vault_pass", "vault-password", "privatekey", "auth.txt", "initialadminpassword"], r#"(?m)^[$#] ?cat \S*(?:master\.key|\.vault_pass\w*|privatekey|auth\.txt|initialAdminPassword)\n(?:\w{2,32}\n)?(\S{8,})$"#, Any),
     row("secret", &["openssl rand", "secrets.token", "pwgen", "wg genkey"], r#"(?m)(?:openssl rand|secrets\.token_\w+|pwgen|wg genkey)[^\n]*\n(\S{16,})$"#, Random),
 
     // Assignments of a password, which a person may have chosen.
-    row("password", &["passw", "passphrase", "pwd", "_pass", "_pw"], r#"(?i)[\w.-]*(?:password|passwd|passphrase|pwd|passwort|_pass|_pw)["']?\)?\s*(?:=>|[:=,]|\s)\s*[@brfN]?["'`]([^"'`\s]{6,})["'`]"#, Password),
-    row("password", &["passw", "passphrase", "pwd", "_pass", "_pw"], r#"(?mi)^[\s+*>-]*(?:export\s+|set\s+|\d+[:|]\s*)?[\w.-]*(?:password|passwd|passphrase|pwd|passwort|_pass|_pw)\s?[=:]\s?(?:>-?\n\s+)?([^\s"'`,;(){}\[\]<>]{6,})\s*$"#, Setting),
     row("password", &["password=", "pwd="], r#"(?i)(?:[;?&]|\()\s*(?:password|pwd)=([^;&\s"')]{4,})"#, Setting),
-    row("password", &["password for"], r#"(?i)password for ['"][^'"\n]{1,80}['"]:\s?(\S{6,})"#, Password),
-    row("password", &["password"], r#"(?i)password["']?\s?[:=]\s?["']([a-z]{4}(?: [a-z]{4}){3})["']"#, Any),
-    row("secret", &["_auth=", "_token=", "_secret=", "access_key=", "api_key="], r#"\b[A-Z][A-Z0-9_]*_(?:AUTH|TOKEN|SECRET|ACCESS_KEY|API_KEY)=["']?([^\s"'$<]{8,})"#, Password),
-    row("secret", &["secret_id", "integration_key", "key_private", "app_secret", "private_key", "access key ["], r#"(?i)(?:\b(?:secret_id|integration_key|api_key_private|app_secret|private_key)["']?|Secret Access Key \[\w+\])\s?[:=]\s?["']?([\w/+=-]{20,})"#, Random),
-
-    // Pairs of a name and a value.
-    row("secret", &["value=", "value:", "\"value\"", "'value'"], r#"(?i)(?:key|name)["']?\s?[=:]\s?["']?[\w.-]*(?:password|passwd|secret|token|api[_-]?key|_pw)["']?[,\s-]{1,40}["']?value["']?\s?[=:]\s?(?:["']([^"'\n]{4,})["']|([^"'\s,<>}]{4,}))"#, Any),
-    row("password", &["name=\"password\"", "name=\"passwd\"", "name=\"pwd\""], r#"name="(?:password|passwd|pwd)"\s*(?:\r?\n){2}(\S{4,})"#, Any),
-    row("password", &["variable \""], r#"(?i)variable\s+"\w*(?:password|secret|token|_key)\w*"\s*\{[^}]{0,200}?default\s*=\s*"([^"\n]{6,})""#, Any),
-    row("password", &["password |", "passwd |", "passwort |"], r#"(?i)\|\s*(?:password|passwd|passwort)\s*\|?\s*\n[|\s:-]+\n(?:\|[^|\n]*)*?\|\s*([^\s|]{6,})\s*\|?\s*(?:\n|$)"#, Password),
 
     // Code.
-    row("password", &["environ", "getenv", "get_env", "getenvor", "os.getenv"], r#"(?i)(?:environ\.get|getenv|getenvor|get_env|env::var|env)\(\s*["']\w*(?:pass|passwd|password|pwd|pw|secret|token|key)\w*["']\s*,\s*["']([^"'\n]{6,})["']"#, Password),
-    row("password", &["orelse(", "unwrap_or", "?? \"", "?? '", "|| '", "|| \""], r#"(?i)(?:pass|passwd|password|pwd|pw|secret|token|key)\w*["']?\)*\s*(?:\?\?|\|\||\.orElse\(|\.unwrap_or(?:_else)?\([^"'\n]{0,20})\s*["'`]([^"'`\n]{6,})["'`]"#, Password),
-    row("password", &["pass:", "password:", "passwd:", "pwd:", "secret:", "token:"], r#"(?i)\$\{\w*(?:pass|passwd|password|pwd|secret|token)\w*:[-=]?([^}\s$]{6,})\}"#, Password),
-    row("password", &[".password(", ".setpassword(", "withpassword("], r#"(?i)\.(?:set|with)?password\(\s*["']([^"'\n]{4,})["']\s*\)"#, Any),
     row("password", &["getconnection(", "mysqli_connect(", "mysqli(", "mysql_real_connect(", "->connect(", ".login(", "pdo("], r#"(?:getConnection\(\s*"[^"\n]*"\s*,\s*"[^"\n]*"|mysqli(?:_connect)?\(\s*["'][^"'\n]*["']\s*,\s*["'][^"'\n]*["']|mysql_real_connect\(\s*\w+\s*,\s*"[^"\n]*"\s*,\s*"[^"\n]*"|->connect\(\s*["'][^"'\n]*["']\s*,\s*["'][^"'\n]*["']|\bPDO\(\s*["'][^"'\n]*["']\s*,\s*["'][^"'\n]*["']|\.login\(\s*["'][^"'\n]*@?[^"'\n]*["'])\s*,\s*["']([^"'\n]{4,})["']"#, Any),
-    row("secret", &["jwt.sign(", "jwt.encode(", "jwt.verify(", "jwt.decode("], r#"jwt\.(?:sign|encode|verify|decode)\([^\n"']*,\s*["']([^"'\n]{6,})["']"#, Any),
     row("secret", &["fernet(", "sessionsecret", "cookieparser("], r#"(?:Fernet\(\s*b?|cookieParser\(\s*)["']([^"'\n]{8,})["']"#, Any),
-    row("secret", &["akid", "ltai", "client(\"ac"], r#"["'](?:AKID|LTAI|AC)[A-Za-z0-9]{16,}["']\s*,\s*["']([A-Za-z0-9]{20,})["']"#, Any),
-    row("secret", &["aipocr(", "credential("], r#"(?:AipOcr|Credential)\(\s*(?:["'][^"'\n]*["']\s*,\s*){1,2}["']([A-Za-z0-9]{24,})["']\s*\)"#, Any),
-    row("secret", &["sk:", "\"sk\"", "sk ="], r#"\bsk["']?\s?[:=]\s?["']([A-Za-z0-9_-]{30,})["']"#, Random),
     row("api-key", &["akia", "asia"], r#"A[KS]IA[A-Z0-9]{16}["',\s:/|]{1,6}([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#, Random),
 
     // Cookies and addresses.
@@ -131,7 +84,7 @@ const CONTEXTS: &[Context] = &[
     row("stream-key", &["rtmp://", "rtmps://"], r#"rtmps?://[^\s/]+/\w+/(?:live_)?([\w-]{16,})"#, Random),
 
     // Hashes of passwords, and keys with a prefix.
-    row("password-hash", &["$2a$", "$2b$", "$2y$", "$1$", "$5$", "$6$", "$y$", "$argon2", "$apr1$", "$pbkdf2"], r#"(\$(?:2[aby]\$\d\d\$[A-Za-z0-9./]{53}|1\$[^$\s]{1,16}\$[A-Za-z0-9./]{22}|apr1\$[^$\s]{1,16}\$[A-Za-z0-9./]{22}|[56]\$(?:rounds=\d+\$)?[^$\s]{1,16}\$[A-Za-z0-9./]{43,}|y\$[^\s:]{20,}|argon2(?:id|i|d)\$[^\s"']{40,}|pbkdf2[^\s"']{30,}))"#, Any),
+    row("password-hash", &["$2a$", "$2b$", "$2y$", "$1$", "$5$", "$6$", "$y$", "$argon2", "$apr1$", "$pbkdf2"], r#"(\$(?:2[aby]\$\d\d\$[A-Za-z0-9./]{53}|(?:1|apr1)\$[^$\s]{1,16}\$[A-Za-z0-9./]{20,}|[56]\$(?:rounds=\d+\$)?[^$\s]{1,16}\$[A-Za-z0-9./]{43,}|y\$[^\s:"\x27]{20,}|argon2(?:id|i|d)\$[^\s"']{40,}|pbkdf2[^\s"']{30,}))"#, Any),
     row("artifactory-key", &["akcp8"], r#"\b(AKCp8[A-Za-z0-9]{60,})"#, Any),
     row("honeycomb-key", &["hcaik_", "hcbik_"], r#"\b(hc[ab]ik_[a-z0-9]{50,})"#, Any),
     row("yandex-token", &["y0_a"], r#"\b(y0_[\w-]{40,})"#, Any),
@@ -140,7 +93,6 @@ const CONTEXTS: &[Context] = &[
     row("discord-token", &[".login("], r#"\.login\(["']([MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,})["']"#, Any),
     row("minisign-key", &["minisign encrypted", "secret key\n"], r#"secret key\n([A-Za-z0-9+/=]{60,})"#, Any),
     row("byte-key", &["secret:", "keypair", "secretkey"], r#"(?i)secret\w*["']?\s?[:=]\s?\[((?:\d{1,3},\s?){31,}\d{1,3})\]"#, Any),
-    row("license-key", &["license", "lizenz"], r#"(?i)(?:license|lizenz)[\w-]*\s?(?:key|schl\xc3\xbcssel)?[^\n=:]{0,30}?(?:[=:]|\sist\s|\sis\s)\s?["']?([A-Za-z0-9+/=-]{24,})"#, Random),
 ];
 
 /// A keyword is tried once in a block of this many bytes; the window around it covers the others.
@@ -176,74 +128,6 @@ pub(crate) fn find_secrets(text: &str, word: &Range<usize>, row: usize) -> Vec<(
     found
 }
 
-/// Words after which any text that looks like a password is taken for one, whatever stands between.
-pub(crate) const STRONG_WORDS: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "passwort",
-    "kennwort",
-    "pwd",
-    "secret",
-    "credential",
-    "creds",
-    "apikey",
-    "api_key",
-    "api-key",
-    "api key",
-    "密码",
-    "口令",
-    "パスワード",
-    "비밀번호",
-    "contrase",
-    "mot de passe",
-    "wachtwoord",
-    "senha",
-    "_pass",
-    "private key",
-    "access key",
-];
-/// How far after such a word, in bytes and lines.
-const NEARBY_BYTES: usize = 120;
-
-/// Texts after a strong word that hardly occur by chance: passwords with digits or signs inside, random values.
-pub(crate) fn find_nearby(text: &str, word: &Range<usize>) -> Vec<(Range<usize>, &'static str)> {
-    let to = text.floor_char_boundary((word.end + NEARBY_BYTES).min(text.len()));
-    if !plausible::may_be_unmistakable(&text.as_bytes()[word.end..to])
-        || assignment::is_harmless_name(text, word)
-    {
-        return Vec::new();
-    }
-    // What continues the word is part of a name: `js-tokens-4.0.0`, `TokenBucket_Refill`.
-    let name_end =
-        text[word.end..to].find(|c: char| c.is_whitespace() || "\"'`,;:=()[]{}<>|：，".contains(c));
-    let Some(begin) = name_end.map(|at| word.end + at) else { return Vec::new() };
-    let rest = &text[begin..to];
-    let second_line = rest.match_indices('\n').nth(1).map_or(rest.len(), |(at, _)| at);
-    let rest = &rest[..second_line];
-    let is_break = |c: char| c.is_whitespace() || "\"'`,;()[]{}<>|«»„“”「」『』：，。、".contains(c);
-    let mut found = Vec::new();
-    let mut start = 0;
-    for (at, c) in rest.char_indices().chain([(rest.len(), ' ')]) {
-        if !is_break(c) {
-            continue;
-        }
-        let token = &rest[start..at];
-        // `name=value` and `name:value`: the value alone.
-        let skip = token.rfind(['=', ':']).filter(|at| at + 1 < token.len()).map_or(0, |at| at + 1);
-        let value = trim_value(&token[skip..]);
-        // A token that ends at the limit may be cut.
-        let is_whole = at < rest.len() || begin + rest.len() == text.len() || rest.len() < to - begin;
-        if is_whole && plausible::is_unmistakable(value) {
-            let from = begin + start + skip;
-            found.push((from..from + value.len(), "secret"));
-        }
-        start = at + c.len_utf8();
-    }
-    found
-}
-
 fn compiled_pattern(row: usize) -> Option<&'static Regex> {
     // Over bytes where possible: with Unicode classes, compiling all rows took half a second instead of a few
     // milliseconds. A test compiles every row, so none is silently lost here.
@@ -263,7 +147,6 @@ fn has_shape(value: &str, shape: Shape) -> bool {
     }
     match shape {
         Any => true,
-        Password => plausible::is_typed_password(value),
         Setting => plausible::is_typed_password(value) && !plausible::reads_like_code(value),
         Random => plausible::is_random_value(value),
     }

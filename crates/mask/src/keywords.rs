@@ -21,9 +21,27 @@ pub(crate) struct KeywordTable {
 /// Words with the same prefix.
 #[derive(Default)]
 struct PrefixGroup {
-    words: Vec<usize>,
+    words: Vec<Word>,
     /// A bit for each fourth letter, ignoring case.
     fourth: u128,
+}
+
+/// A word by its index, and its first eight letters as a number: one comparison rejects almost every other text, where
+/// comparing letter by letter took a quarter of the whole search.
+struct Word {
+    number: usize,
+    begin: u64,
+    mask: u64,
+}
+
+impl Word {
+    fn new(number: usize, word: &str) -> Word {
+        let mut letters = [0; 8];
+        let length = word.len().min(8);
+        letters[..length].copy_from_slice(&word.as_bytes()[..length]);
+        let mask = u64::MAX >> (64 - 8 * length as u32);
+        Word { number, begin: fold_case(u64::from_le_bytes(letters)) & mask, mask }
+    }
 }
 
 impl KeywordTable {
@@ -40,7 +58,7 @@ impl KeywordTable {
                 *slot = lists.len() as u16;
             }
             let list = &mut lists[usize::from(*slot) - 1];
-            list.words.push(at);
+            list.words.push(Word::new(at, word));
             list.fourth |= rest.first().map_or(u128::MAX, |letter| letter_bit(*letter));
         }
         KeywordTable { known: words, table, groups: lists }
@@ -66,6 +84,13 @@ impl KeywordTable {
         }
     }
 
+    /// Whether one of the words is in the text.
+    pub(crate) fn any(&self, text: &[u8]) -> bool {
+        let mut found = false;
+        self.find_each(text, |_, _| found = true);
+        found
+    }
+
     fn check_position(&self, text: &[u8], at: usize, seen: &mut impl FnMut(usize, usize)) {
         let [a, b, c, rest @ ..] = &text[at..] else { return };
         let slot = self.table[hash_prefix(u32::from_le_bytes([*a, *b, *c, 0]))];
@@ -73,10 +98,11 @@ impl KeywordTable {
         if rest.first().is_some_and(|letter| list.fourth & letter_bit(*letter) == 0) {
             return;
         }
-        for &number in &list.words {
-            let word = self.known[number].as_bytes();
-            if text.get(at..at + word.len()).is_some_and(|there| there.eq_ignore_ascii_case(word)) {
-                seen(at, number);
+        let begin = fold_case(first_eight(&text[at..]));
+        for word in list.words.iter().filter(|word| begin & word.mask == word.begin) {
+            let known = self.known[word.number].as_bytes();
+            if text.get(at..at + known.len()).is_some_and(|there| there.eq_ignore_ascii_case(known)) {
+                seen(at, word.number);
             }
         }
     }
@@ -86,6 +112,21 @@ impl KeywordTable {
 fn hash_prefix(four: u32) -> usize {
     let letters = four & 0x00ff_ffff | 0x0020_2020;
     (letters.wrapping_mul(0x9e37_79b1) >> (32 - BITS)) as usize
+}
+
+/// The same number for letters that differ in case only, and for some other bytes.
+fn fold_case(letters: u64) -> u64 {
+    letters | 0x2020_2020_2020_2020
+}
+
+/// The first eight bytes, followed by zeros at the end of the text.
+fn first_eight(text: &[u8]) -> u64 {
+    let short = || {
+        let mut letters = [0; 8];
+        letters[..text.len()].copy_from_slice(text);
+        letters
+    };
+    u64::from_le_bytes(text.first_chunk().copied().unwrap_or_else(short))
 }
 
 fn letter_bit(letter: u8) -> u128 {

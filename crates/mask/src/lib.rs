@@ -2,30 +2,41 @@
 //!
 //! Does not know where the text comes from or where it goes.
 //!
-//! Five layers, one file each: token formats of vendors (`rules`), values assigned to names that announce a secret
-//! (`assignment`), the command, statement or sentence around a secret (`context`), passwords in addresses (`address`),
-//! keys that span lines (`block`). Randomness counts only where one of these indicates that a secret is likely
-//! (`plausible`).
+//! Rules find what has a form of its own: tokens of vendors (`rules`), values assigned to names (`assignment`), some
+//! commands and statements (`context`), passwords in addresses (`address`), keys that span lines (`block`). Where only a
+//! word nearby announces a secret (`cues`), the value and its surroundings are described as numbers (`evidence`, with
+//! `tokens`, `shape` and `line`), and small trees that were trained on examples decide (`judge`).
 //!
-//! Known misses: passphrases of ordinary words, passwords of lower-case letters only or with spaces, numeric passwords in
-//! JSON, one-letter flags of programs that are not listed, secrets that are encoded again or split over two strings,
-//! random tokens without a name or a known format. `tests/blind.rs` measures how many.
+//! Known misses: secrets without a word that announces them, passphrases of ordinary words without quotes, numeric
+//! passwords in JSON, secrets that are encoded again or split over two strings. `tests/blind.rs` measures how many.
 
 mod address;
 mod assignment;
+mod bigrams;
 mod block;
 mod context;
+mod cues;
+#[doc(hidden)]
+pub mod evidence;
 mod json;
+#[doc(hidden)]
+pub mod judge;
 mod keywords;
+mod line;
 mod patterns;
 mod placeholder;
 mod plausible;
 mod rules;
 mod scan;
+mod shape;
 #[doc(hidden)]
 pub mod specimen;
+mod tokens;
+mod words;
 
 pub use rules::{RULES_VERSION, secret_kinds};
+#[doc(hidden)]
+pub use scan::{collect_evidence, find_by_rules};
 
 use memchr::memmem;
 use std::borrow::Cow;
@@ -100,8 +111,8 @@ impl Masker {
         if text.len() < MIN_LENGTH {
             return Vec::new();
         }
-        let mut found = Vec::new();
         let whole = remaining_ranges(0..text.len(), placeholder::find_placeholders(text).into_iter());
+        let mut found = Vec::new();
         let mut open: Vec<_> = whole.into_iter().map(Part::from_range).collect();
         while let Some(part) = open.pop() {
             let mut here = scan::scan_text(&text[part.at.clone()], &part.places);

@@ -3,6 +3,10 @@
 //!
 //! Does not know the name the value is assigned to, only how strongly that name announces a secret.
 
+use crate::keywords::KeywordTable;
+use crate::words::{self, WordTable};
+use std::sync::LazyLock;
+
 /// How strongly the name announces a secret, and so how little the value has to prove.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expectation {
@@ -42,6 +46,9 @@ const PLACEHOLDERS: &[&str] = &[
     "hidden",
     "removed",
     "process.env",
+    "enc[",
+    "algorithm=",
+    "max-age",
     "environ",
     "getenv",
     "env.",
@@ -52,12 +59,6 @@ const PLACEHOLDERS: &[&str] = &[
     "ssm:",
     "op://",
     "keychain",
-    "${",
-    "{{",
-    "}}",
-    "$(",
-    "%(",
-    "#{",
     "://",
     "notreal",
     "not-real",
@@ -69,7 +70,6 @@ const PLACEHOLDERS: &[&str] = &[
     "_here",
     "undefined",
     "null",
-    "\\u",
     "base64,",
     "sha256-",
     "sha384-",
@@ -85,10 +85,6 @@ const PLACEHOLDERS: &[&str] = &[
     "(?:",
     "[a-z",
     "[0-9",
-    "[^",
-    "\\d",
-    "\\w",
-    "\\s",
 ];
 
 /// Keys that vendors print in their documentation, or the part of them that cannot occur by chance.
@@ -133,15 +129,25 @@ pub(crate) fn is_plausible(value: &str, promise: Expectation, literal: bool) -> 
         Expectation::Secret => is_uuid(value) || is_random(value) || is_dense(value, literal),
         Expectation::Token => !is_uuid(value) && is_random(value),
         Expectation::Key => {
-            !is_uuid(value) && !is_hex(value) && has_three_alphabets(value) && is_random(value)
+            !is_uuid(value) && !ends_with_digest(value) && has_three_alphabets(value) && is_random(value)
         }
     };
     proven && !is_placeholder(value)
 }
 
 pub(crate) fn is_placeholder(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    PLACEHOLDERS.iter().any(|word| lower.contains(word))
+    static TABLE: LazyLock<KeywordTable> = LazyLock::new(|| {
+        KeywordTable::new(PLACEHOLDERS.iter().copied().filter(|word| word.len() > 2).collect())
+    });
+    let pair = |two: &[u8]| match two[0] {
+        b'$' | b'%' => two[1] == b'(' || two == b"${",
+        b'{' | b'}' => two[1] == two[0],
+        b'#' => two[1] == b'{',
+        b'[' => two[1] == b'^',
+        b'\\' => b"udws".contains(&two[1].to_ascii_lowercase()),
+        _ => false,
+    };
+    value.as_bytes().windows(2).any(pair) || TABLE.any(value.as_bytes())
 }
 
 /// Words that name a secret instead of being one: `new_password`, `userToken`, `string`.
@@ -282,27 +288,26 @@ fn is_typed_literal(value: &str) -> bool {
 
 /// Whether every word of the value is one that names secrets.
 fn is_stand_in(value: &str) -> bool {
-    let mut words = split_camel_case(value);
-    words.retain(|word| !word.is_empty());
-    words.is_empty() || words.iter().all(|word| META_WORDS.contains(&word.as_str()))
+    own_words(value).all_meta
 }
 
-fn split_camel_case(value: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut before = '_';
-    for c in value.chars() {
-        let starts = !c.is_alphanumeric() || (c.is_uppercase() && before.is_lowercase());
-        if starts {
-            words.push(String::new());
-        }
-        if c.is_alphanumeric()
-            && let Some(last) = words.last_mut()
-        {
-            last.extend(c.to_lowercase());
-        }
-        before = c;
-    }
-    words
+/// What the words of a value say about it.
+pub(crate) struct OwnWords {
+    /// All of them name secrets, or there is none: `new_password`.
+    pub(crate) all_meta: bool,
+    /// One of more than three letters does: `resetPasswordForm`.
+    pub(crate) any_meta: bool,
+}
+
+pub(crate) fn own_words(value: &str) -> OwnWords {
+    static TABLE: LazyLock<WordTable> = LazyLock::new(|| WordTable::new(META_WORDS.iter().copied()));
+    let mut own = OwnWords { all_meta: true, any_meta: false };
+    words::for_each_word(value, true, |word| {
+        let meta = TABLE.find(word).is_some();
+        own.all_meta &= meta;
+        own.any_meta |= meta && word.len() > 3;
+    });
+    own
 }
 
 /// Whether a value in the position of a password is more than a word: it has a digit, a sign, or capitals among
@@ -314,59 +319,6 @@ pub(crate) fn is_typed_password(value: &str) -> bool {
     has(char::is_alphabetic)
         && (has(|c| c.is_ascii_digit()) || signs || separated)
         && count_distinct(value) >= 4
-}
-
-/// A quick test for whether any part of the text can be [`is_unmistakable`]: almost no text after the word for a secret
-/// passes it.
-pub(crate) fn may_be_unmistakable(text: &[u8]) -> bool {
-    let odd = |three: &[u8]| match three[1] {
-        b'0'..=b'9' => three[0].is_ascii_lowercase() && three[2].is_ascii_lowercase(),
-        b'_' => three[0].is_ascii_lowercase() && three[2].is_ascii_uppercase(),
-        b'!' | b'#' | b'$' | b'^' | b'&' | b'*' | b'+' | b'~' => {
-            three[0].is_ascii_alphanumeric() && three[2].is_ascii_alphanumeric()
-        }
-        _ => false,
-    };
-    text.windows(3).any(odd) || text.split(|byte| !byte.is_ascii_graphic()).any(|run| run.len() >= 20)
-}
-
-/// Whether a text near the word for a secret can hardly be anything else: letters and digits that alternate, a sign
-/// between letters, or a capital after a separator, and none of the forms that code and logs are full of.
-pub(crate) fn is_unmistakable(value: &str) -> bool {
-    let length = value.trim_end_matches(['-', '_']).chars().count();
-    if !(7..=128).contains(&length) || !is_literal_text(value) || reads_like_code(value) {
-        return false;
-    }
-    if value.contains(['/', '\\', '@', '%', '?'])
-        || is_hex(&value.replace(['-', ':', '.'], ""))
-        || is_dated(value)
-    {
-        return false;
-    }
-    let words = split_camel_case(value);
-    if words.iter().any(|word| word.len() > 3 && META_WORDS.contains(&word.as_str())) {
-        return false;
-    }
-    let bytes = value.as_bytes();
-    let sign_inside = bytes.windows(3).any(|three| {
-        three[0].is_ascii_alphanumeric()
-            && three[2].is_ascii_alphanumeric()
-            && b"!#$^&*+~".contains(&three[1])
-    });
-    let capital_after = bytes.windows(3).any(|three| {
-        matches!(three[1], b'_') && three[0].is_ascii_lowercase() && three[2].is_ascii_uppercase()
-    }) && value.bytes().any(|byte| byte.is_ascii_lowercase());
-    let leet = bytes.windows(3).any(|three| {
-        three[0].is_ascii_lowercase() && three[1].is_ascii_digit() && three[2].is_ascii_lowercase()
-    });
-    let random = value.len() >= 20 && has_three_alphabets(value) && is_random(value);
-    random || ((sign_inside || capital_after || leet) && is_typed_password(value))
-}
-
-/// `2024-11-02T10:00:00Z`, `v1.2.3-rc1`, `10.0.0.1`: mostly digits and separators.
-fn is_dated(value: &str) -> bool {
-    let digits = value.bytes().filter(|byte| byte.is_ascii_digit() || b"-.:_".contains(byte)).count();
-    digits * 3 > value.len() * 2
 }
 
 pub(crate) fn is_random_value(value: &str) -> bool {
@@ -447,7 +399,7 @@ fn is_password_with_spaces(value: &str) -> bool {
 }
 
 /// `my-app-password-2`, `form.password.v1`: words and numbers joined by separators.
-fn is_words(value: &str) -> bool {
+pub(crate) fn is_words(value: &str) -> bool {
     let part = |part: &str| {
         let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
         let number = part.len() - letters.len();
@@ -518,11 +470,17 @@ fn count_distinct(value: &str) -> usize {
     seen.count_ones() as usize
 }
 
+/// A digest, also at the end of a name: the key of a cache.
+fn ends_with_digest(value: &str) -> bool {
+    let last = value.rsplit('-').next().unwrap_or_default();
+    is_hex(last) && (last.len() >= 32 || last.len() == value.len())
+}
+
 fn is_hex(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn is_uuid(value: &str) -> bool {
+pub(crate) fn is_uuid(value: &str) -> bool {
     let parts = value.split('-').map(str::len);
     is_hex(&value.replace('-', "")) && parts.eq([8, 4, 4, 4, 12])
 }

@@ -6,7 +6,7 @@
 //! checked against either row by row. The patterns are our own, and looser than exact where a length is uncertain.
 
 /// Incremented when a change of a rule or check affects what is found, so that derived data is rebuilt.
-pub const RULES_VERSION: u32 = 4;
+pub const RULES_VERSION: u32 = 5;
 
 /// Where a rule's pattern is tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -229,7 +229,7 @@ pub(crate) const RULES: &[Rule] = &[
 
     // Formats without a vendor.
     at_start("jwt", &["eyJ"], r"eyJ[\w-]{10,}\.ey[JAIQKLMNO][\w-]{8,}\.[\w-]{10,}", "Signed JSON web token."),
-    at_start("age-secret-key", &["AGE-SECRET-KEY-1"], r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}", "age secret key."),
+    at_start("age-secret-key", &["AGE-SECRET-KEY-1"], r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}", "age secret key."),
     by_name("django-secret-key", &["djangosecretkey"], r"[!-~]{40,80}", "Django's SECRET_KEY."),
     parsed_rule("private-key", "Private key of any type between BEGIN and END lines, even if truncated."),
     parsed_rule("pgp-private-key", "PGP private key block."),

@@ -6,7 +6,7 @@
 
 use crate::keywords::KeywordTable;
 use crate::rules::{Anchor, RULES, Rule};
-use crate::{SecretMatch, address, assignment, block, context, patterns, plausible};
+use crate::{SecretMatch, address, assignment, block, context, cues, evidence, judge, patterns, plausible};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 enum Check {
     Rule(usize),
     Context(usize),
-    Nearby,
+    Judged(usize),
     Assigned,
     Bearer,
     Basic,
@@ -65,10 +65,10 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
         rule.words.iter().filter(move |_| searched).map(move |word| (*word, Check::Rule(at)))
     });
     let names = assignment::NAME_WORDS.iter().map(|word| (*word, Check::Assigned));
-    let nearby = context::STRONG_WORDS.iter().map(|word| (*word, Check::Nearby));
+    let judged = cues::CUES.iter().enumerate().map(|(at, (word, _))| (*word, Check::Judged(at)));
     let contexts = context::keywords().map(|(word, at)| (word, Check::Context(at)));
     let all: Vec<(&str, Check)> =
-        names.chain(PARSED_KEYWORDS.iter().copied()).chain(rows).chain(contexts).chain(nearby).collect();
+        names.chain(PARSED_KEYWORDS.iter().copied()).chain(rows).chain(contexts).chain(judged).collect();
     Scanner {
         words: KeywordTable::new(all.iter().map(|(word, _)| *word).collect()),
         checks: all.iter().map(|(word, act)| (word.len(), *act)).collect(),
@@ -80,22 +80,48 @@ pub(crate) const MAX_REACH: usize = MAX_SECRET + 512;
 
 /// All secrets revealed by a keyword within the given ranges, in order and without overlaps.
 pub(crate) fn scan_text(text: &str, places: &[Range<usize>]) -> Vec<SecretMatch> {
+    scan_with(text, places, |_| true)
+}
+
+/// The same without the trees, which are trained on what is left.
+pub fn find_by_rules(text: &str) -> Vec<SecretMatch> {
+    scan_with(text, std::slice::from_ref(&(0..text.len())), |check| !matches!(check, Check::Judged(_)))
+}
+
+fn scan_with(text: &str, places: &[Range<usize>], runs: impl Fn(Check) -> bool) -> Vec<SecretMatch> {
     let scanner = &*SCANNER;
     let mut candidates = Vec::new();
-    let mut tried = vec![usize::MAX; scanner.checks.len()];
+    // A text of nothing but `password` would otherwise take two seconds for a megabyte.
+    let mut tried: Vec<(usize, usize)> = Vec::new();
     for part in places {
         scanner.words.find_each(&text.as_bytes()[part.clone()], |at, number| {
             let (length, act) = scanner.checks[number];
             let at = part.start + at;
-            // A text of nothing but `password` would otherwise take two seconds for a megabyte.
-            let block = at / context::BLOCK;
-            if matches!(act, Check::Context(_)) && std::mem::replace(&mut tried[number], block) == block {
-                return;
+            if runs(act) && (!matches!(act, Check::Context(_)) || is_first_in_block(&mut tried, number, at)) {
+                check_keyword(text, at..at + length, act, &mut candidates);
             }
-            check_keyword(text, at..at + length, act, &mut candidates);
         });
     }
     resolve_overlaps(candidates)
+}
+
+/// Whether the keyword was not yet seen in this block of the text.
+fn is_first_in_block(tried: &mut Vec<(usize, usize)>, number: usize, at: usize) -> bool {
+    let block = at / context::BLOCK;
+    if let Some((_, last)) = tried.iter_mut().find(|(known, _)| *known == number) {
+        return std::mem::replace(last, block) != block;
+    }
+    tried.push((number, block));
+    true
+}
+
+/// All evidence in a text, for training.
+pub fn collect_evidence(text: &str, court: &mut impl evidence::Court) {
+    static TABLE: LazyLock<KeywordTable> =
+        LazyLock::new(|| KeywordTable::new(cues::CUES.iter().map(|(word, _)| *word).collect()));
+    TABLE.find_each(text.as_bytes(), |at, number| {
+        evidence::collect(text, at..at + cues::CUES[number].0.len(), number, court);
+    });
 }
 
 /// The positions of keywords, so that only their surroundings have to be read.
@@ -112,7 +138,7 @@ fn check_keyword(text: &str, word: Range<usize>, act: Check, found: &mut Vec<Can
         Check::Context(row) => {
             return push_found(context::find_secrets(text, &word, row), CONTEXT_RANK + 1, found);
         }
-        Check::Nearby => return push_found(context::find_nearby(text, &word), CONTEXT_RANK + 2, found),
+        Check::Judged(cue) => return judge_values(text, word, cue, found),
         Check::Assigned => assignment::find_value(text, word),
         Check::Bearer => assignment::find_bearer(text, word.end),
         Check::Basic => assignment::find_basic(text, word.end),
@@ -127,6 +153,31 @@ fn check_keyword(text: &str, word: Range<usize>, act: Check, found: &mut Vec<Can
 fn push_found(secrets: Vec<(Range<usize>, &'static str)>, rank: usize, found: &mut Vec<Candidate>) {
     let candidate = |(at, kind): (Range<usize>, _)| Candidate { rank, from: at.start, to: at.end, kind };
     found.extend(secrets.into_iter().map(candidate));
+}
+
+/// Collects the values near a word that announces a secret.
+fn judge_values(text: &str, word: Range<usize>, cue: usize, found: &mut Vec<Candidate>) {
+    let kind = cues::CUES[cue].1.kind();
+    evidence::collect(text, word, cue, &mut Judge { kind, found });
+}
+
+/// Turns evidence into candidates.
+struct Judge<'a> {
+    kind: &'static str,
+    found: &'a mut Vec<Candidate>,
+}
+
+impl evidence::Court for Judge<'_> {
+    fn admits(&self, features: &evidence::Features) -> bool {
+        judge::may_be_secret(features)
+    }
+
+    fn hear(&mut self, it: evidence::Evidence) {
+        if judge::is_secret(&it.features) {
+            let (from, to, kind) = (it.at.start, it.at.end, self.kind);
+            self.found.push(Candidate { rank: CONTEXT_RANK + 2, from, to, kind });
+        }
+    }
 }
 
 /// Collects the matches of a rule near a keyword.
@@ -195,6 +246,9 @@ fn is_joined_left(bytes: &[u8], at: usize) -> bool {
 
 /// Of overlapping candidates the most certain, then the longest; in text order.
 fn resolve_overlaps(mut candidates: Vec<Candidate>) -> Vec<SecretMatch> {
+    if candidates.is_empty() {
+        return Vec::new();
+    }
     candidates.sort_unstable_by_key(|it| (it.rank, it.from, usize::MAX - it.to));
     // Keyed by position: keeping a sorted list would shift it for each of a hundred thousand candidates.
     let mut kept: BTreeMap<usize, Candidate> = BTreeMap::new();

@@ -184,7 +184,7 @@ pub fn generate_decoys(seed: u64) -> Vec<String> {
     DECOYS.iter().flat_map(|sort| (0..PER_DECOY).map(|_| dice.fill_shape(sort)).collect::<Vec<_>>()).collect()
 }
 
-/// Pseudo-random numbers, deterministic for a seed (`SplitMix64`).
+/// `SplitMix64`: pseudo-random numbers, always the same for a start value.
 struct Generator(u64);
 
 impl Generator {

@@ -1,0 +1,290 @@
+//! Describes a value near a word that announces a secret, as numbers: the value's shape, what joins the two, the name
+//! around the word, and the rest of the line.
+//!
+//! Does not know what the numbers amount to; the trees of `judge` decide.
+
+use crate::cues::{CUES, Cue, is_common_word};
+use crate::line::{self, LineWords};
+use crate::shape::{self, Shape};
+use crate::tokens::{self, DIGIT, HIGH, LINK, LOWER, SIGN, Token, Tokens, UPPER};
+use crate::{assignment, plausible};
+use std::cell::OnceCell;
+use std::ops::Range;
+
+const BEFORE: usize = 60;
+const MAX_NAME: usize = 48;
+/// How much of a value is looked at.
+const MAX_SAMPLE: usize = 128;
+
+/// Features that cost little, and that decide most cases.
+pub const QUICK: usize = 32;
+
+/// The features of a value; the first [`QUICK`] are quick to determine.
+#[rustfmt::skip]
+pub const FEATURES: [&str; 51] = [
+    "cue", "plural", "name_length", "prefix", "suffix", "flag", "capitals", "call", "before", "distance",
+    "words", "odd", "lines", "first_join", "last_join", "quote", "next", "length", "digits", "upper",
+    "lower", "signs", "separators", "slashes", "other", "transitions", "distinct", "wordy", "bigrams", "first",
+    "last", "continues",
+    "harmless", "credential", "copula", "format", "placeholder", "stand_in", "meta", "spaces", "harm_words", "login_words",
+    "error_words", "prompt", "line_length", "previous", "word", "option", "argument", "strong", "pair",
+];
+
+pub type Features = [u8; FEATURES.len()];
+
+/// A place where a secret may be, and its description.
+pub struct Evidence {
+    pub at: Range<usize>,
+    pub features: Features,
+}
+
+/// Where evidence goes: the first decides by the quick features whether the others are worth determining.
+pub trait Court {
+    fn admits(&self, features: &Features) -> bool;
+    fn hear(&mut self, evidence: Evidence);
+}
+
+/// Passes on each value near the word that may be a secret.
+pub fn collect(text: &str, word: Range<usize>, number: usize, court: &mut impl Court) {
+    let cue = CUES[number].1;
+    if is_common_word(cue, &text.as_bytes()[word.end..]) {
+        return;
+    }
+    let name = Name::around(text, word, number);
+    collect_after(&name, court);
+    if cue.is_strong() {
+        collect_before(&name, court);
+    }
+}
+
+fn collect_after(name: &Name<'_>, court: &mut impl Court) {
+    let (text, start) = (name.text, name.at.end);
+    let (bytes, words) = name.cue.reach();
+    let to = text.floor_char_boundary((start + bytes).min(text.len()));
+    let window = &text[start..to];
+    let window = &window[..third_line(window)];
+    let cut = start + window.len() < text.len() && text.as_bytes()[start + window.len()] != b'\n';
+    let mut place = Place::default();
+    for token in Tokens::new(window) {
+        let ends = cut && token.at.end == window.len();
+        let at = if ends { extend(text, start, token.at) } else { token.at };
+        let after = &text[start..start + window.len().max(at.end)];
+        let (quote, whole) = tokens::quoted(after, &at);
+        place.quote = quote;
+        // A comma or many words make a sentence.
+        let is_phrase = |text: &str| !text.contains(", ") && text.matches(' ').count() <= 6;
+        if let Some(whole) = whole.filter(|it| place.words < 3 && is_phrase(&after[it.clone()])) {
+            name.describe(start + whole.start..start + whole.end, &place, &after[..whole.start], court);
+        }
+        let value = tokens::value_of(after, at);
+        let written = &after[value.clone()];
+        let odd = token.classes & (DIGIT | SIGN | UPPER | HIGH | LINK) != 0 && tokens::is_odd(written);
+        if written.len() >= 4 && (odd || is_worth_a_look(name, &place, after, &value)) {
+            name.describe(start + value.start..start + value.end, &place, &after[..value.start], court);
+        }
+        place.odd += u8::from(odd);
+        place.words += u8::from(token.classes & (LOWER | UPPER | DIGIT | HIGH) != 0);
+        if place.words > words {
+            break;
+        }
+    }
+}
+
+/// Whether a number or an ordinary word stands where a value does.
+fn is_worth_a_look(name: &Name<'_>, place: &Place, after: &str, value: &Range<usize>) -> bool {
+    let written = &after[value.clone()];
+    (place.words < 4 && tokens::is_short_number(written))
+        || (place.words < 3 && tokens::is_long_word(written) && is_joined(name, after, value.start))
+}
+
+/// Whether a sign, a quote or a verb joins the name and what follows.
+fn is_joined(name: &Name<'_>, after: &str, start: usize) -> bool {
+    let between = &after[..start];
+    between.ends_with(['"', '\'', '`', '“', '„', '「', '«'])
+        || name.is_option()
+        || between.trim_end().ends_with(['=', ':', '：', '>', '|', '('])
+        || line::has_copula(between)
+}
+
+fn collect_before(name: &Name<'_>, court: &mut impl Court) {
+    let text = name.text;
+    let from = text.floor_char_boundary(name.at.start.saturating_sub(BEFORE));
+    let line = memchr::memrchr(b'\n', &text.as_bytes()[from..name.at.start]);
+    let (from, whole) = line.map_or((from, from == 0), |at| (from + at + 1, true));
+    let before = &text[from..name.at.start];
+    let all: Vec<Token> = Tokens::new(before).collect();
+    for (words, token) in all.iter().rev().take(7).enumerate() {
+        // The first word may be cut.
+        if (token.at.start == 0 && !whole) || token.classes & (DIGIT | SIGN | LINK | HIGH) == 0 {
+            continue;
+        }
+        let value = tokens::value_of(before, token.at.clone());
+        if value.len() >= 6 && tokens::is_odd(&before[value.clone()]) {
+            let (quote, _) = tokens::quoted(before, &token.at);
+            let place = Place { words: words as u8, odd: 0, quote, before: true };
+            name.describe(from + value.start..from + value.end, &place, &before[value.end..], court);
+        }
+    }
+}
+
+/// A token that reaches the end of the window, up to its own end.
+fn extend(text: &str, from: usize, token: Range<usize>) -> Range<usize> {
+    let rest = &text[from + token.end..];
+    let rest = &rest[..rest.floor_char_boundary(4096.min(rest.len()))];
+    token.start..token.end + rest.find(tokens::is_break).unwrap_or(rest.len())
+}
+
+/// Where a value stands relative to the name: the words and unusual words between them, and the quote before it.
+#[derive(Default)]
+struct Place {
+    words: u8,
+    odd: u8,
+    quote: u8,
+    before: bool,
+}
+
+fn third_line(text: &str) -> usize {
+    text.match_indices('\n').nth(2).map_or(text.len(), |(at, _)| at)
+}
+
+/// The name that contains the word.
+struct Name<'a> {
+    text: &'a str,
+    at: Range<usize>,
+    word: Range<usize>,
+    cue: Cue,
+    number: u8,
+    qualifiers: OnceCell<(bool, bool)>,
+}
+
+impl<'a> Name<'a> {
+    fn around(text: &'a str, word: Range<usize>, number: usize) -> Name<'a> {
+        let (cue, number) = (CUES[number].1, number.min(127) as u8);
+        let bytes = text.as_bytes();
+        let part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        let tail = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if cue == Cue::Flag || !bytes[word.start].is_ascii() {
+            return Name { text, at: word.clone(), word, cue, number, qualifiers: OnceCell::new() };
+        }
+        let ends = bytes[word.end - 1].is_ascii_alphanumeric() || !bytes[word.end - 1].is_ascii();
+        let before =
+            bytes[word.start.saturating_sub(MAX_NAME)..word.start].iter().rev().take_while(part).count();
+        let after = if ends { bytes[word.end..].iter().take(MAX_NAME).take_while(tail).count() } else { 0 };
+        // A separator that belongs to the cue is not part of the name.
+        let end = if ends { word.end + after } else { word.end - 1 };
+        Name { text, at: word.start - before..end, word, cue, number, qualifiers: OnceCell::new() }
+    }
+
+    /// `-p`, `--password`: an option of a command.
+    fn is_option(&self) -> bool {
+        self.cue == Cue::Flag || self.text.as_bytes()[self.at.start] == b'-'
+    }
+
+    /// Whether a word of the name takes its meaning away (`public_key`), and whether one makes it a credential.
+    fn qualifiers(&self) -> (bool, bool) {
+        *self.qualifiers.get_or_init(|| {
+            let name = &self.text[self.at.clone()];
+            (assignment::is_harmless_name(self.text, &self.word), assignment::is_credential_name(name))
+        })
+    }
+
+    /// Passes on the value, if the court admits it.
+    fn describe(&self, at: Range<usize>, place: &Place, between: &str, court: &mut impl Court) {
+        let value = &self.text[at.clone()];
+        let value = &value[..value.floor_char_boundary(value.len().min(MAX_SAMPLE))];
+        let mut features = [0; FEATURES.len()];
+        let shape = Shape::of(value);
+        features[..QUICK].copy_from_slice(&self.describe_quickly(&at, place, between, value, &shape));
+        let harmless = || self.qualifiers().0 && matches!(self.cue, Cue::Token | Cue::Key | Cue::Session);
+        if court.admits(&features) && !harmless() {
+            features[QUICK..].copy_from_slice(&self.describe_fully(&at, between, value, &shape));
+            court.hear(Evidence { at, features });
+        }
+    }
+
+    fn describe_quickly(
+        &self,
+        at: &Range<usize>,
+        place: &Place,
+        between: &str,
+        value: &str,
+        shape: &Shape,
+    ) -> [u8; QUICK] {
+        let (name, rest) = (&self.text[self.at.clone()], &self.text[at.end..]);
+        let trimmed = between.trim_matches([' ', '"', '\'', '`', '\t']);
+        let join = |c: Option<char>| c.map_or(0, line::join_class);
+        [
+            self.cue as u8,
+            u8::from(self.text.as_bytes().get(self.word.end) == Some(&b's')),
+            cap(name.len(), 40),
+            cap(self.word.start - self.at.start, 20),
+            cap(self.at.end.saturating_sub(self.word.end), 20),
+            u8::from(name.starts_with('-')),
+            u8::from(name.bytes().all(|byte| !byte.is_ascii_lowercase())),
+            u8::from(self.text.as_bytes().get(self.at.end) == Some(&b'(')),
+            u8::from(place.before),
+            cap(between.len(), 80),
+            place.words,
+            place.odd,
+            cap(memchr::memchr_iter(b'\n', between.as_bytes()).count(), 3),
+            join(trimmed.chars().next()),
+            join(trimmed.chars().next_back()),
+            place.quote,
+            rest.chars().next().map_or(0, line::next_class),
+            cap(at.len(), 80),
+            shape.digits,
+            shape.upper,
+            shape.lower,
+            shape.signs,
+            shape.separators,
+            shape.slashes,
+            shape.other,
+            shape.transitions,
+            shape.distinct,
+            shape.wordy,
+            shape.bigrams,
+            line::char_class(value.chars().next()),
+            line::char_class(value.chars().next_back()),
+            line::continuation_class(rest),
+        ]
+    }
+
+    fn describe_fully(
+        &self,
+        at: &Range<usize>,
+        between: &str,
+        value: &str,
+        shape: &Shape,
+    ) -> [u8; FEATURES.len() - QUICK] {
+        let line = line::line_around(self.text, at);
+        let before = &self.text[line.start..at.start.min(line.end)];
+        let words = LineWords::of(before);
+        let (harmless, credential) = self.qualifiers();
+        let own = plausible::own_words(value);
+        [
+            u8::from(harmless),
+            u8::from(credential),
+            u8::from(line::has_copula(between)),
+            shape::format_class(value, shape),
+            u8::from(plausible::is_placeholder(value)),
+            u8::from(own.all_meta),
+            u8::from(own.any_meta),
+            cap(value.matches(' ').count(), 12),
+            words.harmless,
+            words.login,
+            words.error,
+            u8::from(line::is_prompt(&self.text[line.clone()])),
+            cap(line.len() / 8, 40),
+            words.previous,
+            self.number,
+            line::option_class(before),
+            line::argument_index(before),
+            words.strong,
+            line::pair_class(before),
+        ]
+    }
+}
+
+pub(crate) fn cap(number: usize, most: usize) -> u8 {
+    number.min(most) as u8
+}
