@@ -38,7 +38,6 @@ pub struct Watermark {
 #[derive(Debug, Default)]
 pub struct FileState {
     pub sessions: Vec<Session>,
-    pub chats: Vec<u32>,
     pub birth: Option<Stamp>,
     pub abandoned: Vec<u32>,
     pub bad: u64,
@@ -154,6 +153,11 @@ impl Reader {
         Ok(known)
     }
 
+    /// Frees the last result of `known_files`, which a long request no longer needs.
+    pub fn release_known_files(&self) {
+        *self.known_cache.borrow_mut() = None;
+    }
+
     fn read_known_files(&self) -> Result<FxHashMap<u64, KnownFile>, Error> {
         let mut found = FxHashMap::default();
         // All columns are in one index, `files_look`: the table itself is ten times as large.
@@ -206,25 +210,50 @@ impl Reader {
     /// The properties of the wanted transcripts; others are skipped.
     pub fn file_states(&self, wanted: impl Fn(u32) -> bool) -> Result<FxHashMap<u32, FileState>, Error> {
         let mut found: FxHashMap<u32, FileState> = FxHashMap::default();
+        self.for_each_file_state(&wanted, |id, state| {
+            found.insert(id, state);
+        })?;
+        self.for_each_session(&wanted, |file, session, _| {
+            if let Some(state) = found.get_mut(&file) {
+                state.sessions.push(session);
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// Passes on the properties of the wanted transcripts, without their sessions.
+    pub fn for_each_file_state(
+        &self,
+        wanted: impl Fn(u32) -> bool,
+        mut each: impl FnMut(u32, FileState),
+    ) -> Result<(), Error> {
         let sql = "select id, birth, abandoned, bad, problems, shared, path from files";
         self.query_each(sql, |row| {
             let id: u32 = row.get(0)?;
             if wanted(id) {
-                found.insert(id, read_file_state(row)?);
+                each(id, read_file_state(row)?);
             }
             Ok(())
-        })?;
+        })
+    }
+
+    /// Passes on the sessions of the wanted transcripts with their chats, in the order of the files' IDs and of the sessions in them.
+    pub fn for_each_session(
+        &self,
+        wanted: impl Fn(u32) -> bool,
+        mut each: impl FnMut(u32, Session, u32),
+    ) -> Result<(), Error> {
         let sql = format!(
             "select {SESSION_COLUMNS}, s.file from sessions s join chats c on c.id = s.chat order by s.file, s.ordinal"
         );
+        let mut texts = SharedTexts::default();
         self.query_each(&sql, |row| {
-            if let Some(facts) = found.get_mut(&row.get(18)?) {
-                facts.sessions.push(self.session_from_row(row)?);
-                facts.chats.push(row.get(17)?);
+            let file: u32 = row.get(18)?;
+            if wanted(file) {
+                each(file, texts.share(self.session_from_row(row)?), row.get(17)?);
             }
             Ok(())
-        })?;
-        Ok(found)
+        })
     }
 
     fn query_each(
@@ -321,6 +350,26 @@ impl Reader {
             }
         }
         Ok(files)
+    }
+}
+
+/// Texts that many sessions have in common, each in memory once: a history has a few hundred projects, and hundreds of
+/// thousands of sessions.
+#[derive(Default)]
+struct SharedTexts(FxHashSet<Arc<str>>);
+
+impl SharedTexts {
+    fn share(&mut self, mut session: Session) -> Session {
+        let Session { project, cwd, git_branch, version, models, .. } = &mut session;
+        for text in [project, cwd, git_branch, version].into_iter().chain(models) {
+            match self.0.get(text) {
+                Some(shared) => *text = shared.clone(),
+                None => {
+                    self.0.insert(text.clone());
+                }
+            }
+        }
+        session
     }
 }
 

@@ -118,8 +118,9 @@ impl Writer {
     }
 
     /// Transcripts changed after a sequence number: those that a text index with that number lacks.
-    pub fn files_since(&self, sequence: u64) -> Result<Vec<StoredFile>, Error> {
-        self.reader.query_files("where sequence > ?1 order by id", [sequence as i64])
+    pub fn ids_since(&self, sequence: u64) -> Result<Vec<u32>, Error> {
+        let sql = "select id from files where sequence > ?1 order by id";
+        self.reader.query_all(sql, [sequence as i64], |row| row.get(0))
     }
 }
 

@@ -57,11 +57,22 @@ pub fn open_writer(path: &Path, steps: &[&str]) -> Result<Connection, OpenError>
 
 /// Opens the database for reading. None: it does not exist or has another layout.
 pub fn open_reader(path: &Path, steps: &[&str]) -> Option<Connection> {
+    try_open_reader(path, steps).ok().flatten()
+}
+
+/// The same, with the reason why it cannot be opened. None: it is empty or has an older layout.
+pub fn try_open_reader(path: &Path, steps: &[&str]) -> Result<Option<Connection>, OpenError> {
+    let failed = |error| OpenError::Failed { path: path.to_path_buf(), error };
     let opened = Connection::open_with_flags(path, READ_ONLY).and_then(prepare_read_only);
     // A directory without write permission may have no `-shm`; without a WAL none is needed.
-    let connection =
-        opened.or_else(|error| if has_wal(path) { Err(error) } else { open_immutable(path) }).ok()?;
-    schema_version(&connection).is_ok_and(|found| found == steps.len()).then_some(connection)
+    let connection = opened
+        .or_else(|error| if has_wal(path) { Err(error) } else { open_immutable(path) })
+        .map_err(failed)?;
+    let found = schema_version(&connection).map_err(failed)?;
+    if found > steps.len() {
+        return Err(OpenError::Newer { path: path.to_path_buf(), found, known: steps.len() });
+    }
+    Ok((found == steps.len()).then_some(connection))
 }
 
 fn open_connection(path: &Path) -> Result<Connection, Error> {

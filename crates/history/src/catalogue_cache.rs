@@ -21,12 +21,25 @@ pub(crate) struct CatalogueCache {
 
 struct CachedFiles {
     reader: Reader,
-    /// The file number of each transcript of the request that the catalogue has in its current state.
-    ids: Vec<Option<u32>>,
-    /// Positions in the request's list, by file number.
-    places: FxHashMap<u32, u32>,
-    facts: FxHashMap<u32, catalogue::FileState>,
+    /// The position in the request's list of each file that the catalogue has in its current state, by file number.
+    places: Vec<u32>,
+    /// By position: what the catalogue has of each transcript, until it is taken.
+    files: Vec<CachedFile>,
+    facts: Vec<SurveyOutcome>,
+    bad: u64,
     names: FxHashMap<u32, u32>,
+}
+
+/// No transcript of the request has this file number.
+const NOWHERE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CachedFile {
+    /// It has to be surveyed.
+    Unknown,
+    /// Other files contain copies of its events, or it contains copies of theirs.
+    Shared,
+    Unshared,
 }
 
 /// Opens a read snapshot of the catalogue, unaffected by concurrent writes. A damaged catalogue counts as
@@ -58,15 +71,15 @@ impl CatalogueCache {
     }
 
     pub(crate) fn is_cached(&self, index: usize) -> bool {
-        self.from.as_ref().is_some_and(|from| from.ids[index].is_some())
+        self.from.as_ref().is_some_and(|from| from.files[index] != CachedFile::Unknown)
     }
 
     /// Marks the cached files that share events with transcripts surveyed just now.
     pub(crate) fn mark_shared(&mut self, keys: impl Iterator<Item = u64>) -> Result<(), Error> {
         let Some(from) = &mut self.from else { return Ok(()) };
         for file in from.reader.files_with_keys(keys).map_err(read_error)? {
-            if let Some(facts) = from.facts.get_mut(&file) {
-                facts.shared = true;
+            if let Some(place) = from.place_of(file) {
+                from.files[place] = CachedFile::Shared;
             }
         }
         Ok(())
@@ -74,29 +87,20 @@ impl CatalogueCache {
 
     /// The facts of each transcript of the request, empty if it has to be surveyed; and the number of bad lines.
     pub(crate) fn take_facts(&mut self, many: usize) -> (Vec<SurveyOutcome>, u64) {
-        let mut facts: Vec<SurveyOutcome> = (0..many).map(|_| SurveyOutcome::default()).collect();
-        let Some(from) = &mut self.from else { return (facts, 0) };
-        let mut bad = 0;
-        for (id, place) in &from.places {
-            let Some(known) = from.facts.get_mut(id) else { continue };
-            bad += known.bad;
-            let slot = &mut facts[*place as usize];
-            slot.sessions = std::mem::take(&mut known.sessions);
-            (slot.birth, slot.abandoned) = (known.birth, std::mem::take(&mut known.abandoned));
-            slot.problems = std::mem::take(&mut known.problems);
-            if known.shared {
-                slot.sessions.iter_mut().for_each(|session| session.models.clear());
-            }
+        let Some(from) = &mut self.from else {
+            return ((0..many).map(|_| SurveyOutcome::default()).collect(), 0);
+        };
+        let mut facts = std::mem::take(&mut from.facts);
+        for (facts, _) in facts.iter_mut().zip(&from.files).filter(|(_, file)| **file == CachedFile::Shared) {
+            facts.sessions.iter_mut().for_each(|session| session.models.clear());
         }
-        (facts, bad)
+        (facts, from.bad)
     }
 
     /// Which transcripts need no counting: their counts are stored and they share no events.
     pub(crate) fn counted_files(&self, many: usize) -> Vec<bool> {
-        let known = |from: &CachedFiles, index: usize| {
-            from.ids[index].and_then(|id| from.facts.get(&id)).is_some_and(|facts| !facts.shared)
-        };
-        (0..many).map(|index| self.from.as_ref().is_some_and(|from| known(from, index))).collect()
+        let is_counted = |from: &CachedFiles, index: usize| from.files[index] == CachedFile::Unshared;
+        (0..many).map(|index| self.from.as_ref().is_some_and(|from| is_counted(from, index))).collect()
     }
 
     /// Rows of transcripts that share events with others and have to be joined.
@@ -132,14 +136,49 @@ impl CachedFiles {
         transcripts: &[Transcript],
         names: &Names,
     ) -> Result<CachedFiles, catalogue::Error> {
-        let memory = KnownFiles::load(&reader)?;
-        let ids: Vec<Option<u32>> = transcripts.iter().map(|t| memory.current_id(t)).collect();
-        let places: FxHashMap<u32, u32> =
-            ids.iter().enumerate().filter_map(|(at, id)| Some(((*id)?, at as u32))).collect();
-        let facts = reader.file_states(|id| places.contains_key(&id))?;
-        let numbers = reader.all_names()?.into_iter();
-        let names = numbers.map(|(id, name)| (id as u32, names.intern(&name))).collect();
-        Ok(CachedFiles { reader, ids, places, facts, names })
+        let mut cached = CachedFiles {
+            places: find_places(&reader, transcripts)?,
+            reader,
+            files: vec![CachedFile::Unknown; transcripts.len()],
+            facts: Vec::new(),
+            bad: 0,
+            names: FxHashMap::default(),
+        };
+        cached.load_facts(transcripts)?;
+        let numbers = cached.reader.all_names()?.into_iter();
+        cached.names = numbers.map(|(id, name)| (id as u32, names.intern(&name))).collect();
+        Ok(cached)
+    }
+
+    fn place_of(&self, file: u32) -> Option<usize> {
+        self.places.get(file as usize).filter(|place| **place != NOWHERE).map(|place| *place as usize)
+    }
+
+    /// Reads the properties of the transcripts straight into the list of the request: a second copy of a large history
+    /// would be most of the memory.
+    fn load_facts(&mut self, transcripts: &[Transcript]) -> Result<(), catalogue::Error> {
+        let mut facts: Vec<SurveyOutcome> = Vec::new();
+        facts.resize_with(transcripts.len(), SurveyOutcome::default);
+        let (mut files, mut bad) = (std::mem::take(&mut self.files), 0);
+        let is_wanted = |file| self.place_of(file).is_some();
+        self.reader.for_each_file_state(is_wanted, |file, state| {
+            let Some(place) = self.place_of(file) else { return };
+            files[place] = if state.shared { CachedFile::Shared } else { CachedFile::Unshared };
+            bad += state.bad;
+            let slot = &mut facts[place];
+            (slot.birth, slot.abandoned, slot.problems) = (state.birth, state.abandoned, state.problems);
+        })?;
+        self.reader.for_each_session(is_wanted, |file, mut session, _| {
+            let Some(place) = self.place_of(file) else { return };
+            if session.session_id == transcripts[place].hint {
+                session.session_id = transcripts[place].hint.clone();
+            }
+            // Most transcripts have one session; a vector that grows by itself begins with four.
+            facts[place].sessions.reserve_exact(1);
+            facts[place].sessions.push(session);
+        })?;
+        (self.files, self.facts, self.bad) = (files, facts, bad);
+        Ok(())
     }
 
     fn each_row(
@@ -148,15 +187,30 @@ impl CachedFiles {
         pick: EventFilter,
         each: &mut dyn FnMut(Row) -> Result<(), catalogue::Error>,
     ) -> Result<(), Error> {
-        let mut files: Vec<u32> =
-            self.facts.iter().filter(|(_, facts)| facts.shared == shared).map(|(id, _)| *id).collect();
-        files.sort_unstable();
+        let wanted = if shared { CachedFile::Shared } else { CachedFile::Unshared };
+        let is_wanted = |file: &u32| self.place_of(*file).is_some_and(|place| self.files[place] == wanted);
+        let files: Vec<u32> = (0..self.places.len() as u32).filter(is_wanted).collect();
         let localized = |row: Row| {
-            let file = self.places[&row.file];
+            let file = self.places[row.file as usize];
             let end_file = if row.end == Row::NO_END { 0 } else { file };
             let name = self.names.get(&row.name).copied().unwrap_or(u32::MAX);
             Row { file, end_file, name, ..row }
         };
         self.reader.for_each_row(&files, pick, |row| each(localized(row))).map_err(read_error)
     }
+}
+
+/// The position of every transcript that the catalogue has in its current state, by file number.
+fn find_places(reader: &Reader, transcripts: &[Transcript]) -> Result<Vec<u32>, catalogue::Error> {
+    let known = KnownFiles::load(reader)?;
+    let mut places = Vec::new();
+    for (place, transcript) in (0..).zip(transcripts) {
+        let Some(id) = known.current_id(transcript) else { continue };
+        if places.len() <= id as usize {
+            places.resize(id as usize + 1, NOWHERE);
+        }
+        places[id as usize] = place;
+    }
+    reader.release_known_files();
+    Ok(places)
 }

@@ -243,7 +243,7 @@ mod tests {
         for (path, part) in [("/h/.claude/projects/p/a.jsonl", None), ("/h/é.db", Some("x")), ("", Some(""))]
         {
             let (path, part) = (PathBuf::from(path), part.map(str::to_string));
-            let (hint, group) = (String::new(), PathBuf::new());
+            let (hint, group) = ("".into(), Path::new("").into());
             let transcript =
                 Transcript { source: 0, path, part, size: 0, file_stamp: FileStamp::default(), hint, group };
             assert_eq!(name_of(&transcript), archive::transcript_name(&transcript) as u64);

@@ -4,6 +4,7 @@
 //! The catalogue commits each batch atomically. The text index stores the catalogue sequence it has reached, and events
 //! after that are indexed again. Does not serve requests.
 
+mod copies;
 mod moved;
 mod open;
 mod stages;
@@ -17,7 +18,7 @@ use crate::scan::{count_alone, read_problem, read_through};
 use crate::search_text::is_searchable;
 use crate::tombstones::Tombstones;
 use crate::{History, catalogue_cache, transcripts};
-use api::{Code, Error};
+use api::Error;
 use catalogue::{ApplyOutcome, ChangedEvent, StoredFile, Survey, TouchedFile, Watermark, Writer};
 use record::{Problem, ProblemKind, Row};
 use rustc_hash::FxHashSet;
@@ -25,7 +26,7 @@ use sources::archive::Store;
 use sources::{Names, SOURCES, SurveyOptions, SurveyOutcome, Transcript};
 pub use stages::Text;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -50,6 +51,8 @@ const BATCH_BYTES: u64 = 16 << 20;
 /// Interval between commits of the text index. A commit syncs to disk and closes segments that are merged later; a kill
 /// costs at most this interval of indexing.
 const COMMIT_INTERVAL: Duration = Duration::from_secs(30);
+/// Deletions in the text index after which it is committed early: 16 MB of memory.
+const MAX_DELETES: usize = 16 << 10;
 /// Memory for index segments that are not on disk yet. With 64 MB, indexing used 324 MB in total for the first 4 GB of a
 /// long history.
 const HEAP: usize = 48 << 20;
@@ -62,13 +65,13 @@ const RULES: &str = "rules";
 /// Attempts to update and then open the stores: another process may empty them in between.
 pub(crate) const TRIES: usize = 3;
 
-/// Reads every byte of catalogue and text index, and replaces what is damaged: `SQLite` and tantivy notice a flipped byte
-/// only when they happen to read it, and may then find nothing instead. Returns what was replaced.
+/// Reads every byte of catalogue, text index and small archived copies, and replaces what is damaged: `SQLite` and tantivy
+/// notice a flipped byte only when they happen to read it, and may then find nothing instead. Returns what was replaced.
 pub fn repair_stores(history: &History<'_>) -> Result<Vec<String>, Error> {
     let home = history.home().ok_or_else(no_home)?;
     let _lock = Lock::acquire(&home)?;
     let home = home.reload();
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = copies::repair_store(&home)?.into_iter().collect();
     if let Some(damage) = open::find_damage(&home) {
         open::set_aside(&home, &home.catalogue())?;
         notes.push(open::damage_note(&damage));
@@ -175,11 +178,17 @@ pub fn catch_up_locked(
         return Ok(caught);
     };
     // Damaged pages may be detected only when they are read, in the middle of a run.
-    let Some(damage) = open::find_damage(home) else { return Err(error) };
-    let mut caught = UpdateReport { notes: vec![open::damage_note(&damage)], ..UpdateReport::default() };
-    open::set_aside(home, &home.catalogue())?;
+    let Some(note) = repair_after_failure(home)? else { return Err(error) };
+    let mut caught = UpdateReport { notes: vec![note], ..UpdateReport::default() };
     run_update(history, home, false, &mut caught)?;
     Ok(caught)
+}
+
+/// Replaces the store that made a run fail. None: neither is damaged.
+fn repair_after_failure(home: &Home) -> Result<Option<String>, Error> {
+    let Some(damage) = open::find_damage(home) else { return copies::repair_store(home) };
+    open::set_aside(home, &home.catalogue())?;
+    Ok(Some(open::damage_note(&damage)))
 }
 
 fn finish_forgetting(history: &History<'_>, home: &Home, lock: &Lock) -> Result<(), Error> {
@@ -255,14 +264,19 @@ struct Ingest<'s> {
 enum Job {
     Read {
         transcript: Transcript,
-        original: PathBuf,
+        /// Where the transcript of an archived copy was.
+        original: Option<Box<Path>>,
         state: State,
     },
     /// The catalogue has it; the text index may not.
-    Reindex {
-        stored: StoredFile,
-        transcript: Transcript,
-    },
+    Reindex { file: u32, transcript: Transcript },
+}
+
+impl Job {
+    fn size(&self) -> u64 {
+        let (Job::Read { transcript, .. } | Job::Reindex { transcript, .. }) = self;
+        transcript.size
+    }
 }
 
 /// A message from a reader thread to the writer.
@@ -281,7 +295,7 @@ type StoredEvents = (Vec<ChangedEvent>, Vec<Row>, Vec<u32>);
 
 struct Surveyed {
     transcript: Transcript,
-    original: PathBuf,
+    original: Option<Box<Path>>,
     state: State,
     mark: Watermark,
     facts: SurveyOutcome,
@@ -296,8 +310,7 @@ impl<'s> Ingest<'s> {
             catalogue.set_meta(RULES, i64::from(mask::RULES_VERSION)).map_err(store_error)?;
         }
         let index = open::open_index(&history, home, catalogue.sequence(), caught)?;
-        let store = Store::new(home.archive());
-        store.remove_temporary_files();
+        let store = copies::open_store(home, &catalogue, caught)?;
         let tombstones = Tombstones::read(Some(home));
         let names = Names::default();
         Ok(Ingest { history, catalogue, index, store, tombstones, names, knows_archive: false })
@@ -305,18 +318,18 @@ impl<'s> Ingest<'s> {
 
     fn run(&mut self, caught: &mut UpdateReport) -> Result<(), Error> {
         let begun = self.history.clock.now();
-        let (jobs, moved) = self.collect_jobs(caught)?;
+        let (mut jobs, moved) = self.collect_jobs(caught)?;
         let progress = self.history.progress;
         progress.of.store(jobs.len() as u64, Relaxed);
         let mut since = Instant::now();
-        for batch in split_batches(jobs) {
+        while let Some(batch) = next_batch(&mut jobs) {
             self.catalogue.begin().map_err(store_error)?;
-            if let Err(error) = self.run_batch(&batch, caught) {
+            if let Err(error) = self.run_archived_batch(&batch, caught) {
                 self.catalogue.roll_back();
                 return Err(error);
             }
             let sequence = self.catalogue.commit().map_err(store_error)?;
-            if since.elapsed() > COMMIT_INTERVAL {
+            if since.elapsed() > COMMIT_INTERVAL || self.index.pending_deletes() > MAX_DELETES {
                 self.index.commit(sequence).map_err(|e| index_error(&e))?;
                 since = Instant::now();
             }
@@ -337,20 +350,18 @@ impl<'s> Ingest<'s> {
             let memory = KnownFiles::load(self.catalogue.reader()).map_err(store_error)?;
             needless.iter().filter_map(|copy| memory.get(copy)).collect()
         };
-        for copy in needless {
-            let removed = self.store.remove_copy(&copy.path);
-            removed.map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
-        }
+        self.store
+            .remove_copies(needless.iter().map(|copy| copy.path.as_path()))
+            .map_err(|e| copies::archive_error(&e))?;
         self.drop_gone(&gone, caught)
     }
 
     /// Makes everything durable: first the archive, then what is derived from it.
     fn make_durable(&mut self) -> Result<(), Error> {
         self.sync_archive()?;
-        if let Some(home) = self.history.home().filter(|_| self.knows_archive) {
-            self.catalogue
-                .set_meta(transcripts::ARCHIVE_FINGERPRINT, transcripts::archive_fingerprint(&home.archive()))
-                .map_err(store_error)?;
+        if self.knows_archive {
+            let print = self.store.fingerprint();
+            self.catalogue.set_meta(transcripts::ARCHIVE_FINGERPRINT, print).map_err(store_error)?;
         }
         if self.index.last_sequence() != self.catalogue.sequence() {
             self.index.commit(self.catalogue.sequence()).map_err(|e| index_error(&e))?;
@@ -363,45 +374,7 @@ impl<'s> Ingest<'s> {
         Ok(())
     }
 
-    /// Removes sessions from the archive; a copy with no other session is deleted.
-    fn forget_copies(&self, doomed: &dyn Fn(&str, &str) -> bool) -> Result<u64, Error> {
-        let mut files = 0;
-        for copy in self.store.list_archived().archived {
-            let is = |session: &record::Session| doomed(&copy.source, &session.session_id);
-            if copy.sessions.iter().any(is) {
-                let removed = self.store.forget_sessions(&copy.path, &is);
-                removed.map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
-                files += 1;
-            }
-        }
-        Ok(files)
-    }
-
-    fn sync_archive(&mut self) -> Result<(), Error> {
-        let sequence = self.catalogue.sequence();
-        if self.synced_sequence()? == sequence {
-            return Ok(());
-        }
-        self.store.sync_to_disk().map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
-        self.catalogue.set_meta("settled", sequence as i64).map_err(store_error)
-    }
-
-    /// The catalogue sequence up to which the archive has been synced to disk.
-    fn synced_sequence(&self) -> Result<u64, Error> {
-        Ok(self.catalogue.reader().meta_value("settled").map_err(store_error)?.unwrap_or(0) as u64)
-    }
-
-    /// Transcripts whose copies a power failure may have destroyed: archived, but not synced to disk.
-    fn unsynced_files(&self) -> Result<FxHashSet<u32>, Error> {
-        let since = self.catalogue.files_since(self.synced_sequence()?).map_err(store_error)?;
-        Ok(since.into_iter().map(|stored| stored.id).collect())
-    }
-
-    fn has_copy(&self, transcript: &Transcript) -> bool {
-        freshness::is_archived_copy(transcript) || matches!(self.store.find_copy(transcript), Ok(Some(_)))
-    }
-
-    /// The jobs, oldest transcript first, so that an original is read before its copies.
+    /// The jobs, with the oldest transcript last, to be taken first, so that an original is read before its copies.
     fn collect_jobs(&mut self, caught: &mut UpdateReport) -> Result<(Vec<Job>, Vec<moved::Moved>), Error> {
         let reader = self.catalogue.reader();
         let mut found = transcripts::find_transcripts(&self.history, Some(reader), &[]);
@@ -409,10 +382,8 @@ impl<'s> Ingest<'s> {
         self.knows_archive = found.problems.is_empty();
         caught.problems.append(&mut found.problems);
         let memory = KnownFiles::load(reader).map_err(store_error)?;
-        let mut late: rustc_hash::FxHashMap<u32, StoredFile> = rustc_hash::FxHashMap::default();
-        for stored in self.catalogue.files_since(self.index.last_sequence()).map_err(store_error)? {
-            late.insert(stored.id, stored);
-        }
+        let mut late: FxHashSet<u32> =
+            self.catalogue.ids_since(self.index.last_sequence()).map_err(store_error)?.into_iter().collect();
         let unsettled = self.unsynced_files()?;
         let mut gone = memory.find_gone(found.transcripts.iter());
         retain_deleted(reader, &mut gone, &caught.problems).map_err(store_error)?;
@@ -422,26 +393,27 @@ impl<'s> Ingest<'s> {
             .filter(|transcript| freshness::is_archived_copy(transcript))
             .cloned()
             .collect();
-        found
-            .transcripts
-            .sort_by(|a, b| (a.file_stamp.changed, &a.path).cmp(&(b.file_stamp.changed, &b.path)));
+        found.transcripts.sort_unstable_by(|a, b| {
+            let key = |t: &Transcript| t.file_stamp.changed;
+            (key(a), &a.path, &a.part).cmp(&(key(b), &b.path, &b.part))
+        });
         let mut jobs = Vec::new();
         for transcript in found.transcripts {
             let mut state = memory.state_of(reader, &transcript).map_err(store_error)?;
             if let State::Same(id) = state
                 && unsettled.contains(&id)
-                && !self.has_copy(&transcript)
+                && !self.has_readable_copy(&transcript)
             {
                 state = State::Changed(id);
             }
             if let State::Same(id) = state {
-                if let Some(stored) = late.remove(&id) {
-                    jobs.push(Job::Reindex { stored, transcript });
+                if late.remove(&id) {
+                    jobs.push(Job::Reindex { file: id, transcript });
                 }
                 continue;
             }
             if let State::Grown(id, _) | State::Archived(id) = state
-                && late.remove(&id).is_some()
+                && late.remove(&id)
             {
                 state = State::Changed(id); // the index may lack more than the new part
             }
@@ -450,15 +422,17 @@ impl<'s> Ingest<'s> {
         }
         let moved = moved::find_moved(&jobs, copies);
         self.drop_gone(&gone, caught)?;
+        jobs.reverse();
+        jobs.shrink_to_fit();
         Ok((jobs, moved))
     }
 
-    fn original_path(&self, transcript: &Transcript) -> PathBuf {
+    fn original_path(&self, transcript: &Transcript) -> Option<Box<Path>> {
         if !freshness::is_archived_copy(transcript) {
-            return transcript.path.clone();
+            return None;
         }
         let kept = self.store.find_by_name(sources::archive::transcript_name(transcript));
-        kept.map_or_else(|_| transcript.path.clone(), |kept| kept.original)
+        kept.ok().map(|kept| kept.original.into())
     }
 
     /// Drops transcripts that were deleted without an archived copy: their events can no longer be read.
@@ -500,7 +474,7 @@ impl<'s> Ingest<'s> {
             let stored = self.catalogue.reader().file_by_id(heir).map_err(store_error)?;
             let readable = stored.and_then(|stored| {
                 let transcript = transcripts::as_readable(&self.history, &stored)?;
-                Some(Job::Reindex { stored, transcript })
+                Some(Job::Reindex { file: stored.id, transcript })
             });
             jobs.extend(readable);
         }
@@ -508,6 +482,16 @@ impl<'s> Ingest<'s> {
     }
 
     // ---- one batch
+
+    /// The copies become visible before the catalogue says that they exist.
+    fn run_archived_batch(&mut self, jobs: &[Job], caught: &mut UpdateReport) -> Result<(), Error> {
+        self.store.begin_batch();
+        if let Err(error) = self.run_batch(jobs, caught) {
+            self.store.roll_back_batch();
+            return Err(error);
+        }
+        self.store.commit_batch().map_err(|error| copies::archive_error(&error))
+    }
 
     /// Reader threads survey and mask; this thread writes.
     fn run_batch(&mut self, jobs: &[Job], caught: &mut UpdateReport) -> Result<(), Error> {
@@ -594,7 +578,7 @@ impl BatchWriter<'_> {
         let applied = self.catalogue.apply_survey(&Survey {
             name: freshness::name_of(transcript),
             source: SOURCES[transcript.source].name(),
-            path: &surveyed.original,
+            path: surveyed.original.as_deref().unwrap_or(&transcript.path),
             part: transcript.part.as_deref(),
             hint: &transcript.hint,
             family: &transcript.group,
@@ -641,6 +625,9 @@ impl BatchWriter<'_> {
             let session = &sessions[*ordinal as usize];
             if let (None, Some((title, _))) = (&session.agent_id, &session.title) {
                 let chat = applied.chats[*ordinal as usize];
+                if surveyed.state != State::New {
+                    self.index.drop_event(title_event(*number));
+                }
                 self.index_title(applied.file, chat, *number, session.ended_at.0, title)?;
             }
         }
@@ -649,7 +636,6 @@ impl BatchWriter<'_> {
 
     fn index_title(&mut self, file: u32, chat: u32, number: u32, at: i64, text: &str) -> Result<(), Error> {
         let event = title_event(number);
-        self.index.drop_event(event);
         let doc = search::Doc { file, chat, event, part: search::Part::Title, at: at.max(0), text };
         self.index.add(&doc).map_err(|e| index_error(&e))
     }
@@ -713,24 +699,22 @@ fn is_hidden(stored: &StoredFile, problems: &[Problem]) -> bool {
         || problems.iter().any(|problem| stored.path.starts_with(&problem.file))
 }
 
-/// Groups jobs into batches: large enough to keep all threads busy, small enough to repeat after a kill.
-fn split_batches(jobs: Vec<Job>) -> Vec<Vec<Job>> {
-    let size = |job: &Job| match job {
-        Job::Read { transcript, .. } | Job::Reindex { transcript, .. } => transcript.size,
-    };
-    let mut batches: Vec<Vec<Job>> = Vec::new();
-    let mut held = u64::MAX;
-    for job in jobs {
-        held = held.saturating_add(size(&job));
-        match batches.last_mut() {
-            Some(batch) if held <= BATCH_BYTES && batch.len() < 512 => batch.push(job),
-            _ => {
-                held = size(&job);
-                batches.push(vec![job]);
-            }
-        }
+/// Jobs per batch.
+const BATCH_JOBS: usize = 512;
+
+/// Takes the next batch off the end: large enough to keep all threads busy, small enough to repeat after a kill. The memory
+/// of finished jobs is given back, because the list of a large history is as large as everything else.
+fn next_batch(jobs: &mut Vec<Job>) -> Option<Vec<Job>> {
+    let mut batch = vec![jobs.pop()?];
+    let mut held = batch[0].size();
+    while batch.len() < BATCH_JOBS
+        && let Some(job) = jobs.pop_if(|job| held.saturating_add(job.size()) <= BATCH_BYTES)
+    {
+        held += job.size();
+        batch.push(job);
     }
-    batches
+    jobs.shrink_to_fit();
+    Some(batch)
 }
 
 fn archive_problem(transcript: &Transcript, error: &sources::Error) -> Problem {
@@ -751,7 +735,7 @@ impl text::RecordReader<'_> {
     fn survey_transcript(
         &self,
         transcript: &Transcript,
-        original: PathBuf,
+        original: Option<Box<Path>>,
         state: State,
     ) -> Result<Surveyed, sources::Error> {
         let mut rows = Vec::new();
@@ -788,12 +772,12 @@ impl text::RecordReader<'_> {
                 let applied = applied.recv().ok()?;
                 self.read_new(&surveyed, &applied, send)?;
             }
-            Job::Reindex { stored, transcript } => {
+            Job::Reindex { file, transcript } => {
                 let (reply, reloaded) = sync_channel(1);
-                send.send(ReaderMessage::Reload(stored.id, reply)).ok()?;
+                send.send(ReaderMessage::Reload(*file, reply)).ok()?;
                 let (fresh, rows, chats) = reloaded.recv().ok()?;
                 let applied =
-                    ApplyOutcome { file: stored.id, changed_events: fresh, chats, ..ApplyOutcome::default() };
+                    ApplyOutcome { file: *file, changed_events: fresh, chats, ..ApplyOutcome::default() };
                 self.read_again(transcript, &rows, &applied, send)?;
             }
         }

@@ -27,8 +27,10 @@ pub struct ScanResult {
     pub names: Vec<Arc<str>>,
     pub scope: Scope,
     pub outcome: Outcome,
-    /// The rank of each session in order of start time, by file and position in it.
-    pub ranks: Vec<Vec<u32>>,
+    /// The rank of each session in order of start time, in the order of the files and of the sessions in them.
+    pub ranks: Vec<u32>,
+    /// Where the sessions of each file begin in `ranks`.
+    first_ranks: Vec<u32>,
     /// Transcripts whose session counts come from the catalogue.
     settled: Vec<bool>,
 }
@@ -41,6 +43,13 @@ impl ScanResult {
     pub fn name(&self, row: &Row) -> &Arc<str> {
         static NONE: std::sync::LazyLock<Arc<str>> = std::sync::LazyLock::new(|| Arc::from(""));
         self.names.get(row.name as usize).unwrap_or(&NONE)
+    }
+
+    /// None: there is no such session.
+    fn rank_of(&self, row: &Row) -> Option<u32> {
+        let first = *self.first_ranks.get(row.file as usize)?;
+        let has_session = (row.session as usize) < self.facts.get(row.file as usize)?.sessions.len();
+        has_session.then(|| self.ranks[(first + row.session) as usize])
     }
 
     pub fn is_abandoned(&self, row: &Row) -> bool {
@@ -110,14 +119,19 @@ pub fn scan_matching_rows(
     let Surveyed { mut library, rows, known } = survey_transcripts(history, request, need)?;
     rank_sessions(&mut library);
     let mut sorter = Sorter::new(order);
-    let mut counts: Vec<Vec<Count>> =
-        library.facts.iter().map(|f| vec![Count::default(); f.sessions.len()]).collect();
+    // Files whose counts are known need none.
+    let uncounted = library.facts.iter().zip(&library.settled);
+    let mut counts: Vec<Vec<Count>> = uncounted
+        .map(|(facts, settled)| vec![Count::default(); if *settled { 0 } else { facts.sessions.len() }])
+        .collect();
     let birth = |file: u32| library.facts[file as usize].birth.unwrap_or(Stamp(i64::MAX));
     let mut each = |mut joined: JoinedEvent| {
         let row = &mut joined.row;
-        let count = counts.get_mut(row.file as usize).and_then(|file| file.get_mut(row.session as usize));
-        count.ok_or_else(dangling_row)?.add(row);
-        row.key = u64::from(library.ranks[row.file as usize][row.session as usize]);
+        let rank = library.rank_of(row).ok_or_else(dangling_row)?;
+        if let Some(count) = counts[row.file as usize].get_mut(row.session as usize) {
+            count.add(row);
+        }
+        row.key = u64::from(rank);
         let wanted = library.scope.contains_session(library.session(row)) && library.scope.contains_row(row);
         if wanted && keep(&library, &joined) { sorter.push(joined.row) } else { Ok(()) }
     };
@@ -212,9 +226,15 @@ fn rank_sessions(library: &mut ScanResult) {
         let (x, y) = (session(a), session(b));
         (x.started_at, &x.session_id, &x.agent_id, a).cmp(&(y.started_at, &y.session_id, &y.agent_id, b))
     });
-    let mut ranks: Vec<Vec<u32>> = library.facts.iter().map(|f| vec![0; f.sessions.len()]).collect();
-    for (rank, (file, session)) in all.into_iter().enumerate() {
-        ranks[file as usize][session as usize] = rank as u32;
+    let mut next = 0;
+    let first_of = |facts: &SurveyOutcome| {
+        next += facts.sessions.len() as u32;
+        next - facts.sessions.len() as u32
+    };
+    library.first_ranks = library.facts.iter().map(first_of).collect();
+    let mut ranks = vec![0; all.len()];
+    for (rank, (file, session)) in (0..).zip(all) {
+        ranks[(library.first_ranks[file as usize] + session) as usize] = rank;
     }
     library.ranks = ranks;
 }
@@ -303,7 +323,8 @@ fn survey_transcripts(history: &History<'_>, request: &ViewRequest, need: Need) 
     history.progress.lost.store(ending.lost as u64, Relaxed);
     history.progress.lost_files.store(ending.lost_files as u64, Relaxed);
     let names = names.to_vec();
-    let library = ScanResult { transcripts, facts, names, scope, outcome, ranks: Vec::new(), settled };
+    let (ranks, first_ranks) = (Vec::new(), Vec::new());
+    let library = ScanResult { transcripts, facts, names, scope, outcome, ranks, first_ranks, settled };
     let rows = Sorter::merge(compare_by_key, sorters).map_err(read_error)?;
     Ok(Surveyed { library, rows, known: cache.into_unshared() })
 }

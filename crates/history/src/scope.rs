@@ -11,6 +11,7 @@ use record::{Row, Session, Stamp};
 use sources::{SOURCES, Transcript};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub struct Scope {
     pub session: Option<String>,
@@ -51,7 +52,7 @@ impl Scope {
                 t.hint.starts_with(session.as_str())
                     || t.hint.strip_prefix("agent-").is_some_and(|a| a.starts_with(session.as_str()))
             };
-            let groups: BTreeSet<PathBuf> =
+            let groups: BTreeSet<Arc<Path>> =
                 transcripts.iter().filter(|t| called(t)).map(|t| t.group.clone()).collect();
             // If no file name contains the ID, it may be inside any transcript: all are read.
             if !groups.is_empty() {

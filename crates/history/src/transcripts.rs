@@ -8,8 +8,8 @@ use catalogue::{Reader, StoredFile};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sources::archive::{self, Store};
 use sources::walk::TranscriptList;
-use sources::{FileStamp, SOURCES, Transcript};
-use std::path::{Path, PathBuf};
+use sources::{SOURCES, Transcript};
+use std::path::PathBuf;
 
 /// Finds the transcripts of the given sources, or of all if `only` is empty. Deleted transcripts that the catalogue
 /// knows are not looked up in the archive.
@@ -17,7 +17,7 @@ pub fn find_transcripts(history: &History<'_>, reader: Option<&Reader>, only: &[
     let mut found = sources::find_transcripts(history.places, only);
     exclude_own_calls(history, &mut found);
     let Some(store) = archive_store(history) else { return found };
-    let remembered = reader.filter(|reader| only.is_empty() && is_archive_unchanged(history, reader));
+    let remembered = reader.filter(|reader| only.is_empty() && is_archive_unchanged(&store, reader));
     let absent = remembered.and_then(|reader| archived_copies(reader, &store, &found));
     let mut copies = absent.unwrap_or_else(|| list_archive(&store, reader, &mut found));
     copies.retain(|(_, t)| only.is_empty() || only.iter().any(|name| name == SOURCES[t.source].name()));
@@ -47,20 +47,9 @@ type ArchivedCopy = (PathBuf, Transcript);
 pub(crate) const ARCHIVE_FINGERPRINT: &str = "archived";
 
 /// Whether the archive is unchanged since the catalogue was written, so that the catalogue knows everything in it. Listing
-/// ten thousand copies costs as much as a stat of every transcript; this stats 257 folders.
-fn is_archive_unchanged(history: &History<'_>, reader: &Reader) -> bool {
-    let print = history.home().map(|home| archive_fingerprint(&home.archive()));
-    print.is_some() && reader.meta_value(ARCHIVE_FINGERPRINT).is_ok_and(|known| known == print)
-}
-
-/// The fingerprint of the archive: names and change times of its folders, independent of their order.
-pub fn archive_fingerprint(archive: &Path) -> i64 {
-    let folders = std::fs::read_dir(archive).into_iter().flatten().flatten();
-    let one = |folder: std::fs::DirEntry| {
-        let changed = folder.metadata().map_or(0, |meta| FileStamp::from_metadata(&meta).changed);
-        record::event_key(b'a', &[folder.file_name().as_encoded_bytes(), &changed.to_le_bytes()])
-    };
-    folders.map(one).fold(0_u64, u64::wrapping_add) as i64
+/// ten thousand copies costs as much as a stat of every transcript; this stats 257 folders and reads one number.
+fn is_archive_unchanged(store: &Store, reader: &Reader) -> bool {
+    reader.meta_value(ARCHIVE_FINGERPRINT).is_ok_and(|known| known == Some(store.fingerprint()))
 }
 
 /// Archived copies of the transcripts that the catalogue knows and the agents have deleted.
@@ -120,8 +109,8 @@ fn as_live(stored: &StoredFile) -> Option<Transcript> {
         part: stored.part.clone(),
         size: stored.size,
         file_stamp: freshness::stamp_of(stored),
-        hint: stored.hint.clone(),
-        group: stored.family.clone(),
+        hint: stored.hint.as_str().into(),
+        group: stored.family.as_path().into(),
     })
 }
 
@@ -135,16 +124,10 @@ pub fn as_readable(history: &History<'_>, stored: &StoredFile) -> Option<Transcr
     Some(Transcript { path, ..live })
 }
 
-/// An archived copy that the catalogue knows, with the current size and age of its file.
+/// An archived copy that the catalogue knows, with its current size and age.
 fn locate_copy(store: &Store, name: u128, stored: &StoredFile) -> Option<Transcript> {
-    let path = store.path_by_name(name);
-    let meta = std::fs::metadata(&path).ok()?;
-    Some(Transcript {
-        path,
-        size: meta.len(),
-        file_stamp: FileStamp::from_metadata(&meta),
-        ..as_live(stored)?
-    })
+    let (size, file_stamp) = store.stat_copy(name)?;
+    Some(Transcript { path: store.path_by_name(name), size, file_stamp, ..as_live(stored)? })
 }
 
 fn open_copy(store: &Store, name: u128, found: &mut TranscriptList) -> Option<ArchivedCopy> {

@@ -59,6 +59,8 @@ pub struct Writer {
     engine: IndexWriter,
     tallies: ChatLengths,
     stamp: CommitStamp,
+    /// Deletions since the last commit.
+    pending_deletes: usize,
 }
 
 impl Writer {
@@ -105,7 +107,7 @@ impl Writer {
             if stamp.number == 0 { ChatLengths::default() } else { ChatLengths::read(folder, stamp.number)? };
         let engine = index.writer_with_options(writer_options(threads, heap_bytes)).map_err(failed)?;
         engine.set_merge_policy(Box::new(BoundedMergePolicy));
-        Ok(Writer { folder: folder.to_owned(), fields, engine, tallies, stamp })
+        Ok(Writer { folder: folder.to_owned(), fields, engine, tallies, stamp, pending_deletes: 0 })
     }
 
     pub fn add(&mut self, doc: &Doc) -> Result<(), Error> {
@@ -125,17 +127,27 @@ impl Writer {
     /// Drops everything that was read from a file before this call.
     pub fn drop_file(&mut self, file: u32) {
         self.tallies.drop_file(file);
-        self.engine.delete_term(Term::from_field_u64(self.fields.file, u64::from(file)));
+        self.delete(Term::from_field_u64(self.fields.file, u64::from(file)));
     }
 
     /// Drops one message, so that it can be added again in its current form. The length of its chat is not adjusted.
     pub fn drop_event(&mut self, event: u64) {
-        self.engine.delete_term(Term::from_field_u64(self.fields.event, event));
+        self.delete(Term::from_field_u64(self.fields.event, event));
     }
 
     pub fn drop_chat(&mut self, chat: u32) {
         self.tallies.drop_chat(chat);
-        self.engine.delete_term(Term::from_field_u64(self.fields.chat, u64::from(chat)));
+        self.delete(Term::from_field_u64(self.fields.chat, u64::from(chat)));
+    }
+
+    fn delete(&mut self, term: Term) {
+        self.pending_deletes += 1;
+        self.engine.delete_term(term);
+    }
+
+    /// How many deletions wait for the next commit. Each takes a kilobyte of memory until then.
+    pub fn pending_deletes(&self) -> usize {
+        self.pending_deletes
     }
 
     /// Commits. The caller's sequence number later identifies what the index contains.
@@ -148,6 +160,7 @@ impl Writer {
         prepared.set_payload(&stamp.to_payload());
         prepared.commit().map_err(failed)?;
         self.stamp = stamp;
+        self.pending_deletes = 0;
         chats::remove_others(&folder, stamp.number);
         Ok(())
     }

@@ -2,11 +2,11 @@
 //! readable after the agent has deleted its own files. A copy is surveyed and fetched like the original
 //! transcript.
 //!
-//! One transcript is one file below the archive's directory. It contains every row with its full record,
-//! followed by the sessions and the rest of the survey's result, so that listing the archive decompresses no
-//! records. A reader sees the old copy or the new one, never half of either: a copy is written to a temporary
-//! file and renamed. `Store::sync_to_disk` makes new copies durable; one truncated by a power cut before that is
-//! detected by its checksums.
+//! A copy contains every row with its full record, followed by the sessions and the rest of the survey's result. One
+//! whose records fit one frame (256 KB) is a row of a database, `packed.db`; a larger one is a file, so that listing it
+//! decompresses no records. Both have the same path, whether or not a file is there. A reader sees the old copy or
+//! the new one, never half of either. `Store::sync_to_disk` makes new files durable; one truncated by a power cut before
+//! that is detected by its checksums. Rows are durable once they are committed.
 //!
 //! To write a copy, call `Store::begin_copy` (or `Store::resume_copy`, which continues the existing one), then add a
 //! message or call for every row that the writer does not have yet, then finish it. An archived copy is read
@@ -16,10 +16,15 @@
 //! archived, nor for how long. The caller guarantees a single writer at a time; any number may read.
 
 mod containment;
+mod copy;
 mod entry;
 mod forget;
 mod frame_writer;
+mod migrate;
+mod packed;
+mod packed_form;
 mod reader;
+mod salvage_packed;
 mod table;
 mod writer;
 
@@ -30,11 +35,14 @@ pub use writer::ArchiveWriter;
 
 use crate::walk::{self, TranscriptList};
 use crate::{Error, FileStamp, SOURCES, Transcript};
+use copy::Archive;
+use frame_writer::Target;
+use packed::PackedCopies;
 use record::{Problem, ProblemKind, Session, Stamp};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
-use table::{Archive, Header};
+use std::sync::Arc;
+use table::Header;
 
 /// The extension of an archived transcript.
 const EXTENSION: &str = "loci";
@@ -45,12 +53,13 @@ const TEMP_EXTENSION: &str = "tmp";
 #[derive(Clone, Debug)]
 pub struct Store {
     dir: PathBuf,
+    packed: Arc<PackedCopies>,
 }
 
 /// One archived transcript, as described by the table at its end.
 #[derive(Clone, Debug)]
 pub struct ArchivedTranscript {
-    /// The archive's own file.
+    /// The path of the copy, see `Store::path_of`.
     pub path: PathBuf,
     /// The agent's name, which this version may not know.
     pub source: String,
@@ -67,7 +76,7 @@ pub struct ArchivedTranscript {
     pub entries: u32,
     pub sessions: Vec<Session>,
     pub birth: Option<Stamp>,
-    /// The file's modification time: a copy is never touched after it is written.
+    /// When the copy was written.
     pub archived_at: Stamp,
     pub file_stamp: FileStamp,
     /// Whether rows of transcripts read today can be recognised as copies of these.
@@ -79,7 +88,7 @@ impl ArchivedTranscript {
     pub fn to_transcript(&self) -> Option<Transcript> {
         let source = SOURCES.iter().position(|s| s.name() == self.source)?;
         let (path, part, size) = (self.path.clone(), self.part.clone(), self.packed);
-        let (hint, group, age) = (self.hint.clone(), self.group.clone(), self.file_stamp);
+        let (hint, group, age) = (self.hint.as_str().into(), self.group.as_path().into(), self.file_stamp);
         Some(Transcript { source, path, part, size, file_stamp: age, hint, group })
     }
 }
@@ -107,6 +116,12 @@ fn name_from_path(path: &Path) -> u128 {
     u128::from_str_radix(stem, 16).unwrap_or_default()
 }
 
+/// The database beside the folder of a copy.
+fn packed_path(path: &Path) -> PathBuf {
+    let archive = path.parent().and_then(Path::parent).unwrap_or(path);
+    archive.join(packed::FILE_NAME)
+}
+
 /// Whether a path is one that `Store::path_of` creates: no agent names its files so.
 pub fn is_archived(path: &Path) -> bool {
     let name = |path: &Path| path.file_name().and_then(|n| n.to_str()).map(str::to_string);
@@ -118,7 +133,8 @@ pub fn is_archived(path: &Path) -> bool {
 
 impl Store {
     pub fn new(dir: PathBuf) -> Store {
-        Store { dir }
+        let packed = Arc::new(PackedCopies::new(&dir));
+        Store { dir, packed }
     }
 
     /// The path of the copy of a transcript, whether or not it exists: the same in every version.
@@ -132,9 +148,10 @@ impl Store {
         self.dir.join(&name[..2]).join(format!("{name}.{EXTENSION}"))
     }
 
-    /// The names of all archived transcripts. Opens none of them.
+    /// The names of all archived transcripts, sorted. Opens none of them. Without those in a damaged database, which
+    /// `list_archived` reports.
     pub fn all_names(&self) -> Vec<u128> {
-        let mut names = Vec::new();
+        let mut names = self.packed.all_names().unwrap_or_default();
         for folder in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             let files = fs::read_dir(folder.path()).into_iter().flatten().flatten();
             names.extend(
@@ -144,7 +161,37 @@ impl Store {
                     .map(|path| name_from_path(&path)),
             );
         }
+        names.sort_unstable();
+        names.dedup();
         names
+    }
+
+    /// Size and stamp of the copy with that name. None: there is none, or it cannot be read now.
+    pub fn stat_copy(&self, name: u128) -> Option<(u64, FileStamp)> {
+        if let Ok(meta) = fs::metadata(self.path_by_name(name)) {
+            return Some((meta.len(), FileStamp::from_metadata(&meta)));
+        }
+        let version = packed::find_version(self.packed.path(), name).ok()??;
+        Some((version.length, version.stamp()))
+    }
+
+    /// Whether there is a copy of the transcript, readable or not.
+    pub fn has_copy(&self, transcript: &Transcript) -> bool {
+        self.stat_copy(transcript_name(transcript)).is_some()
+    }
+
+    /// A number that changes when copies are added, replaced or removed, without opening any of them.
+    pub fn fingerprint(&self) -> i64 {
+        let folders = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let folders = folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let one = |folder: fs::DirEntry| {
+            let changed = folder.metadata().map_or(0, |meta| FileStamp::from_metadata(&meta).changed);
+            record::event_key(b'a', &[folder.file_name().as_encoded_bytes(), &changed.to_le_bytes()])
+        };
+        // An unreadable database has a number of its own, so that it is looked at again.
+        let revision = self.packed.revision().unwrap_or(-1).to_le_bytes();
+        let rows = record::event_key(b'a', &[packed::FILE_NAME.as_bytes(), &revision]);
+        folders.map(one).fold(rows, u64::wrapping_add) as i64
     }
 
     /// The archived transcript with that name.
@@ -152,29 +199,60 @@ impl Store {
         read_archived(&self.path_by_name(name))
     }
 
-    /// Lists the archive. Decompresses nothing but the tables; a damaged file becomes a problem beside the
-    /// others.
+    /// Lists the archive, sorted by path. A damaged copy becomes a problem beside the others.
     pub fn list_archived(&self) -> ArchiveListing {
-        let (mut found, mut listed) = (TranscriptList::default(), ArchiveListing::default());
-        walk::walk_files(&self.dir, &mut found, &mut |path, _, _| {
-            if !is_archived(path) {
-                return;
-            }
-            match read_archived(path) {
-                Ok(kept) => listed.archived.push(kept),
-                Err(error) => listed.problems.push(unreadable_problem(path, &error)),
-            }
+        let mut listed = ArchiveListing::default();
+        self.for_each_archived(&mut |found| match found {
+            Ok(kept) => listed.archived.push(kept),
+            Err(problem) => listed.problems.push(problem),
         });
-        listed.problems.append(&mut found.problems);
         listed.archived.sort_by(|a, b| a.path.cmp(&b.path));
         listed.problems.sort_by(|a, b| a.file.cmp(&b.file));
         listed
     }
 
+    /// Passes on every copy and every problem, one at a time: a list of all may be large.
+    pub fn for_each_archived(&self, each: &mut dyn FnMut(Result<ArchivedTranscript, Problem>)) {
+        let mut found = TranscriptList::default();
+        walk::walk_files(&self.dir, &mut found, &mut |path, _, _| {
+            if is_archived(path) {
+                each(
+                    Archive::open_file(path).map(describe).map_err(|error| unreadable_problem(path, &error)),
+                );
+            }
+        });
+        found.problems.into_iter().for_each(|problem| each(Err(problem)));
+        let rows = self.packed.for_each(&mut |copy| {
+            let path = self.path_by_name(copy.name);
+            // The file of a copy that was just moved counts.
+            if !path.exists() {
+                let read = Archive::from_row(&path, &copy).map(describe);
+                each(read.map_err(|error| unreadable_problem(&path, &error)));
+            }
+        });
+        if let Err(error) = rows {
+            each(Err(unreadable_problem(self.packed.path(), &error)));
+        }
+    }
+
+    /// The number of readable copies, and the problems with the others. Reads every byte of the small ones.
+    pub fn check_copies(&self) -> (u64, Vec<Problem>) {
+        let (mut copies, mut problems) = (0, Vec::new());
+        self.for_each_archived(&mut |found| match found {
+            Ok(_) => copies += 1,
+            Err(problem) => problems.push(problem),
+        });
+        if let Some(damage) = self.packed.find_damage().filter(|_| problems.is_empty()) {
+            let (file, kind) = (self.packed.path().to_path_buf(), ProblemKind::Unreadable);
+            problems.push(Problem { kind, file, offset: 0, note: damage });
+        }
+        (copies, problems)
+    }
+
     /// The archived copy of one transcript, if there is one.
     pub fn find_copy(&self, transcript: &Transcript) -> Result<Option<ArchivedTranscript>, Error> {
         match read_archived(&self.path_of(transcript)) {
-            Err(Error::Io { error, .. }) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) if copy::is_missing(&error) => Ok(None),
             found => found.map(Some),
         }
     }
@@ -189,67 +267,135 @@ impl Store {
     /// intact; entries from there on are dropped, and entries added again are replaced. 0 writes everything
     /// anew.
     pub fn begin_copy(&self, transcript: &Transcript, from_entry: u32) -> Result<ArchiveWriter, Error> {
-        let path = self.path_for_writing(transcript)?;
+        let (target, header) = (self.target_for(transcript)?, header_for(transcript));
         if from_entry > 0 {
-            return ArchiveWriter::continue_from(&Archive::open(&path)?, header_for(transcript), from_entry);
+            return ArchiveWriter::continue_from(&Archive::open(&target.path)?, target, header, from_entry);
         }
         // A copy written by a newer version must not be replaced.
-        match Archive::open(&path) {
+        match Archive::open(&target.path) {
             Err(error @ Error::Newer { .. }) => Err(error),
-            _ => ArchiveWriter::new(path, header_for(transcript)),
+            _ => Ok(ArchiveWriter::new(target, header)),
         }
     }
 
     /// Begins a new copy with as much of the existing one as can be used, which may be nothing: `ArchiveWriter::has_entry`
     /// shows which entries. Damaged entries are thus written again while the transcript can still be read.
     pub fn resume_copy(&self, transcript: &Transcript) -> Result<ArchiveWriter, Error> {
-        let path = self.path_for_writing(transcript)?;
-        match Archive::open(&path) {
-            Ok(archive) => ArchiveWriter::salvage_from(&archive, header_for(transcript)),
+        let (target, header) = (self.target_for(transcript)?, header_for(transcript));
+        match Archive::open(&target.path) {
+            Ok(archive) => ArchiveWriter::salvage_from(&archive, target, header),
             Err(error @ Error::Newer { .. }) => Err(error),
-            Err(_) => ArchiveWriter::new(path, header_for(transcript)),
+            Err(_) => Ok(ArchiveWriter::new(target, header)),
         }
     }
 
-    /// Removes one copy and returns the number of freed bytes.
+    /// Removes one copy and returns the number of freed bytes. `sync_to_disk` erases them.
     pub fn remove_copy(&self, path: &Path) -> Result<u64, Error> {
-        self.check_own_file(path)?;
-        let freed = fs::metadata(path).map_err(io_error(path))?.len();
+        self.check_own_path(path)?;
+        let row = self.packed.remove(name_from_path(path))?;
+        let freed = match fs::metadata(path) {
+            Ok(meta) => meta.len(),
+            Err(error) => return row.ok_or_else(|| io_error(path)(error)),
+        };
         fs::remove_file(path).map_err(io_error(path))?;
         frame_writer::sync_directory(path)?;
-        Ok(freed)
+        Ok(freed + row.unwrap_or(0))
+    }
+
+    /// Removes several copies, and their bytes from the disk.
+    pub fn remove_copies<'p>(&self, paths: impl Iterator<Item = &'p Path>) -> Result<(), Error> {
+        self.packed.begin_batch();
+        for path in paths {
+            if let Err(error) = self.remove_copy(path) {
+                self.packed.roll_back_batch();
+                return Err(error);
+            }
+        }
+        self.packed.commit_batch()?;
+        self.packed.clean()
     }
 
     /// Whether the content of one copy is completely contained in another.
     pub fn is_contained(&self, one: &Path, other: &Path) -> Result<bool, Error> {
-        self.check_own_file(one).and_then(|()| self.check_own_file(other))?;
+        self.check_own_path(one).and_then(|()| self.check_own_path(other))?;
         Ok(one != other && containment::is_contained(one, other)?)
     }
 
-    /// Removes the sessions that `drop` selects, with all their records: rewrites the file without them, or
+    /// Removes the sessions that `drop` selects, with all their records: rewrites the copy without them, or
     /// removes it if no session is left. Unreadable entries are removed too, since it is unknown whose they
-    /// are.
+    /// are, and with them a damaged database that was set aside. `sync_to_disk` erases the bytes.
     pub fn forget_sessions(
         &self,
         path: &Path,
         drop: &dyn Fn(&Session) -> bool,
     ) -> Result<ForgetOutcome, Error> {
-        self.check_own_file(path)?;
-        let mut forgotten = forget::forget_sessions(path, drop)?;
-        if forgotten.file_removed {
+        self.check_own_path(path)?;
+        let target = Target { path: path.to_path_buf(), packed: self.packed.clone() };
+        let mut forgotten = forget::forget_sessions(&target, drop)?;
+        if forgotten == ForgetOutcome::default() {
+            return Ok(forgotten);
+        }
+        salvage_packed::remove_damaged(self.packed.path())?;
+        if forgotten.copy_removed {
             forgotten.freed = self.remove_copy(path)?;
+        } else if path.exists() {
+            // The row of a copy that had just become a file when the process was killed.
+            self.packed.remove(name_from_path(path))?;
+        } else {
+            self.packed.mark_unclean()?;
         }
         Ok(forgotten)
     }
 
-    /// Waits until all copies are on the disk. Once for many copies: waiting for each of a thousand small
-    /// ones takes longer than reading and compressing them.
+    // ---- for the one writer
+
+    /// Small copies finished from here on become visible together, at `commit_batch`.
+    pub fn begin_batch(&self) {
+        self.packed.begin_batch();
+    }
+
+    pub fn commit_batch(&self) -> Result<(), Error> {
+        self.packed.commit_batch()
+    }
+
+    pub fn roll_back_batch(&self) {
+        self.packed.roll_back_batch();
+    }
+
+    /// Waits until all copies are on the disk and removed ones are erased. Once for many copies: waiting for each of
+    /// a thousand small ones takes longer than reading and compressing them.
     pub fn sync_to_disk(&self) -> Result<(), Error> {
         if !self.dir.exists() {
             return Ok(());
         }
+        self.packed.clean()?;
         let folder = fs::File::open(&self.dir).map_err(io_error(&self.dir))?;
         rustix::fs::syncfs(&folder).map_err(|error| io_error(&self.dir)(error.into()))
+    }
+
+    /// Erases the bytes of removed copies, if a run was interrupted before it did.
+    pub fn erase_removed(&self) -> Result<(), Error> {
+        self.packed.clean()
+    }
+
+    /// Reads every byte of the small copies, and replaces a damaged database with one of all intact copies. Returns
+    /// what was done. The damaged one is kept beside it until a session is forgotten.
+    pub fn repair(&self) -> Result<Option<String>, Error> {
+        let Some(damage) = self.packed.find_damage() else { return Ok(None) };
+        self.packed.close();
+        let saved = salvage_packed::salvage_copies(self.packed.path())?;
+        self.packed.mark_changed()?;
+        let (path, aside) = (self.packed.path().display(), salvage_packed::damaged_path(self.packed.path()));
+        Ok(Some(format!(
+            "{path} was damaged ({damage}): {saved} copies were saved, the damaged file is now {}",
+            aside.display()
+        )))
+    }
+
+    /// Moves small copies that have files of their own into the database, once: earlier versions wrote a file for
+    /// each. Returns how many were moved.
+    pub fn pack_small_files(&self) -> Result<u64, Error> {
+        migrate::pack_small_files(self)
     }
 
     /// Removes temporary files left by killed writers; only the one writer may call it, before it begins.
@@ -264,19 +410,19 @@ impl Store {
         freed
     }
 
-    fn path_for_writing(&self, transcript: &Transcript) -> Result<PathBuf, Error> {
+    fn target_for(&self, transcript: &Transcript) -> Result<Target, Error> {
         if is_archived(&transcript.path) {
             let error = std::io::Error::other("already an archived copy");
             return Err(io_error(&transcript.path)(error));
         }
-        Ok(self.path_of(transcript))
+        Ok(Target { path: self.path_of(transcript), packed: self.packed.clone() })
     }
 
-    fn check_own_file(&self, path: &Path) -> Result<(), Error> {
+    fn check_own_path(&self, path: &Path) -> Result<(), Error> {
         if is_archived(path) && path.parent().and_then(Path::parent) == Some(&self.dir) {
             return Ok(());
         }
-        Err(io_error(path)(std::io::Error::other("not an archive file")))
+        Err(io_error(path)(std::io::Error::other("not an archived copy")))
     }
 }
 
@@ -285,14 +431,15 @@ fn header_for(transcript: &Transcript) -> Header {
 }
 
 fn read_archived(path: &Path) -> Result<ArchivedTranscript, Error> {
-    let archive = Archive::open(path)?;
-    let meta = archive.file.metadata().map_err(io_error(path))?;
-    let changed = meta.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    Archive::open(path).map(describe)
+}
+
+fn describe(archive: Archive) -> ArchivedTranscript {
     let raw = archive.raw_length();
     let (header, closing) = (archive.table.header, archive.table.closing);
     let source = SOURCES.iter().map(|s| s.name()).find(|name| *name == header.source).unwrap_or("");
-    Ok(ArchivedTranscript {
-        path: path.to_path_buf(),
+    ArchivedTranscript {
+        path: archive.path,
         keys_match: header.keys_match(),
         original: header.path.into(),
         part: header.part,
@@ -304,10 +451,10 @@ fn read_archived(path: &Path) -> Result<ArchivedTranscript, Error> {
         entries: archive.table.entries,
         sessions: closing.sessions.into_iter().map(|s| s.into_session(source)).collect(),
         birth: closing.birth.map(Stamp),
-        archived_at: changed.map_or(Stamp::NONE, |since| Stamp(since.as_millis() as i64)),
+        archived_at: Stamp(archive.stamp.changed / 1_000_000),
         source: header.source,
-        file_stamp: FileStamp::from_metadata(&meta),
-    })
+        file_stamp: archive.stamp,
+    }
 }
 
 fn unreadable_problem(path: &Path, error: &Error) -> Problem {

@@ -81,8 +81,8 @@ fn list_chats(path: &Path, found: &mut TranscriptList) -> Result<(), db::Error> 
             part: Some(id.clone()),
             size,
             file_stamp: age,
-            hint: id,
-            group: path.to_path_buf(),
+            hint: id.into(),
+            group: path.into(),
         });
     }
     Ok(())

@@ -58,7 +58,7 @@ impl Source for Claude {
             // A transcript directly in the projects folder shares no folder with others.
             let group = &bytes[..folder.map_or(bytes.len(), |length| above + length)];
             let group = PathBuf::from(OsStr::from_bytes(group));
-            found.add_owned(path, meta, hint, group);
+            found.add_file(path, meta, &hint, &group);
         });
     }
 
@@ -126,7 +126,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         let owner = parent.and_then(Path::file_name).map(|n| n.to_string_lossy().into_owned());
         let id = match agent {
             Some(_) => owner.unwrap_or_default(),
-            None => transcript.hint.clone(),
+            None => transcript.hint.to_string(),
         };
         let mut session = Session::new("claude-code", &id);
         if let Some(agent) = agent {

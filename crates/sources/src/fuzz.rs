@@ -24,8 +24,8 @@ pub fn survey(agent: &str, name: &str, bytes: &[u8]) {
         part: None,
         size,
         file_stamp: crate::FileStamp::default(),
-        hint: "x".to_string(),
-        group: dir,
+        hint: "x".into(),
+        group: dir.into(),
     };
     for want in [(true, true, true), (true, true, false), (false, true, false), (true, false, false)] {
         let (messages, calls, fields) = want;

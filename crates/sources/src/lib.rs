@@ -31,6 +31,7 @@ use record::{Call, Message, Row};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Every agent Loci can read, in listing order.
 pub const SOURCES: &[&dyn Source] =
@@ -47,9 +48,9 @@ pub struct Transcript {
     pub size: u64,
     pub file_stamp: FileStamp,
     /// The session ID as far as the file name contains it.
-    pub hint: String,
+    pub hint: Arc<str>,
     /// Transcripts that can contain copies of each other share a group.
-    pub group: PathBuf,
+    pub group: Arc<Path>,
 }
 
 /// File metadata that shows whether a transcript has changed since.
@@ -141,6 +142,20 @@ impl Error {
             Error::Database { error, .. } => db::derived::is_transient(error),
             Error::Damaged { .. } | Error::Newer { .. } => false,
         }
+    }
+
+    /// Whether the disk is full.
+    pub fn is_disk_full(&self) -> bool {
+        match self {
+            Error::Io { error, .. } => error.kind() == std::io::ErrorKind::StorageFull,
+            Error::Database { error, .. } => db::derived::is_disk_full(error),
+            _ => false,
+        }
+    }
+
+    /// Whether a database is damaged.
+    pub fn is_damaged_database(&self) -> bool {
+        matches!(self, Error::Database { error, .. } if db::derived::is_corruption(error))
     }
 }
 

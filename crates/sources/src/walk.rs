@@ -10,6 +10,7 @@ use std::fs::{self, FileType};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The result of a search for transcripts.
 #[derive(Default)]
@@ -19,16 +20,26 @@ pub struct TranscriptList {
     pub problems: Vec<Problem>,
     /// Entries skipped because they are not regular files (FIFO, socket, device, loop of links, /proc).
     pub skipped: u64,
+    /// The group of the last file, which the next one usually shares.
+    pub last_group: Option<Arc<Path>>,
 }
 
 impl TranscriptList {
     pub fn add_file(&mut self, path: PathBuf, meta: &fs::Metadata, hint: &str, group: &Path) {
-        self.add_owned(path, meta, hint.to_string(), group.to_path_buf());
+        let (source, size, file_stamp) = (self.source, meta.len(), FileStamp::from_metadata(meta));
+        let (hint, group) = (Arc::from(hint), self.share_group(group));
+        let mut path = path;
+        // Joining paths leaves half of the buffer unused, which counts for a million transcripts.
+        path.shrink_to_fit();
+        self.transcripts.push(Transcript { source, path, part: None, size, file_stamp, hint, group });
     }
 
-    pub(crate) fn add_owned(&mut self, path: PathBuf, meta: &fs::Metadata, hint: String, group: PathBuf) {
-        let (source, size, age) = (self.source, meta.len(), FileStamp::from_metadata(meta));
-        self.transcripts.push(Transcript { source, path, part: None, size, file_stamp: age, hint, group });
+    fn share_group(&mut self, group: &Path) -> Arc<Path> {
+        // Compared as bytes, because comparing paths component by component is slow.
+        let last = self.last_group.as_ref().filter(|last| last.as_os_str() == group.as_os_str());
+        let shared = last.cloned().unwrap_or_else(|| Arc::from(group));
+        self.last_group = Some(shared.clone());
+        shared
     }
 
     pub fn add_problem(&mut self, path: &Path, note: &impl ToString) {

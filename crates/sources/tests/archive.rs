@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
-use loci_sources::archive::{ArchiveWriter, Store, is_archived};
+use loci_sources::archive::{ArchiveWriter, Store, is_archived, transcript_name};
 use loci_sources::{Error, Names, SOURCES, Survey, SurveyOptions, SurveyOutcome, Transcript, walk};
 use record::{Call, Message, ProblemKind, Row, RowKind, Session, Stamp, Status};
 use std::fs;
@@ -87,8 +87,10 @@ fn archive_transcript(store: &Store, transcript: &Transcript, content: &Transcri
     let mut writer = store.begin_copy(transcript, 0).unwrap();
     add_entries(&mut writer, content, 0..content.rows.len());
     let packed = writer.finish(&content.facts).unwrap();
-    assert_eq!(packed, fs::metadata(store.path_of(transcript)).unwrap().len());
-    store.find_copy(transcript).unwrap().unwrap().to_transcript().unwrap()
+    let archived = store.find_copy(transcript).unwrap().unwrap();
+    assert_eq!(packed, archived.packed);
+    assert_eq!(Some((packed, archived.file_stamp)), store.stat_copy(transcript_name(transcript)));
+    archived.to_transcript().unwrap()
 }
 
 /// A record and its row as comparable text, without the offsets of the row.
@@ -444,7 +446,7 @@ fn replaced_entries_do_not_accumulate() {
 fn a_dropped_writer_leaves_the_copy_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let (own, store) = new_store();
-    let transcript = claude_transcript(folder.path(), &claude_text(30, false));
+    let transcript = claude_transcript(folder.path(), &claude_text(350, false));
     let now = read_transcript(&transcript);
     archive_transcript(&store, &transcript, &now);
     let before = fs::read(store.path_of(&transcript)).unwrap();
@@ -472,7 +474,7 @@ fn list_files(root: &Path) -> Vec<PathBuf> {
 fn only_the_owner_can_read_a_copy() {
     let folder = tempfile::tempdir().unwrap();
     let (_own, store) = new_store();
-    let transcript = claude_transcript(folder.path(), &claude_text(3, false));
+    let transcript = claude_transcript(folder.path(), &claude_text(350, false));
     let archived = archive_transcript(&store, &transcript, &read_transcript(&transcript));
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&archived.path), 0o600);
@@ -573,7 +575,7 @@ fn a_damaged_frame_loses_its_entries_and_is_repaired_from_the_transcript() {
 
 #[test]
 fn a_newer_format_is_left_alone() {
-    let (_folder, store, transcript, archived, _) = archived_fixture(9);
+    let (_folder, store, transcript, archived, _) = archived_fixture(350);
     let mut bytes = fs::read(&archived.path).unwrap();
     bytes[12] = 2;
     let fnv = |bytes: &[u8]| {
@@ -630,7 +632,7 @@ fn a_forgotten_session_is_removed_with_its_text() {
     let first = |session: &Session| &*session.session_id == "session-0";
     let forgotten = store.forget_sessions(&archived.path, &first).unwrap();
     assert_eq!(
-        (forgotten.sessions, forgotten.entries, forgotten.damaged, forgotten.file_removed),
+        (forgotten.sessions, forgotten.entries, forgotten.damaged, forgotten.copy_removed),
         (1, 400, 0, false)
     );
     assert_eq!(forgotten.freed, before - fs::metadata(&archived.path).unwrap().len());
@@ -647,7 +649,7 @@ fn a_forgotten_session_is_removed_with_its_text() {
     assert_eq!(list_files(&own.path().join("archive")), std::slice::from_ref(&archived.path));
 
     let all = store.forget_sessions(&archived.path, &|_| true).unwrap();
-    assert_eq!((all.sessions, all.entries, all.file_removed), (2, 800, true));
+    assert_eq!((all.sessions, all.entries, all.copy_removed), (2, 800, true));
     assert!(all.freed > 0 && !archived.path.exists());
     assert!(store.list_archived().archived.is_empty());
 }
@@ -670,7 +672,7 @@ fn forgetting_in_a_damaged_copy_drops_unreadable_entries() {
 fn only_files_of_the_archive_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let (_own, store) = new_store();
-    let transcript = claude_transcript(folder.path(), &claude_text(3, false));
+    let transcript = claude_transcript(folder.path(), &claude_text(350, false));
     assert!(store.remove_copy(&transcript.path).is_err());
     assert!(store.forget_sessions(&transcript.path, &|_| true).is_err());
     let archived = archive_transcript(&store, &transcript, &read_transcript(&transcript));
@@ -782,8 +784,8 @@ fn copy_paths_are_stable_across_versions() {
         part: part.map(str::to_string),
         size: 0,
         file_stamp: loci_sources::FileStamp::default(),
-        hint: String::new(),
-        group: PathBuf::new(),
+        hint: "".into(),
+        group: Path::new("").into(),
     };
     let path = store.path_of(&of(None));
     assert_eq!(path, Path::new("/d/55/551b991c23bcc75eaff167183b0f62b3.loci"));

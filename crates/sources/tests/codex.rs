@@ -410,7 +410,7 @@ fn compressed_and_archived_rollouts_equal_plain_ones() {
         {
             assert_eq!(a.rows, b.rows);
             assert_eq!(a.transcript.hint, b.transcript.hint);
-            assert_eq!(b.transcript.group, copy.path());
+            assert_eq!(*b.transcript.group, *copy.path());
             assert_eq!(a.session().session_id, b.session().session_id);
             assert_eq!(format!("{:?}", a.calls()), format!("{:?}", b.calls()));
             for kind in Kind::ALL {

@@ -164,13 +164,13 @@ fn fetching_a_removed_call_is_reported_as_moved() {
     let (folder, all) = survey_store("1.0.0");
     let transcripts = list_transcripts(&OpenCode, folder.path());
     let of = |surveyed: &Surveyed| {
-        transcripts.iter().find(|t| t.hint == *surveyed.session().session_id).unwrap().clone()
+        transcripts.iter().find(|t| *t.hint == *surveyed.session().session_id).unwrap().clone()
     };
     let sub = of(&all[2]);
     let row = *all[2].rows.iter().find(|row| row.row == RowKind::Call).unwrap();
     assert!(OpenCode.fetch_call(&sub, &sub, &row).is_ok());
     let storage = folder.path().join("storage");
-    std::fs::remove_dir_all(storage.join("message").join(&sub.hint)).unwrap();
+    std::fs::remove_dir_all(storage.join("message").join(&*sub.hint)).unwrap();
     std::fs::write(&sub.path, format!("{{\"id\": \"{}\"}}", sub.hint)).unwrap();
     assert!(matches!(OpenCode.fetch_call(&sub, &sub, &row), Err(Error::Moved { .. })));
 }

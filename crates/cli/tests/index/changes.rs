@@ -2,7 +2,7 @@
 //! content and nothing else, without a run of `loci index`; and the updated index gives the same responses as one built
 //! from scratch.
 
-use crate::history::{append, needle};
+use crate::history::{History, append, needle};
 use crate::instance::{Instance, assert_same, collect_responses, run_view};
 use serde_json::json;
 use std::fs::{self, File, OpenOptions};
@@ -298,11 +298,11 @@ fn a_fork_is_found_when_its_original_loses_the_shared_events() {
             fs::remove_file(&path).unwrap();
             let others = Instance::new(home.path());
             others.index();
-            let others = others.archived_files();
-            for name in instance.archived_files().iter().filter(|name| !others.contains(name)) {
-                fs::remove_file(instance.data.join("loci/archive").join(name)).unwrap();
+            let others = others.archived_copies();
+            for name in instance.archived_copies().iter().filter(|name| !others.contains(name)) {
+                instance.remove_small_copy(name);
             }
-            assert_eq!(instance.archived_files().len(), 3);
+            assert_eq!(instance.archived_copies().len(), 3);
         }
         if archived {
             assert_eq!(instance.duplicate().search_ids(&old_word(4)), [fork.id.as_str()], "without index");
@@ -362,4 +362,28 @@ fn an_archived_copy_longer_than_the_moved_transcript_is_kept() {
     run_loci(&home, &["index"]);
     assert_eq!(run_loci(&home, &["archive"]).records()[0]["files"], 2);
     assert!(run_loci(&home, &["search", "quagga"]).expect(0).text().contains("quagga"));
+}
+
+/// A damaged database of small copies is noticed, set aside and refilled from the transcripts that still exist; copies of
+/// deleted ones are saved where they can be read.
+#[test]
+fn a_damaged_archive_is_repaired_by_the_next_update() {
+    let history = History::new(40);
+    let instance = Instance::new(history.home.path());
+    instance.index();
+    let path = instance.data.join("loci/archive/packed.db");
+    let whole = instance.archived_copies();
+    let bytes = fs::read(&path).unwrap();
+    for from in [0, bytes.len() / 2] {
+        let mut damaged = fs::read(&path).unwrap();
+        damaged[from..from + 48].fill(0xee);
+        fs::write(&path, damaged).unwrap();
+        let problem = r#""check":"archive","severity":"problem""#;
+        let doctor = instance.run("doctor -o json");
+        assert!(doctor.text().contains(problem), "{}", doctor.text());
+        let indexed = instance.run("index -o json");
+        assert!(indexed.text().contains("packed.db was damaged"), "{}", indexed.text());
+        assert_eq!(instance.archived_copies(), whole, "archived again");
+        assert!(!instance.run("doctor -o json").text().contains(problem));
+    }
 }

@@ -79,5 +79,5 @@ fn two_writers_and_six_readers_run_concurrently() {
         &collect_responses(instance, VIEWS, &searches),
         &collect_responses(&fresh, VIEWS, &searches),
     );
-    assert_eq!(instance.archived_files(), fresh.archived_files());
+    assert_eq!(instance.archived_copies(), fresh.archived_copies());
 }

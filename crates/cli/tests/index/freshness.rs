@@ -68,7 +68,7 @@ fn an_interrupted_forget_is_completed() {
             response.text()
         );
         assert_eq!(instance.search_ids(word), [""; 0]);
-        assert_eq!(instance.archived_files().len() + 1, whole.archived_files().len());
+        assert_eq!(instance.archived_copies().len() + 1, whole.archived_copies().len());
         for path in list_files(&instance.cache).into_iter().chain(list_files(&instance.data)) {
             let bytes = fs::read(&path).unwrap();
             assert!(!bytes.windows(word.len()).any(|w| w == word.as_bytes()), "{line}: {}", path.display());

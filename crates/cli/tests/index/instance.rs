@@ -86,15 +86,30 @@ impl Instance {
         self.search(words).into_iter().map(|(id, _)| id).collect()
     }
 
-    /// The names of all archived files.
-    pub(crate) fn archived_files(&self) -> Vec<String> {
-        let root = self.data.join("loci/archive");
-        let mut names: Vec<String> = list_files(&root)
-            .into_iter()
-            .map(|path| path.strip_prefix(&root).unwrap().to_string_lossy().into_owned())
-            .collect();
+    /// The names of all archived copies: files, and rows of the database of small ones.
+    pub(crate) fn archived_copies(&self) -> Vec<String> {
+        let files = list_files(&self.data.join("loci/archive")).into_iter();
+        let copies = files.filter(|path| path.extension().is_some_and(|ending| ending == "loci"));
+        let mut names: Vec<String> =
+            copies.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+        let database = self.small_copies();
+        let mut rows = database.prepare("select lower(hex(name)) from copies").unwrap();
+        names.extend(rows.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap));
         names.sort();
         names
+    }
+
+    /// Removes a small archived copy, as if it had never been written.
+    pub(crate) fn remove_small_copy(&self, name: &str) {
+        let sql = "delete from copies where lower(hex(name)) = ?1";
+        assert_eq!(self.small_copies().execute(sql, [name]).unwrap(), 1);
+        let sql = "update meta set value = value + 1 where name = 'revision'";
+        self.small_copies().execute(sql, []).unwrap();
+    }
+
+    /// The database of small archived copies.
+    pub(crate) fn small_copies(&self) -> db::Connection {
+        db::Connection::open(self.data.join("loci/archive/packed.db")).unwrap()
     }
 }
 

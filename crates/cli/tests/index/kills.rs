@@ -91,5 +91,5 @@ fn repeated_kills_lose_and_duplicate_nothing() {
         &collect_responses(&instance, VIEWS, &searches),
         &collect_responses(&fresh, VIEWS, &searches),
     );
-    assert_eq!(instance.archived_files(), fresh.archived_files(), "{label}");
+    assert_eq!(instance.archived_copies(), fresh.archived_copies(), "{label}");
 }

@@ -110,7 +110,7 @@ fn no_detected_secret_is_left_in_any_file_or_response() {
     for root in [&instance.data, &instance.cache, &archive_only.cache] {
         stored.extend(list_files(root).iter().map(|path| (path.display().to_string(), read_lossy(path))));
     }
-    assert!(stored.iter().any(|(name, _)| name.ends_with(".loci")));
+    assert!(stored.iter().any(|(name, _)| name.ends_with("packed.db")));
     assert!(stored.iter().any(|(name, _)| name.ends_with("catalogue.db")));
     let mut leaks = Vec::new();
     for (name, text) in stored.iter().chain(&printed) {

@@ -44,6 +44,7 @@ impl History<'_> {
         let [mut files, mut many, mut bytes, mut packed] = [0; 4];
         let found = transcripts::find_transcripts(&history, None, &[]);
         files += found.transcripts.len() as u64;
+        store.begin_batch();
         for transcript in found.transcripts.iter().filter(|_| far > 0) {
             let mut rows = Vec::new();
             let emit = &mut |more: &mut Vec<Row>| rows.append(more);
@@ -79,6 +80,7 @@ impl History<'_> {
                 packed += keeper.finish(&facts).map_err(read_error)?;
             }
         }
+        store.commit_batch().map_err(read_error)?;
         Ok([files, many, bytes, packed])
     }
 

@@ -136,16 +136,14 @@ impl RecordReader<'_> {
     }
 }
 
-/// A full disk ends the run; any other archive error is reported and costs only that copy.
+/// A full disk or a damaged database ends the run; any other archive error is reported and costs only that copy.
 fn report_archive_error(
     transcript: &Transcript,
     error: &sources::Error,
     send: &SyncSender<ReaderMessage>,
 ) -> Option<()> {
-    if let sources::Error::Io { path, error } = error
-        && error.kind() == std::io::ErrorKind::StorageFull
-    {
-        let _ = send.send(ReaderMessage::Failed(crate::home::disk_full(path)));
+    if error.is_disk_full() || error.is_damaged_database() {
+        let _ = send.send(ReaderMessage::Failed(super::copies::archive_error(error)));
         return None;
     }
     send.send(ReaderMessage::Problem(archive_problem(transcript, error))).ok()

@@ -98,9 +98,8 @@ fn select_removals(
 fn remove_copies(service: &Service, store: &Store, to_remove: &[ArchivedTranscript]) -> Result<(), Error> {
     let home = service.home().ok_or_else(no_home)?;
     let _lock = Lock::acquire(&home)?;
-    for kept in to_remove {
-        store.remove_copy(&kept.path).map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
-    }
+    let removed = store.remove_copies(to_remove.iter().map(|kept| kept.path.as_path()));
+    removed.map_err(|error| Error::new(Code::ReadError, error.to_string()))?;
     // The next catch-up removes the catalogue rows of transcripts that no longer have a copy.
     Ok(())
 }

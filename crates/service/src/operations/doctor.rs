@@ -230,7 +230,7 @@ fn check_clean_up(install: &Installation<'_>) -> Option<CheckResult> {
     let soon = found.transcripts.iter().filter(|t| left(t.file_stamp.changed) <= WARN_DAYS);
     let (mut safe, mut lost) = (0, 0);
     for transcript in soon {
-        if store.path_of(transcript).exists() {
+        if store.has_copy(transcript) {
             safe += 1;
         } else if !is_known_empty(install, transcript) {
             lost += 1;
@@ -279,12 +279,12 @@ fn check_archive(install: &Installation<'_>) -> Option<CheckResult> {
         Err(error) => return problem(error.message, "unset LOCI_ARCHIVE_BUDGET"),
     };
     let store = transcripts::archive_store(&service.history())?;
-    let listed = store.list_archived();
-    if let Some(first) = listed.problems.first() {
+    let (copies, problems) = store.check_copies();
+    if let Some(first) = problems.first() {
         let message = format!("{}: {}", first.file.display(), first.note);
         return problem(message, "loci index --rebuild");
     }
-    let shown = format!("{} copies take {} of {} MB", listed.archived.len(), size >> 20, budget >> 20);
+    let shown = format!("{copies} copies take {} of {} MB", size >> 20, budget >> 20);
     if size > budget { warning(shown, "loci archive --prune-to 8G --dry-run") } else { ok(shown) }
 }
 

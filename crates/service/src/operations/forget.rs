@@ -17,6 +17,7 @@ use history::scan::{by_time, scan_rows};
 use history::tombstones::Tombstones;
 use history::{catalogue_cache, home, ingest, resolve_session, scope, search_text};
 use record::Session;
+use sources::archive::{ArchivedTranscript, Store};
 use std::collections::BTreeMap;
 
 /// The sessions to delete, by source and ID.
@@ -145,11 +146,15 @@ fn record_text(record: RawRecord) -> String {
 
 /// The archived transcripts that contain any of the sessions.
 fn count_copies(home: &Home, selected: &SelectedSessions) -> u64 {
-    let copies = sources::archive::Store::new(home.archive()).list_archived().archived;
-    let is_selected = |source: &str, session: &Session| {
-        selected.contains_key(&(source.to_string(), session.session_id.to_string()))
+    let is_selected = |copy: &ArchivedTranscript, session: &Session| {
+        selected.contains_key(&(copy.source.clone(), session.session_id.to_string()))
     };
-    copies.iter().filter(|copy| copy.sessions.iter().any(|s| is_selected(&copy.source, s))).count() as u64
+    let mut copies = 0;
+    Store::new(home.archive()).for_each_archived(&mut |found| {
+        let is_one = found.is_ok_and(|copy| copy.sessions.iter().any(|s| is_selected(&copy, s)));
+        copies += u64::from(is_one);
+    });
+    copies
 }
 
 fn count_events(service: &Service, selected: &SelectedSessions) -> Result<u64, Error> {

@@ -205,10 +205,8 @@ pub(crate) fn list_sessions(question: &ViewQuery<'_>, printer: &mut Printer<'_>)
         })?;
     library.scope = Scope::new(&question.service.history(), question.request)?;
     begun.retitle_sessions(question.service, &mut library);
-    let mut found: Vec<(u32, &Session)> = Vec::new();
-    for (facts, ranks) in library.facts.iter().zip(&library.ranks) {
-        found.extend(ranks.iter().copied().zip(&facts.sessions));
-    }
+    let sessions = library.facts.iter().flat_map(|facts| &facts.sessions);
+    let mut found: Vec<(u32, &Session)> = library.ranks.iter().copied().zip(sessions).collect();
     found.retain(|(_, session)| {
         let title = session.title.as_ref().map_or("", |(title, _)| title);
         library.scope.contains_session(session)

@@ -182,11 +182,8 @@ impl<'s> SearchSnapshot<'s> {
         };
         let mut only = FxHashSet::default();
         if let Some(reader) = &self.reader {
-            let facts = reader.file_states(|_| true).map_err(store_error)?;
-            for facts in facts.values() {
-                let kept = facts.sessions.iter().zip(&facts.chats).filter(|(session, _)| holds(session));
-                only.extend(kept.map(|(_, chat)| *chat));
-            }
+            let keep = |_, session, chat| only.extend(holds(&session).then_some(chat));
+            reader.for_each_session(|_| true, keep).map_err(store_error)?;
         }
         only.extend(
             self.unindexed.sessions.iter().filter(|(_, session)| holds(session)).map(|(chat, _)| *chat),

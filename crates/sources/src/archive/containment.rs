@@ -2,8 +2,9 @@
 //!
 //! Does not know why there are two: a home that was moved, or a project's folder that was renamed.
 
-use super::reader::split_entries;
-use super::table::{Archive, fnv1a_128};
+use super::copy::Archive;
+use super::entry::split_entries;
+use super::table::fnv1a_128;
 use crate::Error;
 use rustc_hash::FxHashSet;
 use std::path::Path;

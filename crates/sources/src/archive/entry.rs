@@ -4,11 +4,30 @@
 //! Kinds and states are stored as words, not as numbers, since a copy outlives the version that wrote it.
 //! Does not know how lines are compressed.
 
+use memchr::memchr;
 use record::{Call, Coverage, Kind, Message, Row, RowKind, Session, Stamp, Status, TitleOrigin, Tokens};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Splits decompressed lines into entries: the offset of each, the line of its row and the line of its
+/// record.
+pub(super) fn split_entries(raw: &[u8]) -> impl Iterator<Item = (u64, &[u8], &[u8])> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at;
+        let head = line_at(raw, at).filter(|head| !head.is_empty())?;
+        let record = line_at(raw, at + head.len() + 1)?;
+        at += head.len() + record.len() + 2;
+        Some((start as u64, head, record))
+    })
+}
+
+fn line_at(raw: &[u8], at: usize) -> Option<&[u8]> {
+    let rest = raw.get(at..)?;
+    Some(&rest[..memchr(b'\n', rest)?])
+}
 
 type Text<'a> = Cow<'a, str>;
 

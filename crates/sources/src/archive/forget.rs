@@ -1,15 +1,14 @@
-//! Removes sessions from a copy for good, with all their records: writes the rest to a new file that replaces
+//! Removes sessions from a copy for good, with all their records: writes the rest to a new copy that replaces
 //! the old one. Also repacks a copy without its replaced entries.
 //!
 //! Does not know why a session is forgotten, nor how to keep it from being archived again.
 
-use super::entry::{RowLine, SessionLine};
-use super::frame_writer::{FinishedFile, FrameWriter};
-use super::reader::split_entries;
-use super::table::Archive;
+use super::copy::Archive;
+use super::entry::{RowLine, SessionLine, split_entries};
+use super::frame_writer::{FinishedCopy, FrameWriter, Target};
 use crate::{Error, SOURCES};
 use record::Session;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The outcome of `Store::forget_sessions`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,14 +17,17 @@ pub struct ForgetOutcome {
     pub entries: u32,
     /// Unreadable entries that were removed with the others.
     pub damaged: u32,
-    /// Whether no session was left and the file was removed.
-    pub file_removed: bool,
+    /// Whether no session was left and the copy was removed.
+    pub copy_removed: bool,
     /// Bytes freed on disk.
     pub freed: u64,
 }
 
-pub(super) fn forget_sessions(path: &Path, drop: &dyn Fn(&Session) -> bool) -> Result<ForgetOutcome, Error> {
-    let mut archive = Archive::open(path)?;
+pub(super) fn forget_sessions(
+    target: &Target,
+    drop: &dyn Fn(&Session) -> bool,
+) -> Result<ForgetOutcome, Error> {
+    let mut archive = Archive::open(&target.path)?;
     let source = SOURCES.iter().map(|s| s.name()).find(|name| *name == archive.table.header.source);
     let stored = std::mem::take(&mut archive.table.closing.sessions);
     let stored: Vec<Session> =
@@ -39,7 +41,7 @@ pub(super) fn forget_sessions(path: &Path, drop: &dyn Fn(&Session) -> bool) -> R
         return Ok(ForgetOutcome {
             sessions,
             entries: archive.table.entries,
-            file_removed: true,
+            copy_removed: true,
             ..ForgetOutcome::default()
         });
     }
@@ -50,10 +52,10 @@ pub(super) fn forget_sessions(path: &Path, drop: &dyn Fn(&Session) -> bool) -> R
         archive.table.closing.abandoned.clear();
     }
     let (all, before) = (archive.table.entries, archive.length);
-    let (writer, damaged) = copy_entries(&archive, path.to_path_buf(), &renumber_sessions(&dropped))?;
+    let (writer, damaged) = copy_entries(&archive, target, &renumber_sessions(&dropped))?;
     let entries = all.saturating_sub(writer.entry_count()).saturating_sub(damaged);
     let after = writer.finish(archive.table.header, archive.table.closing)?.publish()?;
-    Ok(ForgetOutcome { sessions, entries, damaged, file_removed: false, freed: before.saturating_sub(after) })
+    Ok(ForgetOutcome { sessions, entries, damaged, copy_removed: false, freed: before.saturating_sub(after) })
 }
 
 /// The new index of each session once the dropped ones are gone.
@@ -63,20 +65,20 @@ fn renumber_sessions(dropped: &[bool]) -> Vec<Option<u32>> {
 }
 
 /// The same copy without its replaced entries.
-pub(super) fn repack_file(finished: &FinishedFile) -> Result<FinishedFile, Error> {
-    let archive = Archive::open(finished.path())?;
+pub(super) fn repack_file(file: &Path, target: &Target) -> Result<FinishedCopy, Error> {
+    let archive = Archive::open_file(file)?;
     let all: Vec<Option<u32>> = (0..archive.table.closing.sessions.len() as u32).map(Some).collect();
-    let (writer, _) = copy_entries(&archive, finished.target().to_path_buf(), &all)?;
+    let (writer, _) = copy_entries(&archive, target, &all)?;
     writer.finish(archive.table.header, archive.table.closing)
 }
 
 /// Copies the entries whose session has a new index, and counts unreadable ones.
 fn copy_entries(
     archive: &Archive,
-    to: PathBuf,
+    to: &Target,
     numbers: &[Option<u32>],
 ) -> Result<(FrameWriter, u32), Error> {
-    let (mut writer, mut damaged) = (FrameWriter::create(to)?, 0);
+    let (mut writer, mut damaged) = (FrameWriter::new(to.clone()), 0);
     for n in 0..archive.spans.len() {
         let living = archive.live_entries(n);
         let raw = if living > 0 { archive.unpack_frame(n) } else { Ok(Vec::new()) };

@@ -1,9 +1,12 @@
-//! Writes an archive file: compresses lines into frames, then appends the index, the table and the trailer. The file
-//! is temporary until it is published under its final path.
+//! Writes a copy: collects lines, and compresses them into the frames of an archive file once they exceed one frame;
+//! then appends the index, the table and the trailer. Smaller copies become a row. Neither is visible until it is
+//! published.
 //!
 //! Does not know which entries a copy should contain.
 
 use super::entry::RowLine;
+use super::packed::{self, PackedCopies};
+use super::packed_form;
 use super::table::{self, Frame, Header, IndexEntry, MAX_FRAME, REPLACED, StoredOutcome, Table};
 use super::{TEMP_EXTENSION, io_error};
 use crate::Error;
@@ -12,17 +15,18 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use zstd::bulk::Compressor;
 
 /// Lines that are compressed together: enough to compress well, few enough to decompress for one entry.
-const FRAME_SIZE: usize = 256 * 1024;
+pub(super) const FRAME_SIZE: usize = 256 * 1024;
 /// Level 3 compresses 158 MB of made-up history into 18.9 MB, level 1 into 20.0 MB in a fifth less time;
 /// waiting for the disk costs four times either.
 const COMPRESSION_LEVEL: i32 = 3;
 
 /// A file that is removed unless it is published.
-struct TemporaryFile {
+pub(super) struct TemporaryFile {
     path: PathBuf,
     target: PathBuf,
 }
@@ -49,27 +53,38 @@ impl TemporaryFile {
     }
 }
 
-/// An archive file that is being written.
+/// Where a copy is written to.
+#[derive(Clone)]
+pub(super) struct Target {
+    pub(super) path: PathBuf,
+    pub(super) packed: Arc<PackedCopies>,
+}
+
+/// A copy that is being written. It has no file as long as its lines fit one frame.
 pub(super) struct FrameWriter {
-    temporary: TemporaryFile,
-    file: File,
-    compressor: Compressor<'static>,
+    target: Target,
+    output: Option<Output>,
     raw: Vec<u8>,
     /// Entries in `raw`.
     pending: u32,
     frames: Vec<Frame>,
-    at: u64,
     pub(super) marks: Vec<IndexEntry>,
 }
 
-impl FrameWriter {
-    pub(super) fn create(target: PathBuf) -> Result<FrameWriter, Error> {
-        let (temporary, file) = TemporaryFile::create(target)?;
-        let compressor = Compressor::new(COMPRESSION_LEVEL).map_err(io_error(&temporary.target))?;
-        let (raw, frames, marks) = (Vec::new(), Vec::new(), Vec::new());
-        let mut writer = FrameWriter { temporary, file, compressor, raw, pending: 0, frames, at: 0, marks };
-        writer.write_bytes(&table::encode_start())?;
-        Ok(writer)
+struct Output {
+    temporary: TemporaryFile,
+    file: File,
+    compressor: Compressor<'static>,
+    at: u64,
+}
+
+impl Output {
+    fn create(target: &Path) -> Result<Output, Error> {
+        let (temporary, file) = TemporaryFile::create(target.to_path_buf())?;
+        let compressor = Compressor::new(COMPRESSION_LEVEL).map_err(io_error(target))?;
+        let mut output = Output { temporary, file, compressor, at: 0 };
+        output.write_bytes(&table::encode_start())?;
+        Ok(output)
     }
 
     fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -78,8 +93,30 @@ impl FrameWriter {
         Ok(())
     }
 
+    fn write_frame(&mut self, raw: &[u8]) -> Result<Frame, Error> {
+        let packed = self.compressor.compress(raw).map_err(io_error(&self.temporary.target))?;
+        self.write_bytes(&packed)?;
+        let (raw, check) = (raw.len() as u64, table::fnv1a_64(&packed));
+        Ok(Frame { packed: packed.len() as u64, raw, entries: 0, check })
+    }
+}
+
+impl FrameWriter {
+    pub(super) fn new(target: Target) -> FrameWriter {
+        let (raw, frames, marks) = (Vec::new(), Vec::new(), Vec::new());
+        FrameWriter { target, output: None, raw, pending: 0, frames, marks }
+    }
+
+    fn output(&mut self) -> Result<&mut Output, Error> {
+        let output = match self.output.take() {
+            Some(output) => output,
+            None => Output::create(&self.target.path)?,
+        };
+        Ok(self.output.insert(output))
+    }
+
     pub(super) fn add_entry(&mut self, head: &RowLine<'_>, record: &impl Serialize) -> Result<(), Error> {
-        let unwritable = |error: serde_json::Error| io_error(&self.temporary.target)(error.into());
+        let unwritable = |error: serde_json::Error| io_error(&self.target.path)(error.into());
         let line = serde_json::to_vec(record).map_err(unwritable)?;
         self.add_line(head, &line)
     }
@@ -90,12 +127,12 @@ impl FrameWriter {
             self.flush_frame()?;
         }
         if record.len() as u64 > MAX_FRAME / 2 {
-            return Err(io_error(&self.temporary.target)(std::io::Error::other(
+            return Err(io_error(&self.target.path)(std::io::Error::other(
                 "an entry is too large to archive",
             )));
         }
         let start = self.raw.len();
-        serde_json::to_writer(&mut self.raw, head).map_err(|e| io_error(&self.temporary.target)(e.into()))?;
+        serde_json::to_writer(&mut self.raw, head).map_err(|e| io_error(&self.target.path)(e.into()))?;
         self.raw.push(b'\n');
         let print = table::fnv1a_64(&self.raw[start..]);
         self.raw.extend_from_slice(record);
@@ -109,20 +146,13 @@ impl FrameWriter {
     fn flush_frame(&mut self) -> Result<(), Error> {
         if self.pending > 0 {
             let raw = std::mem::take(&mut self.raw);
-            let frame = self.write_frame(&raw)?;
+            let frame = self.output()?.write_frame(&raw)?;
             self.frames.push(Frame { entries: std::mem::take(&mut self.pending), ..frame });
             self.raw = raw;
             self.raw.clear();
             self.raw.shrink_to(4 * FRAME_SIZE);
         }
         Ok(())
-    }
-
-    fn write_frame(&mut self, raw: &[u8]) -> Result<Frame, Error> {
-        let packed = self.compressor.compress(raw).map_err(io_error(&self.temporary.target))?;
-        self.write_bytes(&packed)?;
-        let (raw, check) = (raw.len() as u64, table::fnv1a_64(&packed));
-        Ok(Frame { packed: packed.len() as u64, raw, entries: 0, check })
     }
 
     /// Adds a frame of another file unchanged.
@@ -132,10 +162,17 @@ impl FrameWriter {
         bytes: &[u8],
         marks: &[IndexEntry],
     ) -> Result<(), Error> {
-        self.write_bytes(bytes)?;
+        self.output()?.write_bytes(bytes)?;
         self.frames.push(frame);
         self.marks.extend_from_slice(marks);
         Ok(())
+    }
+
+    /// Begins with the lines of a small copy, replaced ones included, so that positions stay the same.
+    pub(super) fn continue_lines(&mut self, lines: &[u8], marks: Vec<IndexEntry>) {
+        self.raw = lines.to_vec();
+        self.pending = marks.len() as u32;
+        self.marks = marks;
     }
 
     pub(super) fn entry_count(&self) -> u32 {
@@ -149,47 +186,95 @@ impl FrameWriter {
         (dead, self.marks.iter().map(length).sum())
     }
 
-    /// Writes the index, the table and the trailer.
-    pub(super) fn finish(mut self, header: Header, closing: StoredOutcome) -> Result<FinishedFile, Error> {
-        self.flush_frame()?;
-        let mut index = Vec::new();
-        self.marks.iter().for_each(|mark| mark.encode(&mut index));
-        let index = self.write_frame(&index)?;
+    /// Completes the copy: in the form of a row if its lines fit one frame, unless it already is a file.
+    pub(super) fn finish(self, header: Header, closing: StoredOutcome) -> Result<FinishedCopy, Error> {
         let (mut dead, mut place) = (Vec::new(), 0);
         for mark in &self.marks {
             dead.extend((mark.ordinal == REPLACED).then_some(place));
             place += u64::from(mark.length);
         }
         let entries = (self.marks.len() - dead.len()) as u32;
-        let frames = std::mem::take(&mut self.frames);
-        let table = Table { header, closing, entries, dead, frames, index };
-        let table = serde_json::to_vec(&table).map_err(|e| io_error(&self.temporary.target)(e.into()))?;
-        let at = self.at;
-        let frame = self.write_frame(&table)?;
-        self.write_bytes(&table::encode_trailer(at, &frame))?;
-        Ok(FinishedFile { temporary: self.temporary, length: self.at })
+        let table = Table { header, closing, entries, dead, frames: Vec::new(), index: Frame::default() };
+        if self.output.is_some() || self.target.path.exists() {
+            self.finish_file(table)
+        } else {
+            self.finish_row(table)
+        }
+    }
+
+    fn finish_row(self, mut table: Table) -> Result<FinishedCopy, Error> {
+        table.frames = packed_form::frames_of(&self.raw, self.pending);
+        let name = super::name_from_path(&self.target.path);
+        let bytes = packed_form::encode(name, &self.raw, &table).map_err(io_error(&self.target.path))?;
+        Ok(FinishedCopy::Row { target: self.target, name, bytes })
+    }
+
+    /// Writes the index, the table and the trailer.
+    fn finish_file(mut self, mut table: Table) -> Result<FinishedCopy, Error> {
+        self.flush_frame()?;
+        let mut index = Vec::new();
+        self.marks.iter().for_each(|mark| mark.encode(&mut index));
+        table.index = self.output()?.write_frame(&index)?;
+        table.frames = std::mem::take(&mut self.frames);
+        let table = serde_json::to_vec(&table).map_err(|e| io_error(&self.target.path)(e.into()))?;
+        let output = self.output()?;
+        let at = output.at;
+        let frame = output.write_frame(&table)?;
+        output.write_bytes(&table::encode_trailer(at, &frame))?;
+        let length = output.at;
+        match self.output {
+            Some(Output { temporary, file, .. }) => {
+                Ok(FinishedCopy::File { target: self.target, temporary, file, length })
+            }
+            None => Err(io_error(&self.target.path)(std::io::Error::other("nothing was written"))),
+        }
     }
 }
 
-/// A complete copy that does not have its final path yet.
-pub(super) struct FinishedFile {
-    temporary: TemporaryFile,
-    length: u64,
+/// A complete copy that is not visible yet.
+pub(super) enum FinishedCopy {
+    Row { target: Target, name: u128, bytes: Vec<u8> },
+    File { target: Target, temporary: TemporaryFile, file: File, length: u64 },
 }
 
-impl FinishedFile {
-    pub(super) fn path(&self) -> &Path {
-        &self.temporary.path
+impl FinishedCopy {
+    /// The temporary file and where the copy belongs. None: it is a row.
+    pub(super) fn file(&self) -> Option<(&Path, &Target)> {
+        match self {
+            FinishedCopy::Row { .. } => None,
+            FinishedCopy::File { target, temporary, .. } => Some((&temporary.path, target)),
+        }
     }
 
-    pub(super) fn target(&self) -> &Path {
-        &self.temporary.target
-    }
-
+    /// Makes the copy visible. Returns its size.
     pub(super) fn publish(self) -> Result<u64, Error> {
-        fs::rename(self.path(), self.target()).map_err(io_error(self.target()))?;
-        Ok(self.length)
+        match self {
+            FinishedCopy::Row { target, name, bytes } => {
+                target.packed.put(name, &bytes)?;
+                Ok(bytes.len() as u64)
+            }
+            FinishedCopy::File { target, temporary, file, length } => {
+                publish_file(&target, &temporary, &file)?;
+                Ok(length)
+            }
+        }
     }
+}
+
+/// Replaces the row of a copy that has outgrown it, after the file is on the disk.
+fn publish_file(target: &Target, temporary: &TemporaryFile, file: &File) -> Result<(), Error> {
+    let path = &target.path;
+    let name = super::name_from_path(path);
+    let has_row = packed::find_version(target.packed.path(), name)?.is_some();
+    if has_row {
+        file.sync_all().map_err(io_error(path))?;
+    }
+    fs::rename(&temporary.path, path).map_err(io_error(path))?;
+    if has_row {
+        sync_directory(path)?;
+        target.packed.remove_replaced(name)?;
+    }
+    Ok(())
 }
 
 /// A rename or removal is durable only after syncing its directory.

@@ -3,34 +3,17 @@
 //!
 //! Does not know the agent's format, only its name; nor whether the transcript itself still exists.
 
-use super::entry::{CallLine, CoverageLine, MessageLine, RowLine};
-use super::table::{Archive, StoredOutcome};
+use super::copy::Archive;
+use super::entry::{CallLine, CoverageLine, MessageLine, RowLine, split_entries};
+use super::packed;
+use super::table::StoredOutcome;
 use crate::{Error, SOURCES, Survey, Transcript};
-use memchr::memchr;
 use record::{Call, Kind, Message, ProblemKind, Row, RowKind, Stamp};
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-
-/// Splits decompressed lines into entries: the offset of each, the line of its row and the line of its
-/// record.
-pub(super) fn split_entries(raw: &[u8]) -> impl Iterator<Item = (u64, &[u8], &[u8])> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let start = at;
-        let head = line_at(raw, at).filter(|head| !head.is_empty())?;
-        let record = line_at(raw, at + head.len() + 1)?;
-        at += head.len() + record.len() + 2;
-        Some((start as u64, head, record))
-    })
-}
-
-fn line_at(raw: &[u8], at: usize) -> Option<&[u8]> {
-    let rest = raw.get(at..)?;
-    Some(&rest[..memchr(b'\n', rest)?])
-}
 
 // ---- the survey
 
@@ -200,7 +183,7 @@ const MAX_OPEN_ARCHIVES: usize = 8;
 /// A larger frame is one large entry, whose neighbours are not in it.
 const LARGE_FRAME: usize = 1024 * 1024;
 
-/// Identity and time of the file: another one can replace it at any time.
+/// Identity and time of the file or row: another one can replace it at any time.
 type FileVersion = (u64, u64, u64, i64, i64);
 
 struct OpenArchive {
@@ -224,8 +207,16 @@ thread_local! {
 }
 
 fn file_version(path: &Path) -> Result<FileVersion, Error> {
-    let meta = fs::metadata(path).map_err(super::io_error(path))?;
-    Ok((meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
+    match fs::metadata(path) {
+        Ok(meta) => Ok((meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec())),
+        Err(error) => row_version(path)?.ok_or_else(|| super::io_error(path)(error)),
+    }
+}
+
+/// The version of a small copy, which has no file. No file system has the device 0.
+fn row_version(path: &Path) -> Result<Option<FileVersion>, Error> {
+    let found = packed::find_version(&super::packed_path(path), super::name_from_path(path))?;
+    Ok(found.map(|row| (0, row.id, row.length, row.changed, 0)))
 }
 
 fn with_archive<T>(

@@ -14,7 +14,7 @@
 
 use super::entry::{CoverageLine, SessionLine};
 use super::io_error;
-use crate::{Error, SurveyOutcome, Transcript, line_reader};
+use crate::{Error, SurveyOutcome, Transcript};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs::File;
@@ -82,8 +82,8 @@ impl Header {
             source: source.to_string(),
             path: Bytes::from(of.path.as_path()),
             part: of.part.clone(),
-            hint: of.hint.clone(),
-            group: Bytes::from(of.group.as_path()),
+            hint: of.hint.to_string(),
+            group: Bytes::from(&*of.group),
             size: of.size,
             keys: current_key_probe(),
         }
@@ -133,7 +133,7 @@ pub(super) struct Table {
 }
 
 /// Frames are contiguous, so their lengths determine their positions.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct Frame {
     pub(super) packed: u64,
     pub(super) raw: u64,
@@ -163,7 +163,7 @@ pub(super) struct IndexEntry {
 pub(super) const REPLACED: u32 = u32::MAX;
 
 impl IndexEntry {
-    const SIZE: usize = 16;
+    pub(super) const SIZE: usize = 16;
 
     pub(super) fn encode(self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.ordinal.to_le_bytes());
@@ -171,7 +171,7 @@ impl IndexEntry {
         out.extend_from_slice(&self.fingerprint.to_le_bytes());
     }
 
-    fn decode(bytes: &[u8]) -> IndexEntry {
+    pub(super) fn decode(bytes: &[u8]) -> IndexEntry {
         IndexEntry {
             ordinal: read_u64(bytes) as u32,
             length: (read_u64(bytes) >> 32) as u32,
@@ -180,86 +180,12 @@ impl IndexEntry {
     }
 }
 
-/// An open archive file whose table is intact.
-pub(super) struct Archive {
-    pub(super) path: PathBuf,
-    pub(super) file: File,
-    pub(super) length: u64,
-    pub(super) table: Table,
-    pub(super) spans: Vec<Span>,
-    index: Span,
-}
-
-impl Archive {
-    pub(super) fn open(path: &Path) -> Result<Archive, Error> {
-        let file = line_reader::open_regular(path)?;
-        let length = file.metadata().map_err(io_error(path))?.len();
-        let damaged = |what| Error::Damaged { path: path.to_path_buf(), what };
-        let start: [u8; START_LEN] = read_array(&file, path, 0)?.ok_or_else(|| damaged("it is truncated"))?;
-        check_version(&start).map_err(|version| match version {
-            Some(version) => Error::Newer { path: path.to_path_buf(), version },
-            None => damaged("it has no archive header"),
-        })?;
-        let at = length.saturating_sub(TRAILER_LEN as u64);
-        let trailer: [u8; TRAILER_LEN] =
-            read_array(&file, path, at)?.ok_or_else(|| damaged("it is truncated"))?;
-        let (packed, frame) = decode_trailer(&trailer)
-            .filter(|(start, f)| start.checked_add(f.packed) == Some(at))
-            .ok_or_else(|| damaged("it has no archive trailer: it was truncated or overwritten"))?;
-        let bytes = unpack_span(&file, path, Span { packed, raw: 0, frame })?;
-        let table: Table =
-            serde_json::from_slice(&bytes).map_err(|_| damaged("its table cannot be parsed"))?;
-        let (spans, index) =
-            frame_spans(&table, packed).ok_or_else(|| damaged("its table is inconsistent"))?;
-        Ok(Archive { path: path.to_path_buf(), file, length, table, spans, index })
-    }
-
-    pub(super) fn unpack_frame(&self, n: usize) -> Result<Vec<u8>, Error> {
-        unpack_span(&self.file, &self.path, self.spans[n])
-    }
-
-    /// The compressed bytes of a frame.
-    pub(super) fn read_frame(&self, n: usize) -> Result<Vec<u8>, Error> {
-        read_packed(&self.file, &self.path, self.spans[n])
-    }
-
-    /// The frame that contains a position.
-    pub(super) fn frame_at(&self, place: u64) -> Option<usize> {
-        let n = self.spans.partition_point(|span| span.raw <= place).checked_sub(1)?;
-        (place < self.spans[n].raw + self.spans[n].frame.raw).then_some(n)
-    }
-
-    pub(super) fn raw_length(&self) -> u64 {
-        self.spans.last().map_or(0, |span| span.raw + span.frame.raw)
-    }
-
-    pub(super) fn is_replaced(&self, place: u64) -> bool {
-        self.table.dead.binary_search(&place).is_ok()
-    }
-
-    /// How many entries of a frame still count.
-    pub(super) fn live_entries(&self, n: usize) -> u32 {
-        let Span { raw, frame, .. } = self.spans[n];
-        let dead = &self.table.dead;
-        let here = dead.partition_point(|p| *p < raw + frame.raw) - dead.partition_point(|p| *p < raw);
-        frame.entries.saturating_sub(here as u32)
-    }
-
-    /// Every entry in the order of the file, including replaced ones.
-    pub(super) fn read_index(&self) -> Result<Vec<IndexEntry>, Error> {
-        let bytes = unpack_span(&self.file, &self.path, self.index)?;
-        let marks: Vec<IndexEntry> = bytes.chunks_exact(IndexEntry::SIZE).map(IndexEntry::decode).collect();
-        let entries: u64 = self.spans.iter().map(|span| u64::from(span.frame.entries)).sum();
-        let length: u64 = marks.iter().map(|mark| u64::from(mark.length)).sum();
-        if (marks.len() as u64, length) != (entries, self.raw_length()) {
-            return Err(Error::Damaged { path: self.path.clone(), what: "its index is inconsistent" });
-        }
-        Ok(marks)
-    }
-}
-
 /// Exactly `N` bytes; None if the file is shorter.
-fn read_array<const N: usize>(file: &File, path: &Path, at: u64) -> Result<Option<[u8; N]>, Error> {
+pub(super) fn read_array<const N: usize>(
+    file: &File,
+    path: &Path,
+    at: u64,
+) -> Result<Option<[u8; N]>, Error> {
     let mut bytes = [0; N];
     match file.read_exact_at(&mut bytes, at) {
         Ok(()) => Ok(Some(bytes)),
@@ -269,7 +195,7 @@ fn read_array<const N: usize>(file: &File, path: &Path, at: u64) -> Result<Optio
 }
 
 /// Where each frame and the index begin, if together they reach exactly to the table.
-fn frame_spans(table: &Table, end: u64) -> Option<(Vec<Span>, Span)> {
+pub(super) fn frame_spans(table: &Table, end: u64) -> Option<(Vec<Span>, Span)> {
     let (mut packed, mut raw, mut spans) =
         (START_LEN as u64, 0u64, Vec::with_capacity(table.frames.len() + 1));
     for frame in table.frames.iter().chain([&table.index]) {
@@ -281,7 +207,7 @@ fn frame_spans(table: &Table, end: u64) -> Option<(Vec<Span>, Span)> {
     (packed == end).then_some((spans, index))
 }
 
-fn read_packed(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
+pub(super) fn read_packed(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
     let damaged = |what| Error::Damaged { path: path.to_path_buf(), what };
     if span.frame.packed > MAX_FRAME || span.frame.raw > MAX_FRAME {
         return Err(damaged("a frame is too large"));
@@ -294,7 +220,7 @@ fn read_packed(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-fn unpack_span(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
+pub(super) fn unpack_span(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
     let bytes = read_packed(file, path, span)?;
     let raw = zstd::bulk::decompress(&bytes, span.frame.raw as usize).map_err(io_error(path))?;
     if raw.len() as u64 != span.frame.raw {
@@ -316,7 +242,7 @@ pub(super) fn encode_start() -> Vec<u8> {
 }
 
 /// Checks that this version can read a file that begins so; if not, returns the version that can.
-fn check_version(start: &[u8; START_LEN]) -> Result<(), Option<u32>> {
+pub(super) fn check_version(start: &[u8; START_LEN]) -> Result<(), Option<u32>> {
     let version = read_u64(&start[12..]) as u32;
     if !start.starts_with(START_MAGIC) || fnv1a_64(&start[..16]) != read_u64(&start[16..]) || version == 0 {
         return Err(None);
@@ -335,7 +261,7 @@ pub(super) fn encode_trailer(at: u64, table: &Frame) -> Vec<u8> {
     bytes
 }
 
-fn decode_trailer(trailer: &[u8; TRAILER_LEN]) -> Option<(u64, Frame)> {
+pub(super) fn decode_trailer(trailer: &[u8; TRAILER_LEN]) -> Option<(u64, Frame)> {
     let whole = fnv1a_64(&trailer[..40]) == read_u64(&trailer[40..]) && &trailer[32..40] == END_MAGIC;
     let frame = Frame {
         packed: read_u64(&trailer[8..]),
@@ -346,7 +272,7 @@ fn decode_trailer(trailer: &[u8; TRAILER_LEN]) -> Option<(u64, Frame)> {
     whole.then_some((read_u64(trailer), frame))
 }
 
-fn read_u64(bytes: &[u8]) -> u64 {
+pub(super) fn read_u64(bytes: &[u8]) -> u64 {
     let mut eight = [0; 8];
     eight.copy_from_slice(&bytes[..8]);
     u64::from_le_bytes(eight)
@@ -356,7 +282,13 @@ fn read_u64(bytes: &[u8]) -> u64 {
 
 /// FNV-1a. Each byte changes the state reversibly, so one wrong byte is always detected.
 pub(super) fn fnv1a_64(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
+    fnv1a_64_of([bytes])
+}
+
+/// The same over several pieces.
+pub(super) fn fnv1a_64_of<const N: usize>(pieces: [&[u8]; N]) -> u64 {
+    let step = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
+    pieces.into_iter().flatten().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 /// The same with 128 bits, over several pieces: for names that must not collide by accident.

@@ -1,17 +1,17 @@
-//! Writes a copy: entries are compressed as they come, into a temporary file, and the existing copy stays
-//! until the new one is complete. A copy that is dropped unfinished leaves nothing behind.
+//! Writes a copy: entries are compressed as they come, and the existing copy stays until the new one is complete. A
+//! copy that is dropped unfinished leaves nothing behind.
 //!
-//! Continues a copy by taking over its frames unchanged. Does not know when a transcript is worth archiving.
+//! Continues a copy by taking over its frames or lines unchanged. Does not know when a transcript is worth archiving.
 
+use super::copy::Archive;
 use super::entry::{CallLine, MessageLine, RowLine};
 use super::forget;
-use super::frame_writer::FrameWriter;
-use super::table::{self, Archive, Header, IndexEntry, REPLACED, StoredOutcome};
+use super::frame_writer::{FrameWriter, Target};
+use super::table::{self, Header, IndexEntry, REPLACED, StoredOutcome};
 use crate::{Error, SurveyOutcome};
 use record::{Call, Message, Row};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use std::path::PathBuf;
 
 /// A copy of which more than half was replaced is repacked, unless it is too small to matter.
 const MIN_REPACK_BYTES: u64 = 1024 * 1024;
@@ -26,18 +26,15 @@ pub struct ArchiveWriter {
 }
 
 impl ArchiveWriter {
-    pub(super) fn new(path: PathBuf, header: Header) -> Result<ArchiveWriter, Error> {
-        Ok(ArchiveWriter {
-            writer: FrameWriter::create(path)?,
-            header,
-            latest: FxHashMap::default(),
-            failed: None,
-        })
+    pub(super) fn new(target: Target, header: Header) -> ArchiveWriter {
+        let writer = FrameWriter::new(target);
+        ArchiveWriter { writer, header, latest: FxHashMap::default(), failed: None }
     }
 
     /// Takes over the entries before `from`, all of which must be intact.
     pub(super) fn continue_from(
         archive: &Archive,
+        target: Target,
         header: Header,
         from: u32,
     ) -> Result<ArchiveWriter, Error> {
@@ -46,7 +43,7 @@ impl ArchiveWriter {
             return Err(damaged("its row keys are from another version"));
         }
         let marks = archive.read_index()?;
-        let mut keeper = ArchiveWriter::new(archive.path.clone(), header)?;
+        let mut keeper = ArchiveWriter::new(target, header);
         if let Some(error) = keeper.copy_frames(archive, marks)? {
             return Err(error);
         }
@@ -55,8 +52,12 @@ impl ArchiveWriter {
     }
 
     /// Takes over all intact entries.
-    pub(super) fn salvage_from(archive: &Archive, header: Header) -> Result<ArchiveWriter, Error> {
-        let mut keeper = ArchiveWriter::new(archive.path.clone(), header)?;
+    pub(super) fn salvage_from(
+        archive: &Archive,
+        target: Target,
+        header: Header,
+    ) -> Result<ArchiveWriter, Error> {
+        let mut keeper = ArchiveWriter::new(target, header);
         if let (true, Ok(marks)) = (archive.table.header.keys_match(), archive.read_index()) {
             keeper.copy_frames(archive, marks)?;
         }
@@ -66,6 +67,11 @@ impl ArchiveWriter {
     /// Copies frames without decompressing. The entries of a damaged one no longer count; returns the error
     /// of the last such frame.
     fn copy_frames(&mut self, archive: &Archive, marks: Vec<IndexEntry>) -> Result<Option<Error>, Error> {
+        if let Some(lines) = archive.lines() {
+            self.writer.continue_lines(lines, marks);
+            self.find_latest();
+            return Ok(None);
+        }
         let (mut marks, mut failure) = (marks.into_iter(), None);
         for n in 0..archive.spans.len() {
             let entries = archive.spans[n].frame.entries as usize;
@@ -83,10 +89,14 @@ impl ArchiveWriter {
             };
             self.writer.copy_frame(archive.spans[n].frame, &bytes, &here)?;
         }
+        self.find_latest();
+        Ok(failure)
+    }
+
+    fn find_latest(&mut self) {
         for (at, mark) in self.writer.marks.iter().enumerate().filter(|(_, mark)| mark.ordinal != REPLACED) {
             self.latest.insert(mark.ordinal, at);
         }
-        Ok(failure)
     }
 
     /// How many entries the copy has so far.
@@ -139,15 +149,18 @@ impl ArchiveWriter {
         self.failed = self.writer.add_entry(head, record).err();
     }
 
-    /// Completes the copy and renames it to its final path. Returns its size on disk.
+    /// Completes the copy and makes it visible. Returns its size.
     pub fn finish(self, facts: &SurveyOutcome) -> Result<u64, Error> {
         if let Some(error) = self.failed {
             return Err(error);
         }
         let (dead, all) = self.writer.replaced_bytes();
         let mut finished = self.writer.finish(self.header, StoredOutcome::from(facts))?;
-        if dead * 2 > all && all > MIN_REPACK_BYTES {
-            finished = forget::repack_file(&finished)?;
+        if dead * 2 > all
+            && all > MIN_REPACK_BYTES
+            && let Some((path, target)) = finished.file()
+        {
+            finished = forget::repack_file(path, target)?;
         }
         finished.publish()
     }

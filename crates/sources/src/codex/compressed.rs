@@ -131,8 +131,8 @@ mod tests {
             part,
             size: 1,
             file_stamp: crate::FileStamp::default(),
-            hint,
-            group,
+            hint: hint.into(),
+            group: group.into(),
         };
         for n in (0..3000).step_by(97).chain([2999, 5, 0, 1500, 1499]) {
             let line = read_line_at(&transcript, places[n]).unwrap();

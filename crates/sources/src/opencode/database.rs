@@ -34,8 +34,8 @@ pub(super) fn list_sessions(root: &Path, path: &Path, found: &mut TranscriptList
             part: Some(id.clone()),
             size,
             file_stamp: age,
-            hint: id,
-            group: root.to_path_buf(),
+            hint: id.into(),
+            group: root.into(),
         });
     }
     Ok(())

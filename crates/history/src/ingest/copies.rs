@@ -1,0 +1,104 @@
+//! The archive during an update: opened and repaired, synced to disk, and cleared of forgotten sessions.
+//!
+//! Does not write copies; the readers of transcripts do.
+
+use super::{Ingest, UpdateReport};
+use crate::error::store_error;
+use crate::freshness;
+use crate::home::{self, Home};
+use api::{Code, Error};
+use catalogue::Writer;
+use record::{Problem, ProblemKind};
+use rustc_hash::FxHashSet;
+use sources::Transcript;
+use sources::archive::Store;
+use std::path::PathBuf;
+
+/// Meta key: the catalogue sequence up to which the archive has been synced to disk. 0 lets the next update look for every
+/// copy.
+const SYNCED: &str = "settled";
+
+pub(super) fn archive_error(error: &sources::Error) -> Error {
+    match error {
+        sources::Error::Io { path, .. } | sources::Error::Database { path, .. } if error.is_disk_full() => {
+            home::disk_full(path)
+        }
+        _ => Error::new(Code::ReadError, error.to_string()),
+    }
+}
+
+/// Opens the archive, removes what killed writers have left, and moves small copies of earlier versions into its database.
+pub(super) fn open_store(home: &Home, catalogue: &Writer, caught: &mut UpdateReport) -> Result<Store, Error> {
+    let store = Store::new(home.archive());
+    store.remove_temporary_files();
+    match store.pack_small_files() {
+        Ok(_) => {}
+        Err(error) if error.is_damaged_database() => {
+            let note = store.repair().map_err(|error| archive_error(&error))?;
+            catalogue.set_meta(SYNCED, 0).map_err(store_error)?;
+            caught.notes.extend(note);
+        }
+        Err(error) if error.is_disk_full() => return Err(archive_error(&error)),
+        Err(error) => {
+            let (kind, file) = (ProblemKind::Unreadable, home.archive());
+            caught.problems.push(Problem { kind, file, offset: 0, note: error.to_string() });
+        }
+    }
+    Ok(store)
+}
+
+/// Repairs the database of small copies if it is damaged, and lets the next update archive again what was lost and can
+/// still be read. Returns what was done.
+pub(super) fn repair_store(home: &Home) -> Result<Option<String>, Error> {
+    let repaired = Store::new(home.archive()).repair().map_err(|error| archive_error(&error))?;
+    if repaired.is_some() && home.catalogue().exists() {
+        // A damaged catalogue is rebuilt, which archives everything again.
+        if let Ok(catalogue) = Writer::open(&home.catalogue(), &[]) {
+            catalogue.set_meta(SYNCED, 0).map_err(store_error)?;
+        }
+    }
+    Ok(repaired)
+}
+
+impl Ingest<'_> {
+    /// Removes sessions from the archive; a copy with no other session is deleted.
+    pub(super) fn forget_copies(&self, doomed: &dyn Fn(&str, &str) -> bool) -> Result<u64, Error> {
+        let mut found: Vec<(String, PathBuf)> = Vec::new();
+        self.store.for_each_archived(&mut |copy| {
+            if let Ok(copy) = copy
+                && copy.sessions.iter().any(|session| doomed(&copy.source, &session.session_id))
+            {
+                found.push((copy.source, copy.path));
+            }
+        });
+        for (source, path) in &found {
+            let is = |session: &record::Session| doomed(source, &session.session_id);
+            self.store.forget_sessions(path, &is).map_err(|error| archive_error(&error))?;
+        }
+        Ok(found.len() as u64)
+    }
+
+    /// Waits until the copies are on the disk. Without new ones, only erases what an interrupted run has removed.
+    pub(super) fn sync_archive(&mut self) -> Result<(), Error> {
+        let sequence = self.catalogue.sequence();
+        if self.synced_sequence()? == sequence {
+            return self.store.erase_removed().map_err(|error| archive_error(&error));
+        }
+        self.store.sync_to_disk().map_err(|error| archive_error(&error))?;
+        self.catalogue.set_meta(SYNCED, sequence as i64).map_err(store_error)
+    }
+
+    fn synced_sequence(&self) -> Result<u64, Error> {
+        Ok(self.catalogue.reader().meta_value(SYNCED).map_err(store_error)?.unwrap_or(0) as u64)
+    }
+
+    /// Transcripts whose copies a power failure or damage may have destroyed: archived, but not synced to disk.
+    pub(super) fn unsynced_files(&self) -> Result<FxHashSet<u32>, Error> {
+        let since = self.catalogue.ids_since(self.synced_sequence()?).map_err(store_error)?;
+        Ok(since.into_iter().collect())
+    }
+
+    pub(super) fn has_readable_copy(&self, transcript: &Transcript) -> bool {
+        freshness::is_archived_copy(transcript) || matches!(self.store.find_copy(transcript), Ok(Some(_)))
+    }
+}
