@@ -6,6 +6,7 @@
 mod check;
 mod code;
 mod daemon;
+mod files;
 mod fixtures;
 mod goal;
 mod hook;
@@ -36,7 +37,9 @@ pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [
     code [--files 3000] [--rounds 5] [--root DIR] [--loci PATH] [--smoke | --strict]\n\
     measure operations on an indexed codebase against a program that reads as many bytes, and count the work of an edit\n\
     daemon [--many 10000] [--rounds 200] [--idle 600] [--root DIR] [--loci PATH] [--keep DIR] [--smoke | --strict]\n\
-    measure the socket against an echo server, how soon an appended line is found, and the cost of idling";
+    measure the socket against an echo server, how soon an appended line is found, and the cost of idling\n\
+    files [--count 200000] [--empty] [--loci PATH] [--keep DIR]\n\
+    measure memory and disk per transcript for very many tiny transcripts, or empty ones; fails above the goals";
 
 const VALUES: [&str; 7] = ["size", "seed", "rounds", "big", "loci", "ccusage", "keep"];
 
@@ -81,6 +84,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         Some((first, rest)) if first == "hook" => return hook::run(rest),
         Some((first, rest)) if first == "code" => return code::run(rest),
         Some((first, rest)) if first == "daemon" => return daemon::run(rest),
+        Some((first, rest)) if first == "files" => return files::run(rest),
         _ => {}
     }
     let options = Options::parse(args)?;
