@@ -13,6 +13,7 @@ use api::{Code, Error, ViewRequest};
 use catalogue::{CopyCounts, EventFilter, JoinedEvent, Order, Sorted, Sorter, compare_by_key, join_copies};
 use record::row::WARM_UP;
 use record::{Kind, Problem, ProblemKind, Row, RowKind, Session, Stamp, Status};
+use rustc_hash::FxHashMap;
 use sources::{Names, SOURCES, Survey, SurveyOptions, SurveyOutcome, Transcript};
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
@@ -119,17 +120,14 @@ pub fn scan_matching_rows(
     let Surveyed { mut library, rows, known } = survey_transcripts(history, request, need)?;
     rank_sessions(&mut library);
     let mut sorter = Sorter::new(order);
-    // Files whose counts are known need none.
-    let uncounted = library.facts.iter().zip(&library.settled);
-    let mut counts: Vec<Vec<Count>> = uncounted
-        .map(|(facts, settled)| vec![Count::default(); if *settled { 0 } else { facts.sessions.len() }])
-        .collect();
+    // Sessions whose counts are known need none.
+    let mut counts: FxHashMap<(u32, u32), Count> = FxHashMap::default();
     let birth = |file: u32| library.facts[file as usize].birth.unwrap_or(Stamp(i64::MAX));
     let mut each = |mut joined: JoinedEvent| {
         let row = &mut joined.row;
         let rank = library.rank_of(row).ok_or_else(dangling_row)?;
-        if let Some(count) = counts[row.file as usize].get_mut(row.session as usize) {
-            count.add(row);
+        if !library.settled[row.file as usize] {
+            counts.entry((row.file, row.session)).or_default().add(row);
         }
         row.key = u64::from(rank);
         let wanted = library.scope.contains_session(library.session(row)) && library.scope.contains_row(row);
@@ -193,11 +191,12 @@ impl Count {
     }
 }
 
-fn fill_counts(library: &mut ScanResult, counts: &[Vec<Count>]) {
-    let counted = library.facts.iter_mut().zip(counts).zip(&library.settled);
-    for ((facts, counts), _) in counted.filter(|(_, settled)| !**settled) {
-        for (session, count) in facts.sessions.iter_mut().zip(counts) {
-            count.apply_to(session, &library.names);
+fn fill_counts(library: &mut ScanResult, counts: &FxHashMap<(u32, u32), Count>) {
+    let none = Count::default();
+    let files = (0..).zip(&mut library.facts).zip(&library.settled);
+    for ((file, facts), _) in files.filter(|(_, settled)| !**settled) {
+        for (ordinal, session) in (0..).zip(&mut facts.sessions) {
+            counts.get(&(file, ordinal)).unwrap_or(&none).apply_to(session, &library.names);
         }
     }
 }

@@ -251,5 +251,6 @@ pub fn find_transcripts(places: &Environment, only: &[String]) -> walk::Transcri
     // metadata.
     found.transcripts.sort_by(|a, b| (a.path.as_os_str(), &a.part).cmp(&(b.path.as_os_str(), &b.part)));
     found.transcripts.dedup_by(|a, b| a.path.as_os_str() == b.path.as_os_str() && a.part == b.part);
+    found.transcripts.shrink_to_fit();
     found
 }
