@@ -116,41 +116,71 @@ impl FrameWriter {
     }
 
     pub(super) fn add_entry(&mut self, head: &RowLine<'_>, record: &impl Serialize) -> Result<(), Error> {
-        let unwritable = |error: serde_json::Error| io_error(&self.target.path)(error.into());
-        let line = serde_json::to_vec(record).map_err(unwritable)?;
-        self.add_line(head, &line)
+        self.append_entry(head, |raw| serde_json::to_writer(raw, record))
     }
 
-    /// Adds an entry whose record is serialised already. One that is larger than a frame gets its own.
+    /// Adds an entry whose record is serialised already.
     pub(super) fn add_line(&mut self, head: &RowLine<'_>, record: &[u8]) -> Result<(), Error> {
-        if !self.raw.is_empty() && self.raw.len() + record.len() > FRAME_SIZE {
-            self.flush_frame()?;
-        }
-        if record.len() as u64 > MAX_FRAME / 2 {
-            return Err(io_error(&self.target.path)(std::io::Error::other(
-                "an entry is too large to archive",
-            )));
-        }
+        self.append_entry(head, |raw| {
+            raw.extend_from_slice(record);
+            Ok(())
+        })
+    }
+
+    /// Writes an entry behind the others, in place: a record can be 100 MB, of which there is no second copy. One that is
+    /// larger than a frame gets its own.
+    fn append_entry(
+        &mut self,
+        head: &RowLine<'_>,
+        write: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>,
+    ) -> Result<(), Error> {
         let start = self.raw.len();
-        serde_json::to_writer(&mut self.raw, head).map_err(|e| io_error(&self.target.path)(e.into()))?;
-        self.raw.push(b'\n');
-        let print = table::fnv1a_64(&self.raw[start..]);
-        self.raw.extend_from_slice(record);
-        self.raw.push(b'\n');
-        self.pending += 1;
+        let written = self.write_lines(head, write);
+        let (print, record) = written.inspect_err(|_| self.raw.truncate(start))?;
         let length = (self.raw.len() - start) as u32;
+        if start > 0 && start + record > FRAME_SIZE {
+            self.flush_until(start)?;
+        }
+        self.pending += 1;
         self.marks.push(IndexEntry { ordinal: head.ordinal, length, fingerprint: print });
         if self.raw.len() >= FRAME_SIZE { self.flush_frame() } else { Ok(()) }
     }
 
+    /// Returns the fingerprint of the row's line and the length of the record.
+    fn write_lines(
+        &mut self,
+        head: &RowLine<'_>,
+        write: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>,
+    ) -> Result<(u64, usize), Error> {
+        let unwritable = |error: serde_json::Error| io_error(&self.target.path)(error.into());
+        let start = self.raw.len();
+        serde_json::to_writer(&mut self.raw, head).map_err(unwritable)?;
+        self.raw.push(b'\n');
+        let (print, record) = (table::fnv1a_64(&self.raw[start..]), self.raw.len());
+        write(&mut self.raw).map_err(unwritable)?;
+        let record = self.raw.len() - record;
+        if record as u64 > MAX_FRAME / 2 {
+            let error = std::io::Error::other("an entry is too large to archive");
+            return Err(io_error(&self.target.path)(error));
+        }
+        self.raw.push(b'\n');
+        Ok((print, record))
+    }
+
     fn flush_frame(&mut self) -> Result<(), Error> {
+        self.flush_until(self.raw.len())?;
+        self.raw.shrink_to(4 * FRAME_SIZE);
+        Ok(())
+    }
+
+    /// Writes the lines before a position as a frame.
+    fn flush_until(&mut self, end: usize) -> Result<(), Error> {
         if self.pending > 0 {
-            let raw = std::mem::take(&mut self.raw);
-            let frame = self.output()?.write_frame(&raw)?;
+            let mut raw = std::mem::take(&mut self.raw);
+            let frame = self.output()?.write_frame(&raw[..end])?;
             self.frames.push(Frame { entries: std::mem::take(&mut self.pending), ..frame });
+            raw.drain(..end);
             self.raw = raw;
-            self.raw.clear();
-            self.raw.shrink_to(4 * FRAME_SIZE);
         }
         Ok(())
     }
