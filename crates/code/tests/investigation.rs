@@ -23,7 +23,7 @@ fn questions_about_loci_find_the_expected_types() {
         ("Who searches conversations?", "SearchConversations"),
         ("What resolves names?", "Resolver"),
         ("How are outlines built?", "Outliner"),
-        ("How are packs built within a budget?", "loci_code.pack"),
+        ("How are packs built within a budget?", "loci_code.pack.Pack"),
         ("Which receipts are written when a provider fails?", "Receipt"),
         ("How are transcripts archived?", "archive"),
     ] {

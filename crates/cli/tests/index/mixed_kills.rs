@@ -255,7 +255,7 @@ fn assert_equals_fresh(workload: &Workload, doomed: &[String]) {
     let (one, other) =
         (collect_responses(instance, VIEWS, &searches), collect_responses(&fresh, VIEWS, &searches));
     assert_same("after the kills", &one, &other);
-    assert_eq!(instance.archived_files(), fresh.archived_files());
+    assert_eq!(instance.archived_copies(), fresh.archived_copies());
     let copy = tempfile::TempDir::new().unwrap();
     copy_folder(&instance.home.join("tree/src"), &copy.path().join("tree/src"));
     fs::copy(instance.home.join("tree/Cargo.toml"), copy.path().join("tree/Cargo.toml")).unwrap();
