@@ -262,6 +262,11 @@ impl Bench {
         if !link.exists() {
             std::os::unix::fs::symlink(corpus.home.join(".claude"), &link).map_err(io_message)?;
         }
+        // The same key, so that the same text is masked by the same placeholder.
+        let data = ".local/share/loci";
+        fs::create_dir_all(home.join(data)).map_err(io_message)?;
+        let key = Path::new(data).join("mask.key");
+        fs::copy(corpus.home.join(&key), home.join(&key)).map_err(io_message)?;
         Ok(home)
     }
 
