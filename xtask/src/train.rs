@@ -8,7 +8,7 @@ use crate::Outcome;
 use crate::args::Args;
 use crate::repository;
 use boost::{Example, Settings, Tree};
-use mask::evidence::{Court, Evidence, Features, QUICK};
+use mask::evidence::{Evidence, EvidenceCollector, Features, QUICK};
 use serde_json::Value;
 use std::fs;
 use std::ops::Range;
@@ -120,15 +120,21 @@ impl Data {
         let by_rules =
             !mask::find_by_rules(text).iter().all(|it| it.to <= at || it.from >= at + secret.len());
         let from = self.examples.len();
-        let mut witness =
-            Witness { secret: Some(at..at + secret.len()), weight: 1.0, examples: &mut self.examples };
-        mask::collect_evidence(text, &mut witness);
+        let mut collector = ExampleCollector {
+            secret: Some(at..at + secret.len()),
+            weight: 1.0,
+            examples: &mut self.examples,
+        };
+        mask::collect_evidence(text, &mut collector);
         self.add_text(writer, true, by_rules, from);
     }
 
     fn add_harmless(&mut self, writer: &str, text: &str, weight: f32) {
         let from = self.examples.len();
-        mask::collect_evidence(text, &mut Witness { secret: None, weight, examples: &mut self.examples });
+        mask::collect_evidence(
+            text,
+            &mut ExampleCollector { secret: None, weight, examples: &mut self.examples },
+        );
         let by_rules = writer.len() == 1 && !mask::find_by_rules(text).is_empty();
         self.add_text(writer, false, by_rules, from);
     }
@@ -165,7 +171,7 @@ impl Data {
     }
 
     fn print_scores(&self, writer: &str, trees: &[Tree]) {
-        let limit = mask::judge::THRESHOLD as f32 / 100.0;
+        let limit = mask::classifier::THRESHOLD as f32 / 100.0;
         let scores = |it: &Text, positive: bool| {
             let found = |row: usize| {
                 let example = &self.examples[row];
@@ -198,19 +204,19 @@ fn reversed(entry: &Value, field: &str) -> String {
     entry[field].as_str().unwrap_or_default().chars().rev().collect()
 }
 
-/// Writes evidence down as examples.
-struct Witness<'a> {
+/// Keeps evidence as examples.
+struct ExampleCollector<'a> {
     secret: Option<Range<usize>>,
     weight: f32,
     examples: &'a mut Vec<Example>,
 }
 
-impl Court for Witness<'_> {
-    fn admits(&self, _: &Features) -> bool {
+impl EvidenceCollector for ExampleCollector<'_> {
+    fn wants(&self, _: &Features) -> bool {
         true
     }
 
-    fn hear(&mut self, it: Evidence) {
+    fn add(&mut self, it: Evidence) {
         let positive = self.secret.as_ref().is_some_and(|secret| is_same_place(&it.at, secret));
         // Beside the secret that is written down there may be another one.
         let weight = if self.secret.is_some() && !positive { 0.2 } else { self.weight };

@@ -35,7 +35,8 @@ fn parse_header(text: &str, at: usize) -> Option<(usize, &'static str)> {
     let rest = &text[at..];
     if let Some(lines) = rest.strip_prefix("Private-Lines:") {
         let number = lines.bytes().take(8).take_while(|byte| matches!(byte, b' ' | b'0'..=b'9')).count();
-        return Some((text.len() - lines.len() + number, "putty-private-key"));
+        let ends = lines.as_bytes().get(number).is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\'));
+        return ends.then(|| (text.len() - lines.len() + number, "putty-private-key"));
     }
     let label = rest.strip_prefix("-----BEGIN ")?;
     let length =

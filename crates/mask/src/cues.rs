@@ -50,6 +50,8 @@ const FAR: (usize, u8) = (160, 12);
 const NEAR: (usize, u8) = (72, 4);
 
 impl Cue {
+    pub(crate) const COUNT: usize = Cue::Flag as usize + 1;
+
     /// The kind of the secret that the word announces.
     pub(crate) fn kind(self) -> &'static str {
         match self {
@@ -79,16 +81,22 @@ impl Cue {
 pub(crate) fn is_common_word(cue: Cue, rest: &[u8]) -> bool {
     match cue {
         Cue::Token => rest.first() == Some(&b's') || rest.starts_with(b"i"),
-        Cue::Pass => {
-            rest.starts_with(b"ed")
-                || rest.starts_with(b"ing")
-                || rest.starts_with(b"es")
-                || rest.starts_with(b"ive")
-        }
+        Cue::Pass => starts_with_any(rest, &["ed", "ing", "es", "ive"]) || is_longer_cue(rest),
         Cue::Key => rest.starts_with(b"board") || rest.starts_with(b"word") || rest.starts_with(b"s"),
         Cue::Auth => rest.starts_with(b"or") && !rest.starts_with(b"ori"),
         Cue::Session => rest.starts_with(b"Id") || rest.starts_with(b"s"),
         Cue::Seed => rest.starts_with(b"s") || rest.starts_with(b"e") || rest.starts_with(b"c"),
         _ => false,
     }
+}
+
+/// Whether `pass` is the begin of a longer word of the table.
+fn is_longer_cue(rest: &[u8]) -> bool {
+    starts_with_any(rest, &["word", "wd", "phrase", "code", "wort"])
+}
+
+fn starts_with_any(rest: &[u8], known: &[&str]) -> bool {
+    known
+        .iter()
+        .any(|word| rest.get(..word.len()).is_some_and(|there| there.eq_ignore_ascii_case(word.as_bytes())))
 }

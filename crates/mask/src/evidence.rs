@@ -1,7 +1,7 @@
 //! Describes a value near a word that announces a secret, as numbers: the value's shape, what joins the two, the name
 //! around the word, and the rest of the line.
 //!
-//! Does not know what the numbers amount to; the trees of `judge` decide.
+//! Does not know what the numbers amount to; the trees of `classifier` decide.
 
 use crate::cues::{CUES, Cue, is_common_word};
 use crate::line::{self, LineWords};
@@ -13,8 +13,9 @@ use std::ops::Range;
 
 const BEFORE: usize = 60;
 const MAX_NAME: usize = 48;
-/// How much of a value is looked at.
+/// How much of a value is looked at, and how long it can be.
 const MAX_SAMPLE: usize = 128;
+const MAX_VALUE: usize = 4096;
 
 /// Features that cost little, and that decide most cases.
 pub const QUICK: usize = 32;
@@ -35,59 +36,145 @@ pub type Features = [u8; FEATURES.len()];
 /// A place where a secret may be, and its description.
 pub struct Evidence {
     pub at: Range<usize>,
+    pub kind: &'static str,
     pub features: Features,
 }
 
-/// Where evidence goes: the first decides by the quick features whether the others are worth determining.
-pub trait Court {
-    fn admits(&self, features: &Features) -> bool;
-    fn hear(&mut self, evidence: Evidence);
+/// Receives evidence: decides by the quick features whether the others are worth determining.
+pub trait EvidenceCollector {
+    fn wants(&self, features: &Features) -> bool;
+    fn add(&mut self, evidence: Evidence);
 }
 
-/// Passes on each value near the word that may be a secret.
-pub fn collect(text: &str, word: Range<usize>, number: usize, court: &mut impl Court) {
-    let cue = CUES[number].1;
-    if is_common_word(cue, &text.as_bytes()[word.end..]) {
-        return;
+/// Describes the values near the cues of one text. The cues have to be passed in text order.
+///
+/// The range of a cue ends where the next one of its sort begins: each byte is described once per sort, however many
+/// cues there are. A megabyte of `pw=` took 22 seconds when each of them described all that follows.
+pub struct CueReader<'t, 'c, C> {
+    text: &'t str,
+    collector: &'c mut C,
+    /// For each sort of cue the last one, whose range is still open.
+    open: [Option<Name<'t>>; Cue::COUNT],
+    /// Where the ranges of a sort begin at the earliest: behind the cue before.
+    from: [usize; Cue::COUNT],
+    /// The last value that was longer than what is looked at.
+    followed: Range<usize>,
+}
+
+impl<'t, 'c, C: EvidenceCollector> CueReader<'t, 'c, C> {
+    pub fn new(text: &'t str, collector: &'c mut C) -> CueReader<'t, 'c, C> {
+        CueReader { text, collector, open: Default::default(), from: [0; Cue::COUNT], followed: 0..0 }
     }
-    let name = Name::around(text, word, number);
-    collect_after(&name, court);
-    if cue.is_strong() {
-        collect_before(&name, court);
+
+    /// Takes the next cue, by its position and its number in the table.
+    pub fn read_cue(&mut self, word: Range<usize>, number: usize) {
+        let cue = CUES[number].1;
+        let is_known = self.open[cue as usize].as_ref().is_some_and(|open| word.start < open.at.end);
+        if is_known || is_common_word(cue, &self.text.as_bytes()[word.end..]) {
+            return;
+        }
+        let name = Name::around(self.text, word, number);
+        if let Some(before) = self.open[cue as usize].take() {
+            self.from[cue as usize] = before.at.end;
+            self.collect_after(&before, name.at.start);
+        }
+        if cue.is_strong() {
+            self.collect_before(&name, self.from[cue as usize]);
+        }
+        self.open[cue as usize] = Some(name);
+    }
+
+    /// Describes what follows the last cue of each sort.
+    pub fn finish(mut self) {
+        for name in std::mem::take(&mut self.open).iter().flatten() {
+            self.collect_after(name, self.text.len());
+        }
+    }
+
+    fn collect_after(&mut self, name: &Name<'t>, limit: usize) {
+        let (text, start) = (self.text, name.at.end);
+        let (bytes, words) = name.cue.reach();
+        let to = text.floor_char_boundary((start + bytes).min(text.len()));
+        let window = &text[start..to];
+        let window = &window[..third_line(window)];
+        let end = start + window.len();
+        let cut = end < text.len() && text.as_bytes()[end] != b'\n';
+        let mut place = Place::default();
+        for token in Tokens::new(window) {
+            if start + token.at.start >= limit || place.words > words {
+                break;
+            }
+            let at =
+                if cut && token.at.end == window.len() { extend(text, start, token.at) } else { token.at };
+            let after = &text[start..end.max(start + at.end)];
+            let (quote, whole) = tokens::quoted(after, &at);
+            place.quote = quote;
+            if let Some(whole) = whole.filter(|it| place.words < 3 && is_phrase(&after[it.clone()])) {
+                self.describe(name, start + whole.start..start + whole.end, &place, &after[..whole.start]);
+            }
+            let value = tokens::value_of(after, at);
+            let written = &after[value.clone()];
+            let odd = token.classes & (DIGIT | SIGN | UPPER | HIGH | LINK) != 0 && tokens::is_odd(written);
+            let is_next = start + value.start >= limit;
+            if written.len() >= 4 && !is_next && (odd || is_worth_a_look(name, &place, after, &value)) {
+                self.describe(name, start + value.start..start + value.end, &place, &after[..value.start]);
+            }
+            place.odd += u8::from(odd);
+            place.words += u8::from(token.classes & (LOWER | UPPER | DIGIT | HIGH) != 0);
+        }
+    }
+
+    fn collect_before(&mut self, name: &Name<'t>, limit: usize) {
+        let text = self.text;
+        let from = text.floor_char_boundary(name.at.start.saturating_sub(BEFORE));
+        let line = memchr::memrchr(b'\n', &text.as_bytes()[from..name.at.start]);
+        let (from, whole) = line.map_or((from, from == 0), |at| (from + at + 1, true));
+        let before = &text[from..name.at.start];
+        let all: Vec<Token> = Tokens::new(before).collect();
+        for (words, token) in all.iter().rev().take(7).enumerate() {
+            // The first word may be cut.
+            let is_cut = (token.at.start == 0 && !whole) || from + token.at.start < limit;
+            if is_cut || token.classes & (DIGIT | SIGN | LINK | HIGH) == 0 {
+                continue;
+            }
+            let value = tokens::value_of(before, token.at.clone());
+            if value.len() >= 6 && tokens::is_odd(&before[value.clone()]) {
+                let (quote, _) = tokens::quoted(before, &token.at);
+                let place = Place { words: words as u8, odd: 0, quote, before: true };
+                self.describe(name, from + value.start..from + value.end, &place, &before[value.end..]);
+            }
+        }
+    }
+
+    /// Passes on the value, if it is wanted. The end of a long value is not described again as another one.
+    fn describe(&mut self, name: &Name<'t>, at: Range<usize>, place: &Place, between: &str) {
+        if at.len() >= MAX_SAMPLE && self.followed.contains(&at.start) {
+            return;
+        }
+        let value = &self.text[at.clone()];
+        let mut features = [0; FEATURES.len()];
+        let shape = Shape::of(value);
+        features[..QUICK].copy_from_slice(&name.describe_quickly(&at, place, between, value, &shape));
+        let at = if at.len() >= MAX_SAMPLE { self.follow(at) } else { at };
+        let harmless = || name.qualifiers().0 && matches!(name.cue, Cue::Token | Cue::Key | Cue::Session);
+        if self.collector.wants(&features) && !harmless() {
+            features[QUICK..].copy_from_slice(&name.describe_fully(&at, between, value, &shape));
+            self.collector.add(Evidence { at, kind: name.cue.kind(), features });
+        }
+    }
+
+    /// The value up to its end, where only its begin was looked at.
+    fn follow(&mut self, at: Range<usize>) -> Range<usize> {
+        let rest = &self.text[at.end..];
+        let rest = &rest[..rest.floor_char_boundary(MAX_VALUE.min(rest.len()))];
+        self.followed = at.start..at.end + rest.find(tokens::is_break).unwrap_or(rest.len());
+        self.followed.clone()
     }
 }
 
-fn collect_after(name: &Name<'_>, court: &mut impl Court) {
-    let (text, start) = (name.text, name.at.end);
-    let (bytes, words) = name.cue.reach();
-    let to = text.floor_char_boundary((start + bytes).min(text.len()));
-    let window = &text[start..to];
-    let window = &window[..third_line(window)];
-    let cut = start + window.len() < text.len() && text.as_bytes()[start + window.len()] != b'\n';
-    let mut place = Place::default();
-    for token in Tokens::new(window) {
-        let ends = cut && token.at.end == window.len();
-        let at = if ends { extend(text, start, token.at) } else { token.at };
-        let after = &text[start..start + window.len().max(at.end)];
-        let (quote, whole) = tokens::quoted(after, &at);
-        place.quote = quote;
-        // A comma or many words make a sentence.
-        let is_phrase = |text: &str| !text.contains(", ") && text.matches(' ').count() <= 6;
-        if let Some(whole) = whole.filter(|it| place.words < 3 && is_phrase(&after[it.clone()])) {
-            name.describe(start + whole.start..start + whole.end, &place, &after[..whole.start], court);
-        }
-        let value = tokens::value_of(after, at);
-        let written = &after[value.clone()];
-        let odd = token.classes & (DIGIT | SIGN | UPPER | HIGH | LINK) != 0 && tokens::is_odd(written);
-        if written.len() >= 4 && (odd || is_worth_a_look(name, &place, after, &value)) {
-            name.describe(start + value.start..start + value.end, &place, &after[..value.start], court);
-        }
-        place.odd += u8::from(odd);
-        place.words += u8::from(token.classes & (LOWER | UPPER | DIGIT | HIGH) != 0);
-        if place.words > words {
-            break;
-        }
-    }
+/// A comma or many words make a sentence.
+fn is_phrase(text: &str) -> bool {
+    !text.contains(", ") && text.matches(' ').count() <= 6
 }
 
 /// Whether a number or an ordinary word stands where a value does.
@@ -106,31 +193,11 @@ fn is_joined(name: &Name<'_>, after: &str, start: usize) -> bool {
         || line::has_copula(between)
 }
 
-fn collect_before(name: &Name<'_>, court: &mut impl Court) {
-    let text = name.text;
-    let from = text.floor_char_boundary(name.at.start.saturating_sub(BEFORE));
-    let line = memchr::memrchr(b'\n', &text.as_bytes()[from..name.at.start]);
-    let (from, whole) = line.map_or((from, from == 0), |at| (from + at + 1, true));
-    let before = &text[from..name.at.start];
-    let all: Vec<Token> = Tokens::new(before).collect();
-    for (words, token) in all.iter().rev().take(7).enumerate() {
-        // The first word may be cut.
-        if (token.at.start == 0 && !whole) || token.classes & (DIGIT | SIGN | LINK | HIGH) == 0 {
-            continue;
-        }
-        let value = tokens::value_of(before, token.at.clone());
-        if value.len() >= 6 && tokens::is_odd(&before[value.clone()]) {
-            let (quote, _) = tokens::quoted(before, &token.at);
-            let place = Place { words: words as u8, odd: 0, quote, before: true };
-            name.describe(from + value.start..from + value.end, &place, &before[value.end..], court);
-        }
-    }
-}
-
-/// A token that reaches the end of the window, up to its own end.
+/// A token that reaches the end of the window, up to its own end or as far as is looked at.
 fn extend(text: &str, from: usize, token: Range<usize>) -> Range<usize> {
     let rest = &text[from + token.end..];
-    let rest = &rest[..rest.floor_char_boundary(4096.min(rest.len()))];
+    let most = (MAX_SAMPLE + 4).saturating_sub(token.len());
+    let rest = &rest[..rest.floor_char_boundary(most.min(rest.len()))];
     token.start..token.end + rest.find(tokens::is_break).unwrap_or(rest.len())
 }
 
@@ -186,20 +253,6 @@ impl<'a> Name<'a> {
             let name = &self.text[self.at.clone()];
             (assignment::is_harmless_name(self.text, &self.word), assignment::is_credential_name(name))
         })
-    }
-
-    /// Passes on the value, if the court admits it.
-    fn describe(&self, at: Range<usize>, place: &Place, between: &str, court: &mut impl Court) {
-        let value = &self.text[at.clone()];
-        let value = &value[..value.floor_char_boundary(value.len().min(MAX_SAMPLE))];
-        let mut features = [0; FEATURES.len()];
-        let shape = Shape::of(value);
-        features[..QUICK].copy_from_slice(&self.describe_quickly(&at, place, between, value, &shape));
-        let harmless = || self.qualifiers().0 && matches!(self.cue, Cue::Token | Cue::Key | Cue::Session);
-        if court.admits(&features) && !harmless() {
-            features[QUICK..].copy_from_slice(&self.describe_fully(&at, between, value, &shape));
-            court.hear(Evidence { at, features });
-        }
     }
 
     fn describe_quickly(

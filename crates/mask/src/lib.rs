@@ -5,7 +5,7 @@
 //! Rules find what has a form of its own: tokens of vendors (`rules`), values assigned to names (`assignment`), some
 //! commands and statements (`context`), passwords in addresses (`address`), keys that span lines (`block`). Where only a
 //! word nearby announces a secret (`cues`), the value and its surroundings are described as numbers (`evidence`, with
-//! `tokens`, `shape` and `line`), and small trees that were trained on examples decide (`judge`).
+//! `tokens`, `shape` and `line`), and small trees that were trained on examples decide (`classifier`).
 //!
 //! Known misses: secrets without a word that announces them, passphrases of ordinary words without quotes, numeric
 //! passwords in JSON, secrets that are encoded again or split over two strings. `tests/blind.rs` measures how many.
@@ -14,13 +14,13 @@ mod address;
 mod assignment;
 mod bigrams;
 mod block;
+#[doc(hidden)]
+pub mod classifier;
 mod context;
 mod cues;
 #[doc(hidden)]
 pub mod evidence;
 mod json;
-#[doc(hidden)]
-pub mod judge;
 mod keywords;
 mod line;
 mod patterns;

@@ -4,9 +4,12 @@
 //! Does not know what replaces a secret, nor that a text may already be masked: the caller passes the parts between
 //! placeholders.
 
+use crate::evidence::{CueReader, Evidence, EvidenceCollector, Features};
 use crate::keywords::KeywordTable;
 use crate::rules::{Anchor, RULES, Rule};
-use crate::{SecretMatch, address, assignment, block, context, cues, evidence, judge, patterns, plausible};
+use crate::{
+    SecretMatch, address, assignment, block, classifier, context, cues, patterns, plausible, tokens,
+};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -16,7 +19,7 @@ use std::sync::LazyLock;
 enum Check {
     Rule(usize),
     Context(usize),
-    Judged(usize),
+    Cue(usize),
     Assigned,
     Bearer,
     Basic,
@@ -65,10 +68,10 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
         rule.words.iter().filter(move |_| searched).map(move |word| (*word, Check::Rule(at)))
     });
     let names = assignment::NAME_WORDS.iter().map(|word| (*word, Check::Assigned));
-    let judged = cues::CUES.iter().enumerate().map(|(at, (word, _))| (*word, Check::Judged(at)));
+    let announced = cues::CUES.iter().enumerate().map(|(at, (word, _))| (*word, Check::Cue(at)));
     let contexts = context::keywords().map(|(word, at)| (word, Check::Context(at)));
     let all: Vec<(&str, Check)> =
-        names.chain(PARSED_KEYWORDS.iter().copied()).chain(rows).chain(contexts).chain(judged).collect();
+        names.chain(PARSED_KEYWORDS.iter().copied()).chain(rows).chain(contexts).chain(announced).collect();
     Scanner {
         words: KeywordTable::new(all.iter().map(|(word, _)| *word).collect()),
         checks: all.iter().map(|(word, act)| (word.len(), *act)).collect(),
@@ -85,7 +88,7 @@ pub(crate) fn scan_text(text: &str, places: &[Range<usize>]) -> Vec<SecretMatch>
 
 /// The same without the trees, which are trained on what is left.
 pub fn find_by_rules(text: &str) -> Vec<SecretMatch> {
-    scan_with(text, std::slice::from_ref(&(0..text.len())), |check| !matches!(check, Check::Judged(_)))
+    scan_with(text, std::slice::from_ref(&(0..text.len())), |check| !matches!(check, Check::Cue(_)))
 }
 
 fn scan_with(text: &str, places: &[Range<usize>], runs: impl Fn(Check) -> bool) -> Vec<SecretMatch> {
@@ -93,15 +96,25 @@ fn scan_with(text: &str, places: &[Range<usize>], runs: impl Fn(Check) -> bool) 
     let mut candidates = Vec::new();
     // A text of nothing but `password` would otherwise take two seconds for a megabyte.
     let mut tried: Vec<(usize, usize)> = Vec::new();
+    let mut tries = RunTries::default();
+    let mut announced = SecretCollector::default();
+    let mut reader = CueReader::new(text, &mut announced);
     for part in places {
         scanner.words.find_each(&text.as_bytes()[part.clone()], |at, number| {
             let (length, act) = scanner.checks[number];
             let at = part.start + at;
-            if runs(act) && (!matches!(act, Check::Context(_)) || is_first_in_block(&mut tried, number, at)) {
-                check_keyword(text, at..at + length, act, &mut candidates);
+            let word = at..at + length;
+            match act {
+                act if !runs(act) => {}
+                Check::Cue(cue) => reader.read_cue(word, cue),
+                Check::Context(_) if !is_first_in_block(&mut tried, number, at) => {}
+                Check::Rule(_) if !tries.allow(text, number, at) => {}
+                act => check_keyword(text, word, act, &mut candidates),
             }
         });
     }
+    reader.finish();
+    candidates.append(&mut announced.found);
     resolve_overlaps(candidates)
 }
 
@@ -115,13 +128,43 @@ fn is_first_in_block(tried: &mut Vec<(usize, usize)>, number: usize, at: usize) 
     true
 }
 
+/// Counts how often a keyword occurs in a run of text without blanks, quotes and commas. A real token has its keyword at the begin and
+/// perhaps once or twice more; in a megabyte of `--eyJ`, reading up to the end at each took 20 seconds.
+#[derive(Default)]
+struct RunTries {
+    /// For each keyword where its last run ends, and the number of tries in it.
+    runs: Vec<(usize, usize, u32)>,
+}
+
+impl RunTries {
+    const MAX_TRIES: u32 = 8;
+
+    fn allow(&mut self, text: &str, number: usize, at: usize) -> bool {
+        let known = self.runs.iter().position(|(known, ..)| *known == number);
+        let index = known.unwrap_or_else(|| {
+            self.runs.push((number, 0, 0));
+            self.runs.len() - 1
+        });
+        let (_, end, tries) = &mut self.runs[index];
+        if at >= *end {
+            let rest = &text.as_bytes()[at..(at + MAX_SECRET).min(text.len())];
+            *end = at + rest.iter().position(|byte| tokens::is_break_byte(*byte)).unwrap_or(rest.len());
+            *tries = 0;
+        }
+        *tries += 1;
+        *tries <= Self::MAX_TRIES
+    }
+}
+
 /// All evidence in a text, for training.
-pub fn collect_evidence(text: &str, court: &mut impl evidence::Court) {
+pub fn collect_evidence(text: &str, collector: &mut impl EvidenceCollector) {
     static TABLE: LazyLock<KeywordTable> =
         LazyLock::new(|| KeywordTable::new(cues::CUES.iter().map(|(word, _)| *word).collect()));
+    let mut reader = CueReader::new(text, collector);
     TABLE.find_each(text.as_bytes(), |at, number| {
-        evidence::collect(text, at..at + cues::CUES[number].0.len(), number, court);
+        reader.read_cue(at..at + cues::CUES[number].0.len(), number);
     });
+    reader.finish();
 }
 
 /// The positions of keywords, so that only their surroundings have to be read.
@@ -138,7 +181,7 @@ fn check_keyword(text: &str, word: Range<usize>, act: Check, found: &mut Vec<Can
         Check::Context(row) => {
             return push_found(context::find_secrets(text, &word, row), CONTEXT_RANK + 1, found);
         }
-        Check::Judged(cue) => return judge_values(text, word, cue, found),
+        Check::Cue(_) => return, // `CueReader` needs them all
         Check::Assigned => assignment::find_value(text, word),
         Check::Bearer => assignment::find_bearer(text, word.end),
         Check::Basic => assignment::find_basic(text, word.end),
@@ -155,26 +198,20 @@ fn push_found(secrets: Vec<(Range<usize>, &'static str)>, rank: usize, found: &m
     found.extend(secrets.into_iter().map(candidate));
 }
 
-/// Collects the values near a word that announces a secret.
-fn judge_values(text: &str, word: Range<usize>, cue: usize, found: &mut Vec<Candidate>) {
-    let kind = cues::CUES[cue].1.kind();
-    evidence::collect(text, word, cue, &mut Judge { kind, found });
+/// Collects the values near a cue that the classifier takes for secrets.
+#[derive(Default)]
+struct SecretCollector {
+    found: Vec<Candidate>,
 }
 
-/// Turns evidence into candidates.
-struct Judge<'a> {
-    kind: &'static str,
-    found: &'a mut Vec<Candidate>,
-}
-
-impl evidence::Court for Judge<'_> {
-    fn admits(&self, features: &evidence::Features) -> bool {
-        judge::may_be_secret(features)
+impl EvidenceCollector for SecretCollector {
+    fn wants(&self, features: &Features) -> bool {
+        classifier::may_be_secret(features)
     }
 
-    fn hear(&mut self, it: evidence::Evidence) {
-        if judge::is_secret(&it.features) {
-            let (from, to, kind) = (it.at.start, it.at.end, self.kind);
+    fn add(&mut self, it: Evidence) {
+        if classifier::is_secret(&it.features) {
+            let (from, to, kind) = (it.at.start, it.at.end, it.kind);
             self.found.push(Candidate { rank: CONTEXT_RANK + 2, from, to, kind });
         }
     }

@@ -71,6 +71,10 @@ pub(crate) fn is_break(c: char) -> bool {
     if c.is_ascii() { CLASSES[c as usize] == BREAK } else { WIDE_BREAKS.contains(c) }
 }
 
+pub(crate) fn is_break_byte(byte: u8) -> bool {
+    CLASSES[usize::from(byte)] == BREAK
+}
+
 impl Iterator for Tokens<'_> {
     type Item = Token;
 

@@ -303,6 +303,15 @@ const HOSTILE: &[&str] = &[
     "\\",
     "\\\"",
     "AAAA",
+    "pw=",
+    "pass",
+    "Key1",
+    "密码",
+    "key/aB9-",
+    "key=a1B2.",
+    "code: 1234 ",
+    "login=a1B2c3 ",
+    "session=abcd&code=",
     "ghp_k9X2mQ7vL4pR8sT1wY6zB3nC5dF0gH2jA4eU password=hunter2hunter2 ",
 ];
 
@@ -334,6 +343,31 @@ fn time_is_linear_in_the_length_of_the_text() {
         // Below two milliseconds, the resolution of the clock dominates.
         let most = 12 * small.max(2_000_000);
         assert!(large < most, "{piece:?}: {small} ns, four times the text {large} ns");
+    }
+}
+
+/// A line in which few words announce a secret, and none does.
+const ORDINARY: &str =
+    "The session was opened by the admin, so the key in the map is the code of the error. ";
+
+/// Text of nothing but cues costs more than ordinary text, but not a thousand times as much: `pw=` once did.
+#[test]
+fn dense_cues_cost_a_bounded_multiple_of_ordinary_text() {
+    const SIZE: usize = 60_000;
+    let masker = masker();
+    let cost = |piece: &str| {
+        let text = piece.repeat(SIZE / piece.len());
+        let once = || {
+            let before = cpu_nanoseconds();
+            let _ = masker.mask_text(&text);
+            cpu_nanoseconds() - before
+        };
+        once().min(once())
+    };
+    let ordinary = cost(ORDINARY).max(1_000_000);
+    for piece in HOSTILE {
+        let ratio = cost(piece) / ordinary;
+        assert!(ratio < 100, "{piece:?} costs {ratio} times ordinary text");
     }
 }
 
