@@ -199,15 +199,17 @@ fn read_char(raw: &str) -> Option<(char, usize)> {
 
 /// The string with its escapes decoded.
 pub(crate) fn decode_string(raw: &str) -> Cow<'_, str> {
-    if memchr::memchr(b'\\', raw.as_bytes()).is_none() {
-        return Cow::Borrowed(raw);
-    }
+    let Some(mut escape) = memchr::memchr(b'\\', raw.as_bytes()) else { return Cow::Borrowed(raw) };
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;
-    while let Some((c, width)) = read_char(rest) {
+    // Copied piece by piece: character by character took a tenth of masking.
+    while let Some((c, width)) = read_char(&rest[escape..]) {
+        text.push_str(&rest[..escape]);
         text.push(c);
-        rest = &rest[width..];
+        rest = &rest[escape + width..];
+        escape = memchr::memchr(b'\\', rest.as_bytes()).unwrap_or(rest.len());
     }
+    text.push_str(&rest[..escape]);
     Cow::Owned(text)
 }
 
