@@ -4,6 +4,7 @@
 
 use crate::reader::SESSION_COLUMNS;
 use crate::{Error, Reader};
+use db::OptionalExtension;
 use record::Session;
 
 /// A session with its identifiers in the catalogue. All sessions of one conversation, its own and those of
@@ -75,6 +76,16 @@ impl Reader {
             listed.offset as i64
         ];
         self.query_sessions(rest, params)
+    }
+
+    /// The folder at the path if a session has it, or else the folder with this name, ignoring case, whose session is the
+    /// newest.
+    pub fn newest_project(&self, path: &str, name: &str) -> Result<Option<String>, Error> {
+        let sql = "select project from sessions where project != '' and (project = ?1 \
+            or lower(substr(project, -length(?2) - 1)) = '/' || lower(?2)) \
+            order by project = ?1 desc, ended desc limit 1";
+        let found = self.connection.query_row(sql, db::params![path, name], |row| row.get(0));
+        found.optional().map_err(self.error_mapper())
     }
 
     /// How many transcripts, sessions and events the catalogue has.

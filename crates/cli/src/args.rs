@@ -5,8 +5,9 @@
 
 use crate::commands::operation::Invocation;
 use crate::commands::view::ViewInvocation;
-use crate::commands::{daemon, hook, mcp, operation, view};
-use crate::output::{OutputFormat, print_error_record};
+use crate::commands::{daemon, hook, mcp, operation, shell, view};
+use crate::output::{OutputFormat, print_error_record, print_note};
+use crate::{forgiving, help};
 use api::{Code, OPERATIONS, VIEWS};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
@@ -20,11 +21,13 @@ pub(crate) enum ParsedCommand {
     Mcp(Box<mcp::McpServer>),
     Hook(ArgMatches),
     Daemon(ArgMatches),
+    Completions(ArgMatches),
+    Man(ArgMatches),
 }
 
 /// Returns `None` if there is nothing left to do, for example without a subcommand.
 pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
-    let typed = rewrite_help_and_version(std::env::args_os().collect());
+    let typed = meant_command_line(rewrite_help_and_version(std::env::args_os().collect()));
     let first = typed.get(1).map_or_else(String::new, |word| word.to_string_lossy().into_owned());
     let matches = match build_command(Some(&first)).try_get_matches_from(&typed) {
         Ok(matches) => matches,
@@ -40,6 +43,12 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
         }
     };
     let Some((name, sub)) = matches.subcommand() else { return Ok(None) };
+    if name == shell::COMPLETIONS {
+        return Ok(Some(ParsedCommand::Completions(sub.clone())));
+    }
+    if name == shell::MAN {
+        return Ok(Some(ParsedCommand::Man(sub.clone())));
+    }
     if name == hook::COMMAND {
         return Ok(Some(ParsedCommand::Hook(sub.clone())));
     }
@@ -70,6 +79,23 @@ fn rewrite_help_and_version(mut typed: Vec<OsString>) -> Vec<OsString> {
         _ => {}
     }
     typed
+}
+
+/// The command line that is meant if the first word is not a command; says so on stderr.
+fn meant_command_line(typed: Vec<OsString>) -> Vec<OsString> {
+    let Some(first) = typed.get(1).and_then(|word| word.to_str()) else { return typed };
+    let root = build_command(Some(""));
+    if root.find_subcommand(first).is_some() {
+        return typed;
+    }
+    let is_near = |word: &str| !nearest_names(word, root.get_subcommands().map(Command::get_name)).is_empty();
+    match forgiving::rewrite(&typed, is_near) {
+        Some(meant) => {
+            print_note(&meant.note);
+            meant.line
+        }
+        None => typed,
+    }
 }
 
 /// Replaces clap's suggestion (for `serach` it suggested `dispatch`) with the commands at the smallest edit distance and those
@@ -129,8 +155,6 @@ pub(crate) fn build_command(wanted: Option<&str>) -> Command {
     let full = |name: &str| wanted.is_none_or(|wanted| wanted == name);
     let mut root = Command::new("loci")
         .version(env!("CARGO_PKG_VERSION"))
-        .about(ABOUT)
-        .after_help(FIRST_STEPS)
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true);
@@ -140,6 +164,7 @@ pub(crate) fn build_command(wanted: Option<&str>) -> Command {
     }
     root = root.subcommand(mcp::build_command()).subcommand(hook::build_command());
     root = root.subcommand(daemon::build_command());
+    root = root.subcommand(shell::completions_command()).subcommand(shell::man_command());
     for (group, about) in [
         ("query", "List tool calls, errors, messages, turns, sessions and files"),
         ("analyze", "Find recurring errors and tool call sequences, file churn and idle gaps"),
@@ -155,26 +180,9 @@ pub(crate) fn build_command(wanted: Option<&str>) -> Command {
         let bare = Command::new(one.name).about(one.about);
         root = root.subcommand(if full(one.name) { view::view_command(one) } else { bare });
     }
-    root
+    let text = help::format_help(&root);
+    root.override_help(text)
 }
-
-const ABOUT: &str = "Search your coding agents' sessions and report what happened in them.
-
-Loci reads the transcripts that Claude Code, Codex, Gemini CLI, OpenCode and ChatWise keep on this machine. \
-A session is one conversation with an agent. Loci needs no setup and never modifies transcripts.";
-
-const FIRST_STEPS: &str = "First steps:
-  loci sources                         list the agents found on this machine
-  loci search lost socket              search all sessions
-  loci sessions                        list recent sessions
-  loci query errors --all-projects     list failed tool calls
-  loci usage --all-projects            show tokens and cost per day
-  loci query tools --jq 'select(.status==\"error\")' | head
-
-search, show and sessions cover all projects; query, analyze, stats and usage cover the current project \
-(the enclosing git repository, or the current directory) unless you pass --all-projects.
-Output is text on a terminal and JSON elsewhere. `loci COMMAND --help` describes a command.
-Exit codes: 0 success, 1 error, 2 nothing found, 3 part of the history could not be read.";
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -6,4 +6,5 @@ pub(crate) mod daemon;
 pub(crate) mod hook;
 pub(crate) mod mcp;
 pub(crate) mod operation;
+pub(crate) mod shell;
 pub(crate) mod view;

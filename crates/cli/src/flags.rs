@@ -16,21 +16,72 @@ pub(crate) fn unmasked_flag() -> Arg {
         .help("Show secrets unmasked, read from the agent's own transcript")
 }
 
+/// The heading of flags that programs use and people seldom do; `-h` leaves them out.
+const FOR_PROGRAMS: &str = "Options for programs";
+
+/// Parameters that belong under that heading.
+const PROGRAM_PARAMS: &[&str] = &[
+    "slurp",
+    "stats_only",
+    "stats_first",
+    "inline_threshold_bytes",
+    "response_mode",
+    "include_guidance",
+    "iteration",
+    "snippet_window",
+    "limit_snippets_per_chat",
+    "include_own",
+];
+
+pub(crate) fn for_programs(arg: Arg) -> Arg {
+    arg.help_heading(FOR_PROGRAMS).hide_short_help(true)
+}
+
+/// `--color`, which overrides `NO_COLOR` and the terminal.
+pub(crate) fn color_flag() -> Arg {
+    Arg::new("color")
+        .long("color")
+        .value_name("WHEN")
+        .value_parser(PossibleValuesParser::new(["auto", "always", "never"]))
+        .help("Colour the text [default: auto: on a terminal, unless NO_COLOR is set]")
+}
+
+/// Whether text is coloured.
+pub(crate) fn wants_colour(matches: &ArgMatches, no_color: bool, terminal: bool) -> bool {
+    match matches.get_one::<String>("color").map(String::as_str) {
+        Some("always") => true,
+        Some("never") => false,
+        _ => terminal && !no_color,
+    }
+}
+
+pub(crate) fn json_flag() -> Arg {
+    Arg::new("json")
+        .long("json")
+        .action(ArgAction::SetTrue)
+        .conflicts_with("output")
+        .help("Print JSON, one object per line")
+}
+
 pub(crate) const HYBRID: &str = "hybrid";
 
 pub(crate) fn hybrid_flag() -> Arg {
-    Arg::new(HYBRID)
-        .long(HYBRID)
-        .action(ArgAction::SetTrue)
-        .help("Print the response an agent gets: one JSON object, with large results saved to a file")
+    for_programs(
+        Arg::new(HYBRID)
+            .long(HYBRID)
+            .action(ArgAction::SetTrue)
+            .help("Print the response an agent gets: one JSON object, with large results saved to a file"),
+    )
 }
 
 pub(crate) fn threads_flag() -> Arg {
-    Arg::new("threads")
-        .long("threads")
-        .value_name("N")
-        .value_parser(value_parser!(u64).range(1..))
-        .help("Read transcripts with N threads [default: one per core]")
+    for_programs(
+        Arg::new("threads")
+            .long("threads")
+            .value_name("N")
+            .value_parser(value_parser!(u64).range(1..))
+            .help("Read transcripts with N threads [default: one per core]"),
+    )
 }
 
 /// Adds what is special about output controls: `--jq` as an alias, and envelope settings only with `--hybrid`.
@@ -45,6 +96,8 @@ fn with_control_options(arg: Arg, param: &Param) -> Arg {
 /// Gives a flag the value type of its parameter.
 pub(crate) fn with_param_type(arg: Arg, param: &Param) -> Arg {
     let arg = with_control_options(arg, param);
+    let arg = if PROGRAM_PARAMS.contains(&param.name) { for_programs(arg) } else { arg };
+    let arg = if param.name == "limit" { arg.short('n') } else { arg };
     if param.shape == Shape::Flag {
         return arg.action(ArgAction::SetTrue);
     }

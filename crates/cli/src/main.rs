@@ -7,12 +7,14 @@ mod commands;
 mod daemon_client;
 mod environment;
 mod flags;
+mod forgiving;
+mod help;
 mod output;
 mod view_text;
 
 use api::Exit;
 use args::ParsedCommand;
-use commands::{daemon, hook};
+use commands::{daemon, hook, shell};
 use std::process::ExitCode;
 
 /// The supervisor's command until version 0.1: a server that was started before an upgrade still calls it.
@@ -32,6 +34,10 @@ fn main() -> ExitCode {
         Ok(Some(ParsedCommand::View(call))) => call.run(),
         Ok(Some(ParsedCommand::Operation(invocation))) => invocation.run(),
         Ok(Some(ParsedCommand::Daemon(matches))) => daemon::run(&matches),
+        Ok(Some(ParsedCommand::Completions(matches))) => {
+            shell::run_completions(&matches, args::build_command(None))
+        }
+        Ok(Some(ParsedCommand::Man(matches))) => shell::run_man(&matches, args::build_command(None)),
         Ok(Some(ParsedCommand::Hook(matches))) => return hook::run(&matches),
         Ok(Some(ParsedCommand::Mcp(serve))) => return serve.run(),
         Ok(None) => Exit::Found,

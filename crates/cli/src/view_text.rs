@@ -5,6 +5,7 @@
 
 use api::terminal_text::{is_printable, short_id, strip_controls, truncate_width};
 use api::{View, ViewRequest};
+use record::{Clock, Stamp};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -12,6 +13,7 @@ use std::io::Write;
 pub(crate) struct TextFormatter {
     view: &'static View,
     width: usize,
+    clock: Clock,
     colour: bool,
     /// `--fields` or a filter is set: print only the selected values.
     plain: bool,
@@ -20,6 +22,10 @@ pub(crate) struct TextFormatter {
     /// Lines printed below the table: sources without transcripts.
     footer: Vec<String>,
     last_session: String,
+    /// The sums of the columns of `usage`, for its last row.
+    totals: Totals,
+    /// A time was printed, so that the time zone has to be named.
+    has_times: bool,
 }
 
 /// Views that are tables: columns, and whether a column is a number.
@@ -89,12 +95,17 @@ const TABLES: &[(&str, &[(&str, bool)])] = &[
 ];
 
 impl TextFormatter {
-    pub(crate) fn new(view: &'static View, request: &ViewRequest, no_colour: bool) -> TextFormatter {
-        let (width, terminal) = crate::output::stdout_size();
+    pub(crate) fn new(
+        view: &'static View,
+        request: &ViewRequest,
+        clock: Clock,
+        colour: bool,
+    ) -> TextFormatter {
         TextFormatter {
             view,
-            width,
-            colour: terminal && !no_colour,
+            width: crate::output::stdout_size().0,
+            clock,
+            colour,
             plain: !request.fields.is_empty()
                 || request.output_controls().alters_records()
                 || request.explain
@@ -102,6 +113,8 @@ impl TextFormatter {
             rows: Vec::new(),
             footer: Vec::new(),
             last_session: String::new(),
+            totals: Totals::default(),
+            has_times: false,
         }
     }
 
@@ -115,7 +128,9 @@ impl TextFormatter {
         if self.plain || !record.is_object() {
             return writeln!(to, "{}", strip_controls(&one_line(&record))).is_ok();
         }
+        self.has_times |= localize_times(&mut record, self.clock);
         if let Some(columns) = self.table_columns(&record) {
+            self.totals.add(&record);
             self.rows.push(columns.iter().map(|(name, _)| format_cell(name, &record)).collect());
             return true;
         }
@@ -133,25 +148,36 @@ impl TextFormatter {
         if self.rows.is_empty() {
             return;
         }
+        let total = (self.view.name == "usage" && self.rows.len() > 1).then(|| self.totals.to_record());
+        let total =
+            total.map(|sum| columns.iter().map(|(name, _)| format_cell(name, &sum)).collect::<Vec<_>>());
+        let rows: Vec<&Vec<String>> = self.rows.iter().chain(&total).collect();
         let titles: Vec<String> = columns
             .iter()
             .map(|(name, _)| if name.is_empty() { "group" } else { name }.to_string())
             .collect();
         let widths: Vec<usize> = (0..columns.len())
-            .map(|i| self.rows.iter().chain([&titles]).map(|r| r[i].chars().count()).max().unwrap_or(0))
+            .map(|i| rows.iter().copied().chain([&titles]).map(|r| r[i].chars().count()).max().unwrap_or(0))
             .collect();
-        for (n, row) in [&titles].into_iter().chain(&self.rows).enumerate() {
+        let last = rows.len();
+        for (n, row) in [&titles].into_iter().chain(rows).enumerate() {
             let cells = row.iter().zip(columns.iter()).zip(&widths).map(|((cell, (_, number)), width)| {
                 if *number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
             });
             let line = cells.collect::<Vec<_>>().join("  ");
             let line = strip_controls(line.trim_end());
-            let _ = writeln!(to, "{}", if n == 0 { self.paint("1", &line) } else { line });
+            let bold = n == 0 || (n == last && total.is_some());
+            let _ = writeln!(to, "{}", if bold { self.paint("1", &line) } else { line });
         }
         // If nothing at all was found, the command prints where it looked.
         for line in &self.footer {
             let _ = writeln!(to, "{line}");
         }
+    }
+
+    /// The time zone of the printed times; `None` if there were none.
+    pub(crate) fn zone_note(&self) -> Option<String> {
+        self.has_times.then(|| format!("times in {}", self.clock.zone_name()))
     }
 
     fn table_columns(&self, record: &Value) -> Option<&'static [(&'static str, bool)]> {
@@ -280,10 +306,6 @@ impl TextFormatter {
     }
 
     fn format_message(&mut self, r: &Value) -> String {
-        // A reply that only calls tools: `query tools` shows those.
-        if text_field(r, "text").trim().is_empty() {
-            return String::new();
-        }
         let mut out = String::new();
         let session = text_field(r, "session_id").to_string();
         if session != self.last_session {
@@ -298,7 +320,10 @@ impl TextFormatter {
             format_timestamp(r),
             self.paint(if text_field(r, "kind") == "prompt" { "36" } else { "2" }, text_field(r, "kind"))
         );
-        out + &self.with_body(&who, text_field(r, "text"), 6)
+        // A reply that only calls tools: `query tools` shows those.
+        let text = Some(text_field(r, "text")).filter(|text| !text.trim().is_empty());
+        let calls = || format!("({})", format_count_of(&r["tool_calls"], "tool call"));
+        out + &self.with_body(&who, &text.map_or_else(calls, str::to_string), 6)
     }
 
     fn format_turn(&self, r: &Value) -> String {
@@ -319,7 +344,11 @@ impl TextFormatter {
         } else {
             String::new()
         };
-        self.with_body(&format!("{head}\n    {} calls{errors}", r["tool_calls"]), text_field(r, "reply"), 2)
+        self.with_body(
+            &format!("{head}\n    {}{errors}", format_count_of(&r["tool_calls"], "call")),
+            text_field(r, "reply"),
+            2,
+        )
     }
 
     fn format_session(&self, r: &Value) -> String {
@@ -378,10 +407,62 @@ impl TextFormatter {
                 write!(out, "\n    {}", truncate_width(&strip_controls(line), self.width.saturating_sub(5)));
         }
         if all.len() > lines {
-            out += &self.paint("2", &format!("\n    … {} more lines", all.len() - lines));
+            let more = crate::output::format_count(all.len() - lines, "more line");
+            out += &self.paint("2", &format!("\n    … {more}"));
         }
         out
     }
+}
+
+/// Sums of the numbers of a table.
+#[derive(Default)]
+struct Totals {
+    sums: serde_json::Map<String, Value>,
+}
+
+impl Totals {
+    fn add(&mut self, record: &Value) {
+        for (name, value) in record.as_object().into_iter().flatten() {
+            if let Some(number) = value.as_f64() {
+                let before = self.sums.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+                self.sums.insert(name.clone(), sum_to_value(before + number, value.is_f64()));
+            }
+        }
+    }
+
+    /// The sums as a record whose first field says what it is.
+    fn to_record(&self) -> Value {
+        let mut all = serde_json::Map::new();
+        all.insert("group".to_owned(), Value::from("total"));
+        all.extend(self.sums.clone());
+        Value::Object(all)
+    }
+}
+
+fn sum_to_value(sum: f64, is_float: bool) -> Value {
+    if is_float { Value::from(sum) } else { Value::from(sum as u64) }
+}
+
+/// Writes the times of a record as the user's clock shows them; returns whether there are any.
+fn localize_times(value: &mut Value, clock: Clock) -> bool {
+    let Some(fields) = value.as_object_mut() else { return false };
+    let mut any = false;
+    for (name, value) in fields.iter_mut() {
+        match value {
+            Value::String(text) if name == "timestamp" || name.ends_with("_at") => {
+                let at = Stamp::parse(text.as_bytes());
+                if let Some(local) = at.is_some().then(|| clock.local_minute(at)).flatten() {
+                    *text = local;
+                    any = true;
+                }
+            }
+            Value::Array(items) => {
+                any |= items.iter_mut().fold(false, |any, item| localize_times(item, clock) | any);
+            }
+            _ => {}
+        }
+    }
+    any
 }
 
 /// `1 turn`, `2 turns`.

@@ -25,6 +25,7 @@ pub mod resolve_session;
 pub mod scan;
 pub mod scope;
 pub mod search_text;
+pub mod shared_messages;
 pub mod snapshot;
 pub mod to_record;
 pub mod tombstones;

@@ -9,6 +9,29 @@ use std::collections::BTreeMap;
 /// Candidates listed in an error; the rest is only counted.
 const MAX_LISTED: usize = 10;
 
+/// The word for the newest session.
+pub const LAST: &str = "last";
+
+/// The session ID in the path of a transcript: the file's name, or the UUID at its end, which is where Codex has it.
+/// Anything that is not such a path is returned as it is.
+pub fn id_in_path(typed: &str) -> &str {
+    let name = typed.rsplit('/').next().unwrap_or(typed);
+    let Some(stem) = name.strip_suffix(".zst").unwrap_or(name).strip_suffix(".jsonl") else { return typed };
+    let tail = stem.len().checked_sub(UUID_LENGTH).and_then(|at| stem.get(at..)).filter(|tail| is_uuid(tail));
+    tail.unwrap_or(stem)
+}
+
+const UUID_LENGTH: usize = 36;
+
+fn is_uuid(text: &str) -> bool {
+    let is_dash = |at: usize| matches!(at, 8 | 13 | 18 | 23);
+    text.len() == UUID_LENGTH
+        && text
+            .bytes()
+            .enumerate()
+            .all(|(at, byte)| if is_dash(at) { byte == b'-' } else { byte.is_ascii_hexdigit() })
+}
+
 /// Sessions by their own ID.
 pub type SessionsById<'a> = BTreeMap<&'a str, &'a Session>;
 
@@ -76,6 +99,22 @@ fn remaining_hint(all: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_path_of_a_transcript_names_its_session() {
+        let id = "7f5311d9-e02a-458b-a913-523723c8103a";
+        for path in [
+            format!("/home/u/.claude/projects/-src/{id}.jsonl"),
+            format!("rollout-2026-11-01T10-00-00-{id}.jsonl"),
+            format!("../rollout-2026-11-01T10-00-00-{id}.jsonl.zst"),
+            id.to_string(),
+        ] {
+            assert_eq!(id_in_path(&path), id, "{path}");
+        }
+        assert_eq!(id_in_path("agent-a1b2.jsonl"), "agent-a1b2");
+        assert_eq!(id_in_path("a1b2"), "a1b2");
+        assert_eq!(id_in_path("a/b"), "a/b");
+    }
 
     #[test]
     fn ids_beyond_the_limit_are_counted() {

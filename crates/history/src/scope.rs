@@ -4,8 +4,8 @@
 //! Reads more than is shown: copies are only recognised next to their originals, so the whole group of transcripts that
 //! could contain them is read. Does not read transcripts itself.
 
-use crate::History;
 use crate::tombstones::Tombstones;
+use crate::{History, catalogue_cache};
 use api::{Code, Error, ViewRequest};
 use record::{Row, Session, Stamp};
 use sources::{SOURCES, Transcript};
@@ -89,7 +89,7 @@ pub fn check_source(name: &str) -> Result<(), Error> {
 /// The project of a request; None for all projects.
 fn requested_project(history: &History<'_>, request: &ViewRequest) -> Option<PathBuf> {
     if let Some(named) = &request.project {
-        return Some(canonical_path(&history.cwd.join(named)));
+        return Some(find_project(history, named));
     }
     if request.all_projects || request.session.is_some() {
         return None;
@@ -97,13 +97,27 @@ fn requested_project(history: &History<'_>, request: &ViewRequest) -> Option<Pat
     Some(enclosing_project(history.cwd))
 }
 
-/// A note if a project was given by its name instead of its path.
-pub fn missing_project_note(history: &History<'_>, named: &str) -> Option<String> {
+/// The folder of a project that is given by its path or by its name. A path wins, also that of a folder which no longer
+/// exists but has sessions; of several projects with the name, the one with the newest session.
+pub fn find_project(history: &History<'_>, named: &str) -> PathBuf {
     let path = canonical_path(&history.cwd.join(named));
+    if path.exists() {
+        return path;
+    }
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return path };
+    let catalogue = catalogue_cache::open_catalogue(history);
+    let newest =
+        catalogue.and_then(|reader| reader.newest_project(&path.to_string_lossy(), name).ok().flatten());
+    newest.map_or(path, PathBuf::from)
+}
+
+/// A note if no project has the name or the path.
+pub fn missing_project_note(history: &History<'_>, named: &str) -> Option<String> {
+    let path = find_project(history, named);
+    let shown = Path::new(named).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let note = || {
         format!(
-            "no such folder: {}; give the path of the project, or `.` for the current one",
-            path.display()
+            "no project is called `{shown}` and there is no such folder; `loci query sessions --all-projects --fields project` lists them"
         )
     };
     (!path.exists()).then(note)

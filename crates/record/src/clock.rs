@@ -73,6 +73,40 @@ impl Clock {
         ])
     }
 
+    /// The day in the user's time zone, `2026-11-14`; empty for no time.
+    pub fn local_day(self, at: Stamp) -> String {
+        let fields = if at.is_some() { self.local_fields(at) } else { None };
+        fields.map_or_else(String::new, |[year, month, day, ..]| format!("{year:04}-{month:02}-{day:02}"))
+    }
+
+    /// The Monday of the week of a day, and the month of a day, in the user's time zone.
+    pub fn local_week(self, at: Stamp) -> String {
+        let day = self.local_day(at);
+        let Ok(date) = day.parse::<jiff::civil::Date>() else { return day };
+        let since_monday = i64::from(date.weekday().to_monday_zero_offset());
+        date.checked_sub(jiff::Span::new().days(since_monday)).map_or(day, |monday| monday.to_string())
+    }
+
+    pub fn local_month(self, at: Stamp) -> String {
+        self.local_day(at).chars().take(7).collect()
+    }
+
+    /// Day and minute in the user's time zone, `2026-11-14 22:58`.
+    pub fn local_minute(self, at: Stamp) -> Option<String> {
+        let [year, month, day, hour, minute] = self.local_fields(at)?;
+        Some(format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}"))
+    }
+
+    /// The name of the user's time zone, as in `CET` or `+09`.
+    pub fn zone_name(self) -> String {
+        let zone = match self {
+            Clock::System => local_time_zone(),
+            Clock::At(_) => TimeZone::UTC,
+        };
+        let now = jiff::Timestamp::from_millisecond(self.now().0).unwrap_or_default();
+        zone.to_offset_info(now).abbreviation().to_string()
+    }
+
     fn local_midnight(self, days_ago: i64) -> Option<Stamp> {
         let now = jiff::Timestamp::from_millisecond(self.now().0).ok()?;
         let today = now.to_zoned(local_time_zone()).date();

@@ -73,7 +73,7 @@ impl Service {
             session: request.session.as_deref(),
             include_own: false,
             cwd: &self.cwd,
-            only: request.project.as_ref().map(|named| scope::canonical_path(&self.cwd.join(named))),
+            only: request.project.as_ref().map(|named| scope::find_project(&self.history(), named)),
         }
     }
 

@@ -2,14 +2,17 @@
 //!
 //! Does not know what an operation does: the service implements it.
 
-use crate::flags::{HYBRID, flag_value, hybrid_flag, threads_flag, unmasked_flag, with_param_type};
+use crate::flags::{
+    HYBRID, color_flag, flag_value, for_programs, hybrid_flag, json_flag, threads_flag, unmasked_flag,
+    wants_colour, with_param_type,
+};
 use crate::output::{self, OutputFormat};
 use crate::{daemon_client, environment};
 use api::control::CONTROL;
 use api::operation::{FlagMeaning, Number, Positional, ShortFlag};
 use api::params::flag_name;
 use api::{AnyResponse, Code, Control, Error, Exit, OPERATIONS, Operation, Param, Shape};
-use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValue, builder::PossibleValuesParser};
 use record::Clock;
 use render::{Render, RenderOptions};
 use serde_json::{Map, Value, json};
@@ -26,6 +29,7 @@ pub(crate) struct Invocation {
     yes: bool,
     /// Print the envelope an agent gets.
     hybrid: bool,
+    colour: bool,
 }
 
 /// Operations that ask for confirmation because they change data that cannot be rebuilt: name, error without a terminal,
@@ -62,8 +66,9 @@ pub(crate) fn build_command(operation: &'static Operation) -> Command {
         command = command.arg(short_flag(operation, handy));
     }
     for param in operation.params {
-        let arg = Arg::new(param.name).long(flag_name(param.name)).help(param.about);
-        command = command.arg(with_param_type(add_short_name(arg, param.name), param));
+        let arg = with_param_type(Arg::new(param.name).long(flag_name(param.name)).help(param.about), param);
+        let has_short_flag = operation.handy.iter().any(|handy| handy.means.param_name() == param.name);
+        command = command.arg(if has_short_flag { for_programs(arg) } else { arg });
     }
     for control in CONTROL.iter().filter(|control| operation.accepts_control(control.name)) {
         let arg = Arg::new(control.name).long(flag_name(control.name)).help(control.about);
@@ -83,16 +88,14 @@ pub(crate) fn build_command(operation: &'static Operation) -> Command {
                 .short('o')
                 .long("output")
                 .value_name("FORMAT")
-                .value_parser(PossibleValuesParser::new(["json", "text"]))
+                .value_parser(PossibleValuesParser::new([
+                    PossibleValue::new("json").alias("jsonl"),
+                    PossibleValue::new("text"),
+                ]))
                 .help("Output format [default: text on a terminal, json elsewhere]"),
         )
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .action(ArgAction::SetTrue)
-                .conflicts_with("output")
-                .help("Print one line of JSON, same as -o json"),
-        )
+        .arg(json_flag())
+        .arg(color_flag())
         .args((operation.name == UNMASKABLE_OPERATION).then(unmasked_flag))
         .arg(hybrid_flag())
         .arg(threads_flag())
@@ -176,7 +179,9 @@ pub(crate) fn build_invocation(operation: &'static Operation, matches: &ArgMatch
     };
     let yes = find_confirmation(operation).is_some() && matches.get_flag("yes");
     let params = valid.and_then(|()| collect_params(operation, matches, service.clock, &service.cwd));
-    Invocation { operation, params, service, format: shown, yes, hybrid: matches.get_flag(HYBRID) }
+    let no_color = service::env::text_var(&service.places, "NO_COLOR").is_some();
+    let colour = wants_colour(matches, no_color, output::stdout_size().1);
+    Invocation { operation, params, service, format: shown, yes, hybrid: matches.get_flag(HYBRID), colour }
 }
 
 fn collect_params(
@@ -331,10 +336,9 @@ impl Invocation {
     }
 
     fn render_options(&self) -> RenderOptions {
-        let plain = service::env::text_var(&self.service.places, "NO_COLOR").is_some();
-        let (width, terminal) = output::stdout_size();
         let home = self.service.places.home.to_string_lossy().into_owned();
-        RenderOptions { clock: self.service.clock, home, width, colour: terminal && !plain }
+        let width = output::stdout_size().0;
+        RenderOptions { clock: self.service.clock, home, width, colour: self.colour }
     }
 
     fn format_response(&self, response: &AnyResponse, control: &Control) -> Result<String, Error> {

@@ -4,11 +4,14 @@
 
 use crate::daemon_client::{self, ViewCall};
 use crate::environment;
-use crate::flags::{HYBRID, flag_value, hybrid_flag, threads_flag, unmasked_flag, with_param_type};
+use crate::flags::{
+    HYBRID, color_flag, flag_value, hybrid_flag, json_flag, threads_flag, unmasked_flag, wants_colour,
+    with_param_type,
+};
 use crate::output::{self, OutputFormat, StdoutWriter, format_count, print_note, with_progress};
 use crate::view_text::TextFormatter;
 use api::{Exit, Param, VIEWS, View, ViewRequest};
-use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
+use clap::{Arg, ArgMatches, Command, builder::PossibleValue, builder::PossibleValuesParser};
 use serde_json::{Map, Value};
 use service::{Format, OutcomeSummary, Service};
 use std::io::Write;
@@ -30,7 +33,8 @@ pub(crate) fn view_command(view: &'static View) -> Command {
     for param in view.params().filter_map(api::view_params::param_named) {
         command = command.arg(param_flag(view, param));
     }
-    let output = PossibleValuesParser::new(["jsonl", "tsv", "text"]);
+    let jsonl = PossibleValue::new("jsonl").alias("json");
+    let output = PossibleValuesParser::new([jsonl, PossibleValue::new("tsv"), PossibleValue::new("text")]);
     command
         .arg(
             Arg::new("output")
@@ -40,6 +44,8 @@ pub(crate) fn view_command(view: &'static View) -> Command {
                 .value_parser(output)
                 .help("Output format [default: text on a terminal, jsonl elsewhere]"),
         )
+        .arg(json_flag())
+        .arg(color_flag())
         .args(["query", "analyze"].contains(&view.group).then(unmasked_flag))
         .arg(hybrid_flag())
         .arg(threads_flag())
@@ -70,16 +76,21 @@ pub(crate) struct ViewInvocation {
     format: OutputFormat,
     /// Print the envelope an agent gets.
     hybrid: bool,
+    colour: bool,
 }
 
 pub(crate) fn build_invocation(view: &'static View, matches: &ArgMatches) -> ViewInvocation {
     let (service, valid) = environment::build_service(matches);
-    let format = matches
-        .get_one::<String>("output")
-        .map_or_else(OutputFormat::default, |word| OutputFormat::from_word(word));
+    let format = match matches.get_one::<String>("output") {
+        Some(word) => OutputFormat::from_word(word),
+        None if matches.get_flag("json") => OutputFormat::Jsonl,
+        None => OutputFormat::default(),
+    };
     let (hybrid, params) = (matches.get_flag(HYBRID), collect_params(view, matches));
     let request = valid.and_then(|()| ViewRequest::new(view, params.clone()));
-    ViewInvocation { view, params, request, service, format, hybrid }
+    let no_color = service::env::text_var(&service.places, "NO_COLOR").is_some();
+    let colour = wants_colour(matches, no_color, output::stdout_size().1);
+    ViewInvocation { view, params, request, service, format, hybrid, colour }
 }
 
 fn collect_params(view: &View, matches: &ArgMatches) -> Map<String, Value> {
@@ -126,9 +137,9 @@ impl RecordPrinter {
         call: &ViewInvocation,
         request: &api::ViewRequest,
     ) -> Result<OutcomeSummary, api::Error> {
-        let plain = service::env::text_var(&call.service.places, "NO_COLOR").is_some();
-        let mut text =
-            (self.format == OutputFormat::Text).then(|| TextFormatter::new(self.view, request, plain));
+        let (clock, colour) = (call.service.clock, call.colour);
+        let mut text = (self.format == OutputFormat::Text)
+            .then(|| TextFormatter::new(self.view, request, clock, colour));
         let to = &mut self.to;
         let mut take = |line: &[u8]| match &mut text {
             Some(text) => text.write_record(line, to),
@@ -139,12 +150,16 @@ impl RecordPrinter {
             Ok(result) => result,
             Err(printed) => run_locally(call, request, &mut printed.skip_printed(&mut take)),
         };
+        let zone = text.as_ref().and_then(TextFormatter::zone_note);
         if let Some(text) = text {
             text.write_table(to);
         }
         // Flush before reporting an error: the error record follows the records found so far.
         let flushed = to.flush();
         let ending = result?;
+        if let Some(zone) = zone.filter(|_| output::stdout_size().1) {
+            print_note(&zone);
+        }
         match self.to.take_failure() {
             Some(e) => Err(api::Error::new(api::Code::ReadError, format!("standard output: {e}"))),
             None => Ok(OutcomeSummary {

@@ -11,6 +11,7 @@ mod commands;
 mod doctor;
 mod durable_stores;
 mod hostile_trees;
+mod interface;
 mod loci_folder;
 mod memory;
 mod memory_add;

@@ -610,7 +610,9 @@ fn text_output_of_records_contains_no_json() {
         assert!(text.text().contains(wanted) && !text.text().contains("{\""), "{line}: {}", text.text());
     }
     let replies = testutil::run_line(&home, "query assistant-messages --all-projects -o text").expect(0);
-    assert_eq!(replies.text().matches("reply").count(), 1, "{}", replies.text());
+    // A reply that only calls tools counts towards --limit, so it has a line.
+    assert_eq!(replies.text().matches("  reply").count(), 3, "{}", replies.text());
+    assert_eq!(replies.text().matches("(1 tool call)").count(), 2, "{}", replies.text());
     let title = testutil::run_line(&home, "sessions").expect(0).records()[0]["sessions"][0]["title"].clone();
     assert_eq!(title, "Fix the socket because it is lost again and again because it is lost again and…");
 }

@@ -4,7 +4,6 @@
 //! No record is truncated, but a response ends at [`MAX_BYTES`]: memory must not grow with a session. Messages of subagents are not part of the parent
 //! session; their IDs are listed instead.
 
-use super::align;
 use super::records::BOTH;
 use crate::Service;
 use api::gather_chats::{
@@ -12,10 +11,12 @@ use api::gather_chats::{
     ToolResult, Tools,
 };
 use api::search::{TimeRange, stamp_to_ms};
+use api::sessions::ListSessions;
 use api::{Code, Error, Handle, ViewRequest};
 use history::error::read_error;
 use history::resolve_session::{SessionsById, own_id};
 use history::scan::{ScanResult, by_session, is_warm_up, scan_matching_rows};
+use history::shared_messages::shared_messages;
 use history::to_record::role_of;
 use history::{freshness, resolve_session};
 use record::row::USAGE_ONLY;
@@ -30,14 +31,26 @@ impl Handle<GatherChats> for Service {
     fn handle(&self, request: &GatherChats) -> Result<Gathered, Error> {
         let mut read: Vec<ReadChat> = Vec::new();
         let mut left = MAX_BYTES;
-        for id in &request.chat_ids {
-            let one = read_chat(self, id.trim(), request.include_tools, &mut left)?;
+        for typed in &request.chat_ids {
+            let id = named_session(self, typed.trim())?;
+            let one = read_chat(self, &id, request.include_tools, &mut left)?;
             if read.iter().all(|other| other.chat.id != one.chat.id) {
                 read.push(one);
             }
         }
         Ok(if read.len() == 1 { to_one_chat(read.remove(0)) } else { to_several_chats(read) })
     }
+}
+
+/// The ID or prefix that is meant by `last`, by the path of a transcript, or by an ID.
+fn named_session(service: &Service, typed: &str) -> Result<String, Error> {
+    if typed != resolve_session::LAST {
+        return Ok(resolve_session::id_in_path(typed).to_string());
+    }
+    let newest = ListSessions { limit: 1, ..ListSessions::default() };
+    let listed = Handle::<ListSessions>::handle(service, &newest)?;
+    let session = listed.sessions.into_iter().next().map(|session| session.chat_id);
+    session.ok_or_else(|| Error::new(Code::SessionNotFound, "there are no sessions yet").hint("loci sources"))
 }
 
 /// One session as read from its transcripts.
@@ -61,7 +74,7 @@ fn to_several_chats(read: Vec<ReadChat>) -> Gathered {
         all.meta.push(ChatMeta { chat_idx, chat });
         chats.push(messages);
     }
-    all.common_alignment = align::shared_messages(&chats);
+    all.common_alignment = shared_messages(&chats);
     all.narrative = interleave_by_time(chats);
     Gathered::Several(all)
 }

@@ -175,7 +175,7 @@ impl<'s> SearchSnapshot<'s> {
             scope::check_source(name)?;
         }
         let project =
-            request.project.as_ref().map(|named| scope::canonical_path(&self.service.cwd.join(named)));
+            request.project.as_ref().map(|named| scope::find_project(&self.service.history(), named));
         let holds = |session: &Session| {
             (request.source.is_empty() || request.source.iter().any(|name| name == session.source))
                 && project.as_ref().is_none_or(|project| session.is_within(project))

@@ -21,7 +21,7 @@ impl Handle<ListSessions> for Service {
         request.check_params()?;
         request.source.iter().try_for_each(|name| scope::check_source(name))?;
         let snapshot::CurrentCatalogue { reader, is_current } = snapshot::open_current(&self.history())?;
-        let project = request.project.as_ref().map(|named| scope::canonical_path(&self.cwd.join(named)));
+        let project = request.project.as_ref().map(|named| scope::find_project(&self.history(), named));
         let project = project.as_ref().map(|path| path.to_string_lossy().into_owned());
         let moment = |text: &Option<String>, until: bool| {
             let text = text.as_deref()?;

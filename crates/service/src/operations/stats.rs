@@ -10,7 +10,7 @@ use api::Error;
 use history::error::read_error;
 use history::scan::{ScanResult, by_time, is_warm_up, scan_rows};
 use query::stats::{Stats, round_rate};
-use record::{Cell, Kind, Record, Row, RowKind, Stamp};
+use record::{Cell, Clock, Kind, Record, Row, RowKind, Stamp};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -33,13 +33,18 @@ pub(crate) fn count_stats(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -
             question.matches_call(library, row)
         })?;
     let by = question.request.by.as_deref().and_then(|by| GROUPINGS.iter().find(|(name, _)| *name == by));
-    let (name, group) =
-        by.copied().unwrap_or(("tool", |library: &ScanResult, row: &Row| library.name(row).to_string()));
+    let (name, group) = by
+        .copied()
+        .unwrap_or(("tool", |library: &ScanResult, row: &Row, _: Clock| library.name(row).to_string()));
     let mut stats = Stats::default();
     for row in rows {
         let row = row.map_err(read_error)?;
         total.add_call(&library, &row);
-        stats.add_call(&group(&library, &row), row.status(), &library.session(&row).session_id);
+        stats.add_call(
+            &group(&library, &row, question.service.clock),
+            row.status(),
+            &library.session(&row).session_id,
+        );
     }
     if by.is_some() {
         question.print_records(stats.into_records(name), printer);
@@ -49,15 +54,15 @@ pub(crate) fn count_stats(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -
     Ok(library.outcome)
 }
 
-type GroupOf = fn(&ScanResult, &Row) -> String;
+type GroupOf = fn(&ScanResult, &Row, Clock) -> String;
 
 const GROUPINGS: &[(&str, GroupOf)] = &[
-    ("tool", |library, row| library.name(row).to_string()),
-    ("day", |_, row| if row.at.is_some() { row.at.utc_day() } else { String::new() }),
-    ("session", |library, row| library.session(row).session_id.to_string()),
-    ("project", |library, row| library.session(row).project.to_string()),
-    ("source", |library, row| library.session(row).source.to_string()),
-    ("status", |_, row| row.status().as_str().to_string()),
+    ("tool", |library, row, _| library.name(row).to_string()),
+    ("day", |_, row, clock| clock.local_day(row.at)),
+    ("session", |library, row, _| library.session(row).session_id.to_string()),
+    ("project", |library, row, _| library.session(row).project.to_string()),
+    ("source", |library, row, _| library.session(row).source.to_string()),
+    ("status", |_, row, _| row.status().as_str().to_string()),
 ];
 
 #[derive(Default)]

@@ -12,7 +12,7 @@ use config::Prices;
 use history::error::read_error;
 use history::scan::{ScanResult, by_time, is_warm_up, scan_rows};
 use record::row::SIDECHAIN;
-use record::{Cell, Record, Row, Tokens};
+use record::{Cell, Clock, Record, Row, Tokens};
 use std::collections::BTreeMap;
 
 /// How each line with a token count is treated. Printed by `usage --explain`.
@@ -47,7 +47,10 @@ pub(crate) fn sum_usage(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> 
         let price = prices.cost_of(library.name(&row), row.tokens);
         rules.entry(rule).or_default().add_reply(row.tokens, price);
         if rule != "synthetic" {
-            groups.entry(group_key(&library, &row, by)).or_default().add_reply(row.tokens, price);
+            groups
+                .entry(group_key(&library, &row, by, question.service.clock))
+                .or_default()
+                .add_reply(row.tokens, price);
         }
         if question.request.explain {
             match question.service.history().read_message(&library, &row) {
@@ -69,9 +72,9 @@ pub(crate) fn sum_usage(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> 
     Ok(library.outcome)
 }
 
-const GROUPINGS: &[&str] = &["day", "session", "model", "project", "source", "total"];
+const GROUPINGS: &[&str] = &["day", "week", "month", "session", "model", "project", "source", "total"];
 
-fn group_key(library: &ScanResult, row: &Row, by: &str) -> String {
+fn group_key(library: &ScanResult, row: &Row, by: &str, clock: Clock) -> String {
     let session = library.session(row);
     match by {
         "session" => session.session_id.to_string(),
@@ -79,13 +82,10 @@ fn group_key(library: &ScanResult, row: &Row, by: &str) -> String {
         "project" => session.project.to_string(),
         "source" => session.source.to_string(),
         "total" => "total".to_string(),
-        _ => {
-            if row.at.is_some() {
-                row.at.utc_day()
-            } else {
-                "unknown".to_string()
-            }
-        }
+        _ if !row.at.is_some() => "unknown".to_string(),
+        "week" => clock.local_week(row.at),
+        "month" => clock.local_month(row.at),
+        _ => clock.local_day(row.at),
     }
 }
 

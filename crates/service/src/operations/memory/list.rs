@@ -61,7 +61,7 @@ fn is_state_listed(request: &ListMemory, state: State) -> bool {
 
 fn apply_filters(service: &Service, request: &ListMemory, found: &mut Vec<MemoryLine>) {
     if let Some(project) =
-        request.project.as_ref().map(|named| scope::canonical_path(&service.cwd.join(named)))
+        request.project.as_ref().map(|named| scope::find_project(&service.history(), named))
     {
         found.retain(|one| one.project.as_deref().is_some_and(|path| Path::new(path).starts_with(&project)));
     }
