@@ -54,7 +54,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ),
     ("mcp", &["api"]),
     ("daemon", &["api", "record"]),
-    ("loci", &["api", "render", "service", "mcp", "daemon", "record"]),
+    ("loci", &["api", "config", "render", "service", "mcp", "daemon", "record"]),
     ("testutil", &["record", "db", "sources"]),
 ];
 

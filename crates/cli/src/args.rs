@@ -5,7 +5,7 @@
 
 use crate::commands::operation::Invocation;
 use crate::commands::view::ViewInvocation;
-use crate::commands::{daemon, hook, mcp, operation, shell, view};
+use crate::commands::{config, daemon, export, hook, mcp, operation, resume, shell, view};
 use crate::output::{OutputFormat, print_error_record, print_note};
 use crate::{forgiving, help};
 use api::{Code, OPERATIONS, VIEWS};
@@ -21,9 +21,15 @@ pub(crate) enum ParsedCommand {
     Mcp(Box<mcp::McpServer>),
     Hook(ArgMatches),
     Daemon(ArgMatches),
+    Config(ArgMatches),
+    Export(ArgMatches),
+    Resume(ArgMatches),
     Completions(ArgMatches),
     Man(ArgMatches),
 }
+
+/// Makes a command that is neither a view nor an operation from its arguments.
+type ParsedOwn = fn(ArgMatches) -> ParsedCommand;
 
 /// Returns `None` if there is nothing left to do, for example without a subcommand.
 pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
@@ -43,17 +49,17 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
         }
     };
     let Some((name, sub)) = matches.subcommand() else { return Ok(None) };
-    if name == shell::COMPLETIONS {
-        return Ok(Some(ParsedCommand::Completions(sub.clone())));
-    }
-    if name == shell::MAN {
-        return Ok(Some(ParsedCommand::Man(sub.clone())));
-    }
-    if name == hook::COMMAND {
-        return Ok(Some(ParsedCommand::Hook(sub.clone())));
-    }
-    if name == daemon::COMMAND {
-        return Ok(Some(ParsedCommand::Daemon(sub.clone())));
+    let own: &[(&str, ParsedOwn)] = &[
+        (shell::COMPLETIONS, ParsedCommand::Completions),
+        (shell::MAN, ParsedCommand::Man),
+        (config::COMMAND, ParsedCommand::Config),
+        (export::COMMAND, ParsedCommand::Export),
+        (resume::COMMAND, ParsedCommand::Resume),
+        (hook::COMMAND, ParsedCommand::Hook),
+        (daemon::COMMAND, ParsedCommand::Daemon),
+    ];
+    if let Some((_, parsed)) = own.iter().find(|(own, _)| *own == name) {
+        return Ok(Some(parsed(sub.clone())));
     }
     if name == mcp::COMMAND {
         return Ok(Some(ParsedCommand::Mcp(Box::new(mcp::McpServer::from_matches(sub)))));
@@ -164,6 +170,10 @@ pub(crate) fn build_command(wanted: Option<&str>) -> Command {
     }
     root = root.subcommand(mcp::build_command()).subcommand(hook::build_command());
     root = root.subcommand(daemon::build_command());
+    root = root
+        .subcommand(config::build_command())
+        .subcommand(export::build_command())
+        .subcommand(resume::build_command());
     root = root.subcommand(shell::completions_command()).subcommand(shell::man_command());
     for (group, about) in [
         ("query", "List tool calls, errors, messages, turns, sessions and files"),

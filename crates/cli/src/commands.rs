@@ -2,9 +2,12 @@
 //!
 //! Does not know how arguments are parsed into commands.
 
+pub(crate) mod config;
 pub(crate) mod daemon;
+pub(crate) mod export;
 pub(crate) mod hook;
 pub(crate) mod mcp;
 pub(crate) mod operation;
+pub(crate) mod resume;
 pub(crate) mod shell;
 pub(crate) mod view;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// The groups of commands, in the order of help. Every command that is not hidden is in one of them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Find", &["search", "show", "sessions", "resolve"]),
+    ("Find", &["search", "show", "sessions", "resume", "export", "resolve"]),
     ("Understand", &["query", "analyze", "stats", "usage"]),
     ("Remember", &["memory", "recommend"]),
     ("Code", &["code"]),
@@ -16,6 +16,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Upkeep",
         &[
             "sources",
+            "config",
             "status",
             "doctor",
             "index",
@@ -36,6 +37,7 @@ const EXAMPLES: &str = "Examples:
   loci search lost socket              search all sessions
   loci sessions                        list recent sessions
   loci show last                       read the latest one
+  loci resume the flaky test           continue the session that was about it
   loci query errors --all-projects     list failed tool calls
   loci usage --all-projects            show tokens and cost per day
   loci memory list                     list what was decided

@@ -14,7 +14,7 @@ mod view_text;
 
 use api::Exit;
 use args::ParsedCommand;
-use commands::{daemon, hook, shell};
+use commands::{config, daemon, export, hook, resume, shell};
 use std::process::ExitCode;
 
 /// The supervisor's command until version 0.1: a server that was started before an upgrade still calls it.
@@ -34,6 +34,9 @@ fn main() -> ExitCode {
         Ok(Some(ParsedCommand::View(call))) => call.run(),
         Ok(Some(ParsedCommand::Operation(invocation))) => invocation.run(),
         Ok(Some(ParsedCommand::Daemon(matches))) => daemon::run(&matches),
+        Ok(Some(ParsedCommand::Config(matches))) => config::run(&matches),
+        Ok(Some(ParsedCommand::Export(matches))) => export::run(&matches),
+        Ok(Some(ParsedCommand::Resume(matches))) => resume::run(&matches),
         Ok(Some(ParsedCommand::Completions(matches))) => {
             shell::run_completions(&matches, args::build_command(None))
         }

@@ -7,6 +7,7 @@ use api::Exit;
 use record::{Cell, cell};
 use service::Service;
 use std::io::{BufWriter, IsTerminal, Write};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -103,6 +104,35 @@ pub(crate) fn print_stdout(text: &str) -> Result<(), api::Error> {
     }
 }
 
+/// Shows text that is longer than the terminal in a pager, as git does: `$LOCI_PAGER`, `$PAGER` or `less`; `cat` or an
+/// empty name turns it off. Prints the text if the pager cannot be started.
+pub(crate) fn print_paged(text: &str, pager: Option<&str>) -> Result<(), api::Error> {
+    let rows = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| usize::from(size.ws_row));
+    let is_long = rows > 0 && text.lines().take(rows).count() >= rows;
+    let wanted = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && is_long;
+    match pager.unwrap_or("less") {
+        "" | "cat" => print_stdout(text),
+        pager if wanted && run_pager(pager, text).is_ok() => Ok(()),
+        _ => print_stdout(text),
+    }
+}
+
+/// Fails only before anything was shown. Quitting the pager early is not an error.
+fn run_pager(pager: &str, text: &str) -> std::io::Result<()> {
+    let mut child = Command::new("sh")
+        .args(["-c", &format!("command -v -- {pager} >/dev/null || exit 127; exec {pager}")])
+        .env("LESS", "FRX")
+        .stdin(Stdio::piped())
+        .spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        let _ = input.write_all(text.as_bytes());
+    }
+    match child.wait()?.code() {
+        Some(127) => Err(std::io::Error::other("no such program")),
+        _ => Ok(()),
+    }
+}
+
 /// Whether a person can be prompted: stdin and stderr are terminals.
 pub(crate) fn can_prompt() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
@@ -110,10 +140,17 @@ pub(crate) fn can_prompt() -> bool {
 
 /// Prompts at the terminal. Everything except `y` and `yes` means no.
 pub(crate) fn confirm(question: &str) -> bool {
+    matches!(prompt_line(question).to_lowercase().as_str(), "y" | "yes")
+}
+
+/// Prompts at the terminal for a line; `0` at the end of the input, so that nothing is taken for an empty answer.
+pub(crate) fn prompt_line(question: &str) -> String {
     write_stderr(question);
     let mut line = String::new();
-    let read = std::io::stdin().read_line(&mut line);
-    read.is_ok() && matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+    match std::io::stdin().read_line(&mut line) {
+        Ok(read) if read > 0 => line.trim().to_string(),
+        _ => "0".to_string(),
+    }
 }
 
 /// Reports an error as a record on stdout, and as a message with hints on stderr.

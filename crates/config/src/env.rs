@@ -41,7 +41,11 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ),
     ("CLAUDE_PROJECT_DIR", "Project of the current agent; set by Claude Code for `loci mcp`"),
     ("LOCI_PRICES", "Price file [default: ~/.config/loci/prices.toml]"),
-    ("NO_COLOR", "Disable colours"),
+    ("NO_COLOR", "Disable colours; `--color always` overrides it"),
+    ("LOCI_PAGER", "Program that shows long text on a terminal; `cat` for none [default: PAGER, or `less`]"),
+    ("VISUAL", "Editor that `loci config edit` opens"),
+    ("EDITOR", "Editor that `loci config edit` opens, unless VISUAL is set [default: vi]"),
+    ("PAGER", "Program that shows long text on a terminal, unless LOCI_PAGER is set"),
 ];
 
 /// The complete table: names and descriptions.

@@ -2,6 +2,7 @@
 //!
 //! Does not read the environment, which takes precedence: callers check it first.
 
+pub mod edit;
 pub mod env;
 pub mod model;
 mod prices;

@@ -4,10 +4,11 @@
 
 use crate::Render;
 use crate::format::count_of;
+use crate::markdown;
 use crate::options::{RenderOptions, Style};
 use crate::search::render_resume;
 use api::gather_chats::{
-    Chat, ChatMessage, Gathered, NarrativeEntry, OneChat, SeveralChats, SharedMessage, ToolCall,
+    Chat, ChatMessage, Gathered, NarrativeEntry, OneChat, SeveralChats, SharedMessage, ToolCall, ToolResult,
 };
 use api::terminal_text::{append_fmt, one_line, strip_controls, truncate_width};
 use serde_json::Value;
@@ -89,15 +90,21 @@ fn render_message(
     let mut out = if goes_on { String::new() } else { render_speaker(message, label, options) };
     let lines: Vec<&str> = message.content.lines().collect();
     let shown = if message.kind.is_some() { lines.len().min(INJECTED_LINES) } else { lines.len() };
-    for line in &lines[..shown] {
-        append_fmt(&mut out, format_args!("  {}\n", strip_controls(line).trim_end()));
-    }
+    out += &markdown::render_lines(&lines[..shown], options);
     if shown < lines.len() {
         let more = format!("… {} (--json shows all)", count_of((lines.len() - shown) as u64, "more line"));
         append_fmt(&mut out, format_args!("  {}\n", options.paint(Style::Dim, &more)));
     }
-    for call in message.tools.iter().flat_map(|tools| &tools.calls) {
-        append_fmt(&mut out, format_args!("  {}\n", render_call(call, options)));
+    if let Some(tools) = &message.tools {
+        // A call without a result is pending; the others have theirs in the same order.
+        let mut results = tools.results.iter();
+        for call in &tools.calls {
+            append_fmt(&mut out, format_args!("  {}\n", render_call(call, options)));
+            let result = if call.status.as_deref() == Some("pending") { None } else { results.next() };
+            out += &result
+                .filter(|_| call.status.is_some())
+                .map_or(String::new(), |it| render_failure(it, options));
+        }
     }
     out
 }
@@ -125,6 +132,27 @@ fn render_call(call: &ToolCall, options: &RenderOptions) -> String {
     }
 }
 
+/// The number of lines shown of what a failed call returned.
+const FAILURE_LINES: usize = 4;
+
+fn render_failure(result: &ToolResult, options: &RenderOptions) -> String {
+    let text = match result {
+        ToolResult::Text(text) => text.clone(),
+        ToolResult::Json(value) => value.to_string(),
+    };
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let mut out = String::new();
+    for line in lines.iter().take(FAILURE_LINES) {
+        let line = truncate_width(&strip_controls(line), options.width.saturating_sub(8).max(20));
+        append_fmt(&mut out, format_args!("      {}\n", options.paint(Style::Bad, line.trim_end())));
+    }
+    if lines.len() > FAILURE_LINES {
+        let more = format!("… {}", count_of((lines.len() - FAILURE_LINES) as u64, "more line"));
+        append_fmt(&mut out, format_args!("      {}\n", options.paint(Style::Dim, &more)));
+    }
+    out
+}
+
 /// Arguments to show for a call, most informative first.
 const INFORMATIVE_ARGS: &[&str] = &[
     "command",
@@ -141,7 +169,7 @@ const INFORMATIVE_ARGS: &[&str] = &[
     "prompt",
 ];
 
-fn summarize_args(args: &Value) -> String {
+pub(crate) fn summarize_args(args: &Value) -> String {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
         Value::Array(items) if items.iter().all(Value::is_string) => {
@@ -170,7 +198,7 @@ fn render_notes(notes: &[String], options: &RenderOptions) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use api::gather_chats::{ToolResult, Tools};
+    use api::gather_chats::Tools;
     use api::search::TimeRange;
     use record::{Clock, Stamp};
     use serde_json::json;
@@ -243,6 +271,7 @@ user  14 Nov 10:00
 assistant  14 Nov 10:00
   Done.
   · Bash cargo test --all  error
+      x
   · shell ls -a  (no result)
   · Read /x/y.rs
   · odd {\"n\":1}

@@ -5,10 +5,12 @@
 
 mod code;
 mod costs;
+pub mod export;
 mod format;
 mod gather_chats;
 mod mailbox;
 mod maintenance;
+mod markdown;
 mod memory;
 mod options;
 mod recommend;

@@ -13,13 +13,15 @@ pub struct RenderOptions {
     /// Shown as `~` in paths; empty if unknown.
     pub home: String,
     pub width: usize,
+    /// Lines longer than the width are broken; elsewhere whoever reads the text breaks them.
+    pub wrap: bool,
     pub colour: bool,
 }
 
 impl RenderOptions {
     /// For text inside a response: no colours, lines of a fixed width.
     pub fn plain(clock: Clock, home: &str) -> RenderOptions {
-        RenderOptions { clock, home: home.to_string(), width: 100, colour: false }
+        RenderOptions { clock, home: home.to_string(), width: 100, wrap: false, colour: false }
     }
 }
 

@@ -238,7 +238,7 @@ mod tests {
 
     fn sample_options(colour: bool) -> RenderOptions {
         let clock = Clock::At(Stamp::parse(b"2026-11-15T09:30:00Z"));
-        RenderOptions { clock, home: "/home/ada".to_string(), width: 60, colour }
+        RenderOptions { clock, home: "/home/ada".to_string(), width: 60, wrap: true, colour }
     }
 
     fn sample_response() -> SearchFound {

@@ -337,8 +337,8 @@ impl Invocation {
 
     fn render_options(&self) -> RenderOptions {
         let home = self.service.places.home.to_string_lossy().into_owned();
-        let width = output::stdout_size().0;
-        RenderOptions { clock: self.service.clock, home, width, colour: self.colour }
+        let (width, wrap) = output::stdout_size();
+        RenderOptions { clock: self.service.clock, home, width, wrap, colour: self.colour }
     }
 
     fn format_response(&self, response: &AnyResponse, control: &Control) -> Result<String, Error> {
@@ -363,7 +363,10 @@ impl Invocation {
     }
 
     fn print_response(&self, response: &AnyResponse, control: &Control) -> Exit {
-        match self.format_response(response, control).and_then(|text| output::print_stdout(&text)) {
+        let pager = service::env::text_var(&self.service.places, "LOCI_PAGER")
+            .or_else(|| service::env::text_var(&self.service.places, "PAGER"));
+        let print = |text: String| output::print_paged(&text, pager.as_deref());
+        match self.format_response(response, control).and_then(print) {
             Ok(()) => response.exit(),
             Err(error) => output::report_error(self.format, &error),
         }

@@ -167,3 +167,89 @@ fn short_help_leaves_out_the_options_for_programs() {
         assert!(long.text().contains("Options for programs"), "{}", long.text());
     }
 }
+
+#[test]
+fn a_session_is_exported_in_three_forms() {
+    let home = two_sessions();
+    let markdown = run_line(&home, "export aaaa").expect(0);
+    assert!(markdown.text().starts_with("# why is the walrus cache cold\n"), "{}", markdown.text());
+    assert!(markdown.text().contains("**Bash (error)**"), "{}", markdown.text());
+    let without = run_line(&home, "export aaaa --no-tools").expect(0);
+    assert!(!without.text().contains("Bash"), "{}", without.text());
+    let json = run_line(&home, "export aaaa -o json").expect(0);
+    let json: serde_json::Value = serde_json::from_str(json.text()).unwrap();
+    assert_eq!(json["chat"]["id"], LATE);
+    let file = home.path().join("walrus.html");
+    run_line(&home, &format!("export last -o html --file {}", file.display())).expect(0);
+    let page = std::fs::read_to_string(&file).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("It was flushed."), "{page}");
+    run_line(&home, "export last -o pdf").expect(1);
+    run_line(&home, "export 00000000").expect(1);
+    run_line(&home, &format!("export last --file {}/x.md", file.display())).expect(1);
+}
+
+#[test]
+fn no_secret_of_the_masking_tests_is_in_an_export() {
+    let home = Home::new();
+    let mut session = Session::new(LATE, "/srv/demo/beta", "2026-02-28T20:00:00Z");
+    let masker = mask::Masker::new([3; 32]);
+    let secrets: Vec<_> = mask::specimen::generate_secrets(5).into_iter().take(300).collect();
+    for specimen in &secrets {
+        session.prompt(&specimen.text);
+    }
+    home.add(&session);
+    for form in ["md", "html", "json"] {
+        let text = run_line(&home, &format!("export last -o {form}")).expect(0);
+        let is_shown =
+            |it: &&mask::specimen::Specimen| it.secret.iter().any(|part| text.text().contains(&**part));
+        let shown =
+            secrets.iter().filter(|it| masker.mask_text(&it.text) != it.text).filter(is_shown).count();
+        assert_eq!(shown, 0, "{form}");
+        assert!(text.text().contains("⟦secret:"), "{form}");
+    }
+}
+
+#[test]
+fn the_command_that_resumes_a_session_is_printed_without_a_terminal() {
+    let home = two_sessions();
+    for (line, id) in
+        [("resume last", LATE), ("resume bbbb22", EARLY), ("resume pelican logs", EARLY), ("resume", LATE)]
+    {
+        let printed = run_line(&home, line).expect(0);
+        assert!(
+            printed.text().contains("claude --resume") && printed.text().contains(id),
+            "{line}: {}",
+            printed.text()
+        );
+        assert_eq!(printed.lines().len(), 1, "{line}");
+    }
+    let none = run_line(&home, "resume zebra quagga").expect(1);
+    assert!(none.stderr.contains("loci search zebra quagga"), "{}", none.stderr);
+    run_line(&home, "resume 99999999").expect(1);
+}
+
+#[test]
+fn settings_are_listed_read_and_changed() {
+    let home = Home::new();
+    let listed = run_line(&home, "config list --json").expect(0);
+    assert!(
+        listed.records().iter().any(|one| one["name"] == "daemon.poll_seconds" && one["value"].is_null())
+    );
+    run_line(&home, "config get daemon.poll_seconds").expect(2);
+    run_line(&home, "config set daemon.poll_seconds 7").expect(0);
+    assert_eq!(run_line(&home, "config get daemon.poll_seconds").expect(0).text(), "7\n");
+    let path = run_line(&home, "config path").expect(0);
+    let text = std::fs::read_to_string(path.text().trim()).unwrap();
+    assert_eq!(text, "[daemon]\npoll_seconds = 7\n");
+    for (line, says) in [
+        ("config set daemon.poll_seconds soon", "no value for daemon.poll_seconds"),
+        ("config set poll_seconds 7", "loci config get daemon.poll_seconds"),
+        ("config get nope", "loci config list"),
+    ] {
+        let refused = run_line(&home, line).expect(1);
+        assert!(refused.stderr.contains(says), "{line}: {}", refused.stderr);
+    }
+    assert_eq!(std::fs::read_to_string(path.text().trim()).unwrap(), text, "a refused value changes nothing");
+    run_line(&home, "config unset daemon.poll_seconds").expect(0);
+    run_line(&home, "config get daemon.poll_seconds").expect(2);
+}
