@@ -24,6 +24,7 @@ pub enum Set {
     Code,
     Agents,
     Memory,
+    Core,
 }
 
 impl Set {
@@ -33,9 +34,10 @@ impl Set {
         (Set::Code, "code", "outlines, symbols and usages in a source tree"),
         (Set::Agents, "agents", "send messages to named agents"),
         (Set::Memory, "memory", "names, summaries and facts of past sessions"),
+        (Set::Core, "core", "a few tools of each kind: search, sessions, errors, memory, code"),
     ];
-    /// The sets that are enabled by default.
-    pub const USUAL: &'static [Set] = &[Set::Chat, Set::History];
+    /// The sets that are enabled by default: whole history, and of memory and code what most questions need.
+    pub const USUAL: &'static [Set] = &[Set::Chat, Set::History, Set::Core];
 
     pub fn from_name(word: &str) -> Option<Set> {
         Set::ALL.iter().find(|(_, name, _)| *name == word).map(|(set, ..)| *set)
@@ -55,11 +57,15 @@ pub enum ToolTarget {
 }
 
 const CHAT: &[Set] = &[Set::Chat];
+const CORE_CHAT: &[Set] = &[Set::Core, Set::Chat];
+const CORE_HISTORY: &[Set] = &[Set::Core, Set::History];
+const CORE_CODE: &[Set] = &[Set::Core, Set::Code];
+const CORE_MEMORY: &[Set] = &[Set::Core, Set::Memory];
 const HISTORY: &[Set] = &[Set::History];
 const CODE: &[Set] = &[Set::Code];
 const AGENTS: &[Set] = &[Set::Agents];
 const MEMORY: &[Set] = &[Set::Memory];
-const EVERY: &[Set] = &[Set::Chat, Set::History, Set::Code, Set::Memory, Set::Agents];
+const EVERY: &[Set] = &[Set::Core, Set::Chat, Set::History, Set::Code, Set::Memory, Set::Agents];
 
 const fn tool_row(name: &'static str, sets: &'static [Set], asks: ToolTarget, about: &'static str) -> Tool {
     Tool { name, sets, about, asks }
@@ -68,13 +74,13 @@ const fn tool_row(name: &'static str, sets: &'static [Set], asks: ToolTarget, ab
 pub const TOOLS: &[Tool] = &[
     tool_row(
         "search_conversations",
-        CHAT,
+        CORE_CHAT,
         ToolTarget::Operation,
         "Search past conversations in all projects. Follow guidance.nextActions; then gather_chats.",
     ),
-    tool_row("gather_chats", CHAT, ToolTarget::Operation, "Read whole sessions by ID."),
+    tool_row("gather_chats", CORE_CHAT, ToolTarget::Operation, "Read sessions by ID."),
     tool_row("resolve_ids", CHAT, ToolTarget::Operation, "Look up sessions and messages by ID prefix."),
-    tool_row("list_sessions", CHAT, ToolTarget::Operation, "List sessions, newest first."),
+    tool_row("list_sessions", CORE_CHAT, ToolTarget::Operation, "List sessions, newest first."),
     tool_row("query_tools", HISTORY, ToolTarget::View("query", "tools"), "List tool calls of this project."),
     tool_row(
         "query_tools_session",
@@ -103,7 +109,7 @@ pub const TOOLS: &[Tool] = &[
     ),
     tool_row(
         "query_errors",
-        HISTORY,
+        CORE_HISTORY,
         ToolTarget::View("query", "errors"),
         "List errors with their signatures.",
     ),
@@ -133,7 +139,7 @@ pub const TOOLS: &[Tool] = &[
     ),
     tool_row(
         "query_history",
-        HISTORY,
+        CORE_HISTORY,
         ToolTarget::AnyView,
         "Run any view by name, such as `query messages`, `analyze errors`, `usage`.",
     ),
@@ -144,7 +150,7 @@ pub const TOOLS: &[Tool] = &[
         "Read a saved result (file_ref) if you cannot open its path.",
     ),
     tool_row("cleanup_temp_files", HISTORY, ToolTarget::Operation, "Delete old saved results."),
-    tool_row("get_outline", CODE, ToolTarget::Operation, "Show the outline of a type or member."),
+    tool_row("get_outline", CORE_CODE, ToolTarget::Operation, "Outline a type or member."),
     tool_row(
         "get_member_outline",
         CODE,
@@ -157,8 +163,8 @@ pub const TOOLS: &[Tool] = &[
         ToolTarget::Operation,
         "Resolve a name to a type or member (suffix, * and ? work).",
     ),
-    tool_row("search_symbols", CODE, ToolTarget::Operation, "Search types and members by part of the name."),
-    tool_row("find_usages", CODE, ToolTarget::Operation, "Find usages of a type or member, with certainty."),
+    tool_row("search_symbols", CORE_CODE, ToolTarget::Operation, "Search symbols by part of the name."),
+    tool_row("find_usages", CORE_CODE, ToolTarget::Operation, "Find usages of a symbol, with certainty."),
     tool_row("code_graph", CODE, ToolTarget::Operation, "Draw the dependency graph (mermaid, dot, svg)."),
     tool_row(
         "get_semantic",
@@ -219,14 +225,9 @@ pub const TOOLS: &[Tool] = &[
         "recommend",
         CHAT,
         ToolTarget::Operation,
-        "Suggest the earlier session a prompt refers to, if one clearly fits.",
+        "Suggest the session a prompt refers to, if one clearly fits.",
     ),
-    tool_row(
-        "list_memory",
-        MEMORY,
-        ToolTarget::Operation,
-        "List names of past sessions and the facts derived from them.",
-    ),
+    tool_row("list_memory", CORE_MEMORY, ToolTarget::Operation, "List facts and names of past sessions."),
     tool_row(
         "show_memory",
         MEMORY,

@@ -30,6 +30,10 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("daemon.reply_minutes", "Time limit for an agent to reply to a message [default: 30]"),
     ("daemon.poll_seconds", "Poll interval for folders that the kernel cannot watch [default: 30]"),
     (
+        "mcp.toolsets",
+        "Toolsets that `loci mcp` offers unless `--toolsets` is given [default: [\"chat\", \"history\", \"core\"]]",
+    ),
+    (
         "memory.idle_minutes",
         "Consolidate memory in the background after this long without agent activity [default: 30]",
     ),
@@ -70,6 +74,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     pub inline_threshold_bytes: Option<u64>,
+    pub mcp: Mcp,
     pub memory: Memory,
     pub daemon: Daemon,
     pub model: ModelSettings,
@@ -94,6 +99,13 @@ pub struct ModelSettings {
     pub price_in: Option<f64>,
     pub price_out: Option<f64>,
     pub projects_off: Vec<PathBuf>,
+}
+
+/// Settings of the MCP server.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Mcp {
+    pub toolsets: Option<Vec<String>>,
 }
 
 /// Settings of the daemon.

@@ -8,7 +8,7 @@ mod collect;
 use crate::printer::Format;
 use crate::{Outcome, Service, query_error};
 use api::control::INLINE;
-use api::envelope::{Envelope, NOTE, Recalled};
+use api::envelope::{CODE_NOTE, Envelope, NOTE, Recalled};
 use api::tools::ToolTarget;
 use api::{AnyResponse, Code, Control, Error, Operation, Request, Tool, View, ViewRequest};
 use collect::Collector;
@@ -83,7 +83,7 @@ impl Service {
             *at += request.offset.unwrap_or(0);
         }
         envelope.notes.extend(outcome_notes(&outcome, &request));
-        Ok((self.with_recalled_note(envelope), outcome))
+        Ok((self.with_recalled_note(envelope, NOTE), outcome))
     }
 
     fn call_operation(
@@ -124,17 +124,18 @@ impl Service {
         answer: &AnyResponse,
         control: &Control,
     ) -> Result<Envelope, Error> {
+        let note = if operation.command.starts_with("code ") { CODE_NOTE } else { NOTE };
         let mut whole = answer.to_agent();
         guard::defuse_value(&mut whole);
         if control.alters_records() {
             let rows = take_rows(operation, &mut whole);
-            return Ok(self.with_recalled_note(self.wrap_rows(operation, &rows, control)?));
+            return Ok(self.with_recalled_note(self.wrap_rows(operation, &rows, control)?, note));
         }
         let limit = self.inline_threshold(control)?;
         // A page of a saved result is not saved again.
         let stays = operation.rows.is_empty() || operation.name == api::saved_results::READ.name;
         if stays || whole.to_string().len() as u64 <= limit {
-            return Ok(self.with_recalled_note(Envelope { data: Some(whole), ..Envelope::default() }));
+            return Ok(self.with_recalled_note(Envelope { data: Some(whole), ..Envelope::default() }, note));
         }
         let rows = take_rows(operation, &mut whole);
         let mut collector = Collector::new(self.saved_results(), 0, operation.name, operation.stats, None);
@@ -150,7 +151,7 @@ impl Service {
         } else if let Some(file_ref) = &mut envelope.file_ref {
             collect::summarize_best(operation, &whole, &rows, file_ref);
         }
-        Ok(self.with_recalled_note(envelope))
+        Ok(self.with_recalled_note(envelope, note))
     }
 
     /// Prints an operation's records after filtering or counting, for a terminal.
@@ -242,9 +243,9 @@ impl Service {
         }
     }
 
-    fn with_recalled_note(&self, mut envelope: Envelope) -> Envelope {
+    fn with_recalled_note(&self, mut envelope: Envelope, note: &str) -> Envelope {
         let as_of = self.clock.now().to_string();
-        envelope.recalled = Some(Recalled { note: NOTE.to_string(), as_of });
+        envelope.recalled = Some(Recalled { note: note.to_string(), as_of });
         envelope
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn build_command() -> Command {
                 .value_name("SETS")
                 .value_delimiter(',')
                 .value_parser(PossibleValuesParser::new(words))
-                .help("Toolsets to offer, comma-separated [default: chat,history]"),
+                .help("Toolsets to offer, comma-separated [default: chat,history,core]"),
         )
         .arg(
             Arg::new("http")
@@ -61,8 +61,8 @@ pub(crate) fn build_command() -> Command {
 impl McpServer {
     pub(crate) fn from_matches(matches: &ArgMatches) -> McpServer {
         let named = matches.get_many::<String>("toolsets");
-        let all = || Set::USUAL.to_vec();
-        let sets = named.map_or_else(all, |words| words.filter_map(|word| Set::from_name(word)).collect());
+        let sets = named
+            .map_or_else(configured_sets, |words| words.filter_map(|word| Set::from_name(word)).collect());
         McpServer { sets, http: matches.get_one::<u16>("http").copied() }
     }
 
@@ -89,6 +89,14 @@ impl McpServer {
             output::write_stderr(&format!("loci: listening at {address}\n"));
         })
     }
+}
+
+/// The sets of the settings, or the usual ones. A server that does not start would be worse than one with other tools.
+fn configured_sets() -> Vec<Set> {
+    let settings = config::read_config(&service::env::read_places());
+    let named = settings.ok().and_then(|settings| settings.mcp.toolsets).unwrap_or_default();
+    let sets: Vec<Set> = named.iter().filter_map(|word| Set::from_name(word)).collect();
+    if sets.is_empty() { Set::USUAL.to_vec() } else { sets }
 }
 
 /// Handles tool calls; keeps no state between them.

@@ -234,7 +234,14 @@ fn toolsets_restrict_the_listed_tools() {
     let chat =
         ["search_conversations", "gather_chats", "resolve_ids", "list_sessions", "read_ref", "recommend"];
     assert_eq!(names(&["--toolsets", "chat"]), chat);
-    assert_eq!(names(&["--toolsets", "chat,history"]), names(&[]));
+    assert_eq!(names(&["--toolsets", "chat,history,core"]), names(&[]));
+    for tool in ["list_memory", "find_usages", "search_conversations", "query_errors"] {
+        assert!(names(&["--toolsets", "core"]).iter().any(|name| name == tool), "{tool}");
+    }
+    let folder = home.path().join(".config/loci");
+    testutil::write_file(&folder.join("config.toml"), b"[mcp]\ntoolsets = [\"chat\"]\n");
+    assert_eq!(names(&[]), chat, "the setting applies without the flag");
+    assert_ne!(names(&["--toolsets", "core"]), chat, "the flag wins");
     assert!(
         names(&["--toolsets", "history"])
             .iter()

@@ -35,6 +35,13 @@ fn sample_value(tool: &Tool, name: &str) -> Value {
         "ref" => json!("all-20260101T000000-x-0123456789abcdef0123456789abcdef.jsonl"),
         "view" => json!("query tools"),
         "prompt" => json!("as we discussed last time about the socket"),
+        "path" | "query" if tool.sets.contains(&Set::Code) => json!("Quokka"),
+        "query" => json!("socket"),
+        "root" => json!("tree"),
+        "certainty" => json!("likely"),
+        "kind" => json!("facts"),
+        "state" => json!("fresh"),
+        "tag" => json!(["bug"]),
         other => panic!("{}: no value for {other}", tool.name),
     }
 }
@@ -42,6 +49,7 @@ fn sample_value(tool: &Tool, name: &str) -> Value {
 #[test]
 fn tools_accept_exactly_the_parameters_they_list() {
     let home = sample_home();
+    testutil::write_file(&home.path().join("tree/quokka.py"), b"class Quokka:\n    pass\n");
     let mut agent = McpClient::new(home.path(), &[("CLAUDE_CODE_SESSION_ID", "aaaa1111")]);
     let listed = agent.request("tools/list", json!({}))["result"]["tools"].take();
     let in_default_set = |tool: &&Tool| tool.sets.iter().any(|set| Set::USUAL.contains(set));
