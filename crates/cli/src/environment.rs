@@ -22,6 +22,12 @@ pub(crate) fn build_service(matches: &ArgMatches) -> (Service, Result<(), api::E
     (service, threads.map(|_| ()))
 }
 
+/// The pager: the one the user has chosen, or `less`.
+pub(crate) fn pager(service: &Service) -> String {
+    let var = |name: &str| service::env::text_var(&service.places, name);
+    var("LOCI_PAGER").or_else(|| var("PAGER")).unwrap_or_else(|| "less".to_string())
+}
+
 #[allow(clippy::disallowed_methods)] // the only place that reads it
 pub(crate) fn current_dir() -> PathBuf {
     std::env::current_dir().unwrap_or_default()

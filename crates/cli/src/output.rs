@@ -7,7 +7,7 @@ use api::Exit;
 use record::{Cell, cell};
 use service::Service;
 use std::io::{BufWriter, IsTerminal, Write};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -35,15 +35,36 @@ impl OutputFormat {
     }
 }
 
-/// Buffered stdout. Remembers the first write error, except a closed pipe: a full disk must be reported.
+/// Buffered stdout, or a pager. Remembers the first write error, except a closed pipe: a full disk must be reported.
 pub(crate) struct StdoutWriter {
-    writer: BufWriter<std::io::Stdout>,
+    writer: BufWriter<Box<dyn Write>>,
+    pager: Option<Child>,
     failure: Option<std::io::Error>,
 }
 
 impl StdoutWriter {
     pub(crate) fn new() -> StdoutWriter {
-        StdoutWriter { writer: BufWriter::with_capacity(64 * 1024, std::io::stdout()), failure: None }
+        StdoutWriter { writer: buffered(Box::new(std::io::stdout())), pager: None, failure: None }
+    }
+
+    /// Through a pager if a person reads, as for [`print_paged`].
+    pub(crate) fn paged(pager: &str) -> StdoutWriter {
+        let started = if has_reader() && !is_off(pager) { start_pager(pager).ok() } else { None };
+        match started {
+            Some((child, input)) => {
+                StdoutWriter { writer: buffered(Box::new(input)), pager: Some(child), failure: None }
+            }
+            None => StdoutWriter::new(),
+        }
+    }
+
+    /// Waits until the person has left the pager.
+    pub(crate) fn close(&mut self) {
+        let _ = self.writer.flush();
+        self.writer = buffered(Box::new(std::io::stdout()));
+        if let Some(mut pager) = self.pager.take() {
+            let _ = pager.wait();
+        }
     }
 
     /// The first error other than a closed pipe.
@@ -104,33 +125,44 @@ pub(crate) fn print_stdout(text: &str) -> Result<(), api::Error> {
     }
 }
 
-/// Shows text that is longer than the terminal in a pager, as git does: `$LOCI_PAGER`, `$PAGER` or `less`; `cat` or an
-/// empty name turns it off. Prints the text if the pager cannot be started.
-pub(crate) fn print_paged(text: &str, pager: Option<&str>) -> Result<(), api::Error> {
+/// Shows text that is longer than the terminal in a pager, as git does; `cat` or an empty name turns it off. Prints the text if the pager cannot be started.
+pub(crate) fn print_paged(text: &str, pager: &str) -> Result<(), api::Error> {
     let rows = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| usize::from(size.ws_row));
     let is_long = rows > 0 && text.lines().take(rows).count() >= rows;
-    let wanted = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && is_long;
-    match pager.unwrap_or("less") {
-        "" | "cat" => print_stdout(text),
-        pager if wanted && run_pager(pager, text).is_ok() => Ok(()),
-        _ => print_stdout(text),
+    if !is_long || !has_reader() || is_off(pager) {
+        return print_stdout(text);
     }
+    let Ok((mut child, mut input)) = start_pager(pager) else { return print_stdout(text) };
+    // Quitting the pager early is not an error.
+    let _ = input.write_all(text.as_bytes());
+    drop(input);
+    let _ = child.wait();
+    Ok(())
 }
 
-/// Fails only before anything was shown. Quitting the pager early is not an error.
-fn run_pager(pager: &str, text: &str) -> std::io::Result<()> {
-    let mut child = Command::new("sh")
-        .args(["-c", &format!("command -v -- {pager} >/dev/null || exit 127; exec {pager}")])
-        .env("LESS", "FRX")
-        .stdin(Stdio::piped())
-        .spawn()?;
-    if let Some(mut input) = child.stdin.take() {
-        let _ = input.write_all(text.as_bytes());
+fn buffered(to: Box<dyn Write>) -> BufWriter<Box<dyn Write>> {
+    BufWriter::with_capacity(64 * 1024, to)
+}
+
+/// Whether a person sits at both ends of a pager.
+fn has_reader() -> bool {
+    std::io::stdout().is_terminal() && std::io::stdin().is_terminal()
+}
+
+fn is_off(pager: &str) -> bool {
+    matches!(pager, "" | "cat")
+}
+
+fn start_pager(pager: &str) -> std::io::Result<(Child, ChildStdin)> {
+    let program = pager.split_whitespace().next().unwrap_or_default();
+    let found = Command::new("sh").args(["-c", "command -v -- \"$1\" >/dev/null", "sh", program]).status()?;
+    if !found.success() {
+        return Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     }
-    match child.wait()?.code() {
-        Some(127) => Err(std::io::Error::other("no such program")),
-        _ => Ok(()),
-    }
+    let mut child =
+        Command::new("sh").args(["-c", pager]).env("LESS", "FRX").stdin(Stdio::piped()).spawn()?;
+    let input = child.stdin.take().ok_or_else(|| std::io::Error::other("no input"))?;
+    Ok((child, input))
 }
 
 /// Whether a person can be prompted: stdin and stderr are terminals.

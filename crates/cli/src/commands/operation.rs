@@ -363,9 +363,8 @@ impl Invocation {
     }
 
     fn print_response(&self, response: &AnyResponse, control: &Control) -> Exit {
-        let pager = service::env::text_var(&self.service.places, "LOCI_PAGER")
-            .or_else(|| service::env::text_var(&self.service.places, "PAGER"));
-        let print = |text: String| output::print_paged(&text, pager.as_deref());
+        let pager = environment::pager(&self.service);
+        let print = |text: String| output::print_paged(&text, &pager);
         match self.format_response(response, control).and_then(print) {
             Ok(()) => response.exit(),
             Err(error) => output::report_error(self.format, &error),

@@ -104,6 +104,9 @@ fn collect_params(view: &View, matches: &ArgMatches) -> Map<String, Value> {
 impl ViewInvocation {
     pub(crate) fn run(&self) -> Exit {
         let mut out = RecordPrinter::new(self.format, self.view);
+        if self.format == OutputFormat::Text && !self.hybrid {
+            out.to = StdoutWriter::paged(&environment::pager(&self.service));
+        }
         match out.print_view(self) {
             Ok(outcome) => out.finish_with_notes(self, &outcome),
             Err(error) => output::report_error(self.format, &error),
@@ -156,6 +159,7 @@ impl RecordPrinter {
         }
         // Flush before reporting an error: the error record follows the records found so far.
         let flushed = to.flush();
+        to.close();
         let ending = result?;
         if let Some(zone) = zone.filter(|_| output::stdout_size().1) {
             print_note(&zone);
