@@ -10,6 +10,7 @@ pub mod envelope;
 pub mod error;
 pub mod gather_chats;
 pub mod guidance;
+mod lenient;
 pub mod mailbox;
 pub mod maintenance;
 pub mod memory;

@@ -2,6 +2,7 @@
 //!
 //! Does not know which operations there are: the table is in [`crate::operations`].
 
+use crate::lenient;
 use crate::params::flag_name;
 use crate::terminal_text::append_fmt;
 use crate::{Code, Error, Exit, Param, control};
@@ -99,8 +100,9 @@ pub trait Request: Serialize + DeserializeOwned + Default {
     }
 
     /// Parses and validates a request. The error for an unknown parameter lists the known ones.
-    fn read(params: Map<String, Value>) -> Result<Self, Error> {
+    fn read(mut params: Map<String, Value>) -> Result<Self, Error> {
         let operation = Self::OPERATION;
+        lenient::normalize(&mut params);
         if let Some(name) = params.keys().find(|name| !operation.accepts_param(name)) {
             return Err(operation.parameter_error(&format!("{}: unknown parameter `{name}`", operation.name)));
         }

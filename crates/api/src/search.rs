@@ -246,7 +246,7 @@ impl Request for SearchConversations {
         let invalid =
             |message: String, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         if self.intent_query.0.iter().all(|text| text.trim().is_empty()) {
-            return invalid("missing search text: `intent_query` is empty".to_string(), OPERATION.example);
+            return invalid("missing search text".to_string(), OPERATION.example);
         }
         if let Some(role) = self.role_filter.iter().find(|role| !ROLES.contains(&role.as_str())) {
             return invalid(format!("unknown role `{role}`"), "one of: user, assistant, system");

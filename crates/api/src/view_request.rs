@@ -1,6 +1,7 @@
 //! The request of a view: the same parameters on the command line, over MCP and on the socket.
 
 use crate::control::Control;
+use crate::lenient;
 use crate::{Code, Error, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +44,8 @@ const LONGEST_PATTERN: usize = 512;
 
 impl ViewRequest {
     /// Validates the parameters of a view: known, accepted by this view, of the right shape, and with existing fields.
-    pub fn new(view: &View, params: Map<String, Value>) -> Result<ViewRequest, Error> {
+    pub fn new(view: &View, mut params: Map<String, Value>) -> Result<ViewRequest, Error> {
+        lenient::normalize(&mut params);
         for name in params.keys() {
             if !view.accepts_param(name) {
                 let known = view.params().collect::<Vec<_>>().join(", ");

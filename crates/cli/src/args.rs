@@ -43,7 +43,12 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
             // A closed pipe, as in `--help | head`, is not an error.
             let _ = e.print();
             if failed {
-                print_error_record(find_output_format(), &error_from_clap(&e));
+                let mut error = error_from_clap(&e);
+                if let Some(line) = corrected_line(&e, &typed) {
+                    print_note(&format!("hint: {line}"));
+                    error.hints.insert(0, line);
+                }
+                print_error_record(find_output_format(), &error);
             }
             return Err(ExitCode::from(u8::from(failed)));
         }
@@ -117,6 +122,29 @@ fn replace_suggestions(error: &mut clap::Error, typed: &[OsString]) {
     if !near.is_empty() {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
     }
+}
+
+/// The command line with the wrong word replaced by the suggested one, to be typed as it is.
+fn corrected_line(error: &clap::Error, typed: &[OsString]) -> Option<String> {
+    let word = |kind: ContextKind| match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(all) => all.first().cloned(),
+        _ => None,
+    };
+    let pairs = [
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+    ];
+    let (wrong, right) = pairs.iter().find_map(|(wrong, right)| Some((word(*wrong)?, word(*right)?)))?;
+    let words: Vec<String> = typed.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let at = words.iter().position(|typed| *typed == wrong || typed.starts_with(&format!("{wrong}=")))?;
+    let replace = |(index, word): (usize, &String)| {
+        if index == at { word.replacen(&wrong, &right, 1) } else { word.clone() }
+    };
+    let line: Vec<String> =
+        words.iter().enumerate().map(replace).map(|word| api::operation::shell_quote(&word)).collect();
+    Some(format!("loci {}", line.join(" ")))
 }
 
 fn nearest_names<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {

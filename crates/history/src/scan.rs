@@ -9,6 +9,7 @@ use crate::outcome::Outcome;
 use crate::scope::Scope;
 use crate::tombstones::Tombstones;
 use crate::{History, resolve_session, transcripts};
+use api::operation::shell_quote;
 use api::{Code, Error, ViewRequest};
 use catalogue::{CopyCounts, EventFilter, JoinedEvent, Order, Sorted, Sorter, compare_by_key, join_copies};
 use record::row::WARM_UP;
@@ -251,8 +252,10 @@ fn check_session_exists(history: &History<'_>, library: &ScanResult) -> Result<(
         return Err(Error::new(Code::SessionNotFound, format!("session `{id}` was forgotten"))
             .hint("its agent may still have the transcript; Loci does not read it again"));
     }
-    Err(Error::new(Code::SessionNotFound, format!("no session matches the ID prefix `{prefix}`"))
-        .hint("`loci query sessions --all-projects --fields session_id,started_at,title` lists all sessions"))
+    let error = Error::new(Code::SessionNotFound, format!("no session matches the ID prefix `{prefix}`"));
+    let is_word = prefix.chars().any(|c| !c.is_ascii_hexdigit() && c != '-');
+    let error = if is_word { error.hint(format!("loci search {}", shell_quote(prefix))) } else { error };
+    Err(error.hint("loci sessions"))
 }
 
 /// Rejects an ambiguous prefix. In Codex and `OpenCode`, sessions of the same minute share an ID prefix; presenting them as

@@ -27,7 +27,7 @@ impl Clock {
     /// midnight in the machine's own time zone, as a person means it.
     pub fn parse_time(self, text: &str) -> Option<Stamp> {
         let text = text.trim();
-        if let Some(span) = parse_duration_ms(text) {
+        if let Some(span) = parse_duration_ms(text).or_else(|| parse_phrase_ms(text)) {
             return Some(Stamp(self.now().0 - span));
         }
         match text {
@@ -167,6 +167,27 @@ fn is_zone_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(fine)
 }
 
+/// Other ways to say how long ago: `7 days`, `2 weeks ago`, `last week`, and a bare number of days.
+fn parse_phrase_ms(text: &str) -> Option<i64> {
+    const DAY_MS: i64 = 86_400_000;
+    let folded = text.to_lowercase().replace([' ', '-', '_'], "");
+    let text = folded.strip_suffix("ago").unwrap_or(&folded);
+    let text = text.strip_prefix("last").or_else(|| text.strip_prefix("past")).unwrap_or(text);
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number = if digits == 0 { 1 } else { text[..digits].parse::<i64>().ok()? };
+    let unit = match &text[digits..] {
+        "" if (1..=5).contains(&digits) => DAY_MS,
+        "minute" | "minutes" | "min" | "mins" => 60_000,
+        "hour" | "hours" => 3_600_000,
+        "day" | "days" => DAY_MS,
+        "week" | "weeks" => 7 * DAY_MS,
+        "month" | "months" => 30 * DAY_MS,
+        "year" | "years" => 365 * DAY_MS,
+        _ => return None,
+    };
+    number.checked_mul(unit)
+}
+
 fn parse_duration_ms(text: &str) -> Option<i64> {
     let unit = match text.bytes().last()? {
         b's' => 1000,
@@ -183,6 +204,28 @@ fn parse_duration_ms(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn phrases_mean_what_a_person_means() {
+        let clock = Clock::At(Stamp(1_000 * 86_400_000));
+        let days_ago = |text: &str| clock.parse_time(text).map(|at| 1_000 - at.0 / 86_400_000);
+        for (text, days) in [
+            ("7", 7),
+            ("7 days", 7),
+            ("7d", 7),
+            ("2 weeks ago", 14),
+            ("last week", 7),
+            ("lastweek", 7),
+            ("past 3 months", 90),
+            ("last year", 365),
+            ("1 Day Ago", 1),
+        ] {
+            assert_eq!(days_ago(text), Some(days), "{text}");
+        }
+        for text in ["soon", "last", "", "2026", "7 parsecs", "ago", "99999999999999999999 days"] {
+            assert!(clock.parse_time(text).is_none() || text == "2026", "{text}");
+        }
+    }
 
     #[test]
     fn a_time_has_local_calendar_fields() {

@@ -6,7 +6,8 @@ use crate::flags::threads_flag;
 use crate::{environment, output};
 use api::gather_chats::{GatherChats, Gathered, OneChat};
 use api::{Code, Error, Exit, Handle};
-use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use render::{RenderOptions, export};
 use service::Service;
 use std::path::Path;
@@ -28,7 +29,7 @@ pub(crate) fn build_command() -> Command {
                 .long("output")
                 .value_name("FORMAT")
                 .default_value("md")
-                .value_parser(PossibleValuesParser::new(["md", "html", "json"]))
+                .value_parser(PossibleValuesParser::new([PossibleValue::new("md").alias("markdown"), "html".into(), "json".into()]))
                 .help("The form of the document; html is one file that needs no network"),
         )
         .arg(Arg::new("file").long("file").value_name("PATH").help("Write to this file instead of standard output"))

@@ -15,6 +15,7 @@ mod interface;
 mod loci_folder;
 mod memory;
 mod memory_add;
+mod mistakes;
 mod recommend;
 mod search;
 mod show;

@@ -582,7 +582,7 @@ fn a_missing_project_folder_is_noted_and_dropped_in_the_first_suggestion() {
     let home = home_with_history();
     for line in ["sessions --project nosuchplace -o text", "search daemon --project nosuchplace -o text"] {
         let text = testutil::run_line(&home, line).text().to_string();
-        assert!(text.contains("note: no such folder: ") && text.contains("nosuchplace"), "{line}: {text}");
+        assert!(text.contains("note: no project is called `nosuchplace`"), "{line}: {text}");
     }
     let found = search(&home, &["daemon", "--project", "nosuchplace"]);
     let next = &found["guidance"]["nextActions"][0]["args"];

@@ -41,7 +41,7 @@ impl ViewQuery<'_> {
     /// Whether a call matches the tool and status filters.
     pub(crate) fn matches_call(&self, library: &ScanResult, row: &Row) -> bool {
         let tool = library.name(row);
-        (self.request.tool.is_empty() || self.request.tool.iter().any(|t| **t == **tool))
+        (self.request.tool.is_empty() || self.request.tool.iter().any(|t| t.eq_ignore_ascii_case(tool)))
             && self.request.status.as_deref().is_none_or(|s| s == row.status().as_str())
     }
 
@@ -142,7 +142,9 @@ pub(crate) fn list_errors(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -
 impl ViewQuery<'_> {
     pub(crate) fn matches_failure(&self, library: &ScanResult, row: &Row) -> bool {
         let tool = if row.row == RowKind::Call { &**library.name(row) } else { "api" };
-        is_failure(row) && (self.request.tool.is_empty() || self.request.tool.iter().any(|t| t == tool))
+        is_failure(row)
+            && (self.request.tool.is_empty()
+                || self.request.tool.iter().any(|t| t.eq_ignore_ascii_case(tool)))
     }
 }
 
