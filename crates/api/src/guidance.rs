@@ -55,6 +55,7 @@ pub fn guidance_for(ask: &SearchConversations, found: &SearchFound) -> Guidance 
     let wider: Vec<NextAction> = WIDER.iter().filter_map(|step| step.action(ask)).collect();
     let mut next_actions = Vec::new();
     if found.results.is_empty() {
+        next_actions.extend(session_id(ask).map(suggest_showing));
         next_actions.extend(wider.iter().cloned());
     } else if found.confidence >= SURE {
         next_actions.push(suggest_reading(found));
@@ -114,6 +115,22 @@ fn suggest_reading(found: &SearchFound) -> NextAction {
     NextAction { tool: "gather_chats".to_string(), args: ask.non_default_params(), why: why.to_string() }
 }
 
+/// The search text, if it can only be the ID of a session or the begin of one.
+fn session_id(ask: &SearchConversations) -> Option<&str> {
+    let [text] = &ask.intent_query.0[..] else { return None };
+    let text = text.trim();
+    let is_id = text.len() >= 8
+        && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+        && text.bytes().any(|byte| byte.is_ascii_digit());
+    is_id.then_some(text)
+}
+
+fn suggest_showing(id: &str) -> NextAction {
+    let ask = GatherChats { chat_ids: vec![id.to_string()], ..GatherChats::default() };
+    let why = "this is the ID of a session rather than words".to_string();
+    NextAction { tool: "gather_chats".to_string(), args: ask.non_default_params(), why }
+}
+
 /// Requires all words if a match on any of them found too many sessions. Only if the search was not widened before.
 fn suggest_narrower(ask: &SearchConversations, found: &SearchFound) -> Option<NextAction> {
     let several_words = ask.intent_query.0.iter().any(|text| text.split_whitespace().nth(1).is_some());
@@ -151,6 +168,11 @@ const WIDER: &[Step] = &[
         why: "it may have been said in another project, or to another agent",
     },
     Step {
+        open: |ask| ask.time_window != TimeWindow::default(),
+        change: |ask| ask.time_window = TimeWindow::default(),
+        why: "it may have been said at another time",
+    },
+    Step {
         open: |ask| ask.precision_mode == Precision::Basic,
         change: |ask| ask.precision_mode = Precision::Fuzzy,
         why: "the words may be spelt otherwise or have other endings",
@@ -159,11 +181,6 @@ const WIDER: &[Step] = &[
         open: |ask| ask.expand == Expand::Off,
         change: |ask| ask.expand = Expand::Auto,
         why: "it may have been said in related words",
-    },
-    Step {
-        open: |ask| ask.time_window != TimeWindow::default(),
-        change: |ask| ask.time_window = TimeWindow::default(),
-        why: "it may have been said at another time",
     },
     // Only after another way was tried: nothing after this suggests `all` again.
     Step {

@@ -100,27 +100,30 @@ fn requested_project(history: &History<'_>, request: &ViewRequest) -> Option<Pat
 /// The folder of a project that is given by its path or by its name. A path wins, also that of a folder which no longer
 /// exists but has sessions; of several projects with the name, the one with the newest session.
 pub fn find_project(history: &History<'_>, named: &str) -> PathBuf {
+    known_project(history, named).unwrap_or_else(|| canonical_path(&history.cwd.join(named)))
+}
+
+/// The folder, if it exists or has sessions.
+fn known_project(history: &History<'_>, named: &str) -> Option<PathBuf> {
     let path = canonical_path(&history.cwd.join(named));
     if path.exists() {
-        return path;
+        return Some(path);
     }
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return path };
-    let catalogue = catalogue_cache::open_catalogue(history);
-    let newest =
-        catalogue.and_then(|reader| reader.newest_project(&path.to_string_lossy(), name).ok().flatten());
-    newest.map_or(path, PathBuf::from)
+    let name = path.file_name()?.to_str()?;
+    let reader = catalogue_cache::open_catalogue(history)?;
+    reader.newest_project(&path.to_string_lossy(), name).ok().flatten().map(PathBuf::from)
 }
 
 /// A note if no project has the name or the path.
 pub fn missing_project_note(history: &History<'_>, named: &str) -> Option<String> {
-    let path = find_project(history, named);
     let shown = Path::new(named).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let note = || {
         format!(
-            "no project is called `{shown}` and there is no such folder; `loci query sessions --all-projects --fields project` lists them"
+            "no project is called `{shown}` and there is no such folder; \
+             `loci query sessions --all-projects --fields project` lists them"
         )
     };
-    (!path.exists()).then(note)
+    known_project(history, named).is_none().then(note)
 }
 
 /// The repository that contains a directory, or the directory itself.

@@ -19,3 +19,4 @@ mod mistakes;
 mod recommend;
 mod search;
 mod show;
+mod walk;
