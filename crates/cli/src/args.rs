@@ -5,7 +5,7 @@
 
 use crate::commands::operation::Invocation;
 use crate::commands::view::ViewInvocation;
-use crate::commands::{config, daemon, export, hook, mcp, operation, resume, shell, view};
+use crate::commands::{config, daemon, export, hook, mcp, operation, resume, shell, statusline, view};
 use crate::output::{OutputFormat, print_error_record, print_note};
 use crate::{forgiving, help};
 use api::{Code, OPERATIONS, VIEWS};
@@ -22,6 +22,7 @@ pub(crate) enum ParsedCommand {
     Hook(ArgMatches),
     Daemon(ArgMatches),
     Config(ArgMatches),
+    StatusLine(ArgMatches),
     Export(ArgMatches),
     Resume(ArgMatches),
     Completions(ArgMatches),
@@ -58,6 +59,7 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
         (shell::COMPLETIONS, ParsedCommand::Completions),
         (shell::MAN, ParsedCommand::Man),
         (config::COMMAND, ParsedCommand::Config),
+        (statusline::COMMAND, ParsedCommand::StatusLine),
         (export::COMMAND, ParsedCommand::Export),
         (resume::COMMAND, ParsedCommand::Resume),
         (hook::COMMAND, ParsedCommand::Hook),
@@ -196,7 +198,10 @@ pub(crate) fn build_command(wanted: Option<&str>) -> Command {
         let bare = Command::new(one.command).about(one.about);
         root = root.subcommand(if full(one.command) { operation::build_command(one) } else { bare });
     }
-    root = root.subcommand(mcp::build_command()).subcommand(hook::build_command());
+    root = root
+        .subcommand(statusline::build_command())
+        .subcommand(mcp::build_command())
+        .subcommand(hook::build_command());
     root = root.subcommand(daemon::build_command());
     root = root
         .subcommand(config::build_command())

@@ -10,4 +10,5 @@ pub(crate) mod mcp;
 pub(crate) mod operation;
 pub(crate) mod resume;
 pub(crate) mod shell;
+pub(crate) mod statusline;
 pub(crate) mod view;

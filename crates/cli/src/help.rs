@@ -11,7 +11,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Understand", &["query", "analyze", "stats", "usage"]),
     ("Remember", &["memory", "recommend"]),
     ("Code", &["code"]),
-    ("Agents", &["setup", "mcp", "hook", "agent", "dispatch", "daemon"]),
+    ("Agents", &["setup", "mcp", "hook", "statusline", "agent", "dispatch", "daemon"]),
     (
         "Upkeep",
         &[

@@ -279,3 +279,30 @@ fn an_empty_search_says_what_to_lift() {
         "{id}"
     );
 }
+
+#[test]
+fn the_status_line_shows_cost_context_and_the_last_session() {
+    use std::io::Write;
+    let home = two_sessions();
+    run_line(&home, "index").expect(0);
+    let run = |input: &str| {
+        let mut loci = command(home.path(), &["statusline"]);
+        loci.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = loci.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    };
+    let input = json!({
+        "session_id": "new", "workspace": {"current_dir": "/srv/demo/beta"},
+        "context_window": {"used_percentage": 34.4},
+    });
+    // On a busy machine a line may be left out.
+    let mut lines = (0..20).map(|_| run(&input.to_string()));
+    let line = lines.find(|line| !line.is_empty()).expect("no line within the deadline");
+    assert_eq!(line, "$0.00 today · context 34 % · last: why is the walrus cache cold\n");
+    let present = json!({"session_id": LATE, "cwd": "/srv/demo/beta"}).to_string();
+    let mut lines = (0..20).map(|_| run(&present));
+    let line = lines.find(|line| !line.is_empty()).expect("no line within the deadline");
+    assert_eq!(line, "$0.00 today\n", "the present session is not the last one");
+    assert!(run("no json").len() < 200, "damaged input is no error");
+}
