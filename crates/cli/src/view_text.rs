@@ -108,7 +108,6 @@ impl TextFormatter {
             colour,
             plain: !request.fields.is_empty()
                 || request.output_controls().alters_records()
-                || request.explain
                 || request.problems,
             rows: Vec::new(),
             footer: Vec::new(),
@@ -182,8 +181,10 @@ impl TextFormatter {
 
     fn table_columns(&self, record: &Value) -> Option<&'static [(&'static str, bool)]> {
         let table = TABLES.iter().find(|(name, _)| *name == self.view.name)?.1;
-        // A missing source is printed as a sentence instead of a row, and so are the overall statistics.
-        (record.get("found").is_none() && record.get("tools").is_none()).then_some(table)
+        // A missing source is printed as a sentence instead of a row, and so are the overall statistics and the rules by
+        // which replies were counted.
+        let is_sentence = ["found", "tools", "rule"].iter().any(|name| record.get(name).is_some());
+        (!is_sentence).then_some(table)
     }
 
     fn paint(&self, code: &str, text: &str) -> String {
@@ -228,6 +229,7 @@ impl TextFormatter {
                 2,
             ),
             (_, "stats") if r.get("tools").is_some() => self.format_stats(r),
+            (_, "usage") => self.format_counted(r),
             (_, "sources") => {
                 format!("{}: nothing found in {}", text_field(r, "source"), joined_field(r, "looked_in"))
             }
@@ -398,6 +400,19 @@ impl TextFormatter {
         out
     }
 
+    /// Formats a reply with the rule by which it was counted, or a rule with its totals.
+    fn format_counted(&self, r: &Value) -> String {
+        let rule = format!("{:<14}", text_field(r, "rule"));
+        let rule = if r["counted"] == true { rule } else { self.paint("2", &rule) };
+        if r.get("meaning").is_none() {
+            let model = text_field(r, "model");
+            return format!("{}  {rule}  {}  {model}", format_timestamp(r), short_session_id(r));
+        }
+        let number = ["messages", "lines"].iter().find_map(|name| r[*name].as_u64()).unwrap_or(0);
+        let counted = if r["counted"] == true { "counted" } else { "not counted" };
+        format!("{rule} {:>9}  {counted}: {}", group_thousands(&number.to_string()), text_field(r, "meaning"))
+    }
+
     /// Formats a head line and the first lines of `body` below it, with the number of omitted lines.
     fn with_body(&self, head: &str, body: &str, lines: usize) -> String {
         let mut out = head.to_string();
@@ -483,6 +498,7 @@ fn format_cell(name: &str, record: &Value) -> String {
     let value =
         if name.is_empty() { record.as_object().and_then(|o| o.values().next()) } else { record.get(name) };
     match value {
+        Some(Value::String(id)) if name.is_empty() && record.get("session").is_some() => short_id(id),
         Some(Value::String(s)) if name.ends_with("_at") => s.get(..16).unwrap_or(s).replace('T', " "),
         Some(Value::String(s)) => s.clone(),
         Some(Value::Number(n)) if name.ends_with("_rate") => {

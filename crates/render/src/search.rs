@@ -71,7 +71,7 @@ fn render_result(chat: &ChatFound, id: &str, options: &RenderOptions) -> String 
         id.to_string(),
     ];
     append_fmt(&mut out, format_args!("  {}\n", options.join_facts(&facts)));
-    for snippet in &chat.snippets {
+    for snippet in chat.snippets.iter().filter(|snippet| !repeats_title(snippet, chat)) {
         out += &render_passage(snippet, options);
     }
     out + &render_resume(chat.resume.as_deref(), chat.archived, options)
@@ -94,6 +94,13 @@ pub(crate) fn render_resume(command: Option<&str>, archived: bool, options: &Ren
 }
 
 /// The label of a passage.
+/// Whether a passage says no more than the title above it, which often is the first prompt.
+fn repeats_title(snippet: &Snippet, chat: &ChatFound) -> bool {
+    let start = |text: &str| one_line(text).trim_end_matches('…').trim().to_lowercase();
+    let (title, passage) = (start(&chat.title), start(&snippet.text));
+    !passage.is_empty() && title.starts_with(&passage) && chat.snippets.len() > 1
+}
+
 fn passage_label(snippet: &Snippet) -> &str {
     match snippet.source {
         Origin::Title => "title",
