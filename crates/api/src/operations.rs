@@ -80,6 +80,7 @@ operations! { $
     status::StatusRequest,
     code::GetOutline,
     code::GetMemberOutline,
+    code::GetSource,
     code::ResolveSymbol,
     code::SearchSymbols,
     code::FindUsages,
@@ -96,6 +97,7 @@ operations! { $
     code::Dismiss,
     code::CodeContext,
     code::IndexCode,
+    code::CodeChanges,
     code::CodeStatusRequest,
     mailbox::Dispatch,
     mailbox::ListMessages,
@@ -146,9 +148,9 @@ mod tests {
     use super::*;
     use crate::Param;
     use crate::code::{
-        BuildPack, CodeContext, CodeGraph, CodeStatusRequest, Dismiss, FindUsages, GetMemberOutline,
-        GetOutline, GetPromptWindow, GetSemantic, IndexCode, Investigate, ListPacks, Pin, ResolveSymbol,
-        SearchSymbols, StreamOp, Unpin, WriteNotes,
+        BuildPack, CodeChanges, CodeContext, CodeGraph, CodeStatusRequest, Dismiss, FindUsages,
+        GetMemberOutline, GetOutline, GetPromptWindow, GetSemantic, GetSource, IndexCode, Investigate,
+        ListPacks, Pin, ResolveSymbol, SearchSymbols, StreamOp, Unpin, WriteNotes,
     };
     use crate::costs::{MemoryCosts, MemoryJobs};
     use crate::gather_chats::GatherChats;
@@ -228,6 +230,7 @@ mod tests {
         let named = json!({"path": "Store.Get", "root": "src"});
         round_trip::<GetOutline>(named.clone());
         round_trip::<GetMemberOutline>(named.clone());
+        round_trip::<GetSource>(json!({"path": "Store.Get", "max_lines": 9, "root": "src"}));
         round_trip::<ResolveSymbol>(named.clone());
         round_trip::<GetSemantic>(named.clone());
         round_trip::<Pin>(named.clone());
@@ -249,6 +252,7 @@ mod tests {
         round_trip::<CodeContext>(json!({"action": "add", "path": "A", "minutes": 9, "root": "src"}));
         round_trip::<CodeStatusRequest>(json!({"root": "src"}));
         round_trip::<IndexCode>(json!({"root": "src"}));
+        round_trip::<CodeChanges>(json!({"since": "v1", "root": "src"}));
     }
 
     #[test]

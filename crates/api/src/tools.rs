@@ -144,7 +144,13 @@ pub const TOOLS: &[Tool] = &[
         "Read a saved result (file_ref) if you cannot open its path.",
     ),
     tool_row("cleanup_temp_files", HISTORY, ToolTarget::Operation, "Delete old saved results."),
-    tool_row("get_outline", CODE, ToolTarget::Operation, "Show the outline of a type or member."),
+    tool_row("get_outline", CODE, ToolTarget::Operation, "Show the outline of a type, member or file."),
+    tool_row(
+        "get_source",
+        CODE,
+        ToolTarget::Operation,
+        "Show the source of a type or member with line numbers (name or file:line).",
+    ),
     tool_row(
         "get_member_outline",
         CODE,
@@ -205,6 +211,12 @@ pub const TOOLS: &[Tool] = &[
         CODE,
         ToolTarget::Operation,
         "Update the code index; list changed types by change class.",
+    ),
+    tool_row(
+        "code_changes",
+        CODE,
+        ToolTarget::Operation,
+        "List types changed since a commit, with dependents and tests to run.",
     ),
     tool_row("code_status", CODE, ToolTarget::Operation, "Show code index statistics."),
     tool_row(

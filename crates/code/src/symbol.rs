@@ -97,6 +97,8 @@ pub struct PathResolution {
     pub resolved: Option<Symbol>,
     /// All symbols that match equally well, the likeliest first.
     pub candidates: Vec<(Symbol, MatchKind)>,
+    /// Whether the best of them is spelled as in the path, case included.
+    pub is_case_exact: bool,
 }
 
 /// How the case of a path matches that of a name, best first. Case is compared before completeness: `Store` refers to every type
@@ -168,17 +170,35 @@ impl<'a> SymbolIndex<'a> {
         let resolved = match &candidates[..] {
             [(symbol, MatchKind::Exact | MatchKind::Suffix | MatchKind::Wildcard)] => Some(*symbol),
             [(first, MatchKind::Exact | MatchKind::Suffix), rest @ ..] => {
-                self.are_indistinguishable(*first, rest).then_some(*first)
+                self.are_one_symbol(*first, rest, wanted.arity).then_some(*first)
             }
             _ => None,
         };
-        PathResolution { resolved, candidates }
+        let is_case_exact = candidates
+            .first()
+            .is_some_and(|(symbol, _)| self.match_case(*symbol, &wanted) == CaseMatch::Same);
+        PathResolution { resolved, candidates, is_case_exact }
     }
 
-    /// Whether all candidates are a field and a method with the same name: no path can distinguish them, so the more visible one
-    /// is taken.
-    fn are_indistinguishable(&self, first: Symbol, rest: &[(Symbol, MatchKind)]) -> bool {
-        rest.iter().all(|(other, _)| other.of == first.of && self.full_name(*other) == self.full_name(first))
+    /// Whether all candidates are overloads of one member, or one type with different numbers of type parameters, of which the
+    /// one without is meant unless the path says otherwise.
+    fn are_one_symbol(&self, first: Symbol, rest: &[(Symbol, MatchKind)], arity: Option<u16>) -> bool {
+        let names = |symbol: Symbol| (self.type_names(symbol), self.member_name(symbol).map(|it| &it.name));
+        let (of, member) = names(first);
+        rest.iter().all(|(other, _)| {
+            let (other_of, other_member) = names(*other);
+            match (member, other_member) {
+                (Some(member), Some(other_member)) => other.of == first.of && member == other_member,
+                (None, None) => {
+                    arity.is_none()
+                        && of.arity == 0
+                        && other_of.arity > 0
+                        && of.project == other_of.project
+                        && normalise_name(&of.name) == normalise_name(&other_of.name)
+                }
+                _ => false,
+            }
+        })
     }
 
     /// Searches symbols whose names contain or start with a text, or nearly match it; types before members.
@@ -364,6 +384,12 @@ fn normalise_name(name: &str) -> String {
     out
 }
 
+/// The words of a path, in its own case.
+pub(crate) fn path_words(path: &str) -> Vec<String> {
+    let words = parse_path(path).map(|wanted| wanted.original.replace('/', ".")).unwrap_or_default();
+    words.split('.').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
 /// The last word of a path, which a matching type or member must have as its name; `None` for a pattern.
 pub fn last_word(path: &str) -> Option<String> {
     let wanted = parse_path(path)?;
@@ -529,9 +555,11 @@ mod tests {
             resolve_sample("Store"),
             (None, vec!["Memo.Core.Store".into(), "Memo.Deep.Down.Store".into()])
         );
-        assert_eq!(resolve_sample("Box"), (None, vec!["Memo.Core.Box".into(), "Memo.Core.Box`1".into()]));
-        let overloads = vec!["Memo.Core.NodeStore.Get(int)".into(), "Memo.Core.NodeStore.Get(string)".into()];
-        assert_eq!(resolve_sample("NodeStore.Get"), (None, overloads));
+        let boxes = vec!["Memo.Core.Box".into(), "Memo.Core.Box`1".into()];
+        assert_eq!(resolve_sample("Box"), (Some("Memo.Core.Box".into()), boxes));
+        let overloads: Vec<String> =
+            vec!["Memo.Core.NodeStore.Get(int)".into(), "Memo.Core.NodeStore.Get(string)".into()];
+        assert_eq!(resolve_sample("NodeStore.Get"), (Some(overloads[0].clone()), overloads));
         assert_eq!(resolve_sample("Memo.Core.*").1.last().map(String::as_str), Some("Memo.Core.Box`1+Lid"));
         let types = TypeNames::of_codebase(&sample_codebase());
         let down = types.iter().find(|each| each.name == "Memo.Deep.Down.Store").unwrap().id;

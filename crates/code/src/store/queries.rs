@@ -76,8 +76,18 @@ fn usage_site(file: &SourceFile, (at, end): (u32, u32), certainty: Certainty) ->
     UsageSite { file: file.path.clone(), at, end, within: within.map(|part| part.name.clone()), certainty }
 }
 
+/// Whether a file contains tests, judging by its path.
+pub fn is_test_path(path: &str) -> bool {
+    let is_test = |word: &str| {
+        let word = word.to_lowercase();
+        word == "test" || word == "tests" || word == "spec" || word.ends_with("tests") || word == "__tests__"
+    };
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    folders.split('/').any(is_test) || name.split(['.', '_', '-']).any(is_test)
+}
+
 /// Keeps the most certain of several results for one place.
-fn keep_best_sites(sites: &mut Vec<UsageSite>) {
+pub fn keep_best_sites(sites: &mut Vec<UsageSite>) {
     sites.sort_by(|one, other| {
         (&one.file, one.at, one.certainty).cmp(&(&other.file, other.at, other.certainty))
     });

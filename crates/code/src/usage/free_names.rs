@@ -86,6 +86,19 @@ impl UsageFinder<'_> {
         }
     }
 
+    /// What the only import of a file refers to.
+    pub(crate) fn imported_symbol(&self, file: u32) -> Option<(u32, Option<MemberLocation>)> {
+        let import = self.code.files[file as usize].facts.scopes[0].imports.first()?;
+        if let Some(member) = self.import_members(file, 0, import, 0).first() {
+            return Some((self.code.tables.type_of(member.0, member.1), Some(*member)));
+        }
+        let count = self.code.files[file as usize].facts.paths[import.path as usize].segments.len();
+        match self.resolver.import_prefix(file, 0, import, count)? {
+            TypeOrNamespace::Type(of) => Some((of, None)),
+            TypeOrNamespace::Namespace(of) => Some((*self.code.tables.modules_of(of).first()?, None)),
+        }
+    }
+
     /// The members that the imports of a scope bind to a name: by that name first, then from modules imported as a whole.
     pub(super) fn imported_members(&self, file: u32, scope: u32, name: u32) -> Vec<MemberLocation> {
         self.members_through_imports(file, scope, name, 0)

@@ -4,16 +4,56 @@
 
 use super::code_query::{CodeQuery, with_tree};
 use crate::Service;
-use api::code::{GetMemberOutline, GetOutline, Outlined};
+use api::code::{GetMemberOutline, GetOutline, GetSource, Outlined, SourceText, Sourced, SymbolRef};
 use api::{Code, Error, Handle, Request};
-use code::Symbol;
+use code::{Symbol, count_tokens};
 
 impl Handle<GetOutline> for Service {
     fn handle(&self, request: &GetOutline) -> Result<Outlined, Error> {
         request.check_params()?;
-        with_tree(self, request.root.as_ref(), |query| {
-            Ok(make_outline(query, query.resolve_symbol(&request.path)?))
+        with_tree(self, request.root.as_ref(), |query| match query.store().file_named(&request.path) {
+            Ok(Some(file)) => Ok(make_file_outline(query, file)),
+            _ => Ok(make_outline(query, query.resolve_symbol(&request.path)?)),
         })
+    }
+}
+
+impl Handle<GetSource> for Service {
+    fn handle(&self, request: &GetSource) -> Result<Sourced, Error> {
+        request.check_params()?;
+        with_tree(self, request.root.as_ref(), |query| {
+            let symbols = query.resolve_overloads(&request.path)?;
+            let mut sourced = Sourced { resolved: query.symbol_ref(symbols[0]), ..Sourced::default() };
+            let mut left = request.max_lines as usize;
+            query.record_access(symbols[0].of);
+            for symbol in symbols {
+                let Some(card) = query.card(symbol.of) else { continue };
+                for piece in query.store().source_of(&card, query.member(symbol).as_ref()) {
+                    let shown = query.mask_text(&piece.text);
+                    let lines: Vec<&str> = shown.lines().collect();
+                    let taken = left.min(lines.len());
+                    left -= taken;
+                    sourced.left_out += (lines.len() - taken) as u64;
+                    let (file, line, text) = (piece.file, piece.first_line, lines[..taken].join("\n"));
+                    sourced.source.push(SourceText { file, line, text });
+                }
+            }
+            sourced.source.retain(|piece| !piece.text.is_empty());
+            sourced.coverage = query.coverage();
+            Ok(sourced)
+        })
+    }
+}
+
+fn make_file_outline(query: &CodeQuery<'_>, file: String) -> Outlined {
+    let (outline, text) = query.or_record_error(query.store().file_outline(&file));
+    let resolved = SymbolRef { path: file.clone(), kind: "file".to_string(), file, ..SymbolRef::default() };
+    Outlined {
+        resolved,
+        outline_tokens: count_tokens(&outline) as u64,
+        source_tokens: count_tokens(&text) as u64,
+        outline: query.mask_text(outline),
+        coverage: query.coverage(),
     }
 }
 
