@@ -343,10 +343,13 @@ impl Request for SearchSymbols {
 /// The certainties of a usage, highest first.
 pub const CERTAINTIES: &[&str] = &["exact", "certain", "likely", "possible"];
 
+/// What `find_usages` can list.
+pub const RELATIONS: &[&str] = &["usages", "callers", "callees", "subtypes", "tests"];
+
 pub const USAGES: Operation = Operation {
     name: "find_usages",
     command: "code usages",
-    about: "Find usages of a type or member, and rate the certainty of each",
+    about: "Find usages, callers, callees, subtypes or tests of a type or member, and rate the certainty of each",
     answer: "usages, the most certain first and tests last, then by file and line",
     example: "loci code usages NodeStore --max-results 10",
     words: ONE,
@@ -359,6 +362,13 @@ pub const USAGES: Operation = Operation {
             "HOW_SURE",
             "Minimum certainty, from exact (highest) to possible (name match only) [default: possible]",
         ),
+        param(
+            "relation",
+            Shape::Choice(RELATIONS),
+            "RELATION",
+            "usages; callers or tests, to a depth; callees; subtypes, with implementers [default: usages]",
+        ),
+        param("depth", Shape::Count, "N", "How long a chain of callers may be [default: 1; tests: 3]"),
         ROOT,
     ],
     required: &["path"],
@@ -380,12 +390,21 @@ pub struct FindUsages {
     pub path: String,
     pub max_results: u64,
     pub certainty: Option<String>,
+    pub relation: String,
+    pub depth: u64,
     pub root: Option<String>,
 }
 
 impl Default for FindUsages {
     fn default() -> FindUsages {
-        FindUsages { path: String::new(), max_results: 50, certainty: None, root: None }
+        FindUsages {
+            path: String::new(),
+            max_results: 50,
+            certainty: None,
+            relation: RELATIONS[0].to_string(),
+            depth: 1,
+            root: None,
+        }
     }
 }
 
@@ -395,13 +414,14 @@ impl Request for FindUsages {
 
     fn check_params(&self) -> Result<(), Error> {
         check_name(&self.path, &USAGES)?;
-        match &self.certainty {
-            Some(word) if !CERTAINTIES.contains(&word.as_str()) => {
-                let message = format!("invalid `certainty`: `{word}`");
-                Err(Error::new(Code::InvalidArgument, message)
-                    .hint(format!("one of: {}", CERTAINTIES.join(", "))))
+        let certainty = self.certainty.as_deref().map(|word| ("certainty", word, CERTAINTIES));
+        let relation = Some(("relation", self.relation.as_str(), RELATIONS));
+        match [certainty, relation].into_iter().flatten().find(|(_, word, known)| !known.contains(word)) {
+            Some((name, word, known)) => {
+                let message = format!("invalid `{name}`: `{word}`");
+                Err(Error::new(Code::InvalidArgument, message).hint(format!("one of: {}", known.join(", "))))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 }

@@ -238,7 +238,7 @@ mod tests {
         round_trip::<Dismiss>(named);
         round_trip::<SearchSymbols>(json!({"query": "store", "limit": 3, "root": "src"}));
         round_trip::<FindUsages>(
-            json!({"path": "Store", "max_results": 3, "certainty": "likely", "root": "src"}),
+            json!({"path": "Store", "max_results": 3, "certainty": "likely", "relation": "callers", "depth": 2, "root": "src"}),
         );
         round_trip::<CodeGraph>(json!({"filter": "type:A", "form": "svg", "root": "src"}));
         round_trip::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 9, "root": "src"}));
@@ -336,6 +336,7 @@ mod tests {
         assert_rejected::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 0}));
         assert_rejected::<GetPromptWindow>(json!({"budget": 0}));
         assert_rejected::<FindUsages>(json!({"path": "A", "certainty": "surely"}));
+        assert_rejected::<FindUsages>(json!({"path": "A", "relation": "friends"}));
         assert_rejected::<GetPromptWindow>(json!({"pack": "../x"}));
         assert_rejected::<Consolidate>(json!({"limit": 0}));
         assert_rejected::<Consolidate>(json!({"since": "soon"}));

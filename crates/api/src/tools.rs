@@ -164,7 +164,12 @@ pub const TOOLS: &[Tool] = &[
         "Resolve a name to a type or member (suffix, * and ? work).",
     ),
     tool_row("search_symbols", CODE, ToolTarget::Operation, "Search types and members by part of the name."),
-    tool_row("find_usages", CODE, ToolTarget::Operation, "Find usages of a type or member, with certainty."),
+    tool_row(
+        "find_usages",
+        CODE,
+        ToolTarget::Operation,
+        "Find usages, callers, callees, subtypes or tests of a symbol, with certainty.",
+    ),
     tool_row("code_graph", CODE, ToolTarget::Operation, "Draw the dependency graph (mermaid, dot, svg)."),
     tool_row(
         "get_semantic",

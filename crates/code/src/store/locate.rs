@@ -113,10 +113,17 @@ impl Store {
         let (Some(file), Some(line)) = (parts.next(), parts.next()) else { return Ok(None) };
         let Ok(line) = line.parse::<u32>() else { return Ok(None) };
         let Some(file) = self.file_named(file)? else { return Ok(None) };
-        let text = self.read_text(&file);
-        let at = line_span(&text, line);
+        self.declaration_in(&file, line_span(&self.read_text(&file), line))
+    }
+
+    /// The innermost declaration at a byte of a file.
+    pub(super) fn declaration_at(&self, file: &str, at: u32) -> Result<Option<Located>, StoreError> {
+        self.declaration_in(file, Span { from: at, to: at + 1 })
+    }
+
+    fn declaration_in(&self, file: &str, at: Span) -> Result<Option<Located>, StoreError> {
         let mut best: Option<(u32, Located)> = None;
-        for summary in self.types_of_file(&file)? {
+        for summary in self.types_of_file(file)? {
             let members = summary.members.iter().enumerate().map(|(at, it)| (Some(at as u32), it.range));
             let places = summary.parts.iter().map(|range| (None, *range)).chain(members);
             for (member, range) in places.filter(|(_, range)| summary.files[range.file as usize] == file) {

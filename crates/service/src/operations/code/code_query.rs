@@ -10,8 +10,8 @@ use api::{Code, Error};
 use code::folder::{FolderError, LociFolder};
 use code::note::Baseline;
 use code::{
-    Edge, Graph, Hashes, Located, MatchKind, MemberSummary, NameResolution, NoteState, NoteStatus, Store,
-    StoreError, Symbol, TypeId, TypeNames, TypeSummary, count_tokens,
+    Edge, Graph, Hashes, Located, MatchKind, MemberSummary, NameResolution, NoteState, NoteStatus, Relation,
+    Store, StoreError, Symbol, TypeId, TypeNames, TypeSummary, count_tokens,
 };
 use history::scope;
 use rustc_hash::FxHashMap;
@@ -282,8 +282,6 @@ impl<'a> CodeQuery<'a> {
         card.files.iter().map(|file| file_kind(file, card.generated)).collect()
     }
 
-    // ---- name resolution
-
     fn recency_of(&self, id: TypeId) -> u64 {
         self.recency.get(&id.to_string()).copied().unwrap_or(0)
     }
@@ -479,8 +477,6 @@ impl<'a> CodeQuery<'a> {
         self.loaded.borrow().groups.as_ref()?.get(&of).cloned()
     }
 
-    // ---- dependencies
-
     fn to_numbers(&self, ids: Vec<TypeId>) -> Vec<u32> {
         ids.into_iter().map(|id| self.assign_number(id)).collect()
     }
@@ -512,13 +508,16 @@ impl<'a> CodeQuery<'a> {
         Graph::new(count as usize, &edges)
     }
 
-    /// The references to a type or a member.
-    pub(crate) fn find_references(&self, symbol: Symbol) -> Vec<code::UsageSite> {
+    /// The places related to a type or a member.
+    pub(crate) fn find_related(
+        &self,
+        symbol: Symbol,
+        relation: Relation,
+        depth: u32,
+    ) -> Vec<code::UsageSite> {
         let Some(card) = self.card(symbol.of) else { return Vec::new() };
-        let found = match self.member(symbol) {
-            Some(member) => self.or_record_error(self.tree.store.member_usages(&card, &member)),
-            None => self.or_record_error(self.tree.store.type_usages(&card)),
-        };
+        let found = self.tree.store.related(&card, self.member(symbol).as_ref(), relation, depth);
+        let found = self.or_record_error(found);
         found.problems.into_iter().for_each(|problem| self.add_note(problem));
         found.sites
     }
@@ -528,8 +527,6 @@ impl<'a> CodeQuery<'a> {
         let types = self.number_all_types();
         (0..types).filter_map(|of| self.load_names(of)).map(|named| named.members.len() as u64).sum()
     }
-
-    // ---- files
 
     /// The current text of a file.
     pub(crate) fn file_text(&self, path: &str) -> Rc<str> {
@@ -554,8 +551,6 @@ impl<'a> CodeQuery<'a> {
             None
         })
     }
-
-    // ---- access records
 
     pub(crate) fn now(&self) -> i64 {
         self.now

@@ -13,7 +13,7 @@ impl Handle<GetOutline> for Service {
         request.check_params()?;
         with_tree(self, request.root.as_ref(), |query| match query.store().file_named(&request.path) {
             Ok(Some(file)) => Ok(make_file_outline(query, file)),
-            _ => Ok(make_outline(query, query.resolve_symbol(&request.path)?)),
+            _ => Ok(make_outline(query, &query.resolve_overloads(&request.path)?)),
         })
     }
 }
@@ -39,8 +39,7 @@ impl Handle<GetSource> for Service {
                 }
             }
             sourced.source.retain(|piece| !piece.text.is_empty());
-            sourced.coverage = query.coverage();
-            Ok(sourced)
+            Ok(Sourced { coverage: query.coverage(), ..sourced })
         })
     }
 }
@@ -61,27 +60,28 @@ impl Handle<GetMemberOutline> for Service {
     fn handle(&self, request: &GetMemberOutline) -> Result<Outlined, Error> {
         request.check_params()?;
         with_tree(self, request.root.as_ref(), |query| {
-            let symbol = query.resolve_symbol(&request.path)?;
-            if symbol.member.is_none() {
-                let name = query.name(symbol.of);
+            let symbols = query.resolve_overloads(&request.path)?;
+            if symbols[0].member.is_none() {
+                let name = query.name(symbols[0].of);
                 return Err(Error::new(Code::InvalidArgument, format!("`{name}` is a type, not a member"))
                     .hint(format!("loci code outline {name}"))
                     .hint(format!("loci code resolve '{name}.*'")));
             }
-            Ok(make_outline(query, symbol))
+            Ok(make_outline(query, &symbols))
         })
     }
 }
 
-fn make_outline(query: &CodeQuery<'_>, symbol: Symbol) -> Outlined {
-    let outline = query.outline_of(symbol);
-    let (outline_tokens, source_tokens) = query.token_counts(symbol, &outline);
-    query.record_access(symbol.of);
-    Outlined {
-        resolved: query.symbol_ref(symbol),
-        outline_tokens,
-        source_tokens,
-        outline,
-        coverage: query.coverage(),
+/// The outline of a symbol with its overloads.
+fn make_outline(query: &CodeQuery<'_>, symbols: &[Symbol]) -> Outlined {
+    query.record_access(symbols[0].of);
+    let mut outlined = Outlined { resolved: query.symbol_ref(symbols[0]), ..Outlined::default() };
+    for symbol in symbols {
+        let outline = query.outline_of(*symbol);
+        let (outline_tokens, source_tokens) = query.token_counts(*symbol, &outline);
+        outlined.outline_tokens += outline_tokens;
+        outlined.source_tokens += source_tokens;
+        outlined.outline += &outline;
     }
+    Outlined { coverage: query.coverage(), ..outlined }
 }

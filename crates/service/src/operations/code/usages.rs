@@ -6,15 +6,17 @@ use super::code_query::{CodeQuery, line_of, with_tree};
 use crate::Service;
 use api::code::{CERTAINTIES, FindUsages, Usage, UsagesFound};
 use api::{Error, Handle, Request};
-use code::{Certainty, UsageSite};
+use code::{Certainty, Relation, UsageSite};
 
 impl Handle<FindUsages> for Service {
     fn handle(&self, request: &FindUsages) -> Result<UsagesFound, Error> {
         request.check_params()?;
         with_tree(self, request.root.as_ref(), |query| {
             let symbols = query.resolve_overloads(&request.path)?;
+            let named = code::RELATIONS.iter().find(|(name, _)| *name == request.relation);
+            let (relation, depth) = (named.map_or(Relation::Usages, |it| it.1), request.depth as u32);
             let mut all: Vec<UsageSite> =
-                symbols.iter().flat_map(|symbol| query.find_references(*symbol)).collect();
+                symbols.iter().flat_map(|symbol| query.find_related(*symbol, relation, depth)).collect();
             code::keep_best_sites(&mut all);
             all.retain(|each| is_certain_enough(each.certainty, request.certainty.as_deref()));
             let total = all.len() as u64;
