@@ -19,15 +19,17 @@ mod rng;
 mod set;
 mod table;
 mod talk;
+mod usages;
 
 use crate::args::Args;
 use crate::{Outcome as Done, repository};
 use set::{IndexedSet, Outcome, Scratch, Set};
 use std::path::PathBuf;
 
-pub(crate) const HELP: &str = "[recommend] [--locomo FILE] [--seed 8] [--misses] [--fit] [--smoke]\n\
+pub(crate) const HELP: &str = "[recommend|usages FOLDER...] [--locomo FILE] [--seed 8] [--misses] [--fit] [--smoke]\n\
     run queries with known answers, print hits by kind and the calibration of the confidence; --smoke fails below the goals\n\
-    recommend: the same for the cards shown for prompts that refer back [--histories 1]";
+    recommend: the same for the cards shown for prompts that refer back [--histories 1]\n\
+    usages FOLDER...: functions called in a source tree that have usages, against a text search";
 
 /// A goal: the minimum share of hits in a set.
 struct Goal {
@@ -43,8 +45,10 @@ const TALK_FIRST: Goal = Goal { name: "talk hit@1", minimum: 0.90 };
 const MAX_CALIBRATION_ERROR: f64 = 0.05;
 
 pub(crate) fn run(args: &[String]) -> Done {
-    if let Some(("recommend", rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return recommend::run(rest);
+    match args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some(("recommend", rest)) => return recommend::run(rest),
+        Some(("usages", rest)) => return usages::run(rest),
+        _ => {}
     }
     let args = Args::parse(args, &["locomo", "seed"], &["misses", "fit", "smoke"])?;
     let scratch = Scratch::new();

@@ -2,6 +2,7 @@
 //!
 //! Does not know how source is parsed.
 
+mod changes;
 mod index;
 mod investigate;
 mod notes;
@@ -10,6 +11,7 @@ mod semantic;
 mod status;
 mod window;
 
+pub use changes::{CHANGES, ChangesFound, CodeChanges};
 pub use index::{INDEX, IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
 pub use investigate::{
     Conclusion, EvidenceItem, INVESTIGATE, Investigate, Investigation, STREAM, Step, StreamOp,
@@ -36,8 +38,8 @@ const ROOT: Param = param(
     "DIR",
     "Source tree [default: the enclosing git repository, or the current directory]",
 );
-const NAMED: &str =
-    "A type or member, by name, name suffix or ID prefix: NodeStore, Core.NodeStore.Get*, store.get(int)";
+const NAMED: &str = "A type or member by name or file:line; also by suffix, re-exported path or ID prefix: NodeStore, \
+                     Core.NodeStore.Get*, store.get(int), flask.Flask, src/store.rs:12";
 
 const ONE: Option<Positional> =
     Some(Positional { value: "NAME", about: NAMED, into: &["path"], number: Number::One });
@@ -73,7 +75,7 @@ use about_one;
 pub const OUTLINE: Operation = Operation {
     name: "get_outline",
     command: "code outline",
-    about: "Show the outline of a type: signatures, documentation, base types, dependencies",
+    about: "Show the outline of a type (signatures, documentation, base types, dependencies) or of a file",
     answer: "the outline as text, and the token counts of outline and source",
     example: "loci code outline NodeStore",
     words: ONE,
@@ -102,6 +104,73 @@ pub const MEMBER: Operation = Operation {
     stats: &[],
 };
 
+pub const SOURCE: Operation = Operation {
+    name: "get_source",
+    command: "code source",
+    about: "Show the source of a type or member, with line numbers",
+    answer: "the source text of each declaration, and where it starts",
+    example: "loci code source NodeStore.Get",
+    words: ONE,
+    params: &[
+        path_param(),
+        param("max_lines", Shape::Count, "N", "Maximum number of lines [default: 400]"),
+        ROOT,
+    ],
+    required: &["path"],
+    shapes: schema_properties::<GetSource>,
+    handy: &[],
+    read_only: true,
+    rows: &["source"],
+    stats: &["file"],
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GetSource {
+    pub path: String,
+    pub max_lines: u64,
+    pub root: Option<String>,
+}
+
+impl Default for GetSource {
+    fn default() -> GetSource {
+        GetSource { path: String::new(), max_lines: 400, root: None }
+    }
+}
+
+impl Request for GetSource {
+    const OPERATION: &'static Operation = &SOURCE;
+    type Response = Sourced;
+
+    fn check_params(&self) -> Result<(), Error> {
+        check_name(&self.path, &SOURCE)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Sourced {
+    pub resolved: SymbolRef,
+    /// One for each declaration; overloads and parts of a type are separate.
+    pub source: Vec<SourceText>,
+    /// Lines beyond the limit.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+    pub coverage: Coverage,
+}
+
+impl Response for Sourced {}
+
+/// Whole lines of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SourceText {
+    pub file: String,
+    /// The number of the first line.
+    pub line: u32,
+    pub text: String,
+}
+
 about_one! {
     GetOutline = OUTLINE -> Outlined;
     GetMemberOutline = MEMBER -> Outlined;
@@ -127,6 +196,14 @@ pub struct SymbolRef {
     pub access: String,
     pub file: String,
     pub line: u32,
+    /// The last line of its first declaration.
+    #[serde(rename = "endLine", skip_serializing_if = "is_no_line")]
+    pub end_line: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
+fn is_no_line(line: &u32) -> bool {
+    *line == 0
 }
 
 /// A type by name and ID.
@@ -208,6 +285,9 @@ pub struct SymbolMatches {
     /// The candidates only have similar names.
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub nearly: bool,
+    /// The former name, if the symbol was renamed.
+    #[serde(rename = "redirectedFrom", skip_serializing_if = "Option::is_none")]
+    pub redirected_from: Option<String>,
     pub coverage: Coverage,
 }
 
@@ -263,11 +343,14 @@ impl Request for SearchSymbols {
 /// The certainties of a usage, highest first.
 pub const CERTAINTIES: &[&str] = &["exact", "certain", "likely", "possible"];
 
+/// What `find_usages` can list.
+pub const RELATIONS: &[&str] = &["usages", "callers", "callees", "subtypes", "tests"];
+
 pub const USAGES: Operation = Operation {
     name: "find_usages",
     command: "code usages",
-    about: "Find usages of a type or member, and rate the certainty of each",
-    answer: "usages, ordered by file and line",
+    about: "Find usages, callers, callees, subtypes or tests of a type or member, and rate the certainty of each",
+    answer: "usages, the most certain first and tests last, then by file and line",
     example: "loci code usages NodeStore --max-results 10",
     words: ONE,
     params: &[
@@ -279,6 +362,13 @@ pub const USAGES: Operation = Operation {
             "HOW_SURE",
             "Minimum certainty, from exact (highest) to possible (name match only) [default: possible]",
         ),
+        param(
+            "relation",
+            Shape::Choice(RELATIONS),
+            "RELATION",
+            "usages; callers or tests, to a depth; callees; subtypes, with implementers [default: usages]",
+        ),
+        param("depth", Shape::Count, "N", "How long a chain of callers may be [default: 1; tests: 3]"),
         ROOT,
     ],
     required: &["path"],
@@ -300,12 +390,21 @@ pub struct FindUsages {
     pub path: String,
     pub max_results: u64,
     pub certainty: Option<String>,
+    pub relation: String,
+    pub depth: u64,
     pub root: Option<String>,
 }
 
 impl Default for FindUsages {
     fn default() -> FindUsages {
-        FindUsages { path: String::new(), max_results: 50, certainty: None, root: None }
+        FindUsages {
+            path: String::new(),
+            max_results: 50,
+            certainty: None,
+            relation: RELATIONS[0].to_string(),
+            depth: 1,
+            root: None,
+        }
     }
 }
 
@@ -315,13 +414,14 @@ impl Request for FindUsages {
 
     fn check_params(&self) -> Result<(), Error> {
         check_name(&self.path, &USAGES)?;
-        match &self.certainty {
-            Some(word) if !CERTAINTIES.contains(&word.as_str()) => {
-                let message = format!("invalid `certainty`: `{word}`");
-                Err(Error::new(Code::InvalidArgument, message)
-                    .hint(format!("one of: {}", CERTAINTIES.join(", "))))
+        let certainty = self.certainty.as_deref().map(|word| ("certainty", word, CERTAINTIES));
+        let relation = Some(("relation", self.relation.as_str(), RELATIONS));
+        match [certainty, relation].into_iter().flatten().find(|(_, word, known)| !known.contains(word)) {
+            Some((name, word, known)) => {
+                let message = format!("invalid `{name}`: `{word}`");
+                Err(Error::new(Code::InvalidArgument, message).hint(format!("one of: {}", known.join(", "))))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 }

@@ -80,6 +80,7 @@ operations! { $
     status::StatusRequest,
     code::GetOutline,
     code::GetMemberOutline,
+    code::GetSource,
     code::ResolveSymbol,
     code::SearchSymbols,
     code::FindUsages,
@@ -96,6 +97,7 @@ operations! { $
     code::Dismiss,
     code::CodeContext,
     code::IndexCode,
+    code::CodeChanges,
     code::CodeStatusRequest,
     mailbox::Dispatch,
     mailbox::ListMessages,
@@ -146,9 +148,9 @@ mod tests {
     use super::*;
     use crate::Param;
     use crate::code::{
-        BuildPack, CodeContext, CodeGraph, CodeStatusRequest, Dismiss, FindUsages, GetMemberOutline,
-        GetOutline, GetPromptWindow, GetSemantic, IndexCode, Investigate, ListPacks, Pin, ResolveSymbol,
-        SearchSymbols, StreamOp, Unpin, WriteNotes,
+        BuildPack, CodeChanges, CodeContext, CodeGraph, CodeStatusRequest, Dismiss, FindUsages,
+        GetMemberOutline, GetOutline, GetPromptWindow, GetSemantic, GetSource, IndexCode, Investigate,
+        ListPacks, Pin, ResolveSymbol, SearchSymbols, StreamOp, Unpin, WriteNotes,
     };
     use crate::costs::{MemoryCosts, MemoryJobs};
     use crate::gather_chats::GatherChats;
@@ -228,6 +230,7 @@ mod tests {
         let named = json!({"path": "Store.Get", "root": "src"});
         round_trip::<GetOutline>(named.clone());
         round_trip::<GetMemberOutline>(named.clone());
+        round_trip::<GetSource>(json!({"path": "Store.Get", "max_lines": 9, "root": "src"}));
         round_trip::<ResolveSymbol>(named.clone());
         round_trip::<GetSemantic>(named.clone());
         round_trip::<Pin>(named.clone());
@@ -235,7 +238,7 @@ mod tests {
         round_trip::<Dismiss>(named);
         round_trip::<SearchSymbols>(json!({"query": "store", "limit": 3, "root": "src"}));
         round_trip::<FindUsages>(
-            json!({"path": "Store", "max_results": 3, "certainty": "likely", "root": "src"}),
+            json!({"path": "Store", "max_results": 3, "certainty": "likely", "relation": "callers", "depth": 2, "root": "src"}),
         );
         round_trip::<CodeGraph>(json!({"filter": "type:A", "form": "svg", "root": "src"}));
         round_trip::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 9, "root": "src"}));
@@ -249,6 +252,7 @@ mod tests {
         round_trip::<CodeContext>(json!({"action": "add", "path": "A", "minutes": 9, "root": "src"}));
         round_trip::<CodeStatusRequest>(json!({"root": "src"}));
         round_trip::<IndexCode>(json!({"root": "src"}));
+        round_trip::<CodeChanges>(json!({"since": "v1", "root": "src"}));
     }
 
     #[test]
@@ -332,6 +336,7 @@ mod tests {
         assert_rejected::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 0}));
         assert_rejected::<GetPromptWindow>(json!({"budget": 0}));
         assert_rejected::<FindUsages>(json!({"path": "A", "certainty": "surely"}));
+        assert_rejected::<FindUsages>(json!({"path": "A", "relation": "friends"}));
         assert_rejected::<GetPromptWindow>(json!({"pack": "../x"}));
         assert_rejected::<Consolidate>(json!({"limit": 0}));
         assert_rejected::<Consolidate>(json!({"since": "soon"}));

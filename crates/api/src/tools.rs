@@ -150,7 +150,8 @@ pub const TOOLS: &[Tool] = &[
         "Read a saved result (file_ref) if you cannot open its path.",
     ),
     tool_row("cleanup_temp_files", HISTORY, ToolTarget::Operation, "Delete old saved results."),
-    tool_row("get_outline", CORE_CODE, ToolTarget::Operation, "Outline a type or member."),
+    tool_row("get_outline", CORE_CODE, ToolTarget::Operation, "Outline a type, member or file."),
+    tool_row("get_source", CORE_CODE, ToolTarget::Operation, "Show source by name or file:line."),
     tool_row(
         "get_member_outline",
         CODE,
@@ -163,8 +164,13 @@ pub const TOOLS: &[Tool] = &[
         ToolTarget::Operation,
         "Resolve a name to a type or member (suffix, * and ? work).",
     ),
-    tool_row("search_symbols", CORE_CODE, ToolTarget::Operation, "Search symbols by part of the name."),
-    tool_row("find_usages", CORE_CODE, ToolTarget::Operation, "Find usages of a symbol, with certainty."),
+    tool_row("search_symbols", CODE, ToolTarget::Operation, "Search symbols by part of the name."),
+    tool_row(
+        "find_usages",
+        CORE_CODE,
+        ToolTarget::Operation,
+        "Find usages, callers, callees, subtypes or tests of a symbol.",
+    ),
     tool_row("code_graph", CODE, ToolTarget::Operation, "Draw the dependency graph (mermaid, dot, svg)."),
     tool_row(
         "get_semantic",
@@ -211,6 +217,12 @@ pub const TOOLS: &[Tool] = &[
         CODE,
         ToolTarget::Operation,
         "Update the code index; list changed types by change class.",
+    ),
+    tool_row(
+        "code_changes",
+        CODE,
+        ToolTarget::Operation,
+        "List types changed since a commit, with dependents and tests to run.",
     ),
     tool_row("code_status", CODE, ToolTarget::Operation, "Show code index statistics."),
     tool_row(

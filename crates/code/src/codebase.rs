@@ -48,6 +48,12 @@ pub struct Codebase {
 /// The suffix that a use of an attribute may leave out.
 pub(crate) const ATTRIBUTE_SUFFIX: &str = "Attribute";
 
+/// The folder that a package name refers to, where the package itself has no module: `import "pkg/a"` is `pkg/src/a.ts`.
+pub(crate) const SOURCE_FOLDER: &str = "src";
+
+/// A synthetic file for namespaces that no loaded file declares; no real file has this path.
+pub(crate) const NAMESPACE_FILE: &str = "\u{0}namespaces";
+
 /// What a type can be declared in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Container {
@@ -204,6 +210,7 @@ impl Codebase {
         for word in projects.iter().flat_map(|project| &project.usings).flat_map(|it| it.split('.')) {
             tables.intern(word);
         }
+        tables.intern(SOURCE_FOLDER);
         tables.looked_up = (0..tables.names.len()).map(|_| AtomicBool::new(false)).collect();
         Codebase { projects, files, types, tables }
     }

@@ -11,6 +11,7 @@ mod filter;
 pub mod folder;
 mod graph;
 mod hash;
+mod head;
 pub mod investigation;
 pub mod note;
 mod note_state;
@@ -32,6 +33,7 @@ pub use diagram::{DIAGRAM_FORMATS, DiagramFormat, render_diagram};
 pub use filter::{FIELDS, Field, Filter, FilterError};
 pub use graph::Graph;
 pub use hash::{HASH_VERSION, Hashes, MemberHashes, TypeHashes, hash_type};
+pub use head::head_commit;
 pub use note_state::{
     BATCH_MILLIS, DRIFT_WINDOW_MILLIS, Drift, NoteState, NoteStatus, apply_changes, note_urgency,
 };
@@ -41,8 +43,9 @@ pub use project::{Layout, LayoutError, Project, discover, read_source, wildcard_
 pub use read::{RefreshOptions, read_tree};
 pub use resolve::{Certainty, Edge, ResolvedReference, Resolver};
 pub use store::{
-    ChangedType, ExportCost, ExportError, Extent, Refreshed, RenameConflict, RenamedType, Store, StoreError,
-    TreeStatus, UsageSite, UsageSites,
+    ChangedType, ChangesSince, ExportCost, ExportError, Extent, Located, NameResolution, RELATIONS,
+    Refreshed, Relation, RenameConflict, RenamedType, RunGit, SinceError, SourcePiece, Store, StoreError,
+    TreeStatus, UsageSite, UsageSites, is_test_path, keep_best_sites,
 };
 pub use symbol::{
     MatchKind, MemberName, PathResolution, Symbol, SymbolIndex, TypeNames, edit_distance, last_word,

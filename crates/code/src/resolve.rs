@@ -4,7 +4,9 @@
 //! Does not know library metadata: a name that no source file declares stays unresolved, and where an unseen base class may have
 //! a member of that name, the result is only likely.
 
-use crate::codebase::{ATTRIBUTE_SUFFIX, Codebase, Container, GLOBAL_NAMESPACE};
+use crate::codebase::{
+    ATTRIBUTE_SUFFIX, Codebase, Container, GLOBAL_NAMESPACE, NAMESPACE_FILE, SOURCE_FOLDER, SourceFile,
+};
 use crate::scip::{IndexedOccurrence, TreeIndexes};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{Cell, OnceCell};
@@ -523,7 +525,7 @@ impl<'a> Resolver<'a> {
             .to_owned()
     }
 
-    fn enclosing_scopes(&self, place: LookupPlace) -> impl Iterator<Item = u32> {
+    pub(crate) fn enclosing_scopes(&self, place: LookupPlace) -> impl Iterator<Item = u32> {
         let facts = &self.code.files[place.file as usize].facts;
         std::iter::successors(Some(place.scope), |scope| facts.scopes[*scope as usize].parent)
     }
@@ -532,8 +534,24 @@ impl<'a> Resolver<'a> {
         match self.pick_visible(file, self.code.tables.types_named(Container::Namespace(of), name, arity)) {
             LookupResult::Symbol(symbol) => Some(symbol),
             LookupResult::Ends => None,
-            LookupResult::Nothing => self.in_module(file, of, name, arity, 0),
+            LookupResult::Nothing => self.in_module(file, of, name, arity, 0).or_else(|| {
+                let inner = self.source_root(of)?;
+                self.in_namespace(file, inner, name, arity)
+            }),
         }
+    }
+
+    /// The source folder of a package that has no module of its own.
+    pub(crate) fn source_root(&self, of: u32) -> Option<u32> {
+        let imports = |(file, scope): &(u32, u32)| {
+            &self.code.files[*file as usize].facts.scopes[*scope as usize].imports
+        };
+        let mut scopes = self.scopes_of_module(of).iter();
+        let is_package =
+            self.code.tables.modules_of(of).is_empty() && scopes.all(|scope| imports(scope).is_empty());
+        let name =
+            self.code.tables.name_id(SOURCE_FOLDER).filter(|_| is_package && of != GLOBAL_NAMESPACE)?;
+        self.code.tables.child_namespace(of, name)
     }
 
     /// Like `in_namespace`, for a segment of an import other than the last: folders and files come before re-exports.
@@ -889,6 +907,63 @@ impl<'a> Resolver<'a> {
         })
     }
 
+    /// What the first `count` segments of an import refer to; none of them is the root of its path.
+    pub(crate) fn import_prefix(
+        &self,
+        file: u32,
+        scope: u32,
+        import: &Import,
+        count: usize,
+    ) -> Option<TypeOrNamespace> {
+        let path = &self.code.files[file as usize].facts.paths[import.path as usize];
+        let tables = &self.code.tables;
+        let from: &[u32] =
+            if path.alias.is_some() { &[GLOBAL_NAMESPACE] } else { tables.enclosing_namespaces(file, scope) };
+        let step = |symbol: TypeOrNamespace, segment: &Segment| {
+            let name = tables.word_name(file, segment.word);
+            match symbol {
+                TypeOrNamespace::Namespace(of) => self.in_import_path(file, of, name, segment.arity),
+                TypeOrNamespace::Type(of) => {
+                    self.nested_type(file, of, name, segment.arity, 0).map(TypeOrNamespace::Type)
+                }
+            }
+        };
+        from.iter().find_map(|namespace| {
+            path.segments.iter().take(count).try_fold(TypeOrNamespace::Namespace(*namespace), step)
+        })
+    }
+
+    /// The modules that a scope imports as a whole.
+    pub(crate) fn imported_namespaces(&self, file: u32, scope: u32) -> &[u32] {
+        &self.scope_imports(file, scope).namespaces
+    }
+
+    /// The scopes of a module, as file and scope.
+    pub(crate) fn scopes_of_module(&self, namespace: u32) -> &[(u32, u32)] {
+        self.modules.get(&namespace).map_or(&[], Vec::as_slice)
+    }
+
+    /// The namespace that a whole path names.
+    pub(crate) fn namespace_of_path(&self, place: LookupPlace, path: &Path) -> Option<u32> {
+        let tables = &self.code.tables;
+        let word = |at: usize| tables.word_name(place.file, path.segments[at].word);
+        let (mut symbol, from) = match path.alias {
+            Some(alias) => (self.resolve_alias(place, alias)?, 0),
+            None => match self.in_namespaces(place, word(0), 0, true) {
+                LookupResult::Symbol(symbol) => (symbol, 1),
+                _ => return None,
+            },
+        };
+        for at in from..path.segments.len() {
+            let TypeOrNamespace::Namespace(of) = symbol else { return None };
+            symbol = self.in_namespace(place.file, of, word(at), 0)?;
+        }
+        match symbol {
+            TypeOrNamespace::Namespace(of) => Some(of),
+            TypeOrNamespace::Type(_) => None,
+        }
+    }
+
     /// The bases of a type, and whether all of them are in the source.
     fn resolve_bases(&self, at: u32) -> (Vec<u32>, bool) {
         let (mut found, mut complete) = (Vec::new(), true);
@@ -933,7 +1008,8 @@ fn insert_import(
 /// The scopes of each module, in languages where a file is a module.
 fn module_scopes(code: &Codebase) -> FxHashMap<u32, Vec<(u32, u32)>> {
     let mut found: FxHashMap<u32, Vec<(u32, u32)>> = FxHashMap::default();
-    for (file, source) in code.files.iter().enumerate().filter(|(_, source)| source.facts.has_module_path) {
+    let is_module = |source: &SourceFile| source.facts.has_module_path && source.path != NAMESPACE_FILE;
+    for (file, source) in code.files.iter().enumerate().filter(|(_, source)| is_module(source)) {
         for scope in 0..source.facts.scopes.len() as u32 {
             let module = code.tables.enclosing_namespaces(file as u32, scope)[0];
             found.entry(module).or_default().push((file as u32, scope));

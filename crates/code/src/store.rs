@@ -7,13 +7,19 @@
 mod delta;
 mod export;
 mod freshness;
+mod locate;
 mod notes;
 mod partial;
 mod queries;
+mod relations;
+mod since;
 mod table;
 
 pub use export::{ExportCost, ExportError};
-pub use queries::{Extent, UsageSite, UsageSites};
+pub use locate::{Located, NameResolution, SourcePiece};
+pub use queries::{Extent, UsageSite, UsageSites, is_test_path, keep_best_sites};
+pub use relations::{RELATIONS, Relation};
+pub use since::{ChangesSince, RunGit, SinceError};
 
 use crate::alias::{self, TypeSnapshot};
 use crate::classify::{Change, ChangeClass, classify_change};

@@ -97,6 +97,8 @@ pub struct PathResolution {
     pub resolved: Option<Symbol>,
     /// All symbols that match equally well, the likeliest first.
     pub candidates: Vec<(Symbol, MatchKind)>,
+    /// Whether the best of them is spelled as in the path, case included.
+    pub is_case_exact: bool,
 }
 
 /// How the case of a path matches that of a name, best first. Case is compared before completeness: `Store` refers to every type
@@ -168,17 +170,35 @@ impl<'a> SymbolIndex<'a> {
         let resolved = match &candidates[..] {
             [(symbol, MatchKind::Exact | MatchKind::Suffix | MatchKind::Wildcard)] => Some(*symbol),
             [(first, MatchKind::Exact | MatchKind::Suffix), rest @ ..] => {
-                self.are_indistinguishable(*first, rest).then_some(*first)
+                self.are_one_symbol(*first, rest, wanted.arity).then_some(*first)
             }
             _ => None,
         };
-        PathResolution { resolved, candidates }
+        let is_case_exact = candidates
+            .first()
+            .is_some_and(|(symbol, _)| self.match_case(*symbol, &wanted) == CaseMatch::Same);
+        PathResolution { resolved, candidates, is_case_exact }
     }
 
-    /// Whether all candidates are a field and a method with the same name: no path can distinguish them, so the more visible one
-    /// is taken.
-    fn are_indistinguishable(&self, first: Symbol, rest: &[(Symbol, MatchKind)]) -> bool {
-        rest.iter().all(|(other, _)| other.of == first.of && self.full_name(*other) == self.full_name(first))
+    /// Whether all candidates are overloads of one member, or one type with different numbers of type parameters, of which the
+    /// one without is meant unless the path says otherwise.
+    fn are_one_symbol(&self, first: Symbol, rest: &[(Symbol, MatchKind)], arity: Option<u16>) -> bool {
+        let names = |symbol: Symbol| (self.type_names(symbol), self.member_name(symbol).map(|it| &it.name));
+        let (of, member) = names(first);
+        rest.iter().all(|(other, _)| {
+            let (other_of, other_member) = names(*other);
+            match (member, other_member) {
+                (Some(member), Some(other_member)) => other.of == first.of && member == other_member,
+                (None, None) => {
+                    arity.is_none()
+                        && of.arity == 0
+                        && other_of.arity > 0
+                        && of.project == other_of.project
+                        && normalise_name(&of.name) == normalise_name(&other_of.name)
+                }
+                _ => false,
+            }
+        })
     }
 
     /// Searches symbols whose names contain or start with a text, or nearly match it; types before members.
@@ -364,6 +384,12 @@ fn normalise_name(name: &str) -> String {
     out
 }
 
+/// The words of a path, in its own case.
+pub(crate) fn path_words(path: &str) -> Vec<String> {
+    let words = parse_path(path).map(|wanted| wanted.original.replace('/', ".")).unwrap_or_default();
+    words.split('.').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
 /// The last word of a path, which a matching type or member must have as its name; `None` for a pattern.
 pub fn last_word(path: &str) -> Option<String> {
     let wanted = parse_path(path)?;
@@ -459,155 +485,6 @@ impl TypeNames {
             arity: 0,
             visibility: Visibility::Public,
             members: members.iter().map(member).collect(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::codebase::SourceFile;
-    use project::Project;
-    use syntax::{LANGUAGES, Reader, Symbols};
-
-    const TEXT: &str = "
-        namespace Memo.Core {
-            public class NodeStore { public int Get(int id) => 1; public int Get(string name) => 2; public int GetAll() => 3; }
-            public class Box<T> { public class Lid { } public T Value; }
-            public class Box { }
-            internal class Hidden { }
-            public class Store { }
-        }
-        namespace Memo.Deep.Down { public class Store { public void Save() { } } internal class Other { } }
-        class Loose { }
-    ";
-
-    fn sample_codebase() -> Codebase {
-        let facts = Reader::new(&LANGUAGES[0]).unwrap().read(TEXT, &Symbols::default());
-        let file = SourceFile { path: "a.cs".into(), project: 0, generated: false, facts };
-        Codebase::new(vec![Project::default()], vec![file])
-    }
-
-    fn resolve_sample(path: &str) -> (Option<String>, Vec<String>) {
-        let code = sample_codebase();
-        let types = TypeNames::of_codebase(&code);
-        let names = SymbolIndex::new(&types, &|_| 0);
-        let result = names.resolve_path(path);
-        (
-            result.resolved.map(|s| names.full_name(s)),
-            result.candidates.iter().map(|(s, _)| names.full_name(*s)).collect(),
-        )
-    }
-
-    #[test]
-    fn an_unambiguous_path_resolves_to_one_symbol() {
-        for (path, name) in [
-            ("Memo.Core.NodeStore", "Memo.Core.NodeStore"),
-            ("memo.core.nodestore", "Memo.Core.NodeStore"),
-            ("NodeStore", "Memo.Core.NodeStore"),
-            ("global::Memo.Core.NodeStore", "Memo.Core.NodeStore"),
-            ("Core.Store", "Memo.Core.Store"),
-            ("Box<int>", "Memo.Core.Box`1"),
-            ("Box`1", "Memo.Core.Box`1"),
-            ("Box<T>.Lid", "Memo.Core.Box`1+Lid"),
-            ("Box+Lid", "Memo.Core.Box`1+Lid"),
-            ("Loose", "Loose"),
-            ("NodeStore.GetAll", "Memo.Core.NodeStore.GetAll()"),
-            ("NodeStore.Get(string)", "Memo.Core.NodeStore.Get(string)"),
-            ("GetAll", "Memo.Core.NodeStore.GetAll()"),
-            ("Node*", "Memo.Core.NodeStore"),
-            ("NodeStore.GetA??", "Memo.Core.NodeStore.GetAll()"),
-            ("Deep.*.Store", "Memo.Deep.Down.Store"),
-        ] {
-            assert_eq!(resolve_sample(path).0.as_deref(), Some(name), "{path}: {:?}", resolve_sample(path).1);
-        }
-    }
-
-    #[test]
-    fn candidates_of_an_ambiguous_path_are_ranked() {
-        assert_eq!(
-            resolve_sample("Store"),
-            (None, vec!["Memo.Core.Store".into(), "Memo.Deep.Down.Store".into()])
-        );
-        assert_eq!(resolve_sample("Box"), (None, vec!["Memo.Core.Box".into(), "Memo.Core.Box`1".into()]));
-        let overloads = vec!["Memo.Core.NodeStore.Get(int)".into(), "Memo.Core.NodeStore.Get(string)".into()];
-        assert_eq!(resolve_sample("NodeStore.Get"), (None, overloads));
-        assert_eq!(resolve_sample("Memo.Core.*").1.last().map(String::as_str), Some("Memo.Core.Box`1+Lid"));
-        let types = TypeNames::of_codebase(&sample_codebase());
-        let down = types.iter().find(|each| each.name == "Memo.Deep.Down.Store").unwrap().id;
-        let lately = |of: TypeId| u64::from(of == down);
-        let names = SymbolIndex::new(&types, &lately);
-        // The namespace outweighs how recently a type was requested.
-        assert_eq!(names.full_name(names.resolve_path("Store").candidates[0].0), "Memo.Core.Store");
-    }
-
-    /// A module has the name of the type in it, apart from case; a complete match in another case is not what was written.
-    #[test]
-    fn case_exact_matches_come_first() {
-        let types = [
-            TypeNames::sample_type("store", &[]),
-            TypeNames::sample_type("kept.store", &["Open"]),
-            TypeNames::sample_type("kept.store.Store", &["open"]),
-            TypeNames::sample_type("mail.Store", &[]),
-            TypeNames::sample_type("open", &[]),
-            TypeNames::sample_type("mail.post", &["Find"]),
-            TypeNames::sample_type("find", &[]),
-        ];
-        let names = SymbolIndex::new(&types, &|_| 0);
-        for (path, resolved, all) in [
-            ("Store", None, vec!["mail.Store", "kept.store.Store"]),
-            ("store", Some("store"), vec!["store"]),
-            ("STORE", Some("store"), vec!["store"]),
-            ("kept.Store", Some("kept.store"), vec!["kept.store"]),
-            ("store.Store", Some("kept.store.Store"), vec!["kept.store.Store"]),
-            ("Mail.Store", Some("mail.Store"), vec!["mail.Store"]),
-            ("Store.open", Some("kept.store.Store.open()"), vec!["kept.store.Store.open()"]),
-            ("Find", Some("mail.post.Find()"), vec!["mail.post.Find()"]),
-            ("find", Some("find"), vec!["find"]),
-        ] {
-            let result = names.resolve_path(path);
-            let found: Vec<String> =
-                result.candidates.iter().map(|(symbol, _)| names.full_name(*symbol)).collect();
-            assert_eq!(found, all, "{path}");
-            assert_eq!(result.resolved.map(|symbol| names.full_name(symbol)).as_deref(), resolved, "{path}");
-        }
-    }
-
-    #[test]
-    fn near_matches_are_suggested_but_not_resolved() {
-        for (path, suggestion) in [
-            ("NodeStroe", "Memo.Core.NodeStore"),
-            ("NodeStor", "Memo.Core.NodeStore"),
-            ("NodeStore.GetAl", "Memo.Core.NodeStore.GetAll()"),
-        ] {
-            assert_eq!(resolve_sample(path), (None, vec![suggestion.to_string()]), "{path}");
-        }
-        for path in ["Nothing", "Bx", "", "...", "NodeStore.Delete(int)"] {
-            assert_eq!(resolve_sample(path), (None, vec![]), "{path}");
-        }
-    }
-
-    #[test]
-    fn a_search_finds_substrings_and_lists_types_first() {
-        let code = sample_codebase();
-        let types = TypeNames::of_codebase(&code);
-        let names = SymbolIndex::new(&types, &|_| 0);
-        let found: Vec<String> =
-            names.search_text("store", 10).iter().map(|(s, _)| names.full_name(*s)).collect();
-        assert_eq!(found, ["Memo.Core.Store", "Memo.Deep.Down.Store", "Memo.Core.NodeStore"]);
-        assert_eq!(names.search_text("get", 2).len(), 2);
-        assert!(names.search_text("", 5).is_empty());
-    }
-
-    #[test]
-    fn edit_distance_counts_differing_letters() {
-        for (one, other, n) in [
-            ("store", "stroe", Some(1)),
-            ("store", "store", Some(0)),
-            ("abcd", "wxyz", None),
-            ("get", "gets", Some(1)),
-        ] {
-            assert_eq!(edit_distance(one, other), n);
         }
     }
 }

@@ -1,8 +1,10 @@
-//! Finds usages of members, with their certainty.
+//! Finds usages of members and free functions, with their certainty.
 //!
 //! Does not know the types of expressions beyond what is written in the source: the result of a library's member, the inferred
 //! type of a generic method, and the choice between overloads with the same number of arguments need a compiler, and are reported
-//! as uncertain. Members that are used without their names (constructors, indexers, operators) are not found.
+//! as uncertain. Members that are used without their names (indexers, operators) are not found.
+
+mod free_names;
 
 use crate::codebase::{Codebase, GLOBAL_NAMESPACE, MemberLocation};
 use crate::resolve::{Certainty, LookupPlace, LookupResult, Resolver, TypeOrNamespace};
@@ -18,8 +20,9 @@ use syntax::{
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Usage {
     pub file: u32,
-    /// Byte offset of the name.
+    /// Byte offset of the name, and of its end.
     pub at: u32,
+    pub end: u32,
     /// File, part and index of the member's declaration.
     pub member: (u32, u32, u32),
     pub certainty: Certainty,
@@ -32,7 +35,7 @@ pub struct UsageFinder<'a> {
     /// Extension methods, by name.
     extensions: FxHashMap<u32, Vec<MemberLocation>>,
     /// Cache of resolved type expressions, by file, part and index in the file's list.
-    known_types: RefCell<FxHashMap<TypeExpression, Option<u32>>>,
+    known_types: RefCell<FxHashMap<TypeExpression, Option<TypeOrNamespace>>>,
     /// Cache: whether a type inherits, directly or indirectly, from a type that is not in the source.
     unseen_bases: RefCell<FxHashMap<u32, bool>>,
 }
@@ -93,31 +96,108 @@ impl<'a> UsageFinder<'a> {
 
     /// The usages of a member, by file and position.
     pub fn usages_of(&self, member: (u32, u32, u32)) -> Vec<Usage> {
+        self.usages_under(member, &[])
+    }
+
+    /// The usages of a member under its own name and under names that imports give it, by file and position. A place whose
+    /// receiver is not in the source is listed only if there is no other: a name that occurs is never reported as unused.
+    pub fn usages_under(&self, member: (u32, u32, u32), aliases: &[String]) -> Vec<Usage> {
         let declared = self.code.member(member);
-        let Some(name) = self.code.tables.name_id(&declared.name) else { return Vec::new() };
+        let named = [&declared.name].into_iter().chain(aliases);
+        let names: Vec<u32> = named.filter_map(|name| self.code.tables.name_id(name)).collect();
+        let (mut found, mut outside) = (Vec::new(), Vec::new());
+        for file in 0..self.code.files.len() as u32 {
+            if !names.iter().any(|name| self.code.tables.has_word(file, *name)) {
+                continue;
+            }
+            let wanted =
+                |used: &MemberReference| names.contains(&self.code.tables.word_name(file, used.word));
+            self.resolve_file(file, wanted, |used, owner, meaning| {
+                let certainty = self.certainty_of(member, file, owner, used, meaning);
+                let list = if certainty.is_some() { &mut found } else { &mut outside };
+                if certainty.is_some() || matches!(meaning, Resolution::Outside) {
+                    let certainty = certainty.unwrap_or(Certainty::Possible);
+                    list.push(self.usage_at(file, used, member, certainty));
+                }
+            });
+        }
+        let mut found: Vec<Usage> = if found.is_empty() { outside } else { found };
+        found.sort_unstable();
+        found
+    }
+
+    fn usage_at(
+        &self,
+        file: u32,
+        used: &MemberReference,
+        member: MemberLocation,
+        certainty: Certainty,
+    ) -> Usage {
+        let length = self.code.files[file as usize].facts.word_text(used.word).len() as u32;
+        Usage { file, at: used.at, end: used.at + length, member, certainty }
+    }
+
+    /// How certainly a name that means something refers to a member; `None` if it does not.
+    fn certainty_of(
+        &self,
+        member: MemberLocation,
+        file: u32,
+        owner: Option<u32>,
+        used: &MemberReference,
+        meaning: &Resolution,
+    ) -> Option<Certainty> {
+        let declared = self.code.member(member);
         let of = self.code.tables.type_of(member.0, member.1);
+        let is_free = self.code.types[of as usize].kind == TypeKind::Module;
         let same = |other: &MemberLocation| {
             *other == member
                 || self.code.tables.type_of(other.0, other.1) == of
-                    && is_same_member(self.code.member(*other), declared)
+                    && (is_same_member(self.code.member(*other), declared) || is_free)
         };
-        let files = (0..self.code.files.len() as u32).filter(|file| self.code.tables.has_word(*file, name));
-        let mut found: Vec<Usage> = Vec::new();
-        for file in files {
-            let wanted = |used: &MemberReference| self.code.tables.word_name(file, used.word) == name;
-            self.resolve_file(file, wanted, |used, meaning| {
-                let certainty = match meaning {
-                    Resolution::Members(members, certainty) => members.iter().any(same).then_some(*certainty),
-                    Resolution::Unknown => {
-                        is_callable_with(declared.kind, declared.parameter_count, used.argument_count, true)
-                            .then_some(Certainty::Possible)
-                    }
-                    _ => None,
-                };
-                found.extend(certainty.map(|certainty| Usage { file, at: used.at, member, certainty }));
-            });
+        match meaning {
+            Resolution::Members(members, certainty) if members.iter().any(same) => Some(*certainty),
+            Resolution::Members(members, _) if !is_free => {
+                members.iter().any(|other| self.may_dispatch(*other, of)).then_some(Certainty::Likely)
+            }
+            // a macro is known to its whole crate
+            Resolution::Unknown if used.receiver == ReceiverExpr::Implicit && self.is_modular(file) => {
+                let is_macro = declared.kind == MemberKind::Macro;
+                let certainty = if is_macro { Certainty::Likely } else { Certainty::Possible };
+                (is_free || owner == Some(of)).then_some(certainty)
+            }
+            Resolution::Unknown => {
+                is_callable_with(declared.kind, declared.parameter_count, used.argument_count, true)
+                    .then_some(Certainty::Possible)
+            }
+            _ => None,
         }
-        found.sort_unstable();
+    }
+
+    /// Whether an access to a member of another type may reach the member of the same name in this one: a base declares it, or
+    /// a derived type overrides it.
+    fn may_dispatch(&self, other: MemberLocation, of: u32) -> bool {
+        let to = self.code.tables.type_of(other.0, other.1);
+        to != of && (self.derives_from(of, to) || self.derives_from(to, of))
+    }
+
+    /// The places where imports name a type or module.
+    pub(crate) fn imports_of_type(&self, file: u32, of: u32, names: &[u32]) -> Vec<(u32, u32)> {
+        let wanted = |used: &MemberReference| {
+            used.receiver == ReceiverExpr::Import
+                && names.contains(&self.code.tables.word_name(file, used.word))
+        };
+        let mut found = Vec::new();
+        self.resolve_file(file, wanted, |used, _, meaning| {
+            let is_it = match meaning {
+                Resolution::Type(found) => *found == of,
+                Resolution::Namespace(found) => self.code.tables.modules_of(*found).contains(&of),
+                _ => false,
+            };
+            if is_it {
+                let length = self.code.files[file as usize].facts.word_text(used.word).len() as u32;
+                found.push((used.at, used.at + length));
+            }
+        });
         found
     }
 
@@ -127,15 +207,9 @@ impl<'a> UsageFinder<'a> {
         self.resolve_file(
             file,
             |_| true,
-            |used, meaning| {
+            |used, _, meaning| {
                 if let Resolution::Members(members, certainty) = meaning {
-                    let usage = |member: &MemberLocation| Usage {
-                        file,
-                        at: used.at,
-                        member: *member,
-                        certainty: *certainty,
-                    };
-                    found.extend(members.iter().map(usage));
+                    found.extend(members.iter().map(|member| self.usage_at(file, used, *member, *certainty)));
                 }
             },
         );
@@ -148,7 +222,7 @@ impl<'a> UsageFinder<'a> {
         &self,
         file: u32,
         wanted: impl Fn(&MemberReference) -> bool,
-        mut report: impl FnMut(&MemberReference, &Resolution),
+        mut report: impl FnMut(&MemberReference, Option<u32>, &Resolution),
     ) {
         let facts = &self.code.files[file as usize].facts;
         let uses = &facts.member_references;
@@ -172,7 +246,9 @@ impl<'a> UsageFinder<'a> {
             resolved.push(next);
         }
         for (at, used) in uses.iter().enumerate().filter(|(at, _)| wanted[*at]) {
-            report(used, &resolved[at].meaning);
+            let part = owner_at(&owners, used.at);
+            let owner = part.map(|part| self.code.tables.type_of(file, part));
+            report(used, owner, &resolved[at].meaning);
         }
     }
 
@@ -185,7 +261,9 @@ impl<'a> UsageFinder<'a> {
         resolved: &mut [ResolvedAccess],
     ) -> ResolvedAccess {
         let value = match on {
-            ReceiverExpr::Implicit | ReceiverExpr::Base | ReceiverExpr::Unknown => Receiver::Unknown,
+            ReceiverExpr::Implicit | ReceiverExpr::Base | ReceiverExpr::Import | ReceiverExpr::Unknown => {
+                Receiver::Unknown
+            }
             ReceiverExpr::This => self.own_instance(access),
             ReceiverExpr::Global => Receiver::Namespace(GLOBAL_NAMESPACE),
             ReceiverExpr::Typed(written) => self.value_of((access.place.file, access.part, written)),
@@ -197,7 +275,9 @@ impl<'a> UsageFinder<'a> {
             ReceiverExpr::External => Receiver::Outside(None),
         };
         let mut meaning = match on {
+            ReceiverExpr::Implicit if self.is_modular(access.place.file) => self.resolve_free_name(access),
             ReceiverExpr::Implicit => self.resolve_unqualified(access),
+            ReceiverExpr::Import => self.resolve_import_word(access),
             ReceiverExpr::Base => self.resolve_in_bases(access),
             _ => self.resolve_on(access, value),
         };
@@ -228,13 +308,7 @@ impl<'a> UsageFinder<'a> {
 
     fn resolve_on(&self, access: MemberAccess, value: Receiver) -> Resolution {
         match value {
-            Receiver::Namespace(of) => {
-                match self.resolver.in_namespace(access.place.file, of, access.name, access.arity) {
-                    Some(TypeOrNamespace::Type(found)) => Resolution::Type(found),
-                    Some(TypeOrNamespace::Namespace(found)) => Resolution::Namespace(found),
-                    None => Resolution::Outside,
-                }
-            }
+            Receiver::Namespace(of) => self.resolve_in_namespace(access, of),
             Receiver::Static(of) => self.member_of(access, of).unwrap_or_else(|| {
                 let nested = self.resolver.nested_type(access.place.file, of, access.name, access.arity, 0);
                 nested.map_or(Resolution::Outside, Resolution::Type)
@@ -244,6 +318,20 @@ impl<'a> UsageFinder<'a> {
             }
             Receiver::Outside(_) => self.resolve_extension(access, value),
             Receiver::Unknown => Resolution::Unknown,
+        }
+    }
+
+    fn resolve_in_namespace(&self, access: MemberAccess, of: u32) -> Resolution {
+        let file = access.place.file;
+        let is_modular = self.is_modular(file);
+        if let Some(found) = is_modular.then(|| self.resolve_in_module(file, of, access.name)).flatten() {
+            return found;
+        }
+        match self.resolver.in_namespace(file, of, access.name, access.arity) {
+            Some(TypeOrNamespace::Type(found)) => Resolution::Type(found),
+            Some(TypeOrNamespace::Namespace(found)) => Resolution::Namespace(found),
+            None if is_modular => Resolution::Unknown,
+            None => Resolution::Outside,
         }
     }
 
@@ -270,6 +358,14 @@ impl<'a> UsageFinder<'a> {
                 }
                 LookupResult::Ends => return Resolution::Outside,
                 LookupResult::Nothing => {}
+            }
+        }
+        if self.code.files[access.place.file as usize].facts.requires_imports {
+            let scopes = self.resolver.enclosing_scopes(access.place);
+            let named = scopes.map(|scope| self.imported_members(access.place.file, scope, access.name));
+            if let Some(found) = named.into_iter().find(|found| !found.is_empty()) {
+                let sure = found.len() == 1 && !unseen;
+                return Resolution::Members(found, if sure { Certainty::Certain } else { Certainty::Likely });
             }
         }
         let imported = self.resolver.static_imports(access.place).find_map(|of| self.member_of(access, of));
@@ -464,11 +560,18 @@ impl<'a> UsageFinder<'a> {
             let place = LookupPlace { file, scope, owner };
             let mentions = self.resolver.follow_path(place, path, Position::Type, false);
             let last = mentions.last().filter(|last| last.segment as usize + 1 == path.segments.len());
-            let target = last.map(|last| last.to);
+            let is_module = |to: u32| self.code.types[to as usize].kind == TypeKind::Module;
+            let target = last.filter(|last| !is_module(last.to)).map(|last| TypeOrNamespace::Type(last.to));
+            let module = || self.resolver.namespace_of_path(place, path).map(TypeOrNamespace::Namespace);
+            let target = target.or_else(|| facts.has_module_path.then(module).flatten());
             self.known_types.borrow_mut().insert(expression, target);
             target
         });
-        target.map_or(Receiver::Outside(Some(expression)), |of| Receiver::Instance(of, Some(expression)))
+        match target {
+            Some(TypeOrNamespace::Type(of)) => Receiver::Instance(of, Some(expression)),
+            Some(TypeOrNamespace::Namespace(of)) => Receiver::Namespace(of),
+            None => Receiver::Outside(Some(expression)),
+        }
     }
 
     /// An element of a collection value.

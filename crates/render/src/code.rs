@@ -5,9 +5,9 @@ use crate::costs::render_model_run;
 use crate::format::{count_of, group_digits};
 use crate::options::{RenderOptions, Style};
 use api::code::{
-    CodeStatus, Conclusion, Coverage, FocusList, GraphDrawn, IndexedCode, Investigation, NoteLine,
-    NotesWritten, Outlined, PackBuilt, Packs, PinResult, PromptWindow, Semantic, SymbolMatches, SymbolRef,
-    TypeRef, UsagesFound, Work,
+    ChangesFound, CodeStatus, Conclusion, Coverage, FocusList, GraphDrawn, IndexedCode, Investigation,
+    NoteLine, NotesWritten, Outlined, PackBuilt, Packs, PinResult, PromptWindow, Semantic, Sourced,
+    SymbolMatches, SymbolRef, TypeAlias, TypeChange, TypeRef, UsagesFound, Work,
 };
 use api::terminal_text::{append_fmt, one_line, strip_controls};
 
@@ -33,6 +33,24 @@ impl Render for SymbolMatches {
             append_fmt(&mut out, format_args!("no exact match; similar names:\n"));
         }
         self.candidates.iter().for_each(|symbol| out.push_str(&render_symbol(options, symbol)));
+        out + &render_coverage(options, &self.coverage)
+    }
+}
+
+impl Render for Sourced {
+    fn render(&self, options: &RenderOptions) -> String {
+        let mut out = String::new();
+        for piece in &self.source {
+            let place = format!("{}:{}", strip_controls(&piece.file), piece.line);
+            append_fmt(&mut out, format_args!("{}\n", options.paint(Style::Dim, &place)));
+            for (at, line) in clean_source(&piece.text).lines().enumerate() {
+                append_fmt(&mut out, format_args!("{:>5}  {line}\n", piece.line as usize + at));
+            }
+        }
+        if self.left_out > 0 {
+            let more = count_of(self.left_out, "more line");
+            append_fmt(&mut out, format_args!("\n… {more}; --max-lines shows more\n"));
+        }
         out + &render_coverage(options, &self.coverage)
     }
 }
@@ -288,27 +306,57 @@ impl Render for FocusList {
 /// The number of changes to print; renaming a base type changes thousands.
 const SHOWN: usize = 60;
 
-impl Render for IndexedCode {
+/// Changed types with their members, and renamed types.
+fn render_changes(options: &RenderOptions, changes: &[TypeChange], aliases: &[TypeAlias]) -> String {
+    let mut out = String::new();
+    for change in changes.iter().take(SHOWN) {
+        let class = options.paint(Style::Dim, &format!("{:20}", change.change_class));
+        append_fmt(&mut out, format_args!("{class} {}\n", strip_controls(&change.path)));
+        for member in &change.members {
+            append_fmt(&mut out, format_args!("{:20} {}\n", "", strip_controls(member)));
+        }
+    }
+    if changes.len() > SHOWN {
+        let more = count_of((changes.len() - SHOWN) as u64, "more type");
+        append_fmt(&mut out, format_args!("… {more}; -o json lists all\n"));
+    }
+    for alias in aliases {
+        let (old, new) = (strip_controls(&alias.old), strip_controls(&alias.new));
+        append_fmt(&mut out, format_args!("{old} was renamed to {new}: {}\n", strip_controls(&alias.reason)));
+    }
+    out
+}
+
+impl Render for ChangesFound {
     fn render(&self, options: &RenderOptions) -> String {
-        let mut out = String::new();
-        for change in self.changes.iter().take(SHOWN) {
-            let class = options.paint(Style::Dim, &format!("{:20}", change.change_class));
-            append_fmt(&mut out, format_args!("{class} {}\n", strip_controls(&change.path)));
-            for member in &change.members {
-                append_fmt(&mut out, format_args!("{:20} {}\n", "", strip_controls(member)));
+        let mut out = render_changes(options, &self.changes, &self.aliases);
+        for (title, names) in [("dependents:", &self.dependents), ("tests:", &self.tests)] {
+            if names.is_empty() {
+                continue;
+            }
+            append_fmt(&mut out, format_args!("{title}\n"));
+            for name in names.iter().take(SHOWN) {
+                append_fmt(&mut out, format_args!("  {}\n", strip_controls(name)));
+            }
+            if names.len() > SHOWN {
+                append_fmt(&mut out, format_args!("  … {} more; -o json lists all\n", names.len() - SHOWN));
             }
         }
-        if self.changes.len() > SHOWN {
-            let more = count_of((self.changes.len() - SHOWN) as u64, "more type");
-            append_fmt(&mut out, format_args!("… {more}; -o json lists all\n"));
-        }
-        for alias in &self.aliases {
-            let (old, new) = (strip_controls(&alias.old), strip_controls(&alias.new));
-            append_fmt(
-                &mut out,
-                format_args!("{old} was renamed to {new}: {}\n", strip_controls(&alias.reason)),
-            );
-        }
+        let since: String = self.since.chars().take(12).collect();
+        let summary = format!(
+            "{} in {} since {}",
+            count_of(self.changes.len() as u64, "changed type"),
+            count_of(self.files.len() as u64, "file"),
+            strip_controls(&since)
+        );
+        append_fmt(&mut out, format_args!("{}\n", options.paint(Style::Dim, &summary)));
+        out + &render_coverage(options, &self.coverage)
+    }
+}
+
+impl Render for IndexedCode {
+    fn render(&self, options: &RenderOptions) -> String {
+        let mut out = render_changes(options, &self.changes, &self.aliases);
         let Work { files_parsed, types_hashed, files_written, .. } = self.work;
         let cost = format!(
             "{} indexed; {} parsed, {} hashed, {} written to .loci",

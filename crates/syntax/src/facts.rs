@@ -115,7 +115,8 @@ impl WrittenType {
         WrittenType { path: None, element: None, has_single_argument: true };
 }
 
-/// A name that may refer to a member, or be the receiver of one. 20 bytes each, because a large codebase has a million of them.
+/// A name that may refer to a member or a free function, or be the receiver of one. It ends where its word ends. 20 bytes each,
+/// because a large codebase has a million of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberReference {
     pub word: u32,
@@ -130,12 +131,14 @@ pub struct MemberReference {
 /// The receiver of a member access, as far as the text of the file determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReceiverExpr {
-    /// No explicit receiver: an unqualified name.
+    /// No explicit receiver: an unqualified name that is not a local variable.
     Implicit,
     This,
     Base,
     /// `global::`.
     Global,
+    /// A word of an import: something of another module.
+    Import,
     /// A value of a type written in this file, by index into `written_types`.
     Typed(u32),
     /// The value of another member reference, by index into `member_references`.

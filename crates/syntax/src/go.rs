@@ -6,8 +6,8 @@ use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Extraction, Language};
 use crate::module_path::{ModulePath, name_segments, path_segments};
 use crate::walk::{
-    AccessRule, DEFAULT_DIALECT, Dialect, Head, LazyDialect, MemberAccessRules, Role, TokenRule, Walk,
-    child_of_kind, empty_part, named_children_of, node_span, other_spans, starts_uppercase,
+    AccessRule, DEFAULT_DIALECT, DEFAULT_MEMBER_ACCESS, Dialect, Head, LazyDialect, MemberAccessRules, Role,
+    TokenRule, Walk, child_of_kind, empty_part, named_children_of, node_span, other_spans, starts_uppercase,
 };
 use tree_sitter::{Node, TreeCursor};
 
@@ -255,7 +255,11 @@ const MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
         ("unary_expression", AccessRule::Transparent),
         ("expression_list", AccessRule::Transparent),
         ("parameter_declaration", AccessRule::Variable("name", "type", "")),
+        ("variadic_parameter_declaration", AccessRule::Variable("name", "type", "")),
         ("var_spec", AccessRule::Variable("name", "type", "value")),
+        ("const_spec", AccessRule::Variable("name", "type", "value")),
+        ("receive_statement", AccessRule::Variable("left", "", "right")),
+        ("type_switch_statement", AccessRule::Variable("alias", "", "value")),
         ("short_var_declaration", AccessRule::Variable("left", "", "right")),
         ("range_clause", AccessRule::Variable("left", "", "")),
         ("block", AccessRule::Scope),
@@ -264,7 +268,9 @@ const MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
         ("func_literal", AccessRule::Scope),
         ("for_statement", AccessRule::Scope),
         ("if_statement", AccessRule::Scope),
+        ("expression_switch_statement", AccessRule::Scope),
+        ("communication_case", AccessRule::Scope),
     ],
-    self_words: &[],
-    implicit_self: false,
+    prelude: &["nil", "len", "append", "make", "string", "true", "false"],
+    ..DEFAULT_MEMBER_ACCESS
 };

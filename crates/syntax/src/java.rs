@@ -5,9 +5,9 @@
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Extraction, Language};
 use crate::walk::{
-    AccessRule, BlankRule, DEFAULT_DIALECT, Dialect, DocStyle, Head, LazyDialect, MemberAccessRules, Role,
-    TokenRule, Walk, child_of_kind, children_of_kind, is_word_char, named_children_of, node_span,
-    other_spans,
+    AccessRule, BlankRule, DEFAULT_DIALECT, DEFAULT_MEMBER_ACCESS, Dialect, DocStyle, Head, LazyDialect,
+    MemberAccessRules, Role, TokenRule, Walk, child_of_kind, children_of_kind, is_word_char,
+    named_children_of, node_span, other_spans,
 };
 use tree_sitter::{Node, TreeCursor};
 
@@ -249,7 +249,10 @@ const MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
         ("lambda_expression", AccessRule::Scope),
         ("for_statement", AccessRule::Scope),
         ("catch_clause", AccessRule::Scope),
+        ("method_reference", AccessRule::MethodReference),
+        ("import_declaration", AccessRule::Import),
     ],
     self_words: &["this"],
     implicit_self: true,
+    ..DEFAULT_MEMBER_ACCESS
 };

@@ -1,13 +1,14 @@
 //! Python: classes and modules.
 //!
-//! Does not know attributes assigned to `self` in a body, or how decorators transform a function.
+//! Does not know attributes that are set from outside a class, or how decorators transform a function.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Extraction, Language};
 use crate::module_path::{ModulePath, path_segments};
 use crate::walk::{
-    self, AccessRule, DEFAULT_DIALECT, Dialect, DocStyle, Head, LazyDialect, MemberAccessRules, Role,
-    TokenRule, Walk, child_of_kind, children_of_kind, named_children_of,
+    self, AccessRule, DEFAULT_DIALECT, DEFAULT_MEMBER_ACCESS, Dialect, DocStyle, Head, LazyDialect,
+    MemberAccessRules, Role, TokenRule, Walk, child_of_kind, children_of_kind, named_children_of, node_span,
+    plain_member,
 };
 use tree_sitter::{Node, TreeCursor};
 
@@ -78,7 +79,7 @@ static DIALECT: LazyDialect = LazyDialect::new(Dialect {
     head: read_head,
     import: read_import,
     custom: read_custom,
-    finish: |_| {},
+    finish: add_attributes,
     member_access: MEMBER_ACCESS,
     ..DEFAULT_DIALECT
 });
@@ -209,6 +210,90 @@ fn read_function<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         None => MemberKind::Function,
     };
     walk.add_member(kind, node, &head);
+    let first = head.parameters.first().and_then(|list| list.named_child(0));
+    if let (Some(owner), Some(receiver), Some(body), false) = (walk.owner, first, head.body, head.is_static) {
+        read_attributes(walk, owner, (node, walk.node_text(receiver)), body, 0);
+    }
+}
+
+/// Nesting of statements in which assignments to `self` are looked for.
+const MAX_STATEMENT_DEPTH: u32 = 100;
+
+/// Records the attributes that a method assigns to its first parameter: `self.a = b`, `self.a: T = b`.
+fn read_attributes<'a>(
+    walk: &mut Walk<'a>,
+    owner: u32,
+    (method, receiver): (Node<'a>, &str),
+    node: Node<'a>,
+    depth: u32,
+) {
+    for inner in named_children_of(node) {
+        match inner.kind() {
+            "assignment" => read_attribute(walk, owner, (method, receiver), inner),
+            "function_definition" | "class_definition" | "lambda" => {}
+            kind if depth < MAX_STATEMENT_DEPTH
+                && (kind.ends_with("_statement") || kind.ends_with("_clause") || kind == "block") =>
+            {
+                read_attributes(walk, owner, (method, receiver), inner, depth + 1);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn read_attribute<'a>(
+    walk: &mut Walk<'a>,
+    owner: u32,
+    (method, receiver): (Node<'a>, &str),
+    assignment: Node<'a>,
+) {
+    let target = assignment.child_by_field_name("left").filter(|left| left.kind() == "attribute");
+    let on = target.and_then(|target| target.child_by_field_name("object"));
+    let name = target.and_then(|target| target.child_by_field_name("attribute"));
+    let (Some(on), Some(name)) = (on, name) else { return };
+    if on.kind() != "identifier" || walk.node_text(on) != receiver {
+        return;
+    }
+    let name = walk.node_text(name).to_owned();
+    let mut member = plain_member(name, MemberKind::Field, assignment);
+    member.visibility = visibility_of(&member.name);
+    let declared = assignment.child_by_field_name("type");
+    member.signature_text = match declared {
+        Some(declared) => format!("{}: {}", member.name, walk.join_tokens(node_span(declared), &[])),
+        None => member.name.clone(),
+    };
+    member.shape.push_token(&member.signature_text);
+    let value = assignment.child_by_field_name("right");
+    member.result_type = declared
+        .or_else(|| value.and_then(|value| assigned_type(walk, method, value)))
+        .and_then(|written| walk.written_type_index(written));
+    walk.late_members.push((owner, member));
+}
+
+/// The type of an assigned value, if it is written: the class that is called, or the annotation of a parameter.
+fn assigned_type<'a>(walk: &Walk<'a>, method: Node<'a>, value: Node<'a>) -> Option<Node<'a>> {
+    if value.kind() == "call" {
+        let class = value.child_by_field_name("function")?;
+        let last = walk.node_text(class).rsplit('.').next().unwrap_or_default();
+        return Some(class).filter(|_| walk::starts_uppercase(last));
+    }
+    let name = Some(value).filter(|value| value.kind() == "identifier").map(|value| walk.node_text(value))?;
+    let parameters = named_children_of(method.child_by_field_name("parameters")?);
+    let named = |it: &Node<'a>| {
+        let first = it.child_by_field_name("name").or_else(|| it.named_child(0));
+        first.is_some_and(|first| walk.node_text(first) == name)
+    };
+    parameters.into_iter().find(named)?.child_by_field_name("type")
+}
+
+/// Adds attributes to their classes, each once, unless the class declares them itself.
+fn add_attributes(walk: &mut Walk) {
+    for (owner, member) in std::mem::take(&mut walk.late_members) {
+        let members = &walk.facts.types[owner as usize].members;
+        if !members.iter().any(|known| known.name == member.name) {
+            walk.push_member(owner, member);
+        }
+    }
 }
 
 /// Whether an assignment declares a field: `a = 1` or `a: int` with a plain name as its target.
@@ -258,11 +343,30 @@ const MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
         ("parenthesized_expression", AccessRule::Transparent),
         ("typed_parameter", AccessRule::Variable("name", "type", "")),
         ("typed_default_parameter", AccessRule::Variable("name", "type", "value")),
+        ("default_parameter", AccessRule::Variable("name", "", "value")),
+        ("assignment", AccessRule::Variable("left", "type", "right")),
         ("for_statement", AccessRule::Variable("left", "", "")),
+        ("import_statement", AccessRule::Import),
+        ("import_from_statement", AccessRule::Import),
         ("function_definition", AccessRule::Scope),
         ("class_definition", AccessRule::RebindsSelf),
         ("lambda", AccessRule::Scope),
+        ("list_comprehension", AccessRule::Scope),
+        ("set_comprehension", AccessRule::Scope),
+        ("dictionary_comprehension", AccessRule::Scope),
+        ("generator_expression", AccessRule::Scope),
     ],
     self_words: &["self", "cls"],
-    implicit_self: false,
+    hoisted: &[
+        ("assignment", "left"),
+        ("augmented_assignment", "left"),
+        ("named_expression", "name"),
+        ("for_statement", "left"),
+        ("for_in_clause", "left"),
+        ("as_pattern_target", ""),
+        ("function_definition", "name"),
+        ("class_definition", "name"),
+    ],
+    hoists_from_blocks: true,
+    ..DEFAULT_MEMBER_ACCESS
 };

@@ -8,8 +8,8 @@ use crate::language::{Extraction, Language};
 use crate::module_path::{ModulePath, path_segments};
 use crate::token::Span;
 use crate::walk::{
-    AccessRule, DEFAULT_DIALECT, Dialect, DocStyle, Head, LazyDialect, MemberAccessRules, Role, TokenRule,
-    Walk, child_of_kind, named_children_of, node_span, plain_member,
+    AccessRule, DEFAULT_DIALECT, DEFAULT_MEMBER_ACCESS, Dialect, DocStyle, Head, LazyDialect,
+    MemberAccessRules, Role, TokenRule, Walk, child_of_kind, named_children_of, node_span, plain_member,
 };
 use tree_sitter::{Node, TreeCursor};
 
@@ -70,11 +70,7 @@ static DIALECT: LazyDialect = LazyDialect::new(Dialect {
     inherits_imports: false,
     is_stylistic: is_stylistic_token,
     head: read_head,
-    import: |walk, node| {
-        if let Some(argument) = node.child_by_field_name("argument") {
-            read_use_tree(walk, argument, &[]);
-        }
-    },
+    import: read_extern_crate,
     custom: read_custom,
     finish: |_| {},
     ..DEFAULT_DIALECT
@@ -241,6 +237,13 @@ fn trait_qualifier<'a>(walk: &Walk<'a>, node: Node<'a>) -> String {
     format!("{}::", &text[name..])
 }
 
+/// `extern crate a as b`.
+fn read_extern_crate<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
+    let Some(name) = node.child_by_field_name("name").map(|name| walk.node_text(name)) else { return };
+    let alias = node.child_by_field_name("alias").map_or(name, |alias| walk.node_text(alias));
+    walk.add_import(Some(alias), (Some("global"), &[name]));
+}
+
 /// `pub use` is part of the interface of a module; other `use` declarations only import names.
 fn read_use<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     if child_of_kind(node, "visibility_modifier").is_none() {
@@ -381,7 +384,14 @@ const MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
         ("function_item", AccessRule::Scope),
         ("closure_expression", AccessRule::Scope),
         ("match_arm", AccessRule::Scope),
+        ("use_declaration", AccessRule::Import),
+        ("extern_crate_declaration", AccessRule::Import),
+        ("mod_item", AccessRule::Module),
+        ("token_tree", AccessRule::TokenTree),
     ],
     self_words: &["self", "Self"],
-    implicit_self: false,
+    path_roots: &["crate", "self", "super"],
+    hoisted: &[("function_item", "name"), ("const_item", "name"), ("static_item", "name")],
+    prelude: &["Some", "None", "Ok", "Err"],
+    ..DEFAULT_MEMBER_ACCESS
 };

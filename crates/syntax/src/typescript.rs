@@ -6,9 +6,9 @@ use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Extraction, Language};
 use crate::module_path::{ModulePath, name_segments, path_segments};
 use crate::walk::{
-    AccessRule, BlankRange, BlankRule, DEFAULT_DIALECT, Dialect, DocStyle, FOLDER_ROOTS, Head, LazyDialect,
-    MemberAccessRules, Role, TokenRule, Walk, child_of_kind, children_of_kind, is_word_char,
-    named_children_of, node_span, plain_member, starts_uppercase,
+    AccessRule, BlankRange, BlankRule, DEFAULT_DIALECT, DEFAULT_MEMBER_ACCESS, Dialect, DocStyle,
+    FOLDER_ROOTS, Head, LazyDialect, MemberAccessRules, Role, TokenRule, Walk, child_of_kind,
+    children_of_kind, is_word_char, named_children_of, node_span, plain_member, starts_uppercase,
 };
 use tree_sitter::{Node, TreeCursor};
 
@@ -360,6 +360,16 @@ fn read_export<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
     if let Some(source) = node.child_by_field_name("source") {
         return read_reexport(walk, node, source);
     }
+    for specifier in children_of_kind(node, "export_clause")
+        .into_iter()
+        .flat_map(|clause| children_of_kind(clause, "export_specifier"))
+    {
+        // `export { a as b }` gives `a` a second name
+        let names = ["name", "alias"].map(|field| specifier.child_by_field_name(field));
+        if let [Some(name), Some(alias)] = names.map(|name| name.map(|name| walk.node_text(name))) {
+            walk.add_import(Some(alias), (Some("self"), &[name]));
+        }
+    }
     let declaration = node.child_by_field_name("declaration").or_else(|| {
         let inner = named_children_of(node).into_iter().find(|it| walk.role_of(*it) != Role::Other);
         inner.filter(|_| node.kind() == "ambient_declaration")
@@ -499,6 +509,11 @@ const MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
     rules: &[
         ("identifier", AccessRule::Name),
         ("this", AccessRule::Name),
+        ("shorthand_property_identifier", AccessRule::Name),
+        ("import_statement", AccessRule::Import),
+        ("export_statement", AccessRule::ReExport("source")),
+        ("internal_module", AccessRule::Module),
+        ("catch_clause", AccessRule::Variable("parameter", "type", "")),
         ("member_expression", AccessRule::Member("object", "property")),
         ("call_expression", AccessRule::Call("function", "arguments")),
         ("new_expression", AccessRule::Typed("constructor")),
@@ -517,5 +532,7 @@ const MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
         ("arrow_function", AccessRule::Scope),
     ],
     self_words: &["this"],
-    implicit_self: false,
+    hoisted: &[("function_declaration", "name"), ("generator_function_declaration", "name")],
+    prelude: &["undefined"],
+    ..DEFAULT_MEMBER_ACCESS
 };

@@ -22,7 +22,7 @@ use blanking::blank_text;
 pub(crate) use blanking::{BlankRange, BlankRule, is_word_char};
 pub(crate) use doc::DocStyle;
 use interner::Interner;
-pub(crate) use member_access::{AccessRule, MemberAccessRules};
+pub(crate) use member_access::{AccessRule, DEFAULT_MEMBER_ACCESS, MemberAccessRules};
 pub(crate) use members::plain_member;
 pub(crate) use references::{FOLDER_ROOTS, starts_uppercase};
 use rustc_hash::FxHashMap;
@@ -98,7 +98,7 @@ pub(crate) const DEFAULT_DIALECT: Dialect = Dialect {
     roles: &[],
     token_rules: &[],
     doc_style: DocStyle::Above,
-    member_access: MemberAccessRules { rules: &[], self_words: &[], implicit_self: false },
+    member_access: DEFAULT_MEMBER_ACCESS,
     tuples: &[],
     redundant_parens: &[],
     inherits_imports: true,
@@ -124,6 +124,7 @@ struct Tables {
     roles: Vec<Role>,
     token_rules: Vec<TokenRule>,
     access_rules: Vec<Option<AccessRule>>,
+    hoisted: Vec<Option<&'static str>>,
 }
 
 impl LazyDialect {
@@ -154,6 +155,10 @@ impl LazyDialect {
                 access_rules: names
                     .iter()
                     .map(|name| find_row(self.dialect.member_access.rules, name))
+                    .collect(),
+                hoisted: names
+                    .iter()
+                    .map(|name| find_row(self.dialect.member_access.hoisted, name))
                     .collect(),
             }
         })
@@ -266,6 +271,8 @@ pub(crate) struct Walk<'a> {
     claimed: Vec<Span>,
     /// The ranges of types only.
     type_ranges: Vec<Span>,
+    /// Members declared inside a body, with their type; added after those that the type itself declares.
+    pub(crate) late_members: Vec<(u32, Member)>,
 }
 
 /// Extracts all facts from a tree.
@@ -317,6 +324,7 @@ impl<'a> Walk<'a> {
             outer_scopes: Vec::new(),
             claimed: Vec::new(),
             type_ranges: Vec::new(),
+            late_members: Vec::new(),
         }
     }
 

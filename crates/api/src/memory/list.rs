@@ -31,7 +31,7 @@ pub const LIST: Operation = Operation {
             "query",
             Shape::Text,
             "WORDS",
-            "Only memories with all of these words in their name, text, summary or tags",
+            "Only memories with all of these words; in their name, text, summary or tags",
         ),
         param("kind", Shape::Choice(KINDS), "KIND", "Only sessions, or only facts"),
         param(

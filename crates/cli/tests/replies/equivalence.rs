@@ -39,6 +39,7 @@ fn sample_value(tool: &Tool, name: &str) -> Value {
         "query" => json!("socket"),
         "root" => json!("tree"),
         "certainty" => json!("likely"),
+        "relation" => json!("callers"),
         "kind" => json!("facts"),
         "state" => json!("fresh"),
         "tag" => json!(["bug"]),

@@ -4,7 +4,7 @@
 //! whole codebase, because all declarations of every name that was looked up are loaded; a property test checks this on real
 //! trees.
 
-use crate::codebase::{Codebase, SourceFile, spelled_full_name};
+use crate::codebase::{Codebase, NAMESPACE_FILE, SourceFile, spelled_full_name};
 use crate::resolve::Resolver;
 use project::Project;
 use std::collections::BTreeSet;
@@ -22,9 +22,6 @@ pub(crate) trait DeclarationSource {
         had: &BTreeSet<String>,
     ) -> Result<(Vec<SourceFile>, Vec<Vec<String>>), Self::Error>;
 }
-
-/// A synthetic file for namespaces that no loaded file declares; no real file has this path.
-const NAMESPACE_FILE: &str = "\u{0}namespaces";
 
 /// Joins files and runs `query` on them, loading more files until all names it looks up are covered; returns its last result.
 pub(crate) fn join_partial<S: DeclarationSource, T>(

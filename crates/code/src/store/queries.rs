@@ -4,7 +4,7 @@
 
 use super::partial::join_partial;
 use super::table::{SCHEMA_VERSION, Table};
-use super::{EXTENT, PROBLEMS, PROJECTS, RenamedType, Store, StoreError, UNREAD};
+use super::{EXTENT, PROBLEMS, PROJECTS, RenamedType, Store, StoreError, UNREAD, delta};
 use crate::codebase::{ATTRIBUTE_SUFFIX, Codebase, SourceFile};
 use crate::outline::Outliner;
 use crate::resolve::{Certainty, Edge, ResolvedReference, Resolver};
@@ -17,14 +17,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
-use syntax::{Digest, FileFacts, Reference, TypeId, TypePart};
+use syntax::{Digest, FileFacts, Position, Reference, TypeId, TypeKind, TypePart};
 
 /// A place that refers to a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UsageSite {
     pub file: String,
-    /// Byte offset in the file.
+    /// Byte offsets of the name in the file.
     pub at: u32,
+    pub end: u32,
     /// The simple name of the innermost type around it.
     pub within: Option<String>,
     pub certainty: Certainty,
@@ -69,19 +70,46 @@ fn find_declaration(code: &Codebase, of: &TypeSummary, member: &MemberSummary) -
     })
 }
 
-fn usage_site(file: &SourceFile, at: u32, certainty: Certainty) -> UsageSite {
+fn usage_site(file: &SourceFile, (at, end): (u32, u32), certainty: Certainty) -> UsageSite {
     let around = |part: &&TypePart| (part.span.from..part.span.to).contains(&at);
     let within = file.facts.types.iter().filter(around).max_by_key(|part| part.span.from);
-    UsageSite { file: file.path.clone(), at, within: within.map(|part| part.name.clone()), certainty }
+    UsageSite { file: file.path.clone(), at, end, within: within.map(|part| part.name.clone()), certainty }
+}
+
+/// Whether a file contains tests, judging by its path.
+pub fn is_test_path(path: &str) -> bool {
+    let is_test = |word: &str| {
+        let word = word.to_lowercase();
+        word == "test" || word == "tests" || word == "spec" || word.ends_with("tests") || word == "__tests__"
+    };
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    folders.split('/').any(is_test) || name.split(['.', '_', '-']).any(is_test)
+}
+
+/// Keeps the most certain of several results for one place.
+pub fn keep_best_sites(sites: &mut Vec<UsageSite>) {
+    sites.sort_by(|one, other| {
+        (&one.file, one.at, one.certainty).cmp(&(&other.file, other.at, other.certainty))
+    });
+    sites.dedup_by(|later, first| (&later.file, later.at) == (&first.file, first.at));
+}
+
+/// The last place in a range of a text where one of the names is a whole word.
+fn find_word(text: &str, (from, to): (u32, u32), names: &[String]) -> Option<(u32, u32)> {
+    let range = text.get(from as usize..to as usize)?;
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let whole = |at: usize, name: &str| {
+        !range[..at].ends_with(is_word) && !range[at + name.len()..].starts_with(is_word)
+    };
+    let places = names.iter().flat_map(|name| range.match_indices(name.as_str()));
+    let last = places.filter(|(at, name)| whole(*at, name)).max_by_key(|(at, name)| (*at, name.len()))?;
+    Some((from + last.0 as u32, from + (last.0 + last.1.len()) as u32))
 }
 
 /// Whether a reference contains one of these words.
-fn contains_word(facts: &FileFacts, reference: &Reference, words: &[&str]) -> bool {
-    facts
-        .reference_path(reference)
-        .segments
-        .iter()
-        .any(|segment| words.contains(&facts.word_text(segment.word)))
+fn contains_word(facts: &FileFacts, reference: &Reference, words: &[String]) -> bool {
+    let segments = &facts.reference_path(reference).segments;
+    segments.iter().any(|segment| words.iter().any(|word| word == facts.word_text(segment.word)))
 }
 
 /// Computes the extent of the codebase.
@@ -241,23 +269,75 @@ impl Store {
 
     /// The usages of a type, by file and position. Only files that mention its name are loaded.
     pub fn type_usages(&self, of: &TypeSummary) -> Result<UsageSites, StoreError> {
-        let short = of.simple_name.strip_suffix(ATTRIBUTE_SUFFIX).unwrap_or(&of.simple_name);
-        let words = [of.simple_name.as_str(), short];
+        let mut words = self.names_with_aliases(&of.simple_name)?;
+        words.extend(of.simple_name.strip_suffix(ATTRIBUTE_SUFFIX).map(str::to_owned));
         let declared = |code: &Codebase| Some(Declaration { of: type_number(code, of)?, member: None });
-        self.find_usages(&words, &[], &declared, |code, resolver| {
+        let mut found = self.find_usages(&words, &[], &declared, |code, resolver| {
             let mut found = Vec::new();
+            let Some(number) = type_number(code, of) else { return found };
+            let names: Vec<u32> = words.iter().filter_map(|word| code.tables.name_id(word)).collect();
+            let finder = UsageFinder::new(code, resolver);
+            // in TypeScript, a value may have the name of a type without values of its own
+            let is_erased = matches!(of.kind, TypeKind::Alias | TypeKind::Interface);
+            let names_a_value = is_erased && finder.has_value_named_as(number);
             for (at, file) in code.files.iter().enumerate() {
-                for reference in
-                    file.facts.references.iter().filter(|it| contains_word(&file.facts, it, &words))
-                {
+                let is_value = |it: &Reference| {
+                    names_a_value
+                        && matches!(it.position, Position::Value | Position::Called | Position::Bare)
+                };
+                let references = file.facts.references.iter().filter(|it| !is_value(it));
+                for reference in references.filter(|it| contains_word(&file.facts, it, &words)) {
                     let mentions = resolver.resolve_reference(at as u32, reference);
-                    let fits = |mention: &&ResolvedReference| code.types[mention.to as usize].id == of.id;
+                    let fits = |mention: &&ResolvedReference| mention.to == number;
                     let certainty = mentions.iter().find(fits).map(|mention| mention.certainty);
-                    found.extend(certainty.map(|certainty| usage_site(file, reference.at, certainty)));
+                    let range = (reference.at, reference.name_end);
+                    found.extend(certainty.map(|certainty| usage_site(file, range, certainty)));
                 }
+                let imports = finder.imports_of_type(at as u32, number, &names);
+                found.extend(imports.into_iter().map(|at| usage_site(file, at, Certainty::Certain)));
             }
             found
-        })
+        })?;
+        self.narrow_to_words(&mut found.sites, &words);
+        Ok(found)
+    }
+
+    /// Narrows usages of a whole path to the word in it that names the type.
+    fn narrow_to_words(&self, sites: &mut Vec<UsageSite>, words: &[String]) {
+        let mut read: Option<(String, String)> = None;
+        for site in sites.iter_mut() {
+            if words.iter().any(|word| word.len() == (site.end - site.at) as usize) {
+                continue;
+            }
+            if read.as_ref().is_none_or(|(path, _)| *path != site.file) {
+                let bytes = project::read_source(&self.root, &site.file).unwrap_or_default();
+                read = Some((site.file.clone(), syntax::decode_text(&bytes).into_owned()));
+            }
+            let text = read.as_ref().map_or("", |(_, text)| text);
+            if let Some((at, end)) = find_word(text, (site.at, site.end), words) {
+                (site.at, site.end) = (at, end);
+            }
+        }
+        keep_best_sites(sites);
+    }
+
+    /// A name, and the names that imports give to whatever has this name.
+    fn names_with_aliases(&self, name: &str) -> Result<Vec<String>, StoreError> {
+        let mut table = Table::new(&self.db);
+        let (mut names, mut new) = (BTreeSet::from([name.to_owned()]), BTreeSet::from([name.to_owned()]));
+        while !new.is_empty() {
+            let mut files = BTreeSet::new();
+            for name in &new {
+                files.extend(table.files_renaming(name)?);
+            }
+            let mut found = BTreeSet::new();
+            for file in files {
+                found.extend(delta::aliases_of(&table.load_facts(file)?, &new));
+            }
+            new = found.difference(&names).cloned().collect();
+            names.extend(new.iter().cloned());
+        }
+        Ok(names.into_iter().collect())
     }
 
     /// The usages of a member.
@@ -268,11 +348,13 @@ impl Store {
                 member: Some(find_declaration(code, of, member)?),
             })
         };
-        self.find_usages(&[&member.name], &of.files, &declared, |code, resolver| {
+        let names = self.names_with_aliases(&member.name)?;
+        self.find_usages(&names, &of.files, &declared, |code, resolver| {
             let Some(at) = find_declaration(code, of, member) else { return Vec::new() };
-            let usages = UsageFinder::new(code, resolver).usages_of(at);
-            let to_site =
-                |usage: &Usage| usage_site(&code.files[usage.file as usize], usage.at, usage.certainty);
+            let usages = UsageFinder::new(code, resolver).usages_under(at, &names);
+            let to_site = |usage: &Usage| {
+                usage_site(&code.files[usage.file as usize], (usage.at, usage.end), usage.certainty)
+            };
             usages.iter().map(to_site).collect()
         })
     }
@@ -281,7 +363,7 @@ impl Store {
     /// other names, so with an index all files are loaded.
     fn find_usages(
         &self,
-        words: &[&str],
+        words: &[String],
         besides: &[String],
         declared: &dyn Fn(&Codebase) -> Option<Declaration>,
         query: impl Fn(&Codebase, &Resolver<'_>) -> Vec<UsageSite>,
@@ -307,8 +389,7 @@ impl Store {
         if indexed {
             self.apply_indexes(&code, declared(&code), &mut found);
         }
-        found.sites.sort();
-        found.sites.dedup();
+        keep_best_sites(&mut found.sites);
         Ok(found)
     }
 
@@ -325,7 +406,8 @@ impl Store {
             .collect();
         let exact = usages.places.iter().filter(|place| !place.roles.is_definition());
         let sites = exact
-            .map(|place| usage_site(&code.files[place.file as usize], place.span.from, Certainty::Exact));
+            .map(|place| (&code.files[place.file as usize], (place.span.from, place.span.to)))
+            .map(|(file, range)| usage_site(file, range, Certainty::Exact));
         let sites: Vec<UsageSite> = sites.collect();
         let known: BTreeSet<(&str, u32)> = sites.iter().map(|it| (it.file.as_str(), it.at)).collect();
         found.sites.retain(|place| {

@@ -1,7 +1,7 @@
-//! Collects member accesses with their receivers: `self`, a type, a variable with a declared type, or a value whose type is
-//! written.
+//! Collects names and member accesses with their receivers: `self`, a type, a variable with a declared type, a value whose type
+//! is written, or nothing for a free function or value. Local variables are bound here and leave no reference.
 //!
-//! Does not know free functions, or types that only a compiler could infer: such an access is recorded with an unknown receiver.
+//! Does not know types that only a compiler could infer: such an access is recorded with an unknown receiver.
 
 use super::{MAX_DEPTH, Walk, node_span, starts_uppercase};
 use crate::facts::{MemberReference, ParameterCount, ReceiverExpr, WrittenType};
@@ -31,6 +31,16 @@ pub(crate) enum AccessRule {
     RebindsSelf,
     /// A single word.
     Name,
+    /// An import or re-export: every word in it names something of another module.
+    Import,
+    /// Like `Import` if it has this field, otherwise an ordinary node: `export { a } from "b"`.
+    ReExport(&'static str),
+    /// A nested module or namespace with its own scope.
+    Module,
+    /// The unparsed arguments of a macro: tokens in which paths and chains are recognised by their separators.
+    TokenTree,
+    /// `A::f` as a value, without field names: receiver first, name last.
+    MethodReference,
 }
 
 /// How a language accesses members.
@@ -40,7 +50,26 @@ pub(crate) struct MemberAccessRules {
     pub(crate) self_words: &'static [&'static str],
     /// Whether members can be accessed without an explicit receiver.
     pub(crate) implicit_self: bool,
+    /// Keywords that start a path from a module: `crate`, `super`.
+    pub(crate) path_roots: &'static [&'static str],
+    /// Nodes that bind a name in the whole scope around them, with the field of the name; without a field, all of their words.
+    pub(crate) hoisted: &'static [(&'static str, &'static str)],
+    /// Whether hoisted names are also found in nested blocks, up to the next function.
+    pub(crate) hoists_from_blocks: bool,
+    /// Words of the language or its prelude that no module declares.
+    pub(crate) prelude: &'static [&'static str],
 }
+
+/// Defaults: a language without free functions and hoisting.
+pub(crate) const DEFAULT_MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
+    rules: &[],
+    self_words: &[],
+    implicit_self: false,
+    path_roots: &[],
+    hoisted: &[],
+    hoists_from_blocks: false,
+    prelude: &[],
+};
 
 /// Types that give access to the members of the value they contain.
 const SMART_POINTERS: &[&str] = &["Box", "Rc", "Arc"];
@@ -63,14 +92,48 @@ const UNTYPED_PARAMETERS: &[&str] =
 /// Nodes that declare fields with the syntax of variables.
 const FIELD_DECLARATIONS: &[&str] = &["field_declaration", "constant_declaration"];
 
+/// Assignment targets that are expressions and bind nothing: `a.b = c`.
+const EXPRESSION_TARGETS: &[&str] = &["attribute", "subscript", "member_expression", "subscript_expression"];
+
+/// Lists of assignment targets, each of which may be a name or an expression.
+const TARGET_LISTS: &[&str] = &["pattern_list", "tuple_pattern", "list_pattern"];
+
+/// Statements whose names belong to an outer scope.
+const OUTER_NAME_STATEMENTS: &[&str] = &["global_statement", "nonlocal_statement"];
+
+/// Fields in which a word is declared or labels something. Of `name`, specifiers and markup elements are exceptions.
+const LABEL_FIELDS: &[&str] = &["name", "label", "key", "alias"];
+
+/// Nodes whose field `name` refers to something declared elsewhere.
+const NAMING_NODES: &[&str] = &[
+    "export_specifier",
+    "jsx_opening_element",
+    "jsx_self_closing_element",
+    "jsx_closing_element",
+    "type_arguments",
+];
+
 #[derive(Default)]
 pub(super) struct VariableScope<'a> {
-    variables: FxHashMap<&'a str, (ReceiverExpr, u32)>,
+    variables: FxHashMap<&'a str, Variable>,
+    /// What the bindings of the open scopes replaced, oldest first.
+    replaced: Vec<(&'a str, Option<Variable>)>,
     written_types: FxHashMap<WrittenType, u32>,
     scope_end: u32,
     in_body: bool,
+    /// Whether the innermost body is that of a type, whose names are members.
+    in_type_body: bool,
     /// Whether the type of `self` or `this` is unknown at this point.
     is_self_unknown: bool,
+}
+
+/// A bound name.
+#[derive(Clone, Copy)]
+struct Variable {
+    on: ReceiverExpr,
+    until: u32,
+    /// Whether it is invisible to other functions; otherwise it is a value of the module.
+    is_local: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -97,7 +160,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The index of the type that a node spells out.
-    pub(super) fn written_type_index(&mut self, node: Node<'a>) -> Option<u32> {
+    pub(crate) fn written_type_index(&mut self, node: Node<'a>) -> Option<u32> {
         match self.written_type_receiver(node) {
             ReceiverExpr::Typed(at) => Some(at),
             _ => None,
@@ -144,7 +207,7 @@ impl<'a> Walk<'a> {
 
     fn named_written_type(&mut self, words: &[&'a str], inner: Option<(Option<u32>, bool)>) -> ReceiverExpr {
         let (alias, words) = self.split_path_root(words);
-        if words.is_empty() {
+        if words.is_empty() && alias.is_none() {
             return ReceiverExpr::Unknown;
         }
         let path = Some(self.intern_path(alias, &words));
@@ -200,34 +263,233 @@ impl<'a> Walk<'a> {
                 self.access_variable(node, name, declared, value)
             }
             Some(AccessRule::Scope) => self.access_scope(cursor),
-            Some(AccessRule::RebindsSelf) => {
-                let foreign = self.variable_scope.is_self_unknown;
-                self.variable_scope.is_self_unknown |= self.variable_scope.in_body;
-                self.access_children(cursor);
-                self.variable_scope.is_self_unknown = foreign;
-                ReceiverExpr::Unknown
-            }
+            Some(AccessRule::RebindsSelf) => self.access_type_body(cursor),
             Some(AccessRule::Name) => self.access_name(node, cursor.field_name()),
-            None => {
+            Some(AccessRule::Import) => self.access_import(node, None),
+            Some(AccessRule::ReExport(source)) if node.child_by_field_name(source).is_some() => {
+                self.access_import(node, None)
+            }
+            Some(AccessRule::Module) => self.access_module(cursor),
+            Some(AccessRule::TokenTree) => self.access_token_tree(cursor),
+            Some(AccessRule::MethodReference) => self.access_method_reference(node),
+            Some(AccessRule::ReExport(_)) | None => {
                 self.access_children(cursor);
                 ReceiverExpr::Unknown
             }
         }
     }
 
+    /// The body of a type or an object, in which `self` or `this` may be another value.
+    fn access_type_body(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
+        let foreign = self.variable_scope.is_self_unknown;
+        self.variable_scope.is_self_unknown |= self.variable_scope.in_body;
+        if cursor.node().kind() == "function_expression" {
+            self.access_scope(cursor);
+        } else {
+            let around = std::mem::replace(&mut self.variable_scope.in_type_body, true);
+            self.access_children(cursor);
+            self.variable_scope.in_type_body = around;
+        }
+        self.variable_scope.is_self_unknown = foreign;
+        ReceiverExpr::Unknown
+    }
+
+    /// Records the words of an import, without the names it binds.
+    fn access_import(&mut self, node: Node<'a>, field: Option<&str>) -> ReceiverExpr {
+        if node.kind() == "identifier" && field != Some("alias") {
+            return self.push_member_reference(node, ReceiverExpr::Import);
+        }
+        let mut cursor = node.walk();
+        let mut more = cursor.goto_first_child();
+        while more {
+            if cursor.node().is_named() {
+                self.access_import(cursor.node(), cursor.field_name());
+            }
+            more = cursor.goto_next_sibling();
+        }
+        ReceiverExpr::Unknown
+    }
+
+    /// A nested module: relative paths in it start from its scope.
+    fn access_module(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
+        let node = cursor.node();
+        let inner = self.module_nodes.iter().find(|(_, module)| *module == node).map(|(scope, _)| *scope);
+        let outer = self.scope;
+        self.scope = inner.unwrap_or(outer);
+        self.access_children(cursor);
+        self.scope = outer;
+        ReceiverExpr::Unknown
+    }
+
+    /// The arguments of a macro: `a.b(c)` is five tokens there.
+    fn access_token_tree(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
+        let mut before = ReceiverExpr::Unknown;
+        let mut is_joined = false;
+        let mut roots: Vec<&'a str> = Vec::new();
+        self.for_each_field(cursor, |walk, cursor, _| {
+            let node = cursor.node();
+            match node.kind() {
+                "." | "::" => is_joined = true,
+                "crate" | "super" => {
+                    if !std::mem::take(&mut is_joined) {
+                        roots.clear();
+                    }
+                    roots.push(walk.node_text(node));
+                    before = walk.named_written_type(&roots, None);
+                }
+                "identifier" | "self" => {
+                    before = if std::mem::take(&mut is_joined) {
+                        walk.push_member_reference(node, before)
+                    } else {
+                        walk.access_name(node, None)
+                    };
+                }
+                "token_tree" => {
+                    walk.mark_called(before, node);
+                    walk.access_token_tree(cursor);
+                }
+                _ => {
+                    before = ReceiverExpr::Unknown;
+                    is_joined = false;
+                    walk.access_node(cursor);
+                }
+            }
+        });
+        ReceiverExpr::Unknown
+    }
+
+    /// Marks the name before `(…)` in a macro as called; its arguments cannot be counted.
+    fn mark_called(&mut self, before: ReceiverExpr, arguments: Node<'a>) {
+        let end = arguments.start_byte() as u32;
+        if let ReceiverExpr::Member(at) = before
+            && self.node_text(arguments).starts_with('(')
+        {
+            let used = &mut self.facts.member_references[at as usize];
+            let length = self.facts.words[used.word as usize].len() as u32;
+            if used.at + length == end {
+                used.argument_count = Some(0);
+            }
+        }
+    }
+
+    fn access_method_reference(&mut self, node: Node<'a>) -> ReceiverExpr {
+        let mut cursor = node.walk();
+        let mut on = ReceiverExpr::Unknown;
+        let mut found = ReceiverExpr::Unknown;
+        let count = node.child_count();
+        let mut more = cursor.goto_first_child();
+        let mut at = 0;
+        while more {
+            let child = cursor.node();
+            if at == 0 && child.is_named() {
+                on = self.receiver_of(&mut cursor);
+            } else if at + 1 == count && child.kind() == "identifier" {
+                found = self.push_member_reference(child, on);
+            }
+            at += 1;
+            more = cursor.goto_next_sibling();
+        }
+        found
+    }
+
     fn access_scope(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let node = cursor.node();
         let until = std::mem::replace(&mut self.variable_scope.scope_end, node.end_byte() as u32);
-        let parameters =
-            node.child_by_field_name("parameter").or_else(|| node.child_by_field_name("parameters"));
-        if let Some(parameters) = parameters.filter(|it| UNTYPED_PARAMETERS.contains(&it.kind())) {
-            self.bind_pattern(parameters, ReceiverExpr::Unknown);
-        }
+        let outer = self.variable_scope.replaced.len();
         let outside = !std::mem::replace(&mut self.variable_scope.in_body, true);
+        let around = std::mem::replace(&mut self.variable_scope.in_type_body, false);
+        self.bind_parameters(node);
+        self.bind_hoisted(node);
         self.access_children(cursor);
+        self.variable_scope.in_type_body = around;
         self.variable_scope.in_body = !outside;
         self.variable_scope.scope_end = until;
+        self.unbind_since(outer);
         ReceiverExpr::Unknown
+    }
+
+    /// Restores the bindings that a scope replaced.
+    fn unbind_since(&mut self, outer: usize) {
+        let scope = &mut self.variable_scope;
+        for (name, before) in scope.replaced.drain(outer..).rev() {
+            match before {
+                Some(before) => scope.variables.insert(name, before),
+                None => scope.variables.remove(name),
+            };
+        }
+    }
+
+    /// Binds parameters without types; those with types are nodes of their own.
+    fn bind_parameters(&mut self, node: Node<'a>) {
+        let list = node.child_by_field_name("parameter").or_else(|| node.child_by_field_name("parameters"));
+        let Some(list) = list else { return };
+        if UNTYPED_PARAMETERS.contains(&list.kind()) {
+            return self.bind_pattern(list, ReceiverExpr::Unknown);
+        }
+        let mut cursor = list.walk();
+        for parameter in list.named_children(&mut cursor) {
+            if matches!(
+                parameter.kind(),
+                "identifier" | "list_splat_pattern" | "dictionary_splat_pattern" | "tuple_pattern"
+            ) {
+                self.bind_pattern(parameter, ReceiverExpr::Unknown);
+            }
+        }
+    }
+
+    /// Binds the names that are declared anywhere in a scope.
+    fn bind_hoisted(&mut self, node: Node<'a>) {
+        if self.dialect.member_access.hoisted.is_empty() {
+            return;
+        }
+        let (mut bound, mut outer) = (Vec::new(), Vec::new());
+        self.collect_hoisted(&mut node.walk(), 0, &mut bound, &mut outer);
+        for name in bound {
+            if !outer.contains(&self.node_text(name)) {
+                self.bind_pattern(name, ReceiverExpr::Unknown);
+            }
+        }
+    }
+
+    fn collect_hoisted(
+        &self,
+        cursor: &mut TreeCursor<'a>,
+        depth: u32,
+        bound: &mut Vec<Node<'a>>,
+        outer: &mut Vec<&'a str>,
+    ) {
+        let rules = &self.dialect.member_access;
+        if depth >= MAX_DEPTH || !cursor.goto_first_child() {
+            return;
+        }
+        loop {
+            let child = cursor.node();
+            let kind = child.kind_id() as usize;
+            if let Some(field) = self.tables.hoisted.get(kind).copied().flatten() {
+                let name = if field.is_empty() { Some(child) } else { child.child_by_field_name(field) };
+                bound.extend(name.filter(|name| !EXPRESSION_TARGETS.contains(&name.kind())));
+            }
+            if OUTER_NAME_STATEMENTS.contains(&child.kind()) {
+                outer.extend(self.name_words_of(child));
+            }
+            let is_scope = matches!(
+                self.tables.access_rules.get(kind).copied().flatten(),
+                Some(AccessRule::Scope | AccessRule::RebindsSelf)
+            );
+            if rules.hoists_from_blocks && child.is_named() && !is_scope {
+                self.collect_hoisted(cursor, depth + 1, bound, outer);
+            }
+            if !cursor.goto_next_sibling() {
+                break;
+            }
+        }
+        cursor.goto_parent();
+    }
+
+    /// The names in a statement.
+    fn name_words_of(&self, node: Node<'a>) -> Vec<&'a str> {
+        let mut cursor = node.walk();
+        node.named_children(&mut cursor).map(|child| self.node_text(child)).collect()
     }
 
     fn access_construct(&mut self, node: Node<'a>, declared: &str, body: &str) -> ReceiverExpr {
@@ -240,11 +502,20 @@ impl<'a> Walk<'a> {
             let key = given.child_by_field_name("field").or_else(|| given.child_by_field_name("key"));
             let alone = || given.named_child(0).filter(|_| given.kind() == "shorthand_field_initializer");
             let name = key.map(|key| key.named_child(0).unwrap_or(key)).or_else(alone);
-            if let Some(name) = name.filter(|name| name.kind().ends_with("identifier")) {
+            // the keys of a map are values
+            let is_field = key.is_none_or(|_| on != ReceiverExpr::Unknown);
+            if let Some(name) = name.filter(|name| is_field && name.kind().ends_with("identifier")) {
                 self.push_member_reference(name, on);
+                if let Some(value) = given.child_by_field_name("value") {
+                    self.access_at(value);
+                }
+                if key.is_none() {
+                    self.access_at(given);
+                }
+            } else {
+                self.access_at(given);
             }
         }
-        self.access_children(&mut body.walk());
         on
     }
 
@@ -347,16 +618,24 @@ impl<'a> Walk<'a> {
         self.access_children(cursor);
     }
 
-    /// The receiver of a member access: a type, `self` or `this`, or another value.
+    /// The receiver of a member access: a type, a module, `self` or `this`, or another value.
     fn receiver_of(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let node = cursor.node();
         if !node.is_named() {
             return ReceiverExpr::Unknown;
         }
+        if let Some(on) = self.rooted_receiver(node) {
+            return on;
+        }
+        let is_name = node.kind() == "identifier";
         let last = self.node_text(node).rsplit(['.', ':']).next().unwrap_or_default();
         if starts_uppercase(last)
+            && !(is_name && self.is_recorded(last))
             && let Some(on) = self.type_receiver(node)
         {
+            if !is_name && on != self.self_receiver() {
+                self.access_node(cursor);
+            }
             return on;
         }
         match node.kind() {
@@ -365,21 +644,38 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// `crate::a` in `crate::a::b`: a module or type by its path from a root.
+    fn rooted_receiver(&mut self, node: Node<'a>) -> Option<ReceiverExpr> {
+        let roots = self.dialect.member_access.path_roots;
+        if roots.is_empty() || !node.parent().is_some_and(|it| it.kind().starts_with("scoped_")) {
+            return None;
+        }
+        let words = self.name_words(node)?;
+        let is_rooted = words.first().is_some_and(|first| roots.contains(first));
+        is_rooted.then(|| self.named_written_type(&words, None))
+    }
+
+    /// Whether a word with this initial is recorded as a name in an expression. In a language with an implicit receiver, a
+    /// capitalised word is a type, unless it is a constant.
+    fn is_recorded(&self, word: &str) -> bool {
+        !self.dialect.member_access.implicit_self || !starts_uppercase(word) || is_constant_name(word)
+    }
+
     /// `A`, `a.b.C`: a type, unless the first word is a variable, `self` or `this`.
     fn type_receiver(&mut self, node: Node<'a>) -> Option<ReceiverExpr> {
         let words = self.name_words(node)?;
         match words.as_slice() {
             [own] if self.dialect.member_access.self_words.contains(own) => Some(self.self_receiver()),
             [first, ..] if self.dialect.member_access.self_words.contains(first) => None,
-            [first, ..] if self.variable_receiver(first, node.start_byte() as u32).is_none() => {
+            [first, ..] if self.find_variable(first, node.start_byte() as u32).is_none() => {
                 Some(self.named_written_type(&words, None))
             }
             _ => None,
         }
     }
 
-    fn variable_receiver(&self, name: &str, at: u32) -> Option<ReceiverExpr> {
-        self.variable_scope.variables.get(name).filter(|(_, until)| at < *until).map(|(on, _)| *on)
+    fn find_variable(&self, name: &str, at: u32) -> Option<Variable> {
+        self.variable_scope.variables.get(name).filter(|known| at < known.until).copied()
     }
 
     fn access_name(&mut self, node: Node<'a>, field: Option<&str>) -> ReceiverExpr {
@@ -387,13 +683,30 @@ impl<'a> Walk<'a> {
         if self.dialect.member_access.self_words.contains(&text) {
             return self.self_receiver();
         }
-        match self.variable_receiver(text, node.start_byte() as u32) {
-            Some(on) => on,
-            None if starts_uppercase(text) => self.named_written_type(&[text], None),
-            None if self.allows_implicit_self() && !matches!(field, Some("name" | "label" | "key")) => {
-                self.push_member_reference(node, ReceiverExpr::Implicit)
-            }
-            None => ReceiverExpr::Unknown,
+        let variable = self.find_variable(text, node.start_byte() as u32);
+        let known = variable.map(|variable| variable.on);
+        if variable.is_some_and(|variable| variable.is_local) {
+            return known.unwrap_or(ReceiverExpr::Unknown);
+        }
+        let typed = |walk: &mut Walk<'a>| walk.named_written_type(&[text], None);
+        if !self.is_recorded(text) {
+            return known.unwrap_or_else(|| typed(self));
+        }
+        if !Walk::is_use(node, field) || self.dialect.member_access.prelude.contains(&text) {
+            return known.unwrap_or(ReceiverExpr::Unknown);
+        }
+        let implicit = !self.dialect.member_access.implicit_self || !self.variable_scope.is_self_unknown;
+        let on = if implicit { ReceiverExpr::Implicit } else { ReceiverExpr::Unknown };
+        let found = self.push_member_reference(node, on);
+        known.filter(|known| *known != ReceiverExpr::Unknown).unwrap_or(found)
+    }
+
+    /// Whether a word in this field refers to something, rather than declaring or labelling it.
+    fn is_use(node: Node<'a>, field: Option<&str>) -> bool {
+        match field {
+            Some("name") => node.parent().is_some_and(|parent| NAMING_NODES.contains(&parent.kind())),
+            Some(field) => !LABEL_FIELDS.contains(&field),
+            None => true,
         }
     }
 
@@ -413,10 +726,24 @@ impl<'a> Walk<'a> {
         // some grammars have no field for the name; without one, the whole pattern is bound
         let first = node.named_child(0).filter(|_| !name.is_empty());
         if !node.parent().is_some_and(|parent| FIELD_DECLARATIONS.contains(&parent.kind())) {
-            self.bind_pattern(node.child_by_field_name(name).or(first).unwrap_or(node), on);
+            self.bind_target(node.child_by_field_name(name).or(first).unwrap_or(node), on);
         }
         self.access_other_fields(node, [name, value]);
         ReceiverExpr::Unknown
+    }
+
+    /// Binds the names of an assignment target; other targets are expressions.
+    fn bind_target(&mut self, target: Node<'a>, on: ReceiverExpr) {
+        if EXPRESSION_TARGETS.contains(&target.kind()) {
+            self.access_at(target);
+        } else if TARGET_LISTS.contains(&target.kind()) {
+            let mut cursor = target.walk();
+            for each in target.named_children(&mut cursor) {
+                self.bind_target(each, ReceiverExpr::Unknown);
+            }
+        } else {
+            self.bind_pattern(target, on);
+        }
     }
 
     /// Visits the children of a variable other than its name and value, such as the body of a loop.
@@ -438,9 +765,20 @@ impl<'a> Walk<'a> {
             self.source.tokens_in(node_span(pattern)).map(|token| self.source.text_of(token)).collect();
         let alone = words.len() == 1 || words.len() == 2 && words[0] == "mut";
         let on = if alone { on } else { ReceiverExpr::Unknown };
+        if self.variable_scope.in_type_body {
+            return;
+        }
+        let is_local = self.variable_scope.in_body;
+        let variable = Variable { on, until: self.variable_scope.scope_end, is_local };
         // uppercase words in a pattern are types
         for word in words.into_iter().filter(|word| alone || !starts_uppercase(word)) {
-            self.variable_scope.variables.insert(word, (on, self.variable_scope.scope_end));
+            let before = self.variable_scope.variables.insert(word, variable);
+            self.variable_scope.replaced.push((word, before));
         }
     }
+}
+
+/// `MAX_SIZE`, but not `T`.
+fn is_constant_name(word: &str) -> bool {
+    word.len() > 1 && !word.bytes().any(|byte| byte.is_ascii_lowercase())
 }

@@ -10,8 +10,8 @@ use api::{Code, Error};
 use code::folder::{FolderError, LociFolder};
 use code::note::Baseline;
 use code::{
-    Edge, Graph, Hashes, MatchKind, MemberSummary, NoteState, NoteStatus, PathResolution, SourceRange, Store,
-    StoreError, Symbol, SymbolIndex, TypeId, TypeNames, TypeSummary, count_tokens,
+    Edge, Graph, Hashes, Located, MatchKind, MemberSummary, NameResolution, NoteState, NoteStatus, Relation,
+    Store, StoreError, Symbol, TypeId, TypeNames, TypeSummary, count_tokens,
 };
 use history::scope;
 use rustc_hash::FxHashMap;
@@ -282,55 +282,41 @@ impl<'a> CodeQuery<'a> {
         card.files.iter().map(|file| file_kind(file, card.generated)).collect()
     }
 
-    // ---- name resolution
+    fn recency_of(&self, id: TypeId) -> u64 {
+        self.recency.get(&id.to_string()).copied().unwrap_or(0)
+    }
 
-    /// Resolves a path to candidates. Exact and suffix matches need no scan of all names.
-    pub(crate) fn resolve_path(&self, path: &str) -> PathResolution {
-        let few = self.or_record_error(self.tree.store.types_named(path));
-        let resolution = self.lookup_in(&few, |names| names.resolve_path(path));
-        let written = |(_, fit): &(Symbol, MatchKind)| matches!(fit, MatchKind::Exact | MatchKind::Suffix);
-        if !resolution.candidates.is_empty() && resolution.candidates.iter().all(written) {
-            return resolution;
+    /// Resolves a name to a symbol with its overloads, and to candidates.
+    pub(crate) fn resolve_name(&self, path: &str) -> NameResolution {
+        let found = self.or_record_error(self.tree.store.resolve_name(path, &|id| self.recency_of(id)));
+        if let (Some((old, reason)), Some(new)) = (&found.redirected_from, found.resolved.first()) {
+            let name = self.name(self.assign_number(new.of));
+            self.add_note(format!("`{old}` was renamed to `{name}`: {reason}"));
         }
-        let all = self.or_record_error(self.tree.store.all_names());
-        self.lookup_in(&all, |names| names.resolve_path(path))
+        found
     }
 
-    pub(crate) fn search(&self, text: &str, limit: usize) -> Vec<(Symbol, MatchKind)> {
-        let all = self.or_record_error(self.tree.store.all_names());
-        let found = |names: &SymbolIndex<'_>| PathResolution {
-            resolved: None,
-            candidates: names.search_text(text, limit),
-        };
-        self.lookup_in(&all, found).candidates
+    pub(crate) fn search(&self, text: &str, limit: usize) -> Vec<Symbol> {
+        let found = self.tree.store.search_names(text, limit, &|id| self.recency_of(id));
+        self.or_record_error(found).into_iter().map(|(at, _)| self.to_symbol(at)).collect()
     }
 
-    /// Runs a name lookup over some types and numbers the results.
-    fn lookup_in(
-        &self,
-        types: &[TypeNames],
-        lookup: impl FnOnce(&SymbolIndex<'_>) -> PathResolution,
-    ) -> PathResolution {
-        let lately = |id: TypeId| self.recency.get(&id.to_string()).copied().unwrap_or(0);
-        let found = lookup(&SymbolIndex::new(types, &lately));
-        let number =
-            |symbol: Symbol| Symbol { of: self.load_named(types[symbol.of as usize].clone()), ..symbol };
-        PathResolution {
-            resolved: found.resolved.map(number),
-            candidates: found.candidates.into_iter().map(|(symbol, fit)| (number(symbol), fit)).collect(),
-        }
+    pub(crate) fn to_symbol(&self, at: Located) -> Symbol {
+        Symbol { of: self.assign_number(at.of), member: at.member }
     }
 
-    /// Resolves a path or an ID to exactly one symbol.
+    /// Resolves a path or an ID to exactly one symbol; of overloads, to the first.
     pub(crate) fn resolve_symbol(&self, path: &str) -> Result<Symbol, Error> {
-        if let Some(symbol) = self.by_id(path) {
-            return Ok(symbol);
+        self.resolve_overloads(path).map(|symbols| symbols[0])
+    }
+
+    /// Resolves a path or an ID to one symbol with all its overloads; there is at least one.
+    pub(crate) fn resolve_overloads(&self, path: &str) -> Result<Vec<Symbol>, Error> {
+        let found = self.resolve_name(path);
+        if found.resolved.is_empty() {
+            return Err(self.resolution_error(path, &found));
         }
-        let resolution = self.resolve_path(path);
-        if let Some(symbol) = resolution.resolved.or_else(|| self.by_former_name(path)) {
-            return Ok(symbol);
-        }
-        Err(self.resolution_error(path, &resolution))
+        Ok(found.resolved.into_iter().map(|at| self.to_symbol(at)).collect())
     }
 
     /// Resolves a path or an ID to exactly one type. A member resolves to its type.
@@ -338,45 +324,7 @@ impl<'a> CodeQuery<'a> {
         self.resolve_symbol(path).map(|symbol| symbol.of)
     }
 
-    /// Resolves a former name of a renamed type.
-    fn by_former_name(&self, path: &str) -> Option<Symbol> {
-        let wanted = path.trim().to_lowercase();
-        let ends = |name: &str| {
-            let name = name.to_lowercase();
-            name == wanted || name.strip_suffix(&wanted).is_some_and(|head| head.ends_with(['.', '+']))
-        };
-        let renamed: Vec<code::RenamedType> =
-            self.renamed_types().into_iter().filter(|it| ends(&it.old_name)).collect();
-        let [renamed] = &renamed[..] else { return None };
-        let of = self.type_by_id(&renamed.new.to_string())?;
-        self.add_note(format!(
-            "`{}` was renamed to `{}`: {}",
-            renamed.old_name,
-            self.name(of),
-            renamed.reason
-        ));
-        Some(Symbol { of, member: None })
-    }
-
-    fn by_id(&self, path: &str) -> Option<Symbol> {
-        let path = path.trim();
-        let own = path.strip_prefix("T_")?;
-        let (head, is_member) = own.split_once('_').map_or((own, false), |(head, _)| (head, true));
-        let ids = self.or_record_error(self.tree.store.types_with_prefix(head));
-        let [id] = ids[..] else { return None };
-        let of = self.assign_number(id);
-        if !is_member {
-            return Some(Symbol { of, member: None });
-        }
-        let count = self.card(of)?.members.len() as u32;
-        let all = (0..count).map(|at| Symbol { of, member: Some(at) });
-        let named = |symbol: &Symbol| self.member_id(*symbol).unwrap_or_default();
-        let mut fit = all
-            .filter(|symbol| named(symbol).strip_prefix("T_").is_some_and(|id| id.eq_ignore_ascii_case(own)));
-        fit.next()
-    }
-
-    fn member(&self, symbol: Symbol) -> Option<MemberSummary> {
+    pub(crate) fn member(&self, symbol: Symbol) -> Option<MemberSummary> {
         self.card(symbol.of)?.members.get(symbol.member? as usize).cloned()
     }
 
@@ -391,8 +339,8 @@ impl<'a> CodeQuery<'a> {
         self.member(symbol).map_or_else(|| name.clone(), |member| format!("{name}.{}", member.key))
     }
 
-    fn resolution_error(&self, path: &str, resolution: &PathResolution) -> Error {
-        let listed = resolution.candidates.iter().take(8).map(|(symbol, _)| self.full_name(*symbol));
+    fn resolution_error(&self, path: &str, resolution: &NameResolution) -> Error {
+        let listed = resolution.candidates.iter().take(8).map(|(at, _)| self.full_name(self.to_symbol(*at)));
         let near = resolution.candidates.iter().any(|(_, fit)| matches!(fit, MatchKind::Near(_)));
         let error = if resolution.candidates.is_empty() || near {
             Error::new(Code::SymbolNotFound, format!("no symbol is named `{path}`"))
@@ -414,7 +362,9 @@ impl<'a> CodeQuery<'a> {
         let member = self.member(symbol);
         let place = member.as_ref().map(|member| member.range).or_else(|| card.parts.first().copied());
         let file = place.map_or_else(String::new, |place| card.files[place.file as usize].clone());
-        let line = place.map_or(1, |place| line_of(&self.file_text(&file), place.signature.from as usize));
+        let text = self.file_text(&file);
+        let line = place.map_or(1, |place| line_of(&text, place.signature.from as usize));
+        let end_line = place.map_or(line, |place| line_of(&text, place.span.to as usize));
         SymbolRef {
             path: self.mask_text(self.full_name(symbol)),
             type_id: card.id.to_string(),
@@ -423,6 +373,7 @@ impl<'a> CodeQuery<'a> {
             access: member.as_ref().map_or(card.visibility, |member| member.visibility).name().to_string(),
             file,
             line,
+            end_line,
         }
     }
 
@@ -450,14 +401,9 @@ impl<'a> CodeQuery<'a> {
 
     /// The source text that an outline summarises.
     pub(crate) fn source_of(&self, symbol: Symbol) -> String {
-        let Some(card) = self.card(symbol.of) else { return String::new() };
-        let text = |place: &SourceRange| {
-            place.span.text_in(&self.file_text(&card.files[place.file as usize])).to_string()
-        };
-        match self.member(symbol) {
-            Some(member) => text(&member.range),
-            None => card.parts.iter().map(text).collect(),
-        }
+        let card = self.card(symbol.of);
+        let pieces = card.map(|card| self.tree.store.source_of(&card, self.member(symbol).as_ref()));
+        pieces.into_iter().flatten().map(|piece| piece.text).collect()
     }
 
     /// Token counts of an outline and of its source.
@@ -531,8 +477,6 @@ impl<'a> CodeQuery<'a> {
         self.loaded.borrow().groups.as_ref()?.get(&of).cloned()
     }
 
-    // ---- dependencies
-
     fn to_numbers(&self, ids: Vec<TypeId>) -> Vec<u32> {
         ids.into_iter().map(|id| self.assign_number(id)).collect()
     }
@@ -564,13 +508,16 @@ impl<'a> CodeQuery<'a> {
         Graph::new(count as usize, &edges)
     }
 
-    /// The references to a type or a member.
-    pub(crate) fn find_references(&self, symbol: Symbol) -> Vec<code::UsageSite> {
+    /// The places related to a type or a member.
+    pub(crate) fn find_related(
+        &self,
+        symbol: Symbol,
+        relation: Relation,
+        depth: u32,
+    ) -> Vec<code::UsageSite> {
         let Some(card) = self.card(symbol.of) else { return Vec::new() };
-        let found = match self.member(symbol) {
-            Some(member) => self.or_record_error(self.tree.store.member_usages(&card, &member)),
-            None => self.or_record_error(self.tree.store.type_usages(&card)),
-        };
+        let found = self.tree.store.related(&card, self.member(symbol).as_ref(), relation, depth);
+        let found = self.or_record_error(found);
         found.problems.into_iter().for_each(|problem| self.add_note(problem));
         found.sites
     }
@@ -580,8 +527,6 @@ impl<'a> CodeQuery<'a> {
         let types = self.number_all_types();
         (0..types).filter_map(|of| self.load_names(of)).map(|named| named.members.len() as u64).sum()
     }
-
-    // ---- files
 
     /// The current text of a file.
     pub(crate) fn file_text(&self, path: &str) -> Rc<str> {
@@ -606,8 +551,6 @@ impl<'a> CodeQuery<'a> {
             None
         })
     }
-
-    // ---- access records
 
     pub(crate) fn now(&self) -> i64 {
         self.now

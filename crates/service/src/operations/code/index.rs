@@ -36,15 +36,7 @@ impl Handle<IndexCode> for Service {
                     .map(type_change)
                     .chain(done.affected.iter().map(dependency_change))
                     .collect(),
-                aliases: done
-                    .aliases
-                    .iter()
-                    .map(|it| TypeAlias {
-                        old: it.old_name.clone(),
-                        new: it.new_name.clone(),
-                        reason: it.reason.clone(),
-                    })
-                    .collect(),
+                aliases: done.aliases.iter().map(type_alias).collect(),
                 work: Work {
                     files_parsed: done.parsed,
                     types_hashed: done.hashed,
@@ -66,7 +58,11 @@ fn dependency_change((id, name): &(TypeId, String)) -> TypeChange {
     TypeChange { path, type_id, change_class: "Structure-Dependency".to_string(), members: Vec::new() }
 }
 
-fn type_change(changed: &ChangedType) -> TypeChange {
+pub(super) fn type_alias(it: &code::RenamedType) -> TypeAlias {
+    TypeAlias { old: it.old_name.clone(), new: it.new_name.clone(), reason: it.reason.clone() }
+}
+
+pub(super) fn type_change(changed: &ChangedType) -> TypeChange {
     let class = match (&changed.change, changed.removed) {
         (Some(change), _) => change.class.name(),
         (None, true) => "Removed",

@@ -4,16 +4,55 @@
 
 use super::code_query::{CodeQuery, with_tree};
 use crate::Service;
-use api::code::{GetMemberOutline, GetOutline, Outlined};
+use api::code::{GetMemberOutline, GetOutline, GetSource, Outlined, SourceText, Sourced, SymbolRef};
 use api::{Code, Error, Handle, Request};
-use code::Symbol;
+use code::{Symbol, count_tokens};
 
 impl Handle<GetOutline> for Service {
     fn handle(&self, request: &GetOutline) -> Result<Outlined, Error> {
         request.check_params()?;
-        with_tree(self, request.root.as_ref(), |query| {
-            Ok(make_outline(query, query.resolve_symbol(&request.path)?))
+        with_tree(self, request.root.as_ref(), |query| match query.store().file_named(&request.path) {
+            Ok(Some(file)) => Ok(make_file_outline(query, file)),
+            _ => Ok(make_outline(query, &query.resolve_overloads(&request.path)?)),
         })
+    }
+}
+
+impl Handle<GetSource> for Service {
+    fn handle(&self, request: &GetSource) -> Result<Sourced, Error> {
+        request.check_params()?;
+        with_tree(self, request.root.as_ref(), |query| {
+            let symbols = query.resolve_overloads(&request.path)?;
+            let mut sourced = Sourced { resolved: query.symbol_ref(symbols[0]), ..Sourced::default() };
+            let mut left = request.max_lines as usize;
+            query.record_access(symbols[0].of);
+            for symbol in symbols {
+                let Some(card) = query.card(symbol.of) else { continue };
+                for piece in query.store().source_of(&card, query.member(symbol).as_ref()) {
+                    let shown = query.mask_text(&piece.text);
+                    let lines: Vec<&str> = shown.lines().collect();
+                    let taken = left.min(lines.len());
+                    left -= taken;
+                    sourced.left_out += (lines.len() - taken) as u64;
+                    let (file, line, text) = (piece.file, piece.first_line, lines[..taken].join("\n"));
+                    sourced.source.push(SourceText { file, line, text });
+                }
+            }
+            sourced.source.retain(|piece| !piece.text.is_empty());
+            Ok(Sourced { coverage: query.coverage(), ..sourced })
+        })
+    }
+}
+
+fn make_file_outline(query: &CodeQuery<'_>, file: String) -> Outlined {
+    let (outline, text) = query.or_record_error(query.store().file_outline(&file));
+    let resolved = SymbolRef { path: file.clone(), kind: "file".to_string(), file, ..SymbolRef::default() };
+    Outlined {
+        resolved,
+        outline_tokens: count_tokens(&outline) as u64,
+        source_tokens: count_tokens(&text) as u64,
+        outline: query.mask_text(outline),
+        coverage: query.coverage(),
     }
 }
 
@@ -21,27 +60,28 @@ impl Handle<GetMemberOutline> for Service {
     fn handle(&self, request: &GetMemberOutline) -> Result<Outlined, Error> {
         request.check_params()?;
         with_tree(self, request.root.as_ref(), |query| {
-            let symbol = query.resolve_symbol(&request.path)?;
-            if symbol.member.is_none() {
-                let name = query.name(symbol.of);
+            let symbols = query.resolve_overloads(&request.path)?;
+            if symbols[0].member.is_none() {
+                let name = query.name(symbols[0].of);
                 return Err(Error::new(Code::InvalidArgument, format!("`{name}` is a type, not a member"))
                     .hint(format!("loci code outline {name}"))
                     .hint(format!("loci code resolve '{name}.*'")));
             }
-            Ok(make_outline(query, symbol))
+            Ok(make_outline(query, &symbols))
         })
     }
 }
 
-fn make_outline(query: &CodeQuery<'_>, symbol: Symbol) -> Outlined {
-    let outline = query.outline_of(symbol);
-    let (outline_tokens, source_tokens) = query.token_counts(symbol, &outline);
-    query.record_access(symbol.of);
-    Outlined {
-        resolved: query.symbol_ref(symbol),
-        outline_tokens,
-        source_tokens,
-        outline,
-        coverage: query.coverage(),
+/// The outline of a symbol with its overloads.
+fn make_outline(query: &CodeQuery<'_>, symbols: &[Symbol]) -> Outlined {
+    query.record_access(symbols[0].of);
+    let mut outlined = Outlined { resolved: query.symbol_ref(symbols[0]), ..Outlined::default() };
+    for symbol in symbols {
+        let outline = query.outline_of(*symbol);
+        let (outline_tokens, source_tokens) = query.token_counts(*symbol, &outline);
+        outlined.outline_tokens += outline_tokens;
+        outlined.source_tokens += source_tokens;
+        outlined.outline += &outline;
     }
+    Outlined { coverage: query.coverage(), ..outlined }
 }

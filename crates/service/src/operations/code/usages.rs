@@ -6,24 +6,26 @@ use super::code_query::{CodeQuery, line_of, with_tree};
 use crate::Service;
 use api::code::{CERTAINTIES, FindUsages, Usage, UsagesFound};
 use api::{Error, Handle, Request};
-use code::{Certainty, UsageSite};
+use code::{Certainty, Relation, UsageSite};
 
 impl Handle<FindUsages> for Service {
     fn handle(&self, request: &FindUsages) -> Result<UsagesFound, Error> {
         request.check_params()?;
         with_tree(self, request.root.as_ref(), |query| {
-            let symbol = query.resolve_symbol(&request.path)?;
-            let mut all = query.find_references(symbol);
+            let symbols = query.resolve_overloads(&request.path)?;
+            let named = code::RELATIONS.iter().find(|(name, _)| *name == request.relation);
+            let (relation, depth) = (named.map_or(Relation::Usages, |it| it.1), request.depth as u32);
+            let mut all: Vec<UsageSite> =
+                symbols.iter().flat_map(|symbol| query.find_related(*symbol, relation, depth)).collect();
+            code::keep_best_sites(&mut all);
             all.retain(|each| is_certain_enough(each.certainty, request.certainty.as_deref()));
             let total = all.len() as u64;
             let possible = all.iter().filter(|each| each.certainty == Certainty::Possible).count() as u64;
-            // sort by certainty before position, so that the limit drops the uncertain ones
-            all.sort_by(|one, other| {
-                (one.certainty, &one.file, one.at).cmp(&(other.certainty, &other.file, other.at))
-            });
+            // by certainty first and tests last, so that the limit drops what matters least
+            all.sort_by_cached_key(|it| (it.certainty, code::is_test_path(&it.file), it.file.clone(), it.at));
             all.truncate(request.max_results as usize);
             Ok(UsagesFound {
-                resolved: query.symbol_ref(symbol),
+                resolved: query.symbol_ref(symbols[0]),
                 total,
                 possible,
                 usages: all.iter().map(|each| to_usage(query, each)).collect(),

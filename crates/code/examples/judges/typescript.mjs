@@ -1,0 +1,57 @@
+// Judges usages by the TypeScript language service:
+//
+//     npm install --prefix DIR typescript
+//     NODE_MODULES=DIR/node_modules node typescript.mjs usages.jsonl TREE
+//
+// Packages of the tree that import each other must be linked in the tree's node_modules.
+
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { Tally, readSymbols } from "./tally.mjs";
+
+const [dump, tree] = process.argv.slice(2);
+const root = fs.realpathSync(tree);
+const ts = createRequire(path.join(process.env.NODE_MODULES ?? ".", "x"))("typescript");
+
+const files = ts.sys
+  .readDirectory(root, [".ts", ".tsx", ".mts", ".cts"], ["**/node_modules/**"])
+  .map((file) => path.resolve(file));
+const config = ts.findConfigFile(root, ts.sys.fileExists);
+const read = config ? ts.readConfigFile(config, ts.sys.readFile).config : {};
+const parsed = ts.parseJsonConfigFileContent(read, ts.sys, root).options;
+const options = { ...parsed, noEmit: true, allowJs: false, skipLibCheck: true };
+const host = {
+  getScriptFileNames: () => files,
+  getScriptVersion: () => "1",
+  getScriptSnapshot: (file) =>
+    fs.existsSync(file) ? ts.ScriptSnapshot.fromString(fs.readFileSync(file, "utf8")) : undefined,
+  getCurrentDirectory: () => root,
+  getCompilationSettings: () => options,
+  getDefaultLibFileName: ts.getDefaultLibFilePath,
+  fileExists: ts.sys.fileExists,
+  readFile: ts.sys.readFile,
+  readDirectory: ts.sys.readDirectory,
+  directoryExists: ts.sys.directoryExists,
+  getDirectories: ts.sys.getDirectories,
+  realpath: ts.sys.realpath,
+};
+const service = ts.createLanguageService(host);
+const program = service.getProgram();
+const tally = new Tally();
+for (const symbol of readSymbols(dump)) {
+  const file = path.join(root, symbol.file);
+  const source = program.getSourceFile(file);
+  if (!source || !/\.[mc]?tsx?$/.test(file)) continue;
+  const at = source.getPositionOfLineAndCharacter(symbol.line - 1, symbol.column - 1);
+  const found = service.findReferences(file, at) ?? [];
+  const truth = new Set();
+  for (const reference of found.flatMap((each) => each.references)) {
+    if (reference.isDefinition || reference.fileName.includes("node_modules")) continue;
+    const of = program.getSourceFile(reference.fileName);
+    const line = of.getLineAndCharacterOfPosition(reference.textSpan.start).line + 1;
+    truth.add(`${path.relative(root, reference.fileName)}:${line}`);
+  }
+  tally.add(symbol, truth);
+}
+tally.print();

@@ -1,0 +1,410 @@
+//! Resolves what a reader writes to a symbol of the index: a name, an ID, a path through re-exports, an inherited member, a former
+//! name, or a place in a file; and returns the source of a symbol.
+//!
+//! Does not guess between several candidates: it returns them all, the likeliest first.
+
+use super::partial::join_partial;
+use super::table::Table;
+use super::{PROJECTS, Store, StoreError};
+use crate::codebase::{Codebase, MemberLocation, SourceFile};
+use crate::symbol::{MatchKind, PathResolution, Symbol, SymbolIndex, TypeNames, path_words};
+use crate::type_summary::{MemberSummary, SourceRange, TypeSummary};
+use crate::usage::UsageFinder;
+use project::Project;
+use std::fmt::Write as _;
+use syntax::{FileFacts, Import, ImportKind, Path, Scope, Segment, Span, TypeId, TypeKind, language_of};
+
+/// A type, or a member of it by its position in the summary.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Located {
+    pub of: TypeId,
+    pub member: Option<u32>,
+}
+
+/// The result of resolving a name.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct NameResolution {
+    /// The symbol; several if it has overloads, and none if the name is ambiguous or unknown.
+    pub resolved: Vec<Located>,
+    /// All symbols that fit equally well, the likeliest first.
+    pub candidates: Vec<(Located, MatchKind)>,
+    /// The former name of a renamed type, and why it is considered the same.
+    pub redirected_from: Option<(String, String)>,
+}
+
+/// A piece of source text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SourcePiece {
+    pub file: String,
+    pub first_line: u32,
+    pub last_line: u32,
+    /// Whole lines.
+    pub text: String,
+}
+
+/// The project of a file that belongs to none, and so sees all of them.
+const NO_PROJECT: u32 = u32::MAX;
+/// No real file has this path.
+const QUERY_FILE: &str = "\u{0}query";
+/// A chain of bases longer than this is a cycle.
+const MAX_LINEAGE: usize = 200;
+/// A longer signature is cut in the outline of a file.
+const MAX_SIGNATURE: usize = 160;
+
+impl Store {
+    /// Resolves a name; `recency` ranks equally good candidates.
+    pub fn resolve_name(
+        &self,
+        path: &str,
+        recency: &dyn Fn(TypeId) -> u64,
+    ) -> Result<NameResolution, StoreError> {
+        if let Some(found) = self.by_id(path)?.or(self.by_place(path)?) {
+            return Ok(found.into());
+        }
+        let found = self.by_name(path, recency)?;
+        if !found.resolved.is_empty() && found.is_case_exact {
+            return Ok(found.into());
+        }
+        if let Some(exported) = self.by_export(path)? {
+            return Ok(exported.into());
+        }
+        if let Some(inherited) = self.by_inheritance(path, recency)? {
+            return Ok(inherited.into());
+        }
+        if found.resolved.is_empty()
+            && let Some(renamed) = self.by_former_name(path, recency)?
+        {
+            return Ok(renamed);
+        }
+        Ok(found.into())
+    }
+
+    /// Searches symbols by part of a name.
+    pub fn search_names(
+        &self,
+        text: &str,
+        limit: usize,
+        recency: &dyn Fn(TypeId) -> u64,
+    ) -> Result<Vec<(Located, MatchKind)>, StoreError> {
+        let all = self.all_names()?;
+        let found = SymbolIndex::new(&all, recency).search_text(text, limit);
+        Ok(found.into_iter().map(|(symbol, fit)| (locate(&all, symbol), fit)).collect())
+    }
+
+    fn by_id(&self, path: &str) -> Result<Option<Located>, StoreError> {
+        let Some(own) = path.trim().strip_prefix("T_") else { return Ok(None) };
+        let (head, is_member) = own.split_once('_').map_or((own, false), |(head, _)| (head, true));
+        let [of] = self.types_with_prefix(head)?[..] else { return Ok(None) };
+        if !is_member {
+            return Ok(Some(Located { of, member: None }));
+        }
+        let Some(summary) = self.type_summary(of)? else { return Ok(None) };
+        let is_it = |member: &MemberSummary| {
+            let id = syntax::MemberId::new(of, member.kind, &member.key).to_string();
+            id.strip_prefix("T_").is_some_and(|id| id.eq_ignore_ascii_case(own))
+        };
+        let member = summary.members.iter().position(is_it).map(|at| at as u32);
+        Ok(member.map(|member| Located { of, member: Some(member) }))
+    }
+
+    /// `src/a.rs:12`: the innermost declaration at a line.
+    fn by_place(&self, path: &str) -> Result<Option<Located>, StoreError> {
+        let mut parts = path.trim().split(':');
+        let (Some(file), Some(line)) = (parts.next(), parts.next()) else { return Ok(None) };
+        let Ok(line) = line.parse::<u32>() else { return Ok(None) };
+        let Some(file) = self.file_named(file)? else { return Ok(None) };
+        self.declaration_in(&file, line_span(&self.read_text(&file), line))
+    }
+
+    /// The innermost declaration at a byte of a file.
+    pub(super) fn declaration_at(&self, file: &str, at: u32) -> Result<Option<Located>, StoreError> {
+        self.declaration_in(file, Span { from: at, to: at + 1 })
+    }
+
+    fn declaration_in(&self, file: &str, at: Span) -> Result<Option<Located>, StoreError> {
+        let mut best: Option<(u32, Located)> = None;
+        for summary in self.types_of_file(file)? {
+            let members = summary.members.iter().enumerate().map(|(at, it)| (Some(at as u32), it.range));
+            let places = summary.parts.iter().map(|range| (None, *range)).chain(members);
+            for (member, range) in places.filter(|(_, range)| summary.files[range.file as usize] == file) {
+                let is_around = range.span.from < at.to && at.from < range.span.to;
+                let size = range.span.to - range.span.from;
+                if is_around && best.is_none_or(|(known, _)| size < known) {
+                    best = Some((size, Located { of: summary.id, member }));
+                }
+            }
+        }
+        Ok(best.map(|(_, found)| found))
+    }
+
+    /// The indexed file with this path, or the only one that ends with it.
+    pub fn file_named(&self, path: &str) -> Result<Option<String>, StoreError> {
+        let path = path.trim().trim_start_matches("./");
+        if language_of(path.as_ref()).is_none() {
+            return Ok(None);
+        }
+        let table = Table::new(&self.db);
+        if table.find_file(path)?.is_some() {
+            return Ok(Some(path.to_owned()));
+        }
+        let ends = |known: &String| known.strip_suffix(path).is_some_and(|before| before.ends_with('/'));
+        let mut fitting = table.files()?.into_keys().filter(ends);
+        Ok(fitting.next().filter(|_| fitting.next().is_none()))
+    }
+
+    fn by_name(&self, path: &str, recency: &dyn Fn(TypeId) -> u64) -> Result<ByName, StoreError> {
+        let few = self.types_named(path)?;
+        let found = SymbolIndex::new(&few, recency).resolve_path(path);
+        let written = |(_, fit): &(Symbol, MatchKind)| matches!(fit, MatchKind::Exact | MatchKind::Suffix);
+        if !found.candidates.is_empty() && found.candidates.iter().all(written) {
+            return Ok(ByName::new(&few, found));
+        }
+        let all = self.all_names()?;
+        let found = SymbolIndex::new(&all, recency).resolve_path(path);
+        Ok(ByName::new(&all, found))
+    }
+
+    /// Resolves a path as an import of it would be: `flask.Flask` is declared in `flask.app`.
+    fn by_export(&self, path: &str) -> Result<Option<Located>, StoreError> {
+        let words = path_words(path);
+        if words.len() < 2 {
+            return Ok(None);
+        }
+        let mut table = Table::new(&self.db);
+        let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
+        let start = vec![import_file(&words)];
+        let (code, found) = join_partial(&mut table, &projects, start, |code, resolver| {
+            let file = code.files.iter().position(|file| file.path == QUERY_FILE)?;
+            UsageFinder::new(code, resolver).imported_symbol(file as u32)
+        })?;
+        let Some((of, member)) = found else { return Ok(None) };
+        let of = code.types[of as usize].id;
+        let Some(member) = member else { return Ok(Some(Located { of, member: None })) };
+        self.member_at(of, &code, member)
+    }
+
+    fn member_at(
+        &self,
+        of: TypeId,
+        code: &Codebase,
+        at: MemberLocation,
+    ) -> Result<Option<Located>, StoreError> {
+        let declared = code.member(at);
+        let Some(summary) = self.type_summary(of)? else { return Ok(None) };
+        let is_it = |member: &MemberSummary| member.kind == declared.kind && member.key == declared.key;
+        let member = summary.members.iter().position(is_it).map(|at| at as u32);
+        Ok(member.map(|member| Located { of, member: Some(member) }))
+    }
+
+    /// `Derived.member`, where a base declares the member.
+    fn by_inheritance(
+        &self,
+        path: &str,
+        recency: &dyn Fn(TypeId) -> u64,
+    ) -> Result<Option<Located>, StoreError> {
+        let Some((outer, name)) = path.trim().rsplit_once(['.', ':']) else { return Ok(None) };
+        let outer = outer.trim_end_matches([':', '.']);
+        if outer.is_empty() || name.contains(['*', '?', '(']) {
+            return Ok(None);
+        }
+        let start = self.by_name(outer, recency)?.resolved;
+        let start = if start.is_empty() { self.by_export(outer)?.into_iter().collect() } else { start };
+        let [Located { of, member: None }] = start[..] else { return Ok(None) };
+        let mut lineage = vec![of];
+        let mut at = 0;
+        while let Some(of) = lineage.get(at).copied().filter(|_| at < MAX_LINEAGE) {
+            let names = self.names_of(&[of])?;
+            let members = names.iter().flat_map(|names| &names.members);
+            if let Some(member) = members.into_iter().position(|member| member.name == name) {
+                return Ok(Some(Located { of, member: Some(member as u32) }));
+            }
+            let bases = self.bases(of)?;
+            lineage.extend(bases.into_iter().filter(|base| !lineage.contains(base)).collect::<Vec<_>>());
+            at += 1;
+        }
+        Ok(None)
+    }
+
+    /// A former name of a renamed type, or of a member of one.
+    fn by_former_name(
+        &self,
+        path: &str,
+        recency: &dyn Fn(TypeId) -> u64,
+    ) -> Result<Option<NameResolution>, StoreError> {
+        let path = path.trim();
+        for (name, member) in [(path, None)].into_iter().chain(split_member(path)) {
+            let wanted = name.to_lowercase();
+            let ends = |name: &str| {
+                let name = name.to_lowercase();
+                name == wanted || name.strip_suffix(&wanted).is_some_and(|head| head.ends_with(['.', '+']))
+            };
+            let mut renamed = self.renamed_types()?.into_iter().filter(|it| ends(&it.old_name));
+            let (Some(renamed), None) = (renamed.next(), renamed.next()) else { continue };
+            let new_path = match member {
+                Some(member) => format!("{}.{member}", renamed.new_name),
+                None => renamed.new_name.clone(),
+            };
+            let found = self.by_name(&new_path, recency)?;
+            if !found.resolved.is_empty() {
+                let redirected_from = Some((renamed.old_name, renamed.reason));
+                return Ok(Some(NameResolution { redirected_from, ..found.into() }));
+            }
+        }
+        Ok(None)
+    }
+
+    // ---- source
+
+    /// The source of a symbol, one piece for each declaration.
+    pub fn source_of(&self, of: &TypeSummary, member: Option<&MemberSummary>) -> Vec<SourcePiece> {
+        let ranges: Vec<SourceRange> = match member {
+            Some(member) => vec![member.range],
+            None => of.parts.clone(),
+        };
+        let mut pieces: Vec<SourcePiece> = Vec::new();
+        for range in ranges {
+            let file = &of.files[range.file as usize];
+            let text = self.read_text(file);
+            let piece = cut_lines(file, &text, range.span);
+            if pieces.last() != Some(&piece) {
+                pieces.push(piece);
+            }
+        }
+        pieces
+    }
+
+    /// The declarations of a file with their lines, and the text of the file.
+    pub fn file_outline(&self, file: &str) -> Result<(String, String), StoreError> {
+        let text = self.read_text(file);
+        let mut rows: Vec<(Span, bool, String)> = Vec::new();
+        for summary in self.types_of_file(file)? {
+            let here = |range: &SourceRange| summary.files[range.file as usize] == file;
+            for range in summary.parts.iter().filter(|range| here(range)) {
+                let shown = match summary.kind {
+                    TypeKind::Module => format!("module {}", summary.name),
+                    _ => one_line(range.signature.text_in(&text)),
+                };
+                rows.push((range.span, false, shown));
+            }
+            for member in summary.members.iter().filter(|member| here(&member.range)) {
+                rows.push((member.range.span, true, one_line(member.range.signature.text_in(&text))));
+            }
+        }
+        rows.sort_by_key(|(span, is_member, _)| (span.from, *is_member, std::cmp::Reverse(span.to)));
+        let mut out = format!("{file} ({} lines)\n", text.lines().count());
+        let mut around: Vec<u32> = Vec::new();
+        for (span, _, shown) in rows {
+            around.retain(|end| *end >= span.to);
+            let piece = cut_lines(file, &text, span);
+            let lines = format!("{}-{}", piece.first_line, piece.last_line);
+            let _ = writeln!(out, "{lines:>11}  {}{shown}", "  ".repeat(around.len()));
+            around.push(span.to);
+        }
+        Ok((out, text))
+    }
+
+    fn read_text(&self, file: &str) -> String {
+        let bytes = project::read_source(&self.root, file).unwrap_or_default();
+        syntax::decode_text(&bytes).into_owned()
+    }
+
+    pub(super) fn types_of_file(&self, file: &str) -> Result<Vec<TypeSummary>, StoreError> {
+        let mut table = Table::new(&self.db);
+        let Some(row) = table.find_file(file)? else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for id in table.types_in(row.id)? {
+            found.extend(table.load_summary(id)?);
+        }
+        Ok(found)
+    }
+}
+
+/// The result of looking up declared names.
+struct ByName {
+    resolved: Vec<Located>,
+    candidates: Vec<(Located, MatchKind)>,
+    is_case_exact: bool,
+}
+
+impl ByName {
+    fn new(types: &[TypeNames], found: PathResolution) -> ByName {
+        let same = |symbol: &Symbol, first: Symbol| {
+            symbol.of == first.of && symbol.member.is_some() == first.member.is_some()
+        };
+        let resolved = found.resolved.map_or_else(Vec::new, |first| match first.member {
+            Some(_) => {
+                let all = found.candidates.iter().map(|(symbol, _)| *symbol);
+                all.filter(|symbol| same(symbol, first)).map(|symbol| locate(types, symbol)).collect()
+            }
+            None => vec![locate(types, first)],
+        });
+        let candidates =
+            found.candidates.iter().map(|(symbol, fit)| (locate(types, *symbol), *fit)).collect();
+        ByName { resolved, candidates, is_case_exact: found.is_case_exact }
+    }
+}
+
+impl From<ByName> for NameResolution {
+    fn from(found: ByName) -> NameResolution {
+        NameResolution { resolved: found.resolved, candidates: found.candidates, redirected_from: None }
+    }
+}
+
+impl From<Located> for NameResolution {
+    fn from(found: Located) -> NameResolution {
+        let candidates = vec![(found, MatchKind::Exact)];
+        NameResolution { resolved: vec![found], candidates, redirected_from: None }
+    }
+}
+
+fn locate(types: &[TypeNames], symbol: Symbol) -> Located {
+    Located { of: types[symbol.of as usize].id, member: symbol.member }
+}
+
+fn split_member(path: &str) -> Option<(&str, Option<&str>)> {
+    path.rsplit_once('.').map(|(outer, name)| (outer, Some(name)))
+}
+
+/// A file that imports a path from the global namespace.
+fn import_file(words: &[String]) -> SourceFile {
+    let mut facts = FileFacts { has_module_path: true, requires_imports: true, ..FileFacts::default() };
+    facts.words.push("global".into());
+    facts.words.extend(words.iter().map(|word| word.as_str().into()));
+    let segments = (1..=words.len() as u32).map(|word| Segment { word, arity: 0 }).collect();
+    facts.paths.push(Path { alias: Some(0), segments });
+    let kind = ImportKind::Alias(words.len() as u32);
+    let imports = vec![Import { kind, path: 0, global: false }];
+    facts.scopes.push(Scope { parent: None, namespace: Vec::new(), imports });
+    SourceFile { path: QUERY_FILE.to_owned(), project: NO_PROJECT, generated: false, facts }
+}
+
+/// The byte range of a line, counted from 1.
+fn line_span(text: &str, line: u32) -> Span {
+    let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+    let from = starts.into_iter().nth(line.saturating_sub(1) as usize).unwrap_or(text.len());
+    let length = text[from..].find('\n').unwrap_or(text.len() - from);
+    Span::new(from, (from + length).max(from + 1))
+}
+
+/// The whole lines that a range covers.
+fn cut_lines(file: &str, text: &str, span: Span) -> SourcePiece {
+    let (from, to) = ((span.from as usize).min(text.len()), (span.to as usize).min(text.len()));
+    let start = text[..from].rfind('\n').map_or(0, |at| at + 1);
+    let inner = text[start..to].trim_end();
+    let end = start + inner.len();
+    let end = end + text[end..].find('\n').unwrap_or(text.len() - end);
+    let first_line = 1 + text[..start].matches('\n').count() as u32;
+    let text = text[start..end].to_owned();
+    let last_line = first_line + text.matches('\n').count() as u32;
+    SourcePiece { file: file.to_owned(), first_line, last_line, text }
+}
+
+/// A signature on one line.
+fn one_line(text: &str) -> String {
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain = joined.trim_end_matches(['{', ':', '=', ' ']);
+    match plain.char_indices().nth(MAX_SIGNATURE) {
+        Some((at, _)) => format!("{}…", &plain[..at]),
+        None => plain.to_owned(),
+    }
+}

@@ -1,0 +1,184 @@
+//! What is related to a symbol: callers to a depth, what it calls, subtypes, and tests that reach it.
+//!
+//! Does not know relations that only exist at run time: callbacks, reflection, dependency injection.
+
+use super::locate::Located;
+use super::partial::join_partial;
+use super::queries::{UsageSite, UsageSites, is_test_path, keep_best_sites};
+use super::table::Table;
+use super::{PROJECTS, Store, StoreError};
+use crate::resolve::Certainty;
+use crate::type_summary::{MemberSummary, TypeSummary};
+use crate::usage::UsageFinder;
+use project::Project;
+use std::collections::BTreeSet;
+use syntax::TypeId;
+
+/// How places are related to a symbol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Relation {
+    /// Every place that refers to it.
+    Usages,
+    /// The places that use it, and those that use the functions around them, to a depth.
+    Callers,
+    /// What it uses itself.
+    Callees,
+    /// Types that derive from it or implement it, directly or indirectly.
+    Subtypes,
+    /// Callers in tests, to a depth.
+    Tests,
+}
+
+/// The relations by name.
+pub const RELATIONS: &[(&str, Relation)] = &[
+    ("usages", Relation::Usages),
+    ("callers", Relation::Callers),
+    ("callees", Relation::Callees),
+    ("subtypes", Relation::Subtypes),
+    ("tests", Relation::Tests),
+];
+
+/// A function with more callers than this is used everywhere; their callers would be the whole tree.
+const MAX_CALLERS: usize = 100;
+/// How far a test may be from what it reaches.
+const TEST_DEPTH: u32 = 3;
+
+impl Store {
+    /// The places related to a type or one of its members; `depth` limits chains of callers.
+    pub fn related(
+        &self,
+        of: &TypeSummary,
+        member: Option<&MemberSummary>,
+        relation: Relation,
+        depth: u32,
+    ) -> Result<UsageSites, StoreError> {
+        match relation {
+            Relation::Usages => self.usages(of, member),
+            Relation::Callers => self.callers(of, member, depth.max(1)),
+            Relation::Callees => self.callees(of, member),
+            Relation::Subtypes => self.subtypes(of),
+            Relation::Tests => {
+                let mut found = self.callers(of, member, depth.max(TEST_DEPTH))?;
+                found.sites.retain(|site| is_test_path(&site.file));
+                Ok(found)
+            }
+        }
+    }
+
+    fn usages(&self, of: &TypeSummary, member: Option<&MemberSummary>) -> Result<UsageSites, StoreError> {
+        match member {
+            Some(member) => self.member_usages(of, member),
+            None => self.type_usages(of),
+        }
+    }
+
+    /// Usages, and usages of the members around them. Places that match by name only are left out: a chain of guesses is none.
+    fn callers(
+        &self,
+        of: &TypeSummary,
+        member: Option<&MemberSummary>,
+        depth: u32,
+    ) -> Result<UsageSites, StoreError> {
+        let mut found = self.sure_usages(of, member)?;
+        let (mut seen, mut level) = (BTreeSet::new(), found.sites.clone());
+        for _ in 1..depth {
+            let mut callers = BTreeSet::new();
+            for site in &level {
+                let around = self.declaration_at(&site.file, site.at)?;
+                callers.extend(around.filter(|at| at.member.is_some() && seen.insert(*at)));
+            }
+            level.clear();
+            for at in callers.into_iter().take(MAX_CALLERS) {
+                let Some(summary) = self.type_summary(at.of)? else { continue };
+                let caller = at.member.and_then(|at| summary.members.get(at as usize));
+                level.extend(self.sure_usages(&summary, caller)?.sites);
+            }
+            found.sites.extend(level.iter().cloned());
+        }
+        for site in &mut found.sites {
+            site.within = self.name_at(&site.file, site.at)?.or(site.within.take());
+        }
+        keep_best_sites(&mut found.sites);
+        Ok(found)
+    }
+
+    fn sure_usages(
+        &self,
+        of: &TypeSummary,
+        member: Option<&MemberSummary>,
+    ) -> Result<UsageSites, StoreError> {
+        let mut found = self.usages(of, member)?;
+        found.sites.retain(|site| site.certainty < Certainty::Possible);
+        Ok(found)
+    }
+
+    /// The members that a symbol uses, at the places where it does; `within` is the name of the used member.
+    fn callees(&self, of: &TypeSummary, member: Option<&MemberSummary>) -> Result<UsageSites, StoreError> {
+        let mut table = Table::new(&self.db);
+        let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
+        let ranges = member.map_or_else(|| of.parts.clone(), |member| vec![member.range]);
+        let mut start = Vec::new();
+        for path in &of.files {
+            if let Some(row) = table.find_file(path)? {
+                start.push(table.load_source(row.id)?);
+            }
+        }
+        let (_, sites) = join_partial(&mut table, &projects, start, |code, resolver| {
+            let finder = UsageFinder::new(code, resolver);
+            let mut sites = Vec::new();
+            for range in &ranges {
+                let path = &of.files[range.file as usize];
+                let Some(file) = code.files.iter().position(|file| file.path == *path) else { continue };
+                for usage in finder.usages_in_file(file as u32) {
+                    if range.span.from <= usage.at && usage.at < range.span.to {
+                        let (at, end, certainty) = (usage.at, usage.end, usage.certainty);
+                        let used = code.tables.type_of(usage.member.0, usage.member.1);
+                        let name =
+                            format!("{}.{}", code.types[used as usize].name, code.member(usage.member).key);
+                        sites.push(UsageSite { file: path.clone(), at, end, within: Some(name), certainty });
+                    }
+                }
+            }
+            sites
+        })?;
+        let mut found = UsageSites { sites, problems: Vec::new() };
+        found.sites.sort();
+        found.sites.dedup();
+        Ok(found)
+    }
+
+    /// The declarations of derived types; `within` is the name of the type.
+    fn subtypes(&self, of: &TypeSummary) -> Result<UsageSites, StoreError> {
+        let table = Table::new(&self.db);
+        let (mut open, mut seen) = (vec![of.id], BTreeSet::from([of.id]));
+        let mut found = UsageSites::default();
+        while let Some(id) = open.pop() {
+            let derived: Vec<TypeId> =
+                table.users_of(id, true)?.into_iter().filter(|id| seen.insert(*id)).collect();
+            for summary in derived.iter().filter_map(|id| self.type_summary(*id).transpose()) {
+                let summary = summary?;
+                let Some(range) = summary.parts.first() else { continue };
+                found.sites.push(UsageSite {
+                    file: summary.files[range.file as usize].clone(),
+                    at: range.signature.from,
+                    end: range.signature.to,
+                    within: Some(summary.name.clone()),
+                    certainty: Certainty::Certain,
+                });
+            }
+            open.extend(derived);
+        }
+        found.sites.sort();
+        Ok(found)
+    }
+
+    /// The full name of the innermost declaration at a place.
+    fn name_at(&self, file: &str, at: u32) -> Result<Option<String>, StoreError> {
+        let Some(Located { of, member }) = self.declaration_at(file, at)? else { return Ok(None) };
+        let summary = self.type_summary(of)?;
+        Ok(summary.map(|summary| match member.and_then(|at| summary.members.get(at as usize)) {
+            Some(member) => format!("{}.{}", summary.name, member.name),
+            None => summary.name,
+        }))
+    }
+}

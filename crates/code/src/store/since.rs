@@ -1,0 +1,340 @@
+//! The difference between the tree and one of its commits: change classes, dependents and tests, independent of what was
+//! reported before.
+//!
+//! Does not start git: the caller runs it. The program is used rather than a library, because it reads every repository that the
+//! user's own git reads (worktrees, partial clones, alternates), and Loci starts without it.
+
+use super::partial::{DeclarationSource, join_partial};
+use super::table::Table;
+use super::{ChangedType, PROJECTS, RenamedType, Store, StoreError, to_snapshot};
+use crate::alias;
+use crate::classify::{Change, ChangeClass, ChangeKind, classify_change};
+use crate::codebase::SourceFile;
+use crate::outline::Outliner;
+use crate::resolve::Certainty;
+use crate::store::queries::is_test_path;
+use crate::type_summary::TypeSummary;
+use project::Project;
+use std::collections::{BTreeMap, BTreeSet};
+use syntax::{Reader, TypeId, TypeKind, decode_text, language_of};
+
+/// Runs git in the root of the tree with arguments and standard input; returns its output, or its complaint.
+pub type RunGit<'a> = &'a dyn Fn(&[&str], Vec<u8>) -> Result<Vec<u8>, String>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SinceError {
+    #[error("git: {0}")]
+    Git(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<db::Error> for SinceError {
+    fn from(error: db::Error) -> SinceError {
+        SinceError::Store(error.into())
+    }
+}
+
+/// What changed since a commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangesSince {
+    /// The commit, in full.
+    pub commit: String,
+    /// Source files that differ, by path.
+    pub files: Vec<String>,
+    /// By name.
+    pub changes: Vec<ChangedType>,
+    pub aliases: Vec<RenamedType>,
+    /// Types that use something whose structure changed, by name.
+    pub dependents: Vec<(TypeId, String)>,
+    /// Files with tests that reach a changed type or one of its dependents.
+    pub tests: Vec<String>,
+}
+
+/// How far tests may be from a changed type, in steps of the dependency graph.
+const TEST_DISTANCE: usize = 3;
+/// Usages are searched for this many changed members; a larger change concerns everything anyway.
+const MAX_MEMBERS: usize = 200;
+
+impl Store {
+    /// Compares the indexed tree with a commit.
+    pub fn changes_since(&self, reference: &str, git: RunGit<'_>) -> Result<ChangesSince, SinceError> {
+        let commit = resolve_commit(reference, git)?;
+        let files = changed_files(&commit, git)?;
+        let old = self.old_files(&commit, &files, git)?;
+        let (before, after) = self.both_versions(&files, old)?;
+        let mut report = ChangesSince { commit, files, ..ChangesSince::default() };
+        compare_versions(&before, &after, &mut report);
+        self.add_dependents(&after, &mut report)?;
+        self.add_tests(&mut report)?;
+        Ok(report)
+    }
+
+    /// The contents of the changed files at the commit, parsed.
+    fn old_files(
+        &self,
+        commit: &str,
+        files: &[String],
+        git: RunGit<'_>,
+    ) -> Result<Vec<SourceFile>, SinceError> {
+        let mut table = Table::new(&self.db);
+        let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
+        let mut found = Vec::new();
+        for (path, bytes) in files.iter().zip(old_contents(commit, files, git)?) {
+            let (Some(bytes), Some(language)) = (bytes, language_of(path.as_ref())) else { continue };
+            let project = match table.find_file(path)? {
+                Some(row) => row.project,
+                None => project_of(&projects, path),
+            };
+            let Ok(mut reader) = Reader::new(language) else { continue };
+            let symbols = projects.get(project as usize).map(|it| it.symbols.clone()).unwrap_or_default();
+            let facts = reader.read(&decode_text(&bytes), &symbols);
+            found.push(SourceFile { path: path.clone(), project, generated: false, facts });
+        }
+        Ok(found)
+    }
+
+    /// The types of the changed files, at the commit and now.
+    fn both_versions(
+        &self,
+        files: &[String],
+        old: Vec<SourceFile>,
+    ) -> Result<(Vec<TypeSummary>, Vec<TypeSummary>), SinceError> {
+        let mut table = Table::new(&self.db);
+        let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
+        let changed: BTreeSet<String> = files.iter().cloned().collect();
+        let (mut after, mut start) = (BTreeMap::new(), old);
+        for path in files {
+            let Some(row) = table.find_file(path)? else { continue };
+            for id in table.types_in(row.id)? {
+                after.extend(table.load_summary(id)?.map(|summary| (id, summary)));
+            }
+        }
+        // the unchanged parts of changed types
+        let parts: BTreeSet<&String> = after.values().flat_map(|summary| &summary.files).collect();
+        for path in parts.into_iter().filter(|path| !changed.contains(*path)) {
+            if let Some(row) = table.find_file(path)? {
+                start.push(table.load_source(row.id)?);
+            }
+        }
+        let ids: BTreeSet<TypeId> = after.keys().copied().collect();
+        let mut source = WithoutFiles { table, files: &changed };
+        let (_, before) = join_partial(&mut source, &projects, start, |code, resolver| {
+            let outliner = Outliner::new(code, resolver);
+            let is_wanted = |of: &u32| {
+                let each = &code.types[*of as usize];
+                let mut paths = each.parts.iter().map(|(file, _)| &code.files[*file as usize].path);
+                ids.contains(&each.id) || paths.any(|path| changed.contains(path))
+            };
+            let wanted = (0..code.types.len() as u32).filter(is_wanted);
+            wanted.map(|of| TypeSummary::build(code, resolver, &outliner, of)).collect::<Vec<_>>()
+        })?;
+        // a type may have lost a part and still exist elsewhere
+        let mut after: Vec<TypeSummary> = after.into_values().collect();
+        for summary in before.iter().filter(|summary| !ids.contains(&summary.id)) {
+            after.extend(source.table.load_summary(summary.id)?);
+        }
+        Ok((before, after))
+    }
+
+    /// The types that depend on structural changes: through the graph, and through usages of free functions.
+    fn add_dependents(&self, after: &[TypeSummary], report: &mut ChangesSince) -> Result<(), StoreError> {
+        let table = Table::new(&self.db);
+        let changed: BTreeSet<TypeId> = report.changes.iter().map(|it| it.id).collect();
+        let (mut found, mut members) = (BTreeSet::new(), Vec::new());
+        for change in &report.changes {
+            let summary = after.iter().find(|summary| summary.id == change.id);
+            let is_module = summary.is_some_and(|summary| summary.kind == TypeKind::Module);
+            let is_deep = change.change.as_ref().is_none_or(|it| it.class == ChangeClass::Structure);
+            if is_deep && !is_module {
+                found.extend(table.users_of(change.id, false)?);
+            }
+            if let (Some(summary), Some(change)) = (summary.filter(|_| is_module), &change.change) {
+                members.extend(structural_members(summary, change));
+            }
+        }
+        for (summary, at) in members.into_iter().take(MAX_MEMBERS) {
+            let sites = self.member_usages(summary, &summary.members[at])?.sites;
+            for site in sites.into_iter().filter(|site| site.certainty <= Certainty::Likely) {
+                found.extend(self.type_at(&site.file, site.at)?);
+            }
+        }
+        found.retain(|id| !changed.contains(id));
+        let named = self.names_of(&found.into_iter().collect::<Vec<_>>())?;
+        report.dependents = named.into_iter().map(|names| (names.id, names.name)).collect();
+        report.dependents.sort_by(|one, other| one.1.cmp(&other.1));
+        Ok(())
+    }
+
+    /// The innermost type around a place.
+    fn type_at(&self, file: &str, at: u32) -> Result<Option<TypeId>, StoreError> {
+        let mut best: Option<(u32, TypeId)> = None;
+        for summary in self.types_of_file(file)? {
+            for range in summary.parts.iter().filter(|range| summary.files[range.file as usize] == file) {
+                let size = range.span.to - range.span.from;
+                let is_around = range.span.from <= at && at < range.span.to;
+                if is_around && best.is_none_or(|(known, _)| size < known) {
+                    best = Some((size, summary.id));
+                }
+            }
+        }
+        Ok(best.map(|(_, id)| id))
+    }
+
+    fn add_tests(&self, report: &mut ChangesSince) -> Result<(), StoreError> {
+        let table = Table::new(&self.db);
+        let is_deep =
+            |change: &ChangedType| change.change.as_ref().is_none_or(|it| it.class <= ChangeClass::Internal);
+        let changed = report.changes.iter().filter(|change| is_deep(change)).map(|change| change.id);
+        let mut open: Vec<TypeId> = changed.chain(report.dependents.iter().map(|(id, _)| *id)).collect();
+        let mut seen: BTreeSet<TypeId> = open.iter().copied().collect();
+        for _ in 0..TEST_DISTANCE {
+            let mut next = Vec::new();
+            for id in std::mem::take(&mut open) {
+                next.extend(table.users_of(id, false)?.into_iter().filter(|user| seen.insert(*user)));
+            }
+            open = next;
+        }
+        let mut tests: BTreeSet<String> =
+            report.files.iter().filter(|file| is_test_path(file)).cloned().collect();
+        for id in seen {
+            let files = self.type_summary(id)?.map(|summary| summary.files).unwrap_or_default();
+            tests.extend(files.into_iter().filter(|file| is_test_path(file)));
+        }
+        report.tests = tests.into_iter().collect();
+        Ok(())
+    }
+}
+
+/// The members of a module whose contract changed, by position.
+fn structural_members<'a>(summary: &'a TypeSummary, change: &Change) -> Vec<(&'a TypeSummary, usize)> {
+    let deep = change
+        .members
+        .iter()
+        .filter(|member| member.class == ChangeClass::Structure && member.change == ChangeKind::Changed);
+    let place = |key: &str| summary.members.iter().position(|member| member.key == key);
+    deep.filter_map(|member| place(&member.key)).map(|at| (summary, at)).collect()
+}
+
+fn compare_versions(before: &[TypeSummary], after: &[TypeSummary], report: &mut ChangesSince) {
+    let old: BTreeMap<TypeId, &TypeSummary> = before.iter().map(|summary| (summary.id, summary)).collect();
+    let new: BTreeMap<TypeId, &TypeSummary> = after.iter().map(|summary| (summary.id, summary)).collect();
+    let changed = |summary: &TypeSummary, change: Option<Change>, removed: bool| ChangedType {
+        id: summary.id,
+        name: summary.name.clone(),
+        change,
+        removed,
+    };
+    for (id, summary) in &new {
+        match old.get(id) {
+            Some(before) => {
+                let change = classify_change(&before.hashes, &summary.hashes);
+                report.changes.extend(change.map(|change| changed(summary, Some(change), false)));
+            }
+            None => report.changes.push(changed(summary, None, false)),
+        }
+    }
+    let gone: Vec<&TypeSummary> =
+        old.iter().filter(|(id, _)| !new.contains_key(id)).map(|(_, summary)| *summary).collect();
+    report.changes.extend(gone.iter().map(|summary| changed(summary, None, true)));
+    let added = new.iter().filter(|(id, _)| !old.contains_key(id)).map(|(_, summary)| *summary);
+    let olds: Vec<_> = gone.iter().map(|summary| to_snapshot(summary)).collect();
+    let news: Vec<_> = added.map(to_snapshot).collect();
+    for alias in alias::detect_renames(&olds, &news, &|_| None).0 {
+        let name =
+            |all: &BTreeMap<TypeId, &TypeSummary>, id| all.get(&id).map_or("", |it| &it.name).to_owned();
+        let (old_name, new_name) = (name(&old, alias.old), name(&new, alias.new));
+        let (old, new, reason) = (alias.old, alias.new, alias.reason);
+        report.aliases.push(RenamedType { old, old_name, new, new_name, reason, at: 0 });
+    }
+    report.changes.sort_by(|one, other| (&one.name, one.id).cmp(&(&other.name, other.id)));
+}
+
+/// The declarations of an index, without those of some files.
+struct WithoutFiles<'a> {
+    table: Table<'a>,
+    files: &'a BTreeSet<String>,
+}
+
+impl DeclarationSource for WithoutFiles<'_> {
+    type Error = db::Error;
+
+    fn files_declaring(
+        &mut self,
+        words: &BTreeSet<String>,
+        had: &BTreeSet<String>,
+    ) -> Result<(Vec<SourceFile>, Vec<Vec<String>>), db::Error> {
+        let had = had.union(self.files).cloned().collect();
+        self.table.files_declaring(words, &had)
+    }
+}
+
+/// The project with the longest folder around a path; the first project has no manifest and owns the rest.
+fn project_of(projects: &[Project], path: &str) -> u32 {
+    let folder = |project: &Project| project.path.rsplit_once('/').map_or(0, |(folder, _)| folder.len());
+    let around = |project: &Project| {
+        let (folder, _) = project.path.rsplit_once('/').unwrap_or_default();
+        !project.path.is_empty()
+            && (folder.is_empty() || path.strip_prefix(folder).is_some_and(|it| it.starts_with('/')))
+    };
+    let fitting = projects.iter().enumerate().filter(|(_, project)| around(project));
+    fitting.max_by_key(|(_, project)| folder(project)).map_or(0, |(at, _)| at as u32)
+}
+
+fn resolve_commit(reference: &str, git: RunGit<'_>) -> Result<String, SinceError> {
+    if reference.starts_with('-') || reference.trim().is_empty() {
+        return Err(SinceError::Git(format!("`{reference}` is not a commit")));
+    }
+    let wanted = format!("{reference}^{{commit}}");
+    let printed = git(&["rev-parse", "--verify", "--quiet", &wanted], Vec::new()).map_err(|error| {
+        SinceError::Git(format!("`{reference}` is not a commit of this tree {error}").trim().to_owned())
+    })?;
+    Ok(String::from_utf8_lossy(&printed).trim().to_owned())
+}
+
+/// Source files that differ from a commit, committed or not, and untracked ones; by path.
+fn changed_files(commit: &str, git: RunGit<'_>) -> Result<Vec<String>, SinceError> {
+    let differing = [
+        "diff",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-renames",
+        "--ignore-submodules=all",
+        "--relative",
+        "--name-only",
+        "-z",
+        commit,
+        "--",
+    ];
+    let untracked = ["ls-files", "--others", "--exclude-standard", "-z"];
+    let mut found = BTreeSet::new();
+    for args in [&differing[..], &untracked[..]] {
+        let printed = git(args, Vec::new()).map_err(SinceError::Git)?;
+        let paths = printed.split(|byte| *byte == 0).map(|path| String::from_utf8_lossy(path).into_owned());
+        found.extend(paths.filter(|path| language_of(path.as_ref()).is_some() && !path.contains('\n')));
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// The contents of files at a commit; `None` for a file that it does not have.
+fn old_contents(commit: &str, files: &[String], git: RunGit<'_>) -> Result<Vec<Option<Vec<u8>>>, SinceError> {
+    let asked: String = files.iter().map(|path| format!("{commit}:./{path}\n")).collect();
+    let printed = git(&["cat-file", "--batch"], asked.into_bytes()).map_err(SinceError::Git)?;
+    let mut rest = printed.as_slice();
+    let mut found = Vec::new();
+    for _ in files {
+        let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        let head = String::from_utf8_lossy(&rest[..end]).into_owned();
+        rest = rest.get(end + 1..).unwrap_or_default();
+        let size =
+            head.rsplit_once(" blob ").or_else(|| head.split_once("blob ")).map(|(_, size)| size.trim());
+        match size.and_then(|size| size.parse::<usize>().ok()).filter(|size| *size <= rest.len()) {
+            Some(size) => {
+                found.push(Some(rest[..size].to_vec()));
+                rest = rest.get(size + 1..).unwrap_or_default();
+            }
+            None => found.push(None),
+        }
+    }
+    Ok(found)
+}

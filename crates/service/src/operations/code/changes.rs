@@ -1,0 +1,63 @@
+//! What changed since a commit.
+//!
+//! Does not know what earlier requests reported: the same tree and commit give the same response.
+
+use super::code_query::with_tree;
+use super::index::{type_alias, type_change};
+use super::tree::store_error;
+use crate::Service;
+use api::code::{ChangesFound, CodeChanges};
+use api::{Code, Error, Handle, Request};
+use code::SinceError;
+use config::env;
+use std::path::Path;
+use std::time::Duration;
+use subprocess::{Job, Supervisor};
+
+/// Git answers in milliseconds; a first look at a large cold tree takes seconds.
+const GIT_DEADLINE: Duration = Duration::from_secs(120);
+/// The old contents of all changed files.
+const MAX_GIT_OUTPUT: usize = 256 << 20;
+
+impl Handle<CodeChanges> for Service {
+    fn handle(&self, request: &CodeChanges) -> Result<ChangesFound, Error> {
+        request.check_params()?;
+        with_tree(self, request.root.as_ref(), |query| {
+            let git = |args: &[&str], stdin: Vec<u8>| run_git(self, query.root(), args, stdin);
+            let found = query.store().changes_since(&request.since, &git).map_err(|error| match error {
+                SinceError::Git(_) => Error::new(Code::NotFound, error.to_string())
+                    .hint("--since takes a commit, branch or tag of the repository around --root"),
+                SinceError::Store(error) => store_error(&error),
+            })?;
+            Ok(ChangesFound {
+                since: found.commit,
+                files: found.files,
+                changes: found.changes.iter().map(type_change).collect(),
+                aliases: found.aliases.iter().map(type_alias).collect(),
+                dependents: found.dependents.into_iter().map(|(_, name)| query.mask_text(name)).collect(),
+                tests: found.tests,
+                coverage: query.coverage(),
+            })
+        })
+    }
+}
+
+/// Runs git without hooks, monitors and locks.
+fn run_git(service: &Service, root: &Path, args: &[&str], stdin: Vec<u8>) -> Result<Vec<u8>, String> {
+    let quiet = ["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"];
+    let job = Job {
+        program: "git".into(),
+        args: quiet.iter().chain(args).map(Into::into).collect(),
+        env: env::inherited_env(),
+        cwd: root.to_path_buf(),
+        stdin,
+        deadline: GIT_DEADLINE,
+        stdout_limit: MAX_GIT_OUTPUT,
+        cancel: None,
+    };
+    match Supervisor::new(&service.exe).run(job) {
+        Ok(finished) if finished.status == 0 => Ok(finished.stdout),
+        Ok(finished) => Err(finished.stderr.trim().to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
