@@ -206,3 +206,32 @@ fn a_name_that_occurs_is_not_reported_as_unused() {
     };
     assert_eq!(usages(&case), ["shop/b.py:3?"]);
 }
+
+/// The file that declares a type does not mention it, and one import renames it.
+#[test]
+fn usages_of_a_type_include_imports_and_other_names() {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in [
+        ("pyproject.toml", "[project]\nname = \"shop\"\n"),
+        ("shop/store.py", "class Store:\n    pass\n"),
+        (
+            "shop/use.py",
+            "from shop.store import Store as Kept\nimport shop.store\n\nx: Kept\ny: shop.store.Store\n",
+        ),
+    ] {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let mut store = Store::in_memory(root.path()).unwrap();
+    store.refresh(RefreshOptions { now: 0, threads: 1, progress: &|_, _| true }).unwrap();
+    let at = store.resolve_name("Store", &|_| 0).unwrap().resolved[0];
+    let summary = store.type_summary(at.of).unwrap().unwrap();
+    let text = fs::read_to_string(root.path().join("shop/use.py")).unwrap();
+    let places = store.type_usages(&summary).unwrap().sites;
+    let shown: Vec<(usize, &str)> = places
+        .iter()
+        .map(|it| (text[..it.at as usize].matches('\n').count() + 1, &text[it.at as usize..it.end as usize]))
+        .collect();
+    assert_eq!(shown, [(1, "Store"), (4, "Kept"), (5, "Store")]);
+}

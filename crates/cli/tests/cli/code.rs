@@ -192,3 +192,67 @@ fn an_invalid_root_is_refused_with_a_hint() {
         }
     }
 }
+
+#[test]
+fn source_is_shown_by_name_and_by_place() {
+    let home = home_with_code();
+    let run = |line: &str| run_line(&home, line).expect(0).records().remove(0);
+    let by_name = run("code source NodeStore.Get");
+    assert_eq!(by_name["source"][0]["line"], 3, "{by_name}");
+    assert!(by_name["source"][0]["text"].as_str().unwrap().contains("n++"), "{by_name}");
+    assert_eq!(run("code source src/Store.cs:3"), by_name);
+    let cut = run("code source NodeStore --max-lines 1");
+    assert_eq!((cut["source"][0]["text"].as_str().unwrap().lines().count(), &cut["leftOut"]), (1, &1.into()));
+    let outline = run("code outline src/Store.cs");
+    assert_eq!(outline["resolved"]["kind"], "file");
+    assert!(outline["outline"].as_str().unwrap().contains("3-3    public Node Get(int id)"), "{outline}");
+    let text = run_line(&home, "code source NodeStore.Get -o text").expect(0);
+    assert!(text.text().contains("    3   public Node Get"), "{}", text.text());
+}
+
+#[test]
+fn usages_can_be_callers_callees_or_subtypes() {
+    let home = home_with_code();
+    write_file(
+        &home.path().join("src/Sub.cs"),
+        b"namespace Memo.Core { public class Sub : Node { public Node Make(NodeStore s) { return s.Get(1); } } }",
+    );
+    let run = |line: &str| run_line(&home, line).expect(0).records().remove(0);
+    let within = |response: &serde_json::Value| response["usages"][0]["within"].as_str().unwrap().to_owned();
+    assert_eq!(within(&run("code usages Node --relation subtypes")), "Memo.Core.Sub");
+    assert_eq!(within(&run("code usages NodeStore.Get --relation callers --depth 2")), "Memo.Core.Sub.Make");
+    assert_eq!(within(&run("code usages Sub.Make --relation callees")), "Memo.Core.NodeStore.Get(int)");
+    run_line(&home, "code usages NodeStore.Get --relation tests").expect(2);
+    run_line(&home, "code usages Node --relation friends").expect(1);
+}
+
+#[test]
+fn changes_since_a_commit_do_not_depend_on_earlier_requests() {
+    let home = home_with_code();
+    let git = |args: &[&str]| {
+        let done = std::process::Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+            .args(args)
+            .current_dir(home.path())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(&["init", "-q"]);
+    git(&["add", "src"]);
+    git(&["commit", "-qm", "one"]);
+    write_file(
+        &home.path().join("src/Node.cs"),
+        b"namespace Memo.Core { public class Node { public string Title; } }",
+    );
+    let run = |line: &str| run_line(&home, line).expect(0).records().remove(0);
+    run("code outline Node");
+    run("code index");
+    let found = run("code changes --since HEAD");
+    assert_eq!(found["changes"][0]["path"], "Memo.Core.Node", "{found}");
+    assert_eq!(found["changes"][0]["changeClass"], "Structure");
+    assert_eq!(found["dependents"], serde_json::json!(["Memo.Core.NodeStore"]));
+    assert_eq!(run("code changes HEAD")["changes"], found["changes"]);
+    assert_eq!(run_line(&home, "code changes nowhere").expect(1).records()[0]["code"], "NOT_FOUND");
+}

@@ -157,11 +157,11 @@ impl Store {
         let found = SymbolIndex::new(&few, recency).resolve_path(path);
         let written = |(_, fit): &(Symbol, MatchKind)| matches!(fit, MatchKind::Exact | MatchKind::Suffix);
         if !found.candidates.is_empty() && found.candidates.iter().all(written) {
-            return Ok(ByName::new(&few, found));
+            return Ok(ByName::new(&few, &found));
         }
         let all = self.all_names()?;
         let found = SymbolIndex::new(&all, recency).resolve_path(path);
-        Ok(ByName::new(&all, found))
+        Ok(ByName::new(&all, &found))
     }
 
     /// Resolves a path as an import of it would be: `flask.Flask` is declared in `flask.app`.
@@ -327,7 +327,7 @@ struct ByName {
 }
 
 impl ByName {
-    fn new(types: &[TypeNames], found: PathResolution) -> ByName {
+    fn new(types: &[TypeNames], found: &PathResolution) -> ByName {
         let same = |symbol: &Symbol, first: Symbol| {
             symbol.of == first.of && symbol.member.is_some() == first.member.is_some()
         };

@@ -272,7 +272,7 @@ impl Store {
         let mut words = self.names_with_aliases(&of.simple_name)?;
         words.extend(of.simple_name.strip_suffix(ATTRIBUTE_SUFFIX).map(str::to_owned));
         let declared = |code: &Codebase| Some(Declaration { of: type_number(code, of)?, member: None });
-        let mut found = self.find_usages(&words, &[], &declared, |code, resolver| {
+        let mut found = self.find_usages(&words, &of.files, &declared, |code, resolver| {
             let mut found = Vec::new();
             let Some(number) = type_number(code, of) else { return found };
             let names: Vec<u32> = words.iter().filter_map(|word| code.tables.name_id(word)).collect();

@@ -318,8 +318,8 @@ fn changed_files(commit: &str, git: RunGit<'_>) -> Result<Vec<String>, SinceErro
 
 /// The contents of files at a commit; `None` for a file that it does not have.
 fn old_contents(commit: &str, files: &[String], git: RunGit<'_>) -> Result<Vec<Option<Vec<u8>>>, SinceError> {
-    let asked: String = files.iter().map(|path| format!("{commit}:./{path}\n")).collect();
-    let printed = git(&["cat-file", "--batch"], asked.into_bytes()).map_err(SinceError::Git)?;
+    let asked: Vec<String> = files.iter().map(|path| format!("{commit}:./{path}\n")).collect();
+    let printed = git(&["cat-file", "--batch"], asked.concat().into_bytes()).map_err(SinceError::Git)?;
     let mut rest = printed.as_slice();
     let mut found = Vec::new();
     for _ in files {

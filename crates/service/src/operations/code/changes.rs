@@ -15,7 +15,7 @@ use std::time::Duration;
 use subprocess::{Job, Supervisor};
 
 /// Git answers in milliseconds; a first look at a large cold tree takes seconds.
-const GIT_DEADLINE: Duration = Duration::from_secs(120);
+const GIT_DEADLINE: Duration = Duration::from_mins(2);
 /// The old contents of all changed files.
 const MAX_GIT_OUTPUT: usize = 256 << 20;
 
