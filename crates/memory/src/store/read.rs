@@ -3,14 +3,15 @@
 //! Does not change anything.
 
 use super::{Error, Store};
-use crate::entry::{AttributedText, By, Evidence, Fact, Origin, SessionMemory, State};
+use crate::entry::{AttributedText, By, Evidence, Fact, Kind, Origin, SessionMemory, State, Subject};
 use db::{OptionalExtension, Row, corrupt_error};
 use record::Stamp;
 use std::collections::{BTreeMap, BTreeSet};
 
 const SESSION_COLUMNS: &str = "source, session_id, project, started, ended, seen_by_model, name, name_by, name_at, summary, summary_by, \
     summary_at, pinned";
-const FACT_COLUMNS: &str = "id, text, state, origin, symbols, project, pinned, edited, made";
+const FACT_COLUMNS: &str =
+    "id, text, state, origin, symbols, project, pinned, edited, made, kind, subject, reverses, superseded_by";
 
 /// The exclusive upper bound of all texts that begin with `prefix`.
 fn prefix_upper_bound(prefix: &str) -> String {
@@ -63,6 +64,12 @@ fn fact_from_row(row: &Row<'_>) -> Result<Fact, db::Error> {
         pinned: row.get(6)?,
         edited: row.get(7)?,
         made_at: read_stamp(row, 8)?,
+        kind: read_word(row, 9, Kind::from_word)?,
+        subject: Subject {
+            words: row.get::<_, String>(10)?.split_whitespace().map(String::from).collect(),
+            reverses: row.get(11)?,
+        },
+        superseded_by: row.get(12)?,
     })
 }
 
@@ -163,6 +170,26 @@ impl Store {
 
     pub fn fact(&self, id: &str) -> Result<Option<Fact>, Error> {
         Ok(self.facts(id)?.into_iter().find(|fact| fact.id == id))
+    }
+
+    /// Text and state of the facts with evidence in a session.
+    pub(crate) fn fact_texts_of(
+        &self,
+        (source, session_id): &(String, String),
+    ) -> Result<Vec<(String, State)>, Error> {
+        let sql = "select distinct id, text, state from facts join evidence on fact = id \
+                   where session_id = ?1 and source = ?2 order by 1";
+        self.query_rows(sql, [session_id, source], |row| {
+            Ok((row.get(1)?, read_word(row, 2, State::from_word)?))
+        })
+    }
+
+    /// Pairs of sessions: a fact of the first was replaced by a fact of the second.
+    pub(crate) fn replaced_sessions(&self) -> Result<Vec<((String, String), (String, String))>, Error> {
+        let sql = "select distinct old.source, old.session_id, new.source, new.session_id from facts \
+                   join evidence old on old.fact = id join evidence new on new.fact = superseded_by \
+                   where superseded_by is not null and old.session_id != new.session_id order by 1, 2, 3, 4";
+        self.query_rows(sql, [], |row| Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, row.get(3)?))))
     }
 
     /// IDs of the facts with evidence in a session.
