@@ -7,6 +7,7 @@
 //!
 //! Does not know operations, memory, models or source code, nor how records are printed.
 
+pub mod align;
 pub mod call_summary;
 pub mod catalogue_cache;
 pub mod error;

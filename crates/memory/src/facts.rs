@@ -19,7 +19,8 @@ pub(crate) fn extract_facts(talk: &Talk) -> Vec<NotedFact> {
     let mut found: Vec<NotedFact> = Vec::new();
     for candidate in talk.candidates() {
         let explicit = explicit_sentences(&candidate);
-        let is_mixed = explicit.len() < candidate.sentences.len();
+        // Several explicit sentences are a list; a single one may need what surrounds it.
+        let is_mixed = explicit.len() < 2 && explicit.len() < candidate.sentences.len();
         if model::score(&candidate) > 0.0 && is_mixed {
             record_fact(&mut found, talk, &candidate);
         } else {

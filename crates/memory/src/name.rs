@@ -45,17 +45,27 @@ pub(crate) fn derive_name(digest: &Digest, talk: &Talk) -> (String, By) {
     (made.unwrap_or_else(|| fallback_name(digest)), By::Derived)
 }
 
-/// Sentences of the first prompts among which the name is chosen.
-const FIRST_SENTENCES: usize = 6;
+/// Sentences of the first prompts among which the name is chosen. Most people begin with what they want: a later sentence
+/// counts less, and must stand for much more of the session.
+const FIRST_SENTENCES: usize = 4;
+const LATER: f32 = 0.6;
+const HEAD_START: f32 = 3.0;
 
-/// The first opening sentence that the rest of the session comes back to: "Bad news." says nothing about it. None if no
-/// sentence does.
+/// The opening sentence that the rest of the session comes back to most: "Bad news." says nothing about it.
 fn central_request(digest: &Digest, central: &Central) -> Option<String> {
     let prose = digest.prompts.iter().take(2).map(|prompt| prose_lines(&own_lines(&prompt.text)));
     let sentences = prose.flat_map(|prose| parse_sentences(&prose));
-    let titles =
-        sentences.filter_map(|sentence| to_title(&sentence.text)).filter(|title| is_specific_title(title));
-    titles.take(FIRST_SENTENCES).find(|title| central.weigh(&content_words(&fold(title))) > 0)
+    let titles = sentences.filter_map(|one| to_title(&one.text)).filter(|title| is_specific_title(title));
+    let mut best: Option<(f32, String)> = None;
+    for (nth, title) in titles.take(FIRST_SENTENCES).enumerate() {
+        let head_start = if nth == 0 { HEAD_START } else { 0.0 };
+        let weight =
+            head_start + LATER.powi(nth as i32) * central.weigh(&content_words(&fold(&title))) as f32;
+        if weight > best.as_ref().map_or(0.0, |(best, _)| *best) {
+            best = Some((weight, title));
+        }
+    }
+    best.map(|(_, title)| title)
 }
 
 /// The name with the words that the session comes back to and the name lacks. A long name makes room for them.

@@ -483,7 +483,7 @@ mod tests {
             ("Note: always use UTC in the database", &["Note: always use UTC in the database"]),
             (
                 "Rule: always use tabs\nRule: never use blanks\nNote: we decided to keep both",
-                &["Note: we decided to keep both"],
+                &["Rule: always use tabs. Rule: never use blanks. Note: we decided to keep both"],
             ),
             ("约定：接口统一用 snake_case", &["约定：接口统一用 snake_case"]),
             ("From now on, answer in English", &["From now on, answer in English"]),

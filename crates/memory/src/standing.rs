@@ -5,8 +5,21 @@
 
 use crate::entry::State;
 use crate::store::{Error, Store};
-use crate::talk::cues::fold;
-use crate::talk::sentence::{content_words, overlap};
+use crate::talk::cues::{compile, fold};
+use crate::talk::sentence::{Words, content_words, overlap};
+use regex::Regex;
+use std::sync::LazyLock;
+
+static ASKING: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"\b(now|current(ly)?|which|what (do|does|is|are)|how (do|does|is|are|long|often|many|much)|where (do|does|is|are)|do we|are we|can we|may (we|i|a)|should we|policy|rule|or)\b|现在|目前|最后|最终|还是|怎么|多久|多少|几|哪|吗|什么|不[\p{Han}]$",
+    )
+});
+
+/// Whether a query asks what holds now, rather than where something was said.
+fn asks_what_holds(query: &str) -> bool {
+    ASKING.is_match(&fold(query))
+}
 
 /// A session by source and ID.
 pub type SessionName = (String, String);
@@ -41,11 +54,60 @@ impl Store {
             let lost = if gone > decided { f32::from(gone) * REPLACED } else { 0.0 };
             standing.factors[at] += (f32::from(decided) * DECIDED - lost) / 100.0;
         }
+        // A phrase in quotation marks is looked for where it was said.
+        if query.contains(['"', '“', '「']) {
+            return Ok(standing);
+        }
+        let asked_for = Some(&asked).filter(|_| !asks_what_holds(query));
+        standing.replaced = self.later_on_same_subject(asked_for, sessions)?;
         let place = |session: &SessionName| sessions.iter().position(|one| one == session);
-        for (old, new) in self.replaced_sessions()? {
-            standing.replaced.extend(place(&old).zip(place(&new)));
+        for (old, new, texts) in self.replaced_sessions()? {
+            if asks_what_holds(query) || overlap(&asked, &content_words(&fold(&texts))) >= ASKED {
+                standing.replaced.extend(place(&old).zip(place(&new)));
+            }
         }
         Ok(standing)
+    }
+}
+
+/// The least share of a query's words that a replacement or what it replaced contains, in percent: who looks for an error
+/// or an identifier does not ask what holds now.
+const ASKED: u8 = 25;
+/// The least share of a reversing fact's words that the memory of an earlier session contains, in percent.
+const SAME_SUBJECT: u8 = 20;
+
+impl Store {
+    /// Pairs of sessions of one project, the earlier first, of which the later takes something back on the subject of the
+    /// earlier: nothing of the earlier may have been kept that could be replaced.
+    fn later_on_same_subject(
+        &self,
+        asked: Option<&Words>,
+        sessions: &[SessionName],
+    ) -> Result<Vec<(usize, usize)>, Error> {
+        let mut known = Vec::new();
+        for (source, id) in sessions {
+            let Some(memory) = self.session(source, id)? else {
+                known.push(None);
+                continue;
+            };
+            let about = content_words(&fold(&format!("{} {}", memory.name.text, memory.summary.text)));
+            known.push(Some((memory.project, memory.started_at, about, self.reversals_of(source, id)?)));
+        }
+        let is_replaced = |old: usize, new: usize| {
+            let (Some((project, begun, about, _)), Some((other, later, _, reversals))) =
+                (&known[old], &known[new])
+            else {
+                return false;
+            };
+            let same = |text: &String| {
+                let words = content_words(&fold(text));
+                overlap(&words, about) >= SAME_SUBJECT
+                    && asked.is_none_or(|asked| overlap(asked, &words) >= ASKED)
+            };
+            project == other && begun < later && reversals.iter().any(same)
+        };
+        let pairs = (0..sessions.len()).flat_map(|old| (0..sessions.len()).map(move |new| (old, new)));
+        Ok(pairs.filter(|(old, new)| old != new && is_replaced(*old, *new)).collect())
     }
 }
 
@@ -66,6 +128,20 @@ pub fn order_replacements(order: &mut Vec<usize>, replaced: &[(usize, usize)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_is_told_from_a_search_for_words() {
+        for (query, asks) in [
+            ("which python version are we on", true),
+            ("arq or celery", true),
+            ("余额查询现在走缓存还是走库", true),
+            ("OutboxPoller", false),
+            ("kombu.exceptions.OperationalError", false),
+            ("行高", false),
+        ] {
+            assert_eq!(asks_what_holds(query), asks, "{query}");
+        }
+    }
 
     #[test]
     fn a_replacement_comes_first() {

@@ -186,12 +186,12 @@ fn detect_languages(digest: &Digest) -> Vec<&'static str> {
 
 /// The kinds of work. An exchange is judged as a whole; a session of few words by the words themselves.
 fn detect_work_kinds(digest: &Digest, talk: &Talk) -> Vec<&'static str> {
-    if digest.replies.len() > 1 {
-        return guess_work(digest, talk);
+    let by_words = work_kinds_by_words(digest);
+    match digest.replies.len() {
+        0 | 1 => by_words.into_iter().take(3).collect(),
+        2 => by_words.into_iter().take(1).chain(guess_work(digest, talk)).collect(),
+        _ => guess_work(digest, talk),
     }
-    let mut kinds = work_kinds_by_words(digest);
-    kinds.truncate(3);
-    kinds
 }
 
 /// The kinds of work with the most evidence; ties in table order.

@@ -2,7 +2,6 @@
 //!
 //! Does not know the interfaces that call them.
 
-mod align;
 mod analyze;
 mod archive;
 pub(crate) mod code;

@@ -2,25 +2,18 @@
 //!
 //! Does not know how a value is described (`mask::evidence`).
 
-mod boost;
-
+use super::boost::{self, Example, Settings, Tree, write_trees};
 use crate::Outcome;
 use crate::args::Args;
 use crate::repository;
-use boost::{Example, Settings, Tree};
 use mask::evidence::{Court, Evidence, Features, QUICK};
 use serde_json::Value;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-pub(crate) const HELP: &str = "train [--text DIR] [--folds]
-train the trees of `mask` on crates/mask/testdata/training-*.jsonl, and on source code that holds no secret: this
-repository, and what is below --text (the sources of the dependencies for the trees that are committed).
---folds trains on all writers but one and reports the one, in turn, and writes nothing.";
-
-const MODEL: Settings = Settings { trees: 150, depth: 6, rate: 0.1 };
-const GATE: Settings = Settings { trees: 12, depth: 5, rate: 0.3 };
+const MODEL: Settings = Settings { trees: 150, depth: 6, rate: 0.1, ..Settings::DEFAULT };
+const GATE: Settings = Settings { trees: 12, depth: 5, rate: 0.3, ..Settings::DEFAULT };
 
 /// Lines of source code that are described together, and how much of it is used: every n-th file.
 const LINES: usize = 8;
@@ -59,11 +52,6 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     write_trees(&folder.join("gate.txt"), &boost::train(&data.quick_examples(), &GATE))?;
     write_trees(&folder.join("trees.txt"), &boost::train(&data.examples, &MODEL))?;
     Ok(true)
-}
-
-fn write_trees(path: &Path, trees: &[Tree]) -> Result<(), String> {
-    let text: String = trees.iter().map(|tree| tree.to_line() + "\n").collect();
-    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 impl Data {
@@ -169,7 +157,7 @@ impl Data {
         let scores = |it: &Text, positive: bool| {
             let found = |row: usize| {
                 let example = &self.examples[row];
-                (example.positive || !positive) && boost::score_all(trees, &example.features) > limit
+                (example.positive || !positive) && boost::score_all(trees, &example.features, &MODEL) > limit
             };
             it.by_rules || it.rows.clone().any(found)
         };

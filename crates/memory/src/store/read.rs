@@ -73,6 +73,9 @@ fn fact_from_row(row: &Row<'_>) -> Result<Fact, db::Error> {
     })
 }
 
+/// A session by source and ID, the one that replaced it, and the texts of both facts.
+type ReplacedSession = ((String, String), (String, String), String);
+
 /// The name and tags that a person or a model gave a session, excluding derived ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GivenName {
@@ -184,12 +187,22 @@ impl Store {
         })
     }
 
-    /// Pairs of sessions: a fact of the first was replaced by a fact of the second.
-    pub(crate) fn replaced_sessions(&self) -> Result<Vec<((String, String), (String, String))>, Error> {
-        let sql = "select distinct old.source, old.session_id, new.source, new.session_id from facts \
-                   join evidence old on old.fact = id join evidence new on new.fact = superseded_by \
-                   where superseded_by is not null and old.session_id != new.session_id order by 1, 2, 3, 4";
-        self.query_rows(sql, [], |row| Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, row.get(3)?))))
+    /// The current facts of a session that take something back.
+    pub(crate) fn reversals_of(&self, source: &str, session_id: &str) -> Result<Vec<String>, Error> {
+        let sql = "select distinct id, text from facts join evidence on fact = id where session_id = ?1 and source = ?2 \
+                   and reverses and state = 'fresh' and kind in ('decision', 'rule') order by 1";
+        self.query_rows(sql, [session_id, source], |row| row.get(1))
+    }
+
+    /// Pairs of sessions, with the texts of both facts: a fact of the first was replaced by a fact of the second.
+    pub(crate) fn replaced_sessions(&self) -> Result<Vec<ReplacedSession>, Error> {
+        let sql = "select distinct old.source, old.session_id, new.source, new.session_id, was.text || ' ' || is_now.text \
+                   from facts was join facts is_now on is_now.id = was.superseded_by \
+                   join evidence old on old.fact = was.id join evidence new on new.fact = is_now.id \
+                   where was.superseded_by is not null and old.session_id != new.session_id order by 1, 2, 3, 4, 5";
+        self.query_rows(sql, [], |row| {
+            Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, row.get(3)?), row.get(4)?))
+        })
     }
 
     /// IDs of the facts with evidence in a session.

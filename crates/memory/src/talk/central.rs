@@ -66,7 +66,7 @@ impl Central {
 }
 
 /// A word that a name may end with occurs in at least this many turns.
-const MIN_TURNS: u32 = 4;
+const MIN_TURNS: u32 = 3;
 
 /// The word as it is written first, whole: a stem has lost its ending.
 fn find_form(talk: &Talk, word: &str) -> String {

@@ -4,7 +4,6 @@
 //! No record is truncated, but a response ends at [`MAX_BYTES`]: memory must not grow with a session. Messages of subagents are not part of the parent
 //! session; their IDs are listed instead.
 
-use super::align;
 use super::records::BOTH;
 use crate::Service;
 use api::gather_chats::{
@@ -61,7 +60,7 @@ fn to_several_chats(read: Vec<ReadChat>) -> Gathered {
         all.meta.push(ChatMeta { chat_idx, chat });
         chats.push(messages);
     }
-    all.common_alignment = align::shared_messages(&chats);
+    all.common_alignment = history::align::shared_messages(&chats);
     all.narrative = interleave_by_time(chats);
     Gathered::Several(all)
 }

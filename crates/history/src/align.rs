@@ -6,7 +6,7 @@ use api::gather_chats::{ChatMessage, Reference, SharedMessage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Returns the messages that occur in at least two sessions, ordered by first occurrence.
-pub(crate) fn shared_messages(chats: &[Vec<ChatMessage>]) -> Vec<SharedMessage> {
+pub fn shared_messages(chats: &[Vec<ChatMessage>]) -> Vec<SharedMessage> {
     let mut places: FxHashMap<(&str, String), usize> = FxHashMap::default();
     let mut groups: Vec<SharedMessage> = Vec::new();
     for (chat_idx, messages) in chats.iter().enumerate() {
