@@ -5,7 +5,7 @@
 
 use crate::entry::State;
 use crate::store::{Error, Store};
-use crate::talk::cues::{compile, fold};
+use crate::talk::cues::{Cues, compile, fold};
 use crate::talk::sentence::{Words, content_words, overlap};
 use regex::Regex;
 use std::sync::LazyLock;
@@ -58,8 +58,7 @@ impl Store {
         if query.contains(['"', '“', '「']) {
             return Ok(standing);
         }
-        let asked_for = Some(&asked).filter(|_| !asks_what_holds(query));
-        standing.replaced = self.later_on_same_subject(asked_for, sessions)?;
+        standing.replaced = self.later_on_same_subject((&asked, asks_what_holds(query)), sessions)?;
         let place = |session: &SessionName| sessions.iter().position(|one| one == session);
         for (old, new, texts) in self.replaced_sessions()? {
             if asks_what_holds(query) || overlap(&asked, &content_words(&fold(&texts))) >= ASKED {
@@ -73,15 +72,17 @@ impl Store {
 /// The least share of a query's words that a replacement or what it replaced contains, in percent: who looks for an error
 /// or an identifier does not ask what holds now.
 const ASKED: u8 = 25;
+const ANSWERS: u8 = 15;
 /// The least share of a reversing fact's words that the memory of an earlier session contains, in percent.
-const SAME_SUBJECT: u8 = 20;
+const SAME_SUBJECT: u8 = 6;
+const MIN_SHARED: usize = 2;
 
 impl Store {
     /// Pairs of sessions of one project, the earlier first, of which the later takes something back on the subject of the
-    /// earlier: nothing of the earlier may have been kept that could be replaced.
+    /// earlier, in a fact or in its opening: nothing of the earlier may have been kept that could be replaced.
     fn later_on_same_subject(
         &self,
-        asked: Option<&Words>,
+        (asked, asks): (&Words, bool),
         sessions: &[SessionName],
     ) -> Result<Vec<(usize, usize)>, Error> {
         let mut known = Vec::new();
@@ -91,7 +92,10 @@ impl Store {
                 continue;
             };
             let about = content_words(&fold(&format!("{} {}", memory.name.text, memory.summary.text)));
-            known.push(Some((memory.project, memory.started_at, about, self.reversals_of(source, id)?)));
+            let mut reversals = self.reversals_of(source, id)?;
+            let opening = memory.summary.text.split(['“', '”']).nth(1).unwrap_or_default().to_string();
+            reversals.extend(Some(opening).filter(|opening| Cues::find(&fold(opening)).has("change")));
+            known.push(Some((memory.project, memory.started_at, about, reversals)));
         }
         let is_replaced = |old: usize, new: usize| {
             let (Some((project, begun, about, _)), Some((other, later, _, reversals))) =
@@ -101,8 +105,11 @@ impl Store {
             };
             let same = |text: &String| {
                 let words = content_words(&fold(text));
-                overlap(&words, about) >= SAME_SUBJECT
-                    && asked.is_none_or(|asked| overlap(asked, &words) >= ASKED)
+                let shared = words.iter().filter(|word| about.contains(*word)).count();
+                let is_same = shared >= MIN_SHARED && overlap(&words, about) >= SAME_SUBJECT;
+                // Both sessions match the query: to a question, a reversal that speaks of it is the answer.
+                let answers = overlap(asked, &words);
+                if asks { is_same || answers >= ANSWERS } else { is_same && answers >= ASKED }
             };
             project == other && begun < later && reversals.iter().any(same)
         };

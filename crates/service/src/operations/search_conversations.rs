@@ -29,7 +29,7 @@ const MAX_DUPLICATES: usize = 16;
 const RANKED: usize = 10;
 const HERE: f32 = 1.15;
 /// A replacement goes first if it scores at least this share of what it replaced.
-const CLOSE: f32 = 0.5;
+const CLOSE: f32 = 0.4;
 /// What remains of the confidence if only similar words were found.
 const SIMILAR: f32 = 0.65;
 
