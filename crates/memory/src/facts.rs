@@ -24,7 +24,9 @@ pub(crate) fn extract_facts(talk: &Talk) -> Vec<NotedFact> {
         if model::score(&candidate) > 0.0 && is_mixed {
             record_fact(&mut found, talk, &candidate);
         } else {
-            explicit.iter().for_each(|sentence| record_fact(&mut found, talk, sentence));
+            for sentence in &explicit {
+                record_fact(&mut found, talk, sentence);
+            }
         }
     }
     found

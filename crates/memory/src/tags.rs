@@ -151,7 +151,9 @@ pub(crate) fn derive_tags(digest: &Digest, talk: &Talk) -> Vec<String> {
     };
     add(normalise_tag(digest.project_name()));
     detect_languages(digest).into_iter().take(2).for_each(|language| add(language.to_string()));
-    detect_work_kinds(digest, talk).into_iter().for_each(|kind| add(kind.to_string()));
+    for kind in detect_work_kinds(digest, talk) {
+        add(kind.to_string());
+    }
     sorted_by_count(&digest.files_changed)
         .into_iter()
         .map(file_name)

@@ -211,15 +211,13 @@ fn group_sentences(
     let mut length = 0;
     for nth in said.filter(|nth| sentences[*nth].len() <= MAX_FACT) {
         let added = sentences[nth].len() + 1;
-        match pieces.last_mut().filter(|piece| length + added <= MAX_FACT && piece.len() < most) {
-            Some(piece) => {
-                piece.push(nth);
-                length += added;
-            }
-            None => {
-                pieces.push(vec![nth]);
-                length = added;
-            }
+        let open = pieces.last_mut().filter(|piece| length + added <= MAX_FACT && piece.len() < most);
+        if let Some(piece) = open {
+            piece.push(nth);
+            length += added;
+        } else {
+            pieces.push(vec![nth]);
+            length = added;
         }
     }
     pieces

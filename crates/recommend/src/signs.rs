@@ -47,7 +47,7 @@ impl Signs {
     pub fn read(prompt: &str) -> Signs {
         let low = prompt.trim().to_lowercase().replace('’', "'");
         let mut values = vec![0.0; SIGNS.len()];
-        for at in SET.matches(&low).iter() {
+        for at in &SET.matches(&low) {
             values[at] = 1.0;
         }
         let kinds = ["time", "again", "continue", "like", "recall", "deed", "definite", "outcome"];

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 }
 
 /// A prompt of a generated history counts less: there are more of them, and their wording repeats.
-const GENERATED: f64 = 0.3;
+const GENERATED: f64 = 0.8;
 const PENALTY: f64 = 2.0;
 
 fn fit(asked: &[&Asked], generated: &[(Vec<f32>, bool)]) -> Vec<f64> {
@@ -64,7 +64,7 @@ fn fit(asked: &[&Asked], generated: &[(Vec<f32>, bool)]) -> Vec<f64> {
 }
 
 fn generated_rows(scratch: &Scratch) -> Result<Vec<(Vec<f32>, bool)>, String> {
-    generated::tuning_rows(101, 1, scratch)
+    generated::tuning_rows(101, 2, scratch)
 }
 
 fn print_folds(asked: &[Asked], rows: &[(Vec<f32>, bool)]) {
@@ -191,7 +191,7 @@ fn write_transcript(home: &Path, slug: &str, session: &Value) -> Result<(), Stri
             "timestamp": Stamp(started + nth as i64 * 20_000).to_string(), "isSidechain": false, "userType": "external",
             "message": {"role": role, "content": content},
         });
-        lines += &format!("{line}\n");
+        let _ = writeln!(lines, "{line}"); // writing to a String does not fail
     }
     let file = folder.join(format!("{id}.jsonl"));
     let fail = |error: std::io::Error| format!("{}: {error}", file.display());

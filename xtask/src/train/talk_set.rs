@@ -128,7 +128,7 @@ fn parse_digest(slug: &str, value: &Value) -> Digest {
         } else if let Some(text) = turn["assistant"].as_str() {
             let prompts_before = digest.prompts.len();
             digest.replies.push(Reply { message: message(Role::Assistant, text), prompts_before, calls });
-            digest.last_reply = text.to_owned();
+            text.clone_into(&mut digest.last_reply);
             calls = 0;
         } else {
             calls += 1;
