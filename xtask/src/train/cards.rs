@@ -48,7 +48,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     Ok(true)
 }
 
-/// A prompt of a generated history counts less: there are more of them, and their wording repeats.
+/// How much a prompt of a generated history counts: ordinary prompts and subjects never discussed are among them.
 const GENERATED: f64 = 0.8;
 const PENALTY: f64 = 2.0;
 
