@@ -229,7 +229,10 @@ mod tests {
                 "fix it and never ever push to main directly, always open a PR",
                 Some("fix it and never ever push to main directly, always open a PR"),
             ),
-            ("Always use keys for orders. Never retry without one.", Some("Always use keys for orders")),
+            (
+                "Always use keys for orders. Never retry without one.",
+                Some("Always use keys for orders. Never retry without one"),
+            ),
             ("Never retry without one.", None),
             ("option B is smaller. let's go with that", None),
             ("From now on do it like this", None),

@@ -53,6 +53,10 @@ const HEAD_START: f32 = 3.0;
 
 /// The opening sentence that the rest of the session comes back to most: "Bad news." says nothing about it.
 fn central_request(digest: &Digest, central: &Central) -> Option<String> {
+    let heading = digest.prompts.first().and_then(|prompt| announced_heading(&prose_lines(&prompt.text)));
+    if digest.replies.is_empty() || heading.is_some() {
+        return heading;
+    }
     let prose = digest.prompts.iter().take(2).map(|prompt| prose_lines(&own_lines(&prompt.text)));
     let sentences = prose.flat_map(|prose| parse_sentences(&prose));
     let titles = sentences.filter_map(|one| to_title(&one.text)).filter(|title| is_specific_title(title));

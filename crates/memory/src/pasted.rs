@@ -449,7 +449,8 @@ mod tests {
                 "Pager: we always use 50 rows",
             ),
         ] {
-            assert_eq!(kept_facts(text).first().map(String::as_str), Some(first), "{text}");
+            let kept = kept_facts(text);
+            assert!(kept.first().is_some_and(|kept| kept.starts_with(first)), "{text}: {kept:?}");
         }
     }
 
