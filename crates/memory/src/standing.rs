@@ -5,20 +5,32 @@
 
 use crate::entry::State;
 use crate::store::{Error, Store};
-use crate::talk::cues::{Cues, compile, fold};
+use crate::talk::cues::fold;
 use crate::talk::sentence::{Words, content_words, overlap};
-use regex::Regex;
-use std::sync::LazyLock;
 
-static ASKING: LazyLock<Regex> = LazyLock::new(|| {
-    compile(
-        r"\b(now|current(ly)?|which|what (do|does|is|are)|how (do|does|is|are|long|often|many|much)|where (do|does|is|are)|do we|are we|can we|may (we|i|a)|should we|policy|rule|or)\b|现在|目前|最后|最终|还是|怎么|多久|多少|几|哪|吗|什么|不[\p{Han}]$",
-    )
-});
+/// Words of a question about what holds now, with spaces around them, and Chinese ones. No pattern: compiling one costs as
+/// much as the search.
+#[rustfmt::skip] // a table
+const ASKING: &[&str] = &[
+    " now ", " current ", " currently ", " which ", " what do ", " what does ", " what is ", " what are ", " how do ", " how does ",
+    " how is ", " how are ", " how long ", " how often ", " how many ", " how much ", " where do ", " where does ", " where is ",
+    " where are ", " do we ", " are we ", " can we ", " may we ", " may i ", " may a ", " should we ", " policy ", " rule ", " or ",
+];
+const ASKING_HAN: &[&str] =
+    &["现在", "目前", "最后", "最终", "还是", "怎么", "多久", "多少", "几", "哪", "吗", "什么"];
 
 /// Whether a query asks what holds now, rather than where something was said.
 fn asks_what_holds(query: &str) -> bool {
-    ASKING.is_match(&fold(query))
+    let low = fold(query);
+    let words: Vec<&str> =
+        low.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let spaced = format!(" {} ", words.join(" "));
+    let letters: Vec<char> = low.chars().collect();
+    // "退不退", "用不用".
+    let alternates = letters.windows(3).any(|three| three[1] == '不' && three[0] == three[2]);
+    alternates
+        || ASKING.iter().any(|word| spaced.contains(word))
+        || ASKING_HAN.iter().any(|word| low.contains(word))
 }
 
 /// A session by source and ID.
@@ -79,7 +91,7 @@ const MIN_SHARED: usize = 2;
 
 impl Store {
     /// Pairs of sessions of one project, the earlier first, of which the later takes something back on the subject of the
-    /// earlier, in a fact or in its opening: nothing of the earlier may have been kept that could be replaced.
+    /// earlier: nothing of the earlier may have been kept that could be replaced.
     fn later_on_same_subject(
         &self,
         (asked, asks): (&Words, bool),
@@ -92,9 +104,7 @@ impl Store {
                 continue;
             };
             let about = content_words(&fold(&format!("{} {}", memory.name.text, memory.summary.text)));
-            let mut reversals = self.reversals_of(source, id)?;
-            let opening = memory.summary.text.split(['“', '”']).nth(1).unwrap_or_default().to_string();
-            reversals.extend(Some(opening).filter(|opening| Cues::find(&fold(opening)).has("change")));
+            let reversals = self.reversals_of(source, id)?;
             known.push(Some((memory.project, memory.started_at, about, reversals)));
         }
         let is_replaced = |old: usize, new: usize| {
