@@ -19,8 +19,11 @@ pub(crate) fn extract_facts(talk: &Talk) -> Vec<NotedFact> {
     let mut found: Vec<NotedFact> = Vec::new();
     for candidate in talk.candidates() {
         let explicit = explicit_sentences(&candidate);
-        // Several explicit sentences are a list; a single one may need what surrounds it.
-        let is_mixed = explicit.len() < 2 && explicit.len() < candidate.sentences.len();
+        // Several explicit sentences are a list; a single one may need what surrounds it, unless that is a task for now.
+        let is_said = |sentence: &String| explicit.iter().any(|one| one.sentences[0] == *sentence);
+        let adds =
+            |sentence: &String| !is_said(sentence) && !cues::Cues::find(&cues::fold(sentence)).has("task");
+        let is_mixed = explicit.is_empty() || explicit.len() < 2 && candidate.sentences.iter().any(adds);
         if model::score(&candidate) > 0.0 && is_mixed {
             record_fact(&mut found, talk, &candidate);
         } else {
