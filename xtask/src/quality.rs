@@ -6,17 +6,19 @@
 //! | flag | |
 //! |---|---|
 //! | `--locomo FILE` | the data of the `LoCoMo` benchmark; skipped with a message if it is missing |
+//! | `--sets DIR` | the sets of talk, with queries that have no answer; skipped if not named |
 //! | `--seed N` | seed of the needles, by default 8 |
 //! | `--misses` | print every query whose first result is wrong |
 //! | `--fit` | fit the confidence model again and print its weights |
 //! | `--smoke` | fail if a goal is missed |
 
 mod calibration;
+mod exchange;
 mod locomo;
 mod needles;
-mod recommend;
+pub(crate) mod recommend;
 mod rng;
-mod set;
+pub(crate) mod set;
 mod table;
 mod talk;
 mod usages;
@@ -26,7 +28,7 @@ use crate::{Outcome as Done, repository};
 use set::{IndexedSet, Outcome, Scratch, Set};
 use std::path::PathBuf;
 
-pub(crate) const HELP: &str = "[recommend|usages FOLDER...] [--locomo FILE] [--seed 8] [--misses] [--fit] [--smoke]\n\
+pub(crate) const HELP: &str = "[recommend|usages FOLDER...] [--locomo FILE] [--sets DIR] [--seed 8] [--misses] [--fit] [--smoke]\n\
     run queries with known answers, print hits by kind and the calibration of the confidence; --smoke fails below the goals\n\
     recommend: the same for the cards shown for prompts that refer back [--histories 1]\n\
     usages FOLDER...: functions called in a source tree that have usages, against a text search";
@@ -41,6 +43,8 @@ const LOCOMO_FIRST: Goal = Goal { name: "locomo hit@1", minimum: 0.698 };
 const LOCOMO_FIVE: Goal = Goal { name: "locomo hit@5", minimum: 0.89 };
 const NEEDLES_FIRST: Goal = Goal { name: "needles hit@1", minimum: 0.95 };
 const TALK_FIRST: Goal = Goal { name: "talk hit@1", minimum: 0.90 };
+/// How often a query of the sets of talk counts when the confidence is fitted.
+const EXCHANGE_WEIGHT: usize = 4;
 /// Limit for the mean distance between confidence and accuracy over the bins.
 const MAX_CALIBRATION_ERROR: f64 = 0.05;
 
@@ -50,7 +54,7 @@ pub(crate) fn run(args: &[String]) -> Done {
         Some(("usages", rest)) => return usages::run(rest),
         _ => {}
     }
-    let args = Args::parse(args, &["locomo", "seed"], &["misses", "fit", "smoke"])?;
+    let args = Args::parse(args, &["locomo", "sets", "seed"], &["misses", "fit", "smoke"])?;
     let scratch = Scratch::new();
     let mut missed = Vec::new();
     let mut all = run_locomo(&args, &scratch, &mut missed)?;
@@ -63,6 +67,9 @@ pub(crate) fn run(args: &[String]) -> Done {
     check_goal(&NEEDLES_FIRST, table::print_table("needles", &needles).first, &mut missed);
     all.extend(needles);
     run_talk(&args, &scratch, &mut missed)?;
+    // Few, but the only ones without an answer: each counts as often as needed to be heard among the others.
+    let exchanges = run_exchanges(&args, &scratch)?;
+    (0..EXCHANGE_WEIGHT).for_each(|_| all.extend(exchanges.iter().cloned()));
     let error = calibration::print_bins(&all);
     if error > MAX_CALIBRATION_ERROR {
         missed.push(format!("confidence differs from accuracy by {error:.3}, limit {MAX_CALIBRATION_ERROR}"));
@@ -111,6 +118,18 @@ fn run_locomo(args: &Args, scratch: &Scratch, missed: &mut Vec<String>) -> Resul
     table::print_table("locomo, odd dialogues", &odd);
     check_goal(&LOCOMO_FIRST, total.first, missed);
     check_goal(&LOCOMO_FIVE, total.five, missed);
+    Ok(all)
+}
+
+/// Runs the sets of talk. A query without an answer counts as wrong whatever is found.
+fn run_exchanges(args: &Args, scratch: &Scratch) -> Result<Vec<Outcome>, String> {
+    let Some(folder) = args.path_value("sets") else { return Ok(Vec::new()) };
+    let mut all = Vec::new();
+    for set in exchange::load_sets(&folder)? {
+        all.extend(run_set(set, scratch, true, args.has_switch("misses"))?);
+    }
+    table::print_table("exchanges", &all);
+    calibration::print_bins(&all);
     Ok(all)
 }
 

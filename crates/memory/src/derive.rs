@@ -10,6 +10,7 @@ use crate::forgetting::still_contains;
 use crate::name::{derive_name, fallback_name};
 use crate::summary::summarise_session;
 use crate::tags::derive_tags;
+use crate::talk::Talk;
 use record::Stamp;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,16 +23,18 @@ pub struct DerivedMemory {
 }
 
 pub fn derive_memory(digest: &Digest) -> DerivedMemory {
-    let (mut name, mut named_by) = derive_name(digest);
+    let talk = Talk::new(digest);
+    let facts = extract_facts(&talk);
+    let (mut name, mut named_by) = derive_name(digest, &talk);
     if still_contains(&name, &digest.forgotten_texts) {
         (name, named_by) = (fallback_name(digest), By::Derived);
     }
     DerivedMemory {
         name,
         named_by,
-        tags: derive_tags(digest),
-        summary: summarise_session(digest),
-        facts: extract_facts(digest),
+        tags: derive_tags(digest, &talk),
+        summary: summarise_session(digest, &talk, &facts),
+        facts,
     }
 }
 

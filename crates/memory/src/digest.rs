@@ -18,6 +18,8 @@ pub struct Digest {
     pub titles: Vec<(String, By)>,
     /// The user's prompts, in order.
     pub prompts: Vec<DigestMessage>,
+    /// The agent's messages next to the prompts, in order.
+    pub replies: Vec<Reply>,
     /// The last messages of both sides, in order.
     pub turns: Vec<DigestMessage>,
     /// Slash commands as typed.
@@ -47,6 +49,15 @@ pub struct DigestMessage {
     pub role: Role,
     pub at: Stamp,
     pub text: String,
+}
+
+/// A message of the agent and its place in the exchange.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    pub message: DigestMessage,
+    pub prompts_before: usize,
+    /// Calls of tools since the message before.
+    pub calls: u32,
 }
 
 impl Digest {

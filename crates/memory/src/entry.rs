@@ -49,10 +49,28 @@ words! {
         Fresh = "fresh",
         /// The files or names it refers to no longer exist.
         Stale = "stale",
+        /// A later fact on the same subject replaced it.
+        Superseded = "superseded",
         /// Withdrawn by a person.
         Retired = "retired",
         /// Reads like an instruction and awaits review by a person.
         Review = "review",
+    }
+}
+
+words! {
+    /// What a fact is.
+    Kind {
+        Decision = "decision",
+        /// Holds for all work from then on.
+        Rule = "rule",
+        Preference = "preference",
+        /// Imposed from outside: a limit, a contract, hardware.
+        Constraint = "constraint",
+        /// Why something went wrong.
+        Cause = "cause",
+        /// Left undone or undecided.
+        Open = "open",
     }
 }
 
@@ -105,6 +123,19 @@ pub struct Fact {
     pub edited: bool,
     /// When it was last stated.
     pub made_at: Stamp,
+    pub kind: Kind,
+    pub subject: Subject,
+    /// The ID of the fact that replaced it.
+    pub superseded_by: Option<String>,
+}
+
+/// What a fact is about, to recognise a later fact on the same subject.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// Content words of the fact, of the prompt that opened its session, and of the message it answers.
+    pub words: BTreeSet<String>,
+    /// It says that something no longer holds, or its session began with that.
+    pub reverses: bool,
 }
 
 /// A sentence worth keeping, with the messages that contain it.
@@ -117,6 +148,8 @@ pub struct NotedFact {
     pub state: State,
     /// When it was last stated.
     pub stated_at: Stamp,
+    pub kind: Kind,
+    pub subject: Subject,
 }
 
 /// The result of one job for one session.

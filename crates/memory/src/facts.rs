@@ -1,39 +1,66 @@
-//! Extracts the user's decisions and standing wishes: sentences of theirs that state one explicitly.
+//! Extracts what should be remembered: decisions, rules, preferences, constraints, causes and open points, in the words
+//! of the person or, where the person confirms them, of the agent.
 //!
-//! Never considers agent replies, tool output or text recognised as pasted.
+//! Never considers tool output or text recognised as pasted. Does not weigh a candidate: that is `talk::model`.
 
 use crate::decision::{begins_with_instruction, further_requests, is_decision, without_lead};
-use crate::digest::{Digest, DigestMessage};
-use crate::entry::{NotedFact, State, normalise_text};
+use crate::entry::{NotedFact, State, Subject, normalise_text};
 use crate::instruction::is_instruction;
-use crate::pasted::own_lines;
-use crate::prose::{is_han, prose_lines, split_sentences, strip_list_marker, strip_markup};
-use record::Stamp;
+use crate::prose::{is_han, strip_list_marker, strip_markup};
+use crate::talk::features::united;
+use crate::talk::sentence::{Words, content_words};
+use crate::talk::{Candidate, Talk, cues, join_sentences, model};
+use record::{Role, Stamp};
 
-/// Few sessions contain more decisions. The latest are kept, because they often replace earlier ones.
+/// Few sessions contain more. The latest are kept, because they often replace earlier ones.
 const MAX_FACTS: usize = 20;
 
-pub(crate) fn extract_facts(digest: &Digest) -> Vec<NotedFact> {
+pub(crate) fn extract_facts(talk: &Talk) -> Vec<NotedFact> {
     let mut found: Vec<NotedFact> = Vec::new();
-    for prompt in &digest.prompts {
-        for sentence in split_sentences(&prose_lines(&own_lines(&prompt.text))) {
-            if is_decision(sentence) && is_self_contained(sentence) {
-                record_fact(&mut found, sentence, prompt);
+    for candidate in talk.candidates() {
+        let explicit = explicit_sentences(&candidate);
+        // Several explicit sentences are a list; a single one may need what surrounds it, unless that is a task for now.
+        let is_said = |sentence: &String| explicit.iter().any(|one| one.sentences[0] == *sentence);
+        let adds =
+            |sentence: &String| !is_said(sentence) && !cues::Cues::find(&cues::fold(sentence)).has("task");
+        let is_mixed = explicit.is_empty() || explicit.len() < 2 && candidate.sentences.iter().any(adds);
+        if model::score(&candidate) > 0.0 && is_mixed {
+            record_fact(&mut found, talk, &candidate);
+        } else {
+            for sentence in &explicit {
+                record_fact(&mut found, talk, sentence);
             }
         }
     }
     found
 }
 
-/// Appends a sentence. A repeated sentence moves to the end, and the least recently stated one is dropped at the limit.
-fn record_fact(found: &mut Vec<NotedFact>, sentence: &str, prompt: &DigestMessage) {
-    let text = fact_text(sentence);
-    let known = found.iter().position(|noted| normalise_text(&noted.text) == normalise_text(&text));
-    let mut noted = known.map_or_else(|| new_fact(text, sentence), |at| found.remove(at));
-    if !noted.evidence.contains(&prompt.id) {
-        noted.evidence.push(prompt.id.clone());
+/// The sentences of a person that state a decision explicitly and can be understood alone: "we decided", "from now on".
+/// They are kept wherever they are said, each by itself if nothing else surrounds them.
+fn explicit_sentences(candidate: &Candidate) -> Vec<Candidate> {
+    let is_explicit = |sentence: &&String| is_decision(sentence) && is_self_contained(sentence);
+    let alone = |sentence: &String| Candidate {
+        text: join_sentences(std::slice::from_ref(sentence)),
+        sentences: vec![sentence.clone()],
+        taken_over: None,
+        ..candidate.clone()
+    };
+    let said = candidate.sentences.iter().filter(|_| candidate.role == Role::User);
+    said.filter(is_explicit).map(alone).collect()
+}
+
+/// Appends a fact. A repeated one moves to the end, and the least recently stated one is dropped at the limit.
+fn record_fact(found: &mut Vec<NotedFact>, talk: &Talk, candidate: &Candidate) {
+    let same = |noted: &NotedFact| normalise_text(&noted.text) == normalise_text(&candidate.text);
+    let known = found.iter().position(same);
+    let mut noted = known.map_or_else(|| new_fact(talk, candidate), |at| found.remove(at));
+    let taken_over = candidate.taken_over.as_ref().map(|before| &before.message_id);
+    for message in taken_over.into_iter().chain([&candidate.message_id]) {
+        if !noted.evidence.contains(message) {
+            noted.evidence.push(message.clone());
+        }
     }
-    noted.stated_at = noted.stated_at.max(prompt.at);
+    noted.stated_at = noted.stated_at.max(candidate.at);
     found.push(noted);
     if found.len() > MAX_FACTS {
         found.remove(0);
@@ -45,15 +72,29 @@ pub(crate) fn fact_text(sentence: &str) -> String {
     strip_markup(strip_list_marker(sentence)).trim_end_matches(['.', '。', '!', '！', ';', '；']).to_string()
 }
 
-fn new_fact(text: String, sentence: &str) -> NotedFact {
+fn new_fact(talk: &Talk, candidate: &Candidate) -> NotedFact {
+    let text = candidate.text.clone();
     let state = if is_instruction(&text) { State::Review } else { State::Fresh };
     NotedFact {
+        symbols: extract_symbols(&text),
         text,
         evidence: Vec::new(),
-        symbols: extract_symbols(sentence),
         state,
         stated_at: Stamp::NONE,
+        kind: model::kind(candidate),
+        subject: describe_subject(talk, candidate),
     }
+}
+
+/// The words around a fact that tell what it is about, and whether it takes something back.
+fn describe_subject(talk: &Talk, candidate: &Candidate) -> Subject {
+    let opening = talk.turns.iter().find(|turn| turn.role == Role::User);
+    let before = talk.reply_before(candidate.turn).map(|before| &talk.turns[before]);
+    let around = opening.into_iter().chain(before).flat_map(|turn| turn.words.iter().cloned());
+    let own = cues::fold(&candidate.text);
+    let opened = opening.map_or(cues::Cues::default(), |turn| united(turn.sentences.iter()));
+    let words: Words = content_words(&own).into_iter().chain(around).collect();
+    Subject { words, reverses: cues::Cues::find(&own).with(opened).has("change") }
 }
 
 /// Whether it can be understood without the sentence before it: "never retry without one" cannot.
@@ -162,11 +203,12 @@ fn is_file(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::digest::{Digest, DigestMessage};
     use record::Role;
 
     fn facts_in(text: &str) -> Vec<NotedFact> {
         let prompt = DigestMessage { id: "m1".into(), role: Role::User, at: Stamp::NONE, text: text.into() };
-        extract_facts(&Digest { prompts: vec![prompt], ..Digest::default() })
+        extract_facts(&Talk::new(&Digest { prompts: vec![prompt], ..Digest::default() }))
     }
 
     #[test]
@@ -190,7 +232,10 @@ mod tests {
                 "fix it and never ever push to main directly, always open a PR",
                 Some("fix it and never ever push to main directly, always open a PR"),
             ),
-            ("Always use keys for orders. Never retry without one.", Some("Always use keys for orders")),
+            (
+                "Always use keys for orders. Never retry without one.",
+                Some("Always use keys for orders. Never retry without one"),
+            ),
             ("Never retry without one.", None),
             ("option B is smaller. let's go with that", None),
             ("From now on do it like this", None),
@@ -246,7 +291,7 @@ mod tests {
         };
         let mut prompts: Vec<DigestMessage> = (0..MAX_FACTS + 5).map(prompt).collect();
         prompts.push(prompt(7));
-        let noted = extract_facts(&Digest { prompts, ..Digest::default() });
+        let noted = extract_facts(&Talk::new(&Digest { prompts, ..Digest::default() }));
         let texts: Vec<&str> = noted.iter().map(|noted| noted.text.as_str()).collect();
         assert_eq!(noted.len(), MAX_FACTS);
         assert_eq!(texts[0], "We decided to use plan 5");
@@ -267,7 +312,7 @@ mod tests {
         };
         let later = DigestMessage { at: Stamp(7), ..prompt("b", "always  use TABS.") };
         let prompts = vec![prompt("a", "Always use tabs"), later];
-        let noted = extract_facts(&Digest { prompts, ..Digest::default() });
+        let noted = extract_facts(&Talk::new(&Digest { prompts, ..Digest::default() }));
         assert_eq!((noted.len(), noted[0].evidence.len(), noted[0].stated_at), (1, 2, Stamp(7)));
     }
 }

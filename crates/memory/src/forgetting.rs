@@ -19,10 +19,14 @@ impl Digest {
     /// state a different decision. From an agent's text every repetition is removed.
     #[must_use]
     pub fn without_forgotten(mut self, forgotten: &BTreeSet<String>) -> Digest {
-        let messages = self.prompts.iter().chain(&self.turns).map(|message| message.text.as_str());
+        let replies = self.replies.iter().map(|reply| &reply.message);
+        let messages =
+            self.prompts.iter().chain(&self.turns).chain(replies).map(|message| message.text.as_str());
         let texts = messages.chain([self.last_reply.as_str()]).chain(self.commits.iter().map(String::as_str));
-        let forgotten_texts: Vec<String> =
+        let mut forgotten_texts: Vec<String> =
             texts.flat_map(|text| forgotten_in(text, &self.project, forgotten)).collect();
+        let parts = forgotten_parts(&self, forgotten);
+        forgotten_texts.extend(parts.iter().cloned());
         if forgotten_texts.is_empty() {
             return self;
         }
@@ -32,8 +36,10 @@ impl Digest {
             &remove_sentences(&self.last_reply, &self.project, forgotten),
             &forgotten_texts,
         );
-        for message in self.prompts.iter_mut().chain(&mut self.turns) {
+        let replies = self.replies.iter_mut().map(|reply| &mut reply.message);
+        for message in self.prompts.iter_mut().chain(&mut self.turns).chain(replies) {
             message.text = remove_sentences(&message.text, &self.project, forgotten);
+            message.text = remove_parts(&message.text, &parts);
             if message.role != Role::User {
                 message.text = remove_repetitions(&message.text, &forgotten_texts);
             }
@@ -41,6 +47,28 @@ impl Digest {
         self.forgotten_texts = forgotten_texts;
         self
     }
+}
+
+/// The sentences of forgotten facts that consist of several: a fact is known by the hash of its whole text, so the
+/// candidates are made again and compared.
+fn forgotten_parts(digest: &Digest, forgotten: &BTreeSet<String>) -> Vec<String> {
+    let candidates = crate::talk::find_candidates(digest).into_iter();
+    let is_gone = |text: &str| forgotten.contains(&fact_id(&digest.project, text));
+    let gone =
+        candidates.filter(|one| is_gone(&one.text) || is_gone(&crate::talk::join_sentences(&one.sentences)));
+    gone.flat_map(|one| one.taken_over.map(|before| before.text).into_iter().chain(one.sentences)).collect()
+}
+
+/// The text without these sentences, in whatever markup.
+fn remove_parts(text: &str, parts: &[String]) -> String {
+    if parts.is_empty() {
+        return text.to_string();
+    }
+    let line = |line: &str| {
+        let cut = replace_forgotten(line, parts, "");
+        if cut == line { line.to_string() } else { cut.trim().to_string() }
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether a sentence is forgotten, read without its markup as when it became a fact, or as written.
@@ -55,7 +83,9 @@ pub(crate) fn forgotten_in(text: &str, project: &str, forgotten: &BTreeSet<Strin
     }
     let text = without_tags(text);
     let quoted = || text.split(['“', '”', '\n']).flat_map(split_sentences);
-    let whole = split_sentences(&text).into_iter().chain(quoted());
+    // A fact of several sentences is quoted as a whole.
+    let quotations = text.split(['“', '”', '\n']).map(str::trim).filter(|piece| !piece.is_empty());
+    let whole = split_sentences(&text).into_iter().chain(quoted()).chain(quotations);
     whole.filter(|piece| is_forgotten(piece, project, forgotten)).map(fact_text).collect()
 }
 
@@ -339,6 +369,43 @@ mod tests {
             assert_eq!((derived.name.as_str(), &left[..]), (name, facts));
             assert!(facts.iter().all(|fact| derived.summary.contains(fact)), "{}", derived.summary);
         }
+    }
+
+    /// A fact may be a whole message, and take over the words of the agent that it answers.
+    #[test]
+    fn a_fact_of_several_sentences_is_forgotten_with_all_of_them() {
+        let message = |id: &str, role, text: &str| DigestMessage {
+            id: id.into(),
+            role,
+            at: Stamp::NONE,
+            text: text.into(),
+        };
+        let fact = "Should late rows be dropped? — side output to dwd_late. never lose one";
+        let digest = Digest {
+            source: "codex".into(),
+            project: "/p".into(),
+            prompts: vec![
+                message("a", Role::User, "the GMV job is late, look at the watermark"),
+                message("b", Role::User, "side output to dwd_late. never lose one"),
+            ],
+            replies: vec![crate::Reply {
+                message: message(
+                    "r",
+                    Role::Assistant,
+                    "The watermark is 5 minutes. Should late rows be dropped?",
+                ),
+                prompts_before: 1,
+                calls: 0,
+            }],
+            last_reply: "Late rows go to dwd_late now.".into(),
+            ..Digest::default()
+        };
+        let known = crate::talk::find_candidates(&digest);
+        assert!(known.iter().any(|one| one.text == fact), "{known:?}");
+        let derived = derive_memory(&digest.without_forgotten(&BTreeSet::from([fact_id("/p", fact)])));
+        let all = format!("{} {} {:?}", derived.name, derived.summary, derived.facts);
+        assert!(!all.contains("never lose") && !all.contains("be dropped"), "{all}");
+        assert!(all.contains("watermark"), "{all}");
     }
 
     #[test]

@@ -18,20 +18,24 @@ mod phrases;
 mod prompt;
 mod prose;
 mod response;
+mod standing;
 mod store;
 mod summary;
+mod supersede;
 mod tags;
+pub mod talk;
 
 pub use command::{committed, slash};
 pub use db::durable::find_damage;
 pub use derive::{DerivedMemory, derive_memory};
-pub use digest::{Digest, DigestMessage};
+pub use digest::{Digest, DigestMessage, Reply};
 pub use entry::{
-    AttributedText, By, Evidence, Fact, Finding, NotedFact, Origin, SessionMemory, State, fact_id,
-    normalise_text,
+    AttributedText, By, Evidence, Fact, Finding, Kind, NotedFact, Origin, SessionMemory, State, Subject,
+    fact_id, normalise_text,
 };
 pub use instruction::is_instruction;
 pub use prompt::{ModelPrompt, build_prompt};
 pub use response::{ClaimedFact, ModelResponse, Rejection, parse_response};
+pub use standing::{SessionName, Standing, order_replacements};
 pub use store::{ApplyOutcome, DerivedUpTo, Edit, Error, GivenName, ImportOutcome, Store, preview_first};
 pub use tags::normalise_tag;

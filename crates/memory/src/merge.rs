@@ -176,6 +176,9 @@ pub(crate) fn merge_fact(known: Option<&Fact>, found: &Finding, noted: &NotedFac
         pinned: false,
         edited: false,
         made_at: Stamp::NONE,
+        kind: noted.kind,
+        subject: noted.subject.clone(),
+        superseded_by: None,
     });
     // A fact is dated by the message that states it: a run over old transcripts does not make it newer.
     let elsewhere = |one: &Evidence| (&one.source, &one.session_id) != (&found.source, &found.session_id);
@@ -188,6 +191,9 @@ pub(crate) fn merge_fact(known: Option<&Fact>, found: &Finding, noted: &NotedFac
         // If the user states what a model had inferred, the reason to hold it for review no longer applies.
         if found.origin > merged.origin {
             (merged.origin, merged.state) = (found.origin, noted.state);
+        }
+        if found.origin >= merged.origin {
+            (merged.kind, merged.subject) = (noted.kind, noted.subject.clone());
         }
     }
     merged

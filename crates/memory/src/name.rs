@@ -4,11 +4,16 @@
 
 use crate::digest::{Digest, distinct_file_names, file_name, sorted_by_count};
 use crate::entry::By;
+use crate::pasted::own_lines;
 use crate::phrases::{
     ACRONYMS, CLOSERS, EMPTY_TITLES, FILLERS, GENERIC_REQUEST_WORDS, HAN_OPENERS, INSPECTION_COMMANDS,
     OPENERS, QUESTIONS, ROLE_OPENERS,
 };
 use crate::prose::{display_width, is_han, prose_lines, split_sentences, strip_list_marker, strip_markup};
+use crate::talk::Talk;
+use crate::talk::central::Central;
+use crate::talk::cues::fold;
+use crate::talk::sentence::{content_words, parse_sentences};
 
 /// Columns in a list; a Chinese character takes two.
 pub(crate) const MAX_WIDTH: usize = 60;
@@ -17,13 +22,16 @@ const MIN_CLAUSE: usize = 18;
 /// In a long session the first prompts state its purpose.
 const MAX_PROMPTS: usize = 20;
 
-pub(crate) fn derive_name(digest: &Digest) -> (String, By) {
+pub(crate) fn derive_name(digest: &Digest, talk: &Talk) -> (String, By) {
     if let Some((title, by)) = name_from_title(digest) {
         return (title, by);
     }
     let requests =
         || digest.prompts.iter().take(MAX_PROMPTS).filter_map(|prompt| Request::from_prompt(&prompt.text));
-    let strong = requests().find(|wish| wish.is_specific).map(|wish| wish.text);
+    let central = Central::new(talk);
+    let strong = central_request(digest, &central)
+        .or_else(|| requests().find(|wish| wish.is_specific).map(|wish| wish.text))
+        .map(|name| name_subject(name, talk, &central));
     let made = strong
         .or_else(|| digest.commits.iter().find_map(|commit| to_title(commit)))
         .or_else(|| name_from_files("Edit", "编辑", &digest.files_changed, digest))
@@ -35,6 +43,47 @@ pub(crate) fn derive_name(digest: &Digest) -> (String, By) {
         // "Run it" says less than any action that was taken.
         .or_else(|| requests().next().map(|wish| wish.text));
     (made.unwrap_or_else(|| fallback_name(digest)), By::Derived)
+}
+
+/// Sentences of the first prompts among which the name is chosen. Most people begin with what they want: a later sentence
+/// counts less, and must stand for much more of the session.
+const FIRST_SENTENCES: usize = 4;
+const LATER: f32 = 0.6;
+const HEAD_START: f32 = 3.0;
+
+/// The opening sentence that the rest of the session comes back to most: "Bad news." says nothing about it.
+fn central_request(digest: &Digest, central: &Central) -> Option<String> {
+    let heading = digest.prompts.first().and_then(|prompt| announced_heading(&prose_lines(&prompt.text)));
+    if digest.replies.is_empty() || heading.is_some() {
+        return heading;
+    }
+    let prose = digest.prompts.iter().take(2).map(|prompt| prose_lines(&own_lines(&prompt.text)));
+    let sentences = prose.flat_map(|prose| parse_sentences(&prose));
+    let titles = sentences.filter_map(|one| to_title(&one.text)).filter(|title| is_specific_title(title));
+    let mut best: Option<(f32, String)> = None;
+    for (nth, title) in titles.take(FIRST_SENTENCES).enumerate() {
+        let head_start = if nth == 0 { HEAD_START } else { 0.0 };
+        let weight =
+            head_start + LATER.powi(nth as i32) * central.weigh(&content_words(&fold(&title))) as f32;
+        if weight > best.as_ref().map_or(0.0, |(best, _)| *best) {
+            best = Some((weight, title));
+        }
+    }
+    best.map(|(_, title)| title)
+}
+
+/// The name with the words that the session comes back to and the name lacks. A long name makes room for them.
+fn name_subject(name: String, talk: &Talk, central: &Central) -> String {
+    let words = central.missing_from(&name, talk, 2);
+    let suffix = match &words[..] {
+        [] => return name,
+        words => format!(" · {}", words.join(", ")),
+    };
+    let room = MAX_WIDTH.saturating_sub(display_width(&suffix));
+    if room < MIN_CLAUSE {
+        return name;
+    }
+    format!("{}{suffix}", truncate_to(&name, room))
 }
 
 /// "Done." is not a name.
@@ -348,12 +397,19 @@ fn truncate_title(text: &str) -> String {
     }
 }
 
-/// Truncates at a space and appends `…`.
 fn truncate_at_word(text: &str) -> String {
+    truncate_to(text, MAX_WIDTH)
+}
+
+/// Truncates at a space and appends `…`.
+fn truncate_to(text: &str, width: usize) -> String {
+    if display_width(text) <= width {
+        return text.to_string();
+    }
     let (mut taken, mut end, mut blank) = (0, 0, 0);
     for (at, c) in text.char_indices() {
         taken += display_width(c.encode_utf8(&mut [0; 4]));
-        if taken > MAX_WIDTH - 1 {
+        if taken > width - 1 {
             break;
         }
         end = at + c.len_utf8();
@@ -361,8 +417,8 @@ fn truncate_at_word(text: &str) -> String {
             blank = at;
         }
     }
-    let end = if display_width(&text[..blank]) > MAX_WIDTH / 2 { blank } else { end };
-    format!("{}…", text[..end].trim_end_matches(|c: char| ",;:，；：、 ".contains(c)))
+    let end = if display_width(&text[..blank]) > width / 2 { blank } else { end };
+    format!("{}…", text[..end].trim_end_matches(|c: char| ",;:，；：、 …".contains(c)))
 }
 
 /// Capitalises the first word, or all of an acronym, unless it is an identifier: `parse_line`, `iOS`, `a.rs`.
@@ -428,6 +484,10 @@ pub(crate) fn fallback_name(digest: &Digest) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn name_of(digest: &Digest) -> (String, By) {
+        derive_name(digest, &Talk::new(digest))
+    }
     use crate::digest::DigestMessage;
     use record::{Role, Stamp};
 
@@ -437,13 +497,7 @@ mod tests {
 
     fn name_of_prompts(prompts: &[&str]) -> String {
         let prompts = prompts.iter().map(|text| sample_prompt(text)).collect();
-        derive_name(&Digest {
-            prompts,
-            project: "/srv/shop".into(),
-            started_at: Stamp(0),
-            ..Digest::default()
-        })
-        .0
+        name_of(&Digest { prompts, project: "/srv/shop".into(), started_at: Stamp(0), ..Digest::default() }).0
     }
 
     #[test]
@@ -560,7 +614,7 @@ mod tests {
         for row in table.lines().skip(1) {
             let cells: Vec<&str> = row.split('\t').collect();
             let [expected, rest, prompts] = cells[..] else { panic!("{row}") };
-            let made = derive_name(&digest_of_row(rest, prompts)).0;
+            let made = name_of(&digest_of_row(rest, prompts)).0;
             assert!(!made.is_empty() && display_width(&made) <= MAX_WIDTH, "{made}");
             if made != expected {
                 wrong.push(format!("{made}\t{rest}\t{prompts}"));
@@ -579,7 +633,7 @@ mod tests {
         ] {
             let titles = titles.into_iter().map(|(title, by)| (title.to_string(), by)).collect();
             let digest = Digest { titles, prompts: vec![sample_prompt("add paging")], ..Digest::default() };
-            assert_eq!(derive_name(&digest), (title.to_string(), by));
+            assert_eq!(name_of(&digest), (title.to_string(), by));
         }
     }
 
@@ -587,25 +641,25 @@ mod tests {
     fn a_session_without_requests_is_named_after_its_actions() {
         let files = |names: &[&str]| names.iter().map(|name| ((*name).to_string(), 1)).collect();
         let edited = Digest { files_changed: files(&["/p/lexer.rs", "/p/parser.rs"]), ..Digest::default() };
-        assert_eq!(derive_name(&edited).0, "Edit lexer.rs and parser.rs");
+        assert_eq!(name_of(&edited).0, "Edit lexer.rs and parser.rs");
         let many = Digest {
             files_changed: files(&["/a.rs", "/b.rs", "/c.rs"]),
             prompts: vec![sample_prompt("继续")],
             ..Digest::default()
         };
-        assert_eq!(derive_name(&many).0, "编辑 a.rs、b.rs 等文件");
+        assert_eq!(name_of(&many).0, "编辑 a.rs、b.rs 等文件");
         let run =
             Digest { commands: vec!["ls".into(), "cd /p && cargo test | tail".into()], ..Digest::default() };
-        assert_eq!(derive_name(&run).0, "Run cargo test");
+        assert_eq!(name_of(&run).0, "Run cargo test");
         let few = Digest { prompts: vec![sample_prompt("run it")], ..run };
-        assert_eq!(derive_name(&few).0, "Run cargo test", "`run it` names nothing");
+        assert_eq!(name_of(&few).0, "Run cargo test", "`run it` names nothing");
         let twice =
             Digest { files_changed: files(&["/p/src/main.rs", "/p/tests/main.rs"]), ..Digest::default() };
-        assert_eq!(derive_name(&twice).0, "Edit src/main.rs and tests/main.rs");
+        assert_eq!(name_of(&twice).0, "Edit src/main.rs and tests/main.rs");
         let committed = Digest { commits: vec!["Fix overflow in pager".into()], ..edited };
-        assert_eq!(derive_name(&committed).0, "Fix overflow in pager");
+        assert_eq!(name_of(&committed).0, "Fix overflow in pager");
         let slash =
             Digest { slash_commands: vec!["/clear".into(), "/review 12".into()], ..Digest::default() };
-        assert_eq!(derive_name(&slash).0, "Run /review 12");
+        assert_eq!(name_of(&slash).0, "Run /review 12");
     }
 }

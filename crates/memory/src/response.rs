@@ -4,7 +4,7 @@
 //! Repairs nothing: an invalid response is rejected with the reason, so that the request can be retried.
 
 use crate::digest::Digest;
-use crate::entry::{By, Finding, NotedFact, Origin, State};
+use crate::entry::{By, Finding, Kind, NotedFact, Origin, State, Subject};
 use crate::instruction::is_instruction;
 use crate::prompt::{
     MAX_EVIDENCE, MAX_FACT, MAX_FACTS, MAX_NAME, MAX_SUMMARY, MAX_SYMBOL, MAX_TAG, MAX_TAGS, ModelPrompt,
@@ -116,7 +116,15 @@ fn judge_claim(claim: ClaimedFact, digest: &Digest, typed: &str) -> NotedFact {
     let bids = OBLIGATION_WORDS.iter().any(|word| low.contains(word) && !typed.to_lowercase().contains(word));
     let doubtful = is_instruction(&text) || foreign || bids || !by_person;
     let state = if doubtful { State::Review } else { State::Fresh };
-    NotedFact { text, evidence: claim.evidence, symbols: claim.symbols, state, stated_at: said_at }
+    NotedFact {
+        text,
+        evidence: claim.evidence,
+        symbols: claim.symbols,
+        state,
+        stated_at: said_at,
+        kind: Kind::Decision,
+        subject: Subject::default(),
+    }
 }
 
 /// Words that state an obligation; if the user did not write them, the model added them.

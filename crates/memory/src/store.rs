@@ -16,7 +16,7 @@ use record::Stamp;
 use std::path::{Path, PathBuf};
 
 /// Schema migrations, in order. A published one is never changed.
-const MIGRATIONS: &[&str] = &[include_str!("layout.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("layout.sql"), include_str!("kinds.sql")];
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -4,19 +4,31 @@
 //! Does not judge whether the session was successful; quotations are verbatim.
 
 use crate::digest::{Digest, distinct_file_names, file_name, sorted_by_count};
-use crate::entry::normalise_text;
+use crate::entry::{Kind, NotedFact, State, normalise_text};
 use crate::name::Request;
 use crate::phrases::INSPECTION_COMMANDS;
 use crate::prose::{display_width, quote_verbatim};
+use crate::talk::Talk;
+use crate::talk::central::Central;
+use crate::talk::sentence::Sentence;
 
 /// Maximum width of a quotation.
 const MAX_QUOTE_WIDTH: usize = 160;
 const MAX_NAMES: usize = 4;
+/// Facts of one kind and sentences of the middle that are quoted.
+const MAX_QUOTED_FACTS: usize = 4;
+const MAX_MIDDLE: usize = 2;
+/// A sentence below it says little about the session.
+const MIN_DENSITY: f32 = 4.0;
 
-pub(crate) fn summarise_session(digest: &Digest) -> String {
+pub(crate) fn summarise_session(digest: &Digest, talk: &Talk, facts: &[NotedFact]) -> String {
     let sentences = [
         Some(first_request_sentence(digest)),
         last_request_sentence(digest),
+        facts_sentence("Found", facts, &[Kind::Cause]),
+        facts_sentence("Decided", facts, &[Kind::Decision, Kind::Rule, Kind::Preference, Kind::Constraint]),
+        facts_sentence("Left open", facts, &[Kind::Open]),
+        middle_sentence(digest, talk, facts),
         files_sentence(digest),
         commands_sentence(digest),
         ending_sentence(digest),
@@ -64,6 +76,34 @@ fn last_request_sentence(digest: &Digest) -> Option<String> {
         if more == 0 { String::new() } else { format!(", after {}", format_count(more, "more request")) };
     (normalise_text(&begun) != normalise_text(&wish))
         .then(|| format!("The last request was{between}: “{wish}”."))
+}
+
+/// What was found, decided or left open, in the words of the facts that are kept.
+fn facts_sentence(title: &str, facts: &[NotedFact], kinds: &[Kind]) -> Option<String> {
+    let chosen = facts.iter().filter(|fact| kinds.contains(&fact.kind) && fact.state != State::Review);
+    let quoted: Vec<String> =
+        chosen.take(MAX_QUOTED_FACTS).map(|fact| format!("“{}”", truncate_quote(&fact.text))).collect();
+    (!quoted.is_empty()).then(|| format!("{title}: {}.", quoted.join("; ")))
+}
+
+/// What the middle of the session came back to most, if no fact says it.
+fn middle_sentence(digest: &Digest, talk: &Talk, facts: &[NotedFact]) -> Option<String> {
+    let central = Central::new(talk);
+    let said =
+        |text: &str| facts.iter().any(|fact| fact.text.contains(text)) || digest.last_reply.contains(text);
+    let middle = talk.turns.iter().skip(1).flat_map(|turn| &turn.sentences);
+    let mut best: Vec<(f32, &Sentence)> = middle
+        .filter(|sentence| !sentence.is_question && !sentence.is_small_talk && !said(&sentence.text))
+        .map(|sentence| (central.density(sentence), sentence))
+        .filter(|(density, _)| *density >= MIN_DENSITY)
+        .collect();
+    best.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let quoted: Vec<String> = best
+        .iter()
+        .take(MAX_MIDDLE)
+        .map(|(_, sentence)| format!("“{}”", truncate_quote(sentence.text.trim_end_matches(['.', '。']))))
+        .collect();
+    (!quoted.is_empty()).then(|| format!("In between: {}.", quoted.join("; ")))
 }
 
 fn files_sentence(digest: &Digest) -> Option<String> {
@@ -192,6 +232,10 @@ mod tests {
     use crate::digest::DigestMessage;
     use record::{Role, Stamp};
 
+    fn summary_of(digest: &Digest) -> String {
+        summarise_session(digest, &Talk::new(digest), &[])
+    }
+
     fn sample_prompt(text: &str) -> DigestMessage {
         DigestMessage { id: "m".into(), role: Role::User, at: Stamp::NONE, text: text.into() }
     }
@@ -223,7 +267,7 @@ mod tests {
             ..Digest::default()
         };
         assert_eq!(
-            summarise_session(&digest),
+            summary_of(&digest),
             "On 2026-11-12 in shop the user asked claude-code: “Fix the pager in src/pager.rs. It skips a row”. \
              The last request was, after 1 more request: “now add a test for an empty page”. Changed src/pager.rs and \
              tests/pager.rs. Ran cargo test and git commit; committed “Show the last row of a page”; 1 of 9 calls failed (curl). \
@@ -235,7 +279,7 @@ mod tests {
     fn a_request_without_a_reply_is_reported_as_open() {
         let summarise = |prompts: &[&str], unanswered, reply: &str| {
             let prompts = prompts.iter().map(|text| sample_prompt(text)).collect();
-            summarise_session(&Digest {
+            summary_of(&Digest {
                 prompts,
                 unanswered_prompts: unanswered,
                 last_reply: reply.into(),
@@ -263,7 +307,7 @@ mod tests {
     #[test]
     fn one_request_is_mentioned_once() {
         let prompts = vec![sample_prompt("hi"), sample_prompt("migrate the invoices to gRPC")];
-        let text = summarise_session(&Digest { prompts, last_reply: "Done.".into(), ..Digest::default() });
+        let text = summary_of(&Digest { prompts, last_reply: "Done.".into(), ..Digest::default() });
         assert_eq!(text.matches("migrate the invoices").count(), 1, "{text}");
     }
 
@@ -275,7 +319,7 @@ mod tests {
             errors: 2,
             ..Digest::default()
         };
-        let text = summarise_session(&digest);
+        let text = summary_of(&digest);
         assert!(text.ends_with("2 of 2 calls failed (curl)."), "{text}");
         assert!(!text.contains("Ran"), "{text}");
     }
@@ -283,7 +327,7 @@ mod tests {
     #[test]
     fn unknown_parts_are_left_out() {
         assert_eq!(
-            summarise_session(&Digest { source: "codex".into(), ..Digest::default() }),
+            summary_of(&Digest { source: "codex".into(), ..Digest::default() }),
             "The user worked with codex and asked for nothing in words."
         );
     }

@@ -4,6 +4,8 @@
 
 use crate::digest::{Digest, file_name, sorted_by_count};
 use crate::prose::prose_lines;
+use crate::talk::Talk;
+use crate::talk::work::guess_work;
 
 pub(crate) const MAX_TAGS: usize = 8;
 
@@ -140,7 +142,7 @@ const WORK_KINDS: &[WorkKind] = &[
     },
 ];
 
-pub(crate) fn derive_tags(digest: &Digest) -> Vec<String> {
+pub(crate) fn derive_tags(digest: &Digest, talk: &Talk) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut add = |tag: String| {
         if all.len() < MAX_TAGS && !tag.is_empty() && !all.contains(&tag) {
@@ -149,7 +151,9 @@ pub(crate) fn derive_tags(digest: &Digest) -> Vec<String> {
     };
     add(normalise_tag(digest.project_name()));
     detect_languages(digest).into_iter().take(2).for_each(|language| add(language.to_string()));
-    detect_work_kinds(digest).into_iter().take(3).for_each(|kind| add(kind.to_string()));
+    for kind in detect_work_kinds(digest, talk) {
+        add(kind.to_string());
+    }
     sorted_by_count(&digest.files_changed)
         .into_iter()
         .map(file_name)
@@ -182,8 +186,18 @@ fn detect_languages(digest: &Digest) -> Vec<&'static str> {
     counted.into_iter().map(|(_, language)| language).collect()
 }
 
+/// The kinds of work. An exchange is judged as a whole; a session of few words by the words themselves.
+fn detect_work_kinds(digest: &Digest, talk: &Talk) -> Vec<&'static str> {
+    let by_words = work_kinds_by_words(digest);
+    match digest.replies.len() {
+        0 | 1 => by_words.into_iter().take(3).collect(),
+        2 => by_words.into_iter().take(1).chain(guess_work(digest, talk)).collect(),
+        _ => guess_work(digest, talk),
+    }
+}
+
 /// The kinds of work with the most evidence; ties in table order.
-fn detect_work_kinds(digest: &Digest) -> Vec<&'static str> {
+fn work_kinds_by_words(digest: &Digest) -> Vec<&'static str> {
     let prompts = digest
         .prompts
         .iter()
@@ -232,6 +246,10 @@ mod tests {
     use crate::digest::DigestMessage;
     use record::{Role, Stamp};
 
+    fn tags_of(digest: &Digest) -> Vec<String> {
+        derive_tags(digest, &Talk::new(digest))
+    }
+
     fn sample_digest(prompt: &str, changed: &[&str], commands: &[&str]) -> Digest {
         Digest {
             project: "/srv/My Shop".into(),
@@ -262,7 +280,7 @@ mod tests {
                 vec!["my-shop", "bug_fix", "performance", "question"],
             ),
         ] {
-            assert_eq!(derive_tags(&digest), expected);
+            assert_eq!(tags_of(&digest), expected);
         }
     }
 
@@ -270,7 +288,7 @@ mod tests {
     fn tags_are_few_and_each_is_one_word() {
         let files: Vec<String> = (0..40).map(|n| format!("d/File {n}.py")).collect();
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
-        let tags = derive_tags(&sample_digest(
+        let tags = tags_of(&sample_digest(
             "fix test refactor docs build slow add review why database plan",
             &files,
             &["make", "git rebase"],

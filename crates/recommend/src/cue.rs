@@ -24,7 +24,19 @@ pub fn find_reference(prompt: &str, today: (i64, i64)) -> Option<Reference> {
         subject = self::subject_of(prompt);
     }
     let time = cue.time.filter(|time| time.days.1 < ANY);
-    (search::content_words(&subject) > 0).then_some(Reference { subject, time, plain: cue.plain })
+    (search::content_words(&subject) > 0).then_some(Reference { subject, time, cued: true, plain: cue.plain })
+}
+
+/// The reference of a prompt without a cue that [`crate::signs`] hold possible: all that it names.
+pub fn suppose_reference(prompt: &str) -> Option<Reference> {
+    let subject = subject_of(prompt);
+    let (time, cued, plain) = (None, false, false);
+    (prompt.len() <= MAX_PROMPT && search::content_words(&subject) > 0).then_some(Reference {
+        subject,
+        time,
+        cued,
+        plain,
+    })
 }
 
 fn cue_of(sentence: &str, today: (i64, i64)) -> Option<Cue> {

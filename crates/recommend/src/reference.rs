@@ -9,6 +9,8 @@ pub struct Reference {
     pub subject: String,
     /// The time, if the prompt names one.
     pub time: Option<Time>,
+    /// A rule found it. Otherwise other signs suggest it, and the subject is the prompt as a whole.
+    pub cued: bool,
     /// The reference is explicit, as in "we decided last week"; "the script we wrote" could be from today.
     pub plain: bool,
 }

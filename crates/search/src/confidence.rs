@@ -18,7 +18,7 @@ pub struct Evidence {
     /// The share of all chats that match at all.
     pub spread: f32,
     /// The share of the query's rarity in the first chat's title and prompts: what the chat is about, rather than what
-    /// it mentions. Search does not use it; `recommend`, which runs unprompted, does.
+    /// it mentions.
     pub named: f32,
     /// The same with equal weight for every word: two characters from two Chinese words form a pair that is rare and
     /// meaningless.
@@ -27,17 +27,42 @@ pub struct Evidence {
     pub mass: f32,
 }
 
-/// The weights of the logistic model, fitted by `cargo xtask quality --fit` on `LoCoMo` and the needles, 2,182 answers:
-/// predicted and actual rates differ by 0.026 on average over ten bins. With fewer words the same margin is less
-/// certain.
-const WEIGHTS: [f32; 9] = [-4.219, 2.931, -1.392, 1.708, 3.115, 3.300, 0.303, 2.645, 1.191];
+/// The weights of the logistic model, fitted by `cargo xtask quality --sets DIR --fit` on `LoCoMo`, the needles and the sets
+/// of talk, which have queries without an answer. With fewer words the same margin is less certain.
+const WEIGHTS: [f32; INPUTS] =
+    [-1.857, 0.601, -2.678, 0.823, 4.239, 1.847, 0.825, 3.823, 1.913, -1.135, 0.510, -3.391];
+const INPUTS: usize = 12;
 
 impl Evidence {
-    /// The inputs of the model: a constant, the features, and two products that distinguish a clear answer from the
-    /// best of poor ones.
-    pub fn inputs(&self) -> [f32; 9] {
-        let Evidence { margin, covered, together, score, words, spread, .. } = *self;
-        [1.0, margin, covered, together, score, words, spread, margin * covered, margin.sqrt()]
+    /// The inputs of the model: a constant, the features, and products that distinguish a clear answer from the best of
+    /// poor ones.
+    pub fn inputs(&self) -> [f32; INPUTS] {
+        let Evidence {
+            margin,
+            covered,
+            together,
+            score,
+            words,
+            spread,
+            named,
+            named_unweighted: counted,
+            ..
+        } = *self;
+        let missing = (1.0 - covered).max(0.0) * (1.0 - counted).max(0.0);
+        [
+            1.0,
+            margin,
+            covered,
+            together,
+            score,
+            words,
+            spread,
+            margin * covered,
+            margin.sqrt(),
+            named,
+            counted,
+            missing,
+        ]
     }
 
     pub(crate) fn confidence(&self) -> f32 {

@@ -5,7 +5,7 @@
 use crate::{Service, memory_store};
 use catalogue::Reader;
 use history::event_ids;
-use memory::Store;
+use memory::{SessionName, Standing, Store};
 use record::Session;
 use search::{Doc, Part};
 
@@ -21,6 +21,11 @@ impl SessionNames {
         let given =
             self.0.as_ref().and_then(|store| store.given_name(session.source, &session.session_id).ok()?);
         given.unwrap_or_else(|| session.title_text().to_string())
+    }
+
+    /// How sessions that a search found stand to its query; none without memory.
+    pub(crate) fn standing(&self, query: &str, sessions: &[SessionName]) -> Option<Standing> {
+        self.0.as_ref()?.standing(query, sessions).ok()
     }
 
     /// Name and tags in memory; empty if there are none.

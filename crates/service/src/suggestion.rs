@@ -16,6 +16,7 @@ use history::{event_ids, scope, transcripts};
 use recommend::confidence::Evidence;
 use recommend::rank::{self, Sessions};
 use recommend::reference::Reference;
+use recommend::signs::Signs;
 use recommend::{chinese, cue};
 use record::{RowKind, Session, Stamp};
 use search::{Index, Query, SearchResult};
@@ -63,7 +64,7 @@ impl Service {
     #[doc(hidden)]
     pub fn confidence_inputs(&self, request: &Recommend) -> Option<(Vec<f32>, String, f64)> {
         let pick = self.best_candidate(&self.prompt_context(request)).ok()?;
-        let inputs = pick.evidence.inputs().to_vec();
+        let inputs = pick.evidence.inputs();
         Some((inputs, pick.chat.session.session_id.to_string(), pick.confidence))
     }
 
@@ -93,7 +94,10 @@ impl Service {
     /// The best candidate, regardless of its confidence.
     pub(crate) fn best_candidate(&self, context: &PromptContext<'_>) -> Result<Candidate, Abstained> {
         let today = self.clock.local_fields(self.clock.now()).map_or((1, 1), |now| (now[1], now[2]));
-        let reference = cue::find_reference(context.prompt, today).ok_or(Abstained::NoReference)?;
+        let signs = Signs::read(context.prompt);
+        let supposed = || signs.may_refer().then(|| cue::suppose_reference(context.prompt)).flatten();
+        let reference =
+            cue::find_reference(context.prompt, today).or_else(supposed).ok_or(Abstained::NoReference)?;
         let (Ok((Some(reader), Some(index))), Some(home)) = (open_both(&self.history()), self.home()) else {
             return Err(Abstained::NothingKept);
         };
@@ -125,8 +129,19 @@ impl Service {
         let here = is_here(&chat.session);
         let margin = rank::lead_margin(&found.chats, &tied, here, &sessions);
         let dated = reference.time.is_some();
-        let (plain, again) = (reference.plain, tied.len() > 1);
-        let evidence = Evidence { of: found.evidence, margin, here, dated, again, plain };
+        let (plain, cued, again) = (reference.plain, reference.cued, tied.len() > 1);
+        let age = (self.clock.now().0 - chat.session.ended_at.0) as f64 / DAY;
+        let evidence = Evidence {
+            of: found.evidence,
+            margin,
+            here,
+            dated,
+            again,
+            plain,
+            cued,
+            signs,
+            age: age.max(0.0) as f32,
+        };
         let confidence = f64::from(evidence.confidence());
         let reader = ground.reader;
         Ok(Candidate { chat, evidence, confidence, reference, found, here, reader })
@@ -154,7 +169,7 @@ impl Service {
         let ago = |days: f64| self.clock.now().0 - (days * DAY) as i64;
         let query = Query {
             from: reference.time.as_ref().map(|time| ago(time.days.1)),
-            to: reference.time.as_ref().map(|time| ago(time.days.0)),
+            to: Some(reference.time.as_ref().map_or(self.clock.now().0, |time| ago(time.days.0))),
             allowed: Some(&may),
             limit_chats: RIVALS,
             skip_common: true,

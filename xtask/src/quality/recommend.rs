@@ -24,10 +24,13 @@ use api::maintenance::Index;
 use api::recommend::{Recommend, THRESHOLD};
 use history::History;
 use prompts::Prompt;
-use record::Clock;
+use record::{Clock, Stamp};
 use service::{Environment, Service};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// When the prompts are typed.
+pub(crate) const NOW: Stamp = Stamp(history::NOW);
 
 /// Minimum share of cards that show the right session.
 const MIN_PRECISION: f64 = 0.95;
@@ -76,8 +79,9 @@ pub(super) fn run(args: &[String]) -> Outcome {
 fn run_history(seed: u64, home: &Path, misses: bool) -> Result<Vec<Judged>, String> {
     let history = History::new(seed)?;
     history.write(home)?;
-    let indexed =
-        open_service(home, Path::new("/")).handle(&Index::default()).map_err(|error| error.to_string())?;
+    let indexed = open_service(home, Path::new("/"), NOW)
+        .handle(&Index::default())
+        .map_err(|error| error.to_string())?;
     let prompts = prompts::all_prompts(&history, seed)?;
     println!("{} sessions, {} prompts", indexed.sessions, prompts.len());
     let judged: Vec<Judged> = prompts.into_iter().map(|prompt| judge_prompt(home, prompt)).collect();
@@ -87,9 +91,24 @@ fn run_history(seed: u64, home: &Path, misses: bool) -> Result<Vec<Judged>, Stri
     Ok(judged)
 }
 
-fn open_service(home: &Path, cwd: &Path) -> Service {
+/// The product over a home, at a time.
+pub(crate) fn open_service(home: &Path, cwd: &Path, at: Stamp) -> Service {
     let environment = Environment { home: home.to_path_buf(), vars: BTreeMap::new() };
-    Service::new(environment, Clock::At(record::Stamp(history::NOW)), cwd.to_path_buf(), PathBuf::new(), 2)
+    Service::new(environment, Clock::At(at), cwd.to_path_buf(), PathBuf::new(), 2)
+}
+
+/// Inputs of the model and whether the candidate is right, for the tuning half of the prompts of generated histories.
+pub(crate) fn tuning_rows(seed: u64, many: u64, scratch: &Scratch) -> Result<Vec<(Vec<f32>, bool)>, String> {
+    let mut rows = Vec::new();
+    for seed in seed..seed + many {
+        let judged = run_history(seed, &scratch.subfolder(&format!("tuning-{seed}")), false)?;
+        let tuned = judged.into_iter().filter(|one| one.prompt.is_for_tuning());
+        rows.extend(tuned.filter_map(|one| {
+            let is_right = one.is_right();
+            Some((one.suggestion?.0, is_right))
+        }));
+    }
+    Ok(rows)
 }
 
 /// A prompt and its suggestion: inputs of the model, session, confidence.
@@ -100,7 +119,7 @@ struct Judged {
 
 fn judge_prompt(home: &Path, prompt: Prompt) -> Judged {
     let request = Recommend { prompt: prompt.text.clone(), ..Recommend::default() };
-    let suggestion = open_service(home, &prompt.cwd).confidence_inputs(&request);
+    let suggestion = open_service(home, &prompt.cwd, NOW).confidence_inputs(&request);
     Judged { prompt, suggestion }
 }
 

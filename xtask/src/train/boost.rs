@@ -2,6 +2,9 @@
 //!
 //! Does not know what the features mean. Deterministic: the same examples give the same trees.
 
+use std::fs;
+use std::path::Path;
+
 /// One example: its features, whether the answer is yes, and how much it counts.
 pub(crate) struct Example {
     pub(crate) features: Vec<u8>,
@@ -9,18 +12,32 @@ pub(crate) struct Example {
     pub(crate) weight: f32,
 }
 
+#[derive(Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) trees: usize,
     pub(crate) depth: usize,
     pub(crate) rate: f32,
+    /// The sum before the first tree.
+    pub(crate) base: f32,
+    /// Keep a leaf from following few examples.
+    pub(crate) regularization: f64,
+    pub(crate) min_leaf: f64,
+    /// Each tree sees every feature with this chance, in percent: with few examples, trees that differ err less together.
+    pub(crate) features_seen: u64,
 }
 
-/// The sum before the first tree.
-pub(crate) const BASE: f32 = -3.0;
+impl Settings {
+    pub(crate) const DEFAULT: Settings = Settings {
+        trees: 100,
+        depth: 4,
+        rate: 0.1,
+        base: -3.0,
+        regularization: 2.0,
+        min_leaf: 1.0,
+        features_seen: 100,
+    };
+}
 
-/// Keeps a leaf from following few examples.
-const REGULARIZATION: f64 = 2.0;
-const MIN_LEAF: f64 = 1.0;
 const MIN_GAIN: f64 = 1e-3;
 const BINS: usize = 128;
 
@@ -51,19 +68,19 @@ impl Slope {
     }
 
     /// What a leaf with these examples gains.
-    fn gain(self) -> f64 {
-        self.gradient * self.gradient / (self.curvature + REGULARIZATION)
+    fn gain(self, regularization: f64) -> f64 {
+        self.gradient * self.gradient / (self.curvature + regularization)
     }
 }
 
 pub(crate) fn train(examples: &[Example], settings: &Settings) -> Vec<Tree> {
-    let mut scores = vec![BASE; examples.len()];
+    let mut scores = vec![settings.base; examples.len()];
     let mut trees = Vec::with_capacity(settings.trees);
-    for _ in 0..settings.trees {
+    for nth in 0..settings.trees {
         let slopes: Vec<Slope> =
             examples.iter().zip(&scores).map(|(it, score)| slope_at(it, *score)).collect();
         let mut rows: Vec<usize> = (0..examples.len()).collect();
-        let mut growth = Growth { examples, slopes: &slopes, settings, nodes: Vec::new() };
+        let mut growth = Growth { examples, slopes: &slopes, settings, nodes: Vec::new(), nth: nth as u64 };
         growth.grow(&mut rows, 0);
         let tree = Tree { nodes: growth.nodes };
         for (score, example) in scores.iter_mut().zip(examples) {
@@ -74,8 +91,8 @@ pub(crate) fn train(examples: &[Example], settings: &Settings) -> Vec<Tree> {
     trees
 }
 
-pub(crate) fn score_all(trees: &[Tree], features: &[u8]) -> f32 {
-    BASE + trees.iter().map(|tree| tree.score(features)).sum::<f32>()
+pub(crate) fn score_all(trees: &[Tree], features: &[u8], settings: &Settings) -> f32 {
+    settings.base + trees.iter().map(|tree| tree.score(features)).sum::<f32>()
 }
 
 fn slope_at(example: &Example, score: f32) -> Slope {
@@ -89,6 +106,8 @@ struct Growth<'a> {
     slopes: &'a [Slope],
     settings: &'a Settings,
     nodes: Vec<Node>,
+    /// The number of the tree.
+    nth: u64,
 }
 
 impl Growth<'_> {
@@ -96,7 +115,7 @@ impl Growth<'_> {
         let total = rows.iter().fold(Slope::default(), |sum, row| sum.plus(self.slopes[*row]));
         let split = if depth < self.settings.depth { self.best_split(rows, total) } else { None };
         let Some((feature, threshold)) = split else {
-            let value = -total.gradient / (total.curvature + REGULARIZATION);
+            let value = -total.gradient / (total.curvature + self.settings.regularization);
             return self.nodes.push(Node::Leaf(value as f32 * self.settings.rate));
         };
         let goes_left = |row: usize| self.examples[row].features[feature] <= threshold;
@@ -125,18 +144,27 @@ impl Growth<'_> {
             }
         }
         let (mut best, mut gain) = (None, MIN_GAIN);
-        for (feature, bins) in sums.chunks(BINS).enumerate() {
+        let Settings { regularization, min_leaf, .. } = *self.settings;
+        for (feature, bins) in sums.chunks(BINS).enumerate().filter(|(feature, _)| self.sees(*feature)) {
             let mut left = Slope::default();
             for (value, bin) in bins[..BINS - 1].iter().enumerate().filter(|(_, bin)| bin[1] > 0.0) {
                 left = left.plus(Slope { gradient: bin[0], curvature: bin[1] });
                 let right = total.minus(left);
-                let gained = left.gain() + right.gain() - total.gain();
-                if left.curvature >= MIN_LEAF && right.curvature >= MIN_LEAF && gained > gain {
+                let gained =
+                    left.gain(regularization) + right.gain(regularization) - total.gain(regularization);
+                if left.curvature >= min_leaf && right.curvature >= min_leaf && gained > gain {
                     (best, gain) = (Some((feature, value as u8)), gained);
                 }
             }
         }
         best
+    }
+
+    /// Whether this tree sees a feature; the same in every run.
+    fn sees(&self, feature: usize) -> bool {
+        let mixed = (self.nth << 32 | feature as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32 & 0xffff
+            < self.settings.features_seen * 65_536 / 100
     }
 }
 
@@ -175,6 +203,11 @@ impl Tree {
     }
 }
 
+pub(crate) fn write_trees(path: &Path, trees: &[Tree]) -> Result<(), String> {
+    let text: String = trees.iter().map(|tree| tree.to_line() + "\n").collect();
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,13 +220,13 @@ mod tests {
             Example { features: vec![a, b, (row % 5) as u8], positive: (a > 9) != (b > 15), weight: 1.0 }
         };
         let examples: Vec<Example> = (0..600).map(example).collect();
-        let trees = train(&examples, &Settings { trees: 30, depth: 3, rate: 0.3 });
-        let right =
-            examples.iter().filter(|it| (score_all(&trees, &it.features) > 0.0) == it.positive).count();
+        let settings = Settings { trees: 30, depth: 3, rate: 0.3, ..Settings::DEFAULT };
+        let trees = train(&examples, &settings);
+        let right = examples
+            .iter()
+            .filter(|it| (score_all(&trees, &it.features, &settings) > 0.0) == it.positive)
+            .count();
         assert!(right >= 590, "{right}");
-        assert_eq!(
-            trees[0].to_line(),
-            train(&examples, &Settings { trees: 1, depth: 3, rate: 0.3 })[0].to_line()
-        );
+        assert_eq!(trees[0].to_line(), train(&examples, &Settings { trees: 1, ..settings })[0].to_line());
     }
 }

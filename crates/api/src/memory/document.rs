@@ -107,6 +107,12 @@ pub struct KeptFact {
     pub pinned: bool,
     pub edited: bool,
     pub made_at: Option<i64>,
+    /// What it is: decision, rule, preference, constraint, cause or open. Empty in documents of earlier versions.
+    #[serde(default)]
+    pub kind: String,
+    /// The ID of the fact that replaced it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
 }
 
 pub const IMPORT: Operation = Operation {

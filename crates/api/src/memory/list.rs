@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const KINDS: &[&str] = &["sessions", "facts"];
-pub const STATES: &[&str] = &["fresh", "stale", "retired", "review"];
+pub const STATES: &[&str] = &["fresh", "stale", "superseded", "retired", "review"];
 
 pub const LIST: Operation = Operation {
     name: "list_memory",
@@ -40,7 +40,12 @@ pub const LIST: Operation = Operation {
             "STATE",
             "Only facts in this state; review: pending until you accept them",
         ),
-        param("tag", Shape::List, "TAGS", "Only sessions with all of these tags"),
+        param(
+            "tag",
+            Shape::List,
+            "TAGS",
+            "Only sessions and facts with all of these tags; the tag of a fact is its kind",
+        ),
         PROJECT,
         SINCE,
         param("limit", Shape::Count, "N", "Maximum number of memories [default: 20]"),
@@ -81,13 +86,8 @@ impl Request for ListMemory {
     fn check_params(&self) -> Result<(), Error> {
         check_choice("kind", self.kind.as_deref(), KINDS)?;
         check_choice("state", self.state.as_deref(), STATES)?;
-        let facts = self.kind.as_deref() == Some("facts");
-        if self.state.is_some() && self.kind.as_deref() == Some("sessions") || !self.tag.is_empty() && facts {
-            return Err(Error::new(
-                Code::InvalidArgument,
-                "only facts have a `state`, and only sessions have a `tag`",
-            )
-            .hint(LIST.example));
+        if self.state.is_some() && self.kind.as_deref() == Some("sessions") {
+            return Err(Error::new(Code::InvalidArgument, "only facts have a `state`").hint(LIST.example));
         }
         check_time("since", self.since.as_deref())
     }

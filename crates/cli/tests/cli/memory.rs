@@ -743,3 +743,34 @@ fn a_full_or_read_only_disk_refuses_writes_but_lists_memory() {
         assert_eq!(read(name)["total"], 5, "{name}");
     }
 }
+
+/// The later decision is offered and found first; the earlier one knows what replaced it.
+#[test]
+fn a_later_decision_supersedes_the_earlier() {
+    let home = Home::new();
+    let mut first = Session::new(PAGER, ALPHA, "2026-03-04T09:00:00Z");
+    first.prompt("The dashboard table is stale until you press F5").reply(&["It can poll or listen."]);
+    first.prompt("We decided to poll the dashboard every 10 seconds").reply(&["It polls the dashboard now."]);
+    let mut second = Session::new(BILLING, ALPHA, "2026-03-20T09:00:00Z");
+    second.prompt("The dashboard polling was a mistake").reply(&["Server-sent events would do."]);
+    second.prompt("From now on drop the polling, use server-sent events on the dashboard").reply(&["Done."]);
+    home.add(&first);
+    home.add(&second);
+    run_json(&home, "memory consolidate");
+    let (old, new) = (
+        "We decided to poll the dashboard every 10 seconds",
+        "From now on drop the polling, use server-sent events on the dashboard",
+    );
+    assert_eq!(list_memory(&home, "dashboard --kind facts"), [new]);
+    assert_eq!(list_memory(&home, "--state superseded"), [old]);
+    let exported = run_json(&home, "memory export");
+    let facts = exported["facts"].as_array().unwrap();
+    let by_text = |text: &str| facts.iter().find(|fact| fact["text"] == text).unwrap();
+    assert_eq!(by_text(old)["supersededBy"], by_text(new)["id"]);
+    let found = run_json(&home, "search dashboard polling");
+    assert_eq!(found["results"][0]["chatId"], BILLING, "{found}");
+    // Without its replacement the earlier decision holds again.
+    run_json(&home, &format!("memory forget {} --yes", by_text(new)["id"].as_str().unwrap()));
+    run_json(&home, "memory consolidate");
+    assert_eq!(list_memory(&home, "poll --kind facts"), [old]);
+}

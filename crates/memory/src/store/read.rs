@@ -3,14 +3,15 @@
 //! Does not change anything.
 
 use super::{Error, Store};
-use crate::entry::{AttributedText, By, Evidence, Fact, Origin, SessionMemory, State};
+use crate::entry::{AttributedText, By, Evidence, Fact, Kind, Origin, SessionMemory, State, Subject};
 use db::{OptionalExtension, Row, corrupt_error};
 use record::Stamp;
 use std::collections::{BTreeMap, BTreeSet};
 
 const SESSION_COLUMNS: &str = "source, session_id, project, started, ended, seen_by_model, name, name_by, name_at, summary, summary_by, \
     summary_at, pinned";
-const FACT_COLUMNS: &str = "id, text, state, origin, symbols, project, pinned, edited, made";
+const FACT_COLUMNS: &str =
+    "id, text, state, origin, symbols, project, pinned, edited, made, kind, subject, reverses, superseded_by";
 
 /// The exclusive upper bound of all texts that begin with `prefix`.
 fn prefix_upper_bound(prefix: &str) -> String {
@@ -63,8 +64,17 @@ fn fact_from_row(row: &Row<'_>) -> Result<Fact, db::Error> {
         pinned: row.get(6)?,
         edited: row.get(7)?,
         made_at: read_stamp(row, 8)?,
+        kind: read_word(row, 9, Kind::from_word)?,
+        subject: Subject {
+            words: row.get::<_, String>(10)?.split_whitespace().map(String::from).collect(),
+            reverses: row.get(11)?,
+        },
+        superseded_by: row.get(12)?,
     })
 }
+
+/// A session by source and ID, the one that replaced it, and the texts of both facts.
+type ReplacedSession = ((String, String), (String, String), String);
 
 /// The name and tags that a person or a model gave a session, excluding derived ones.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,6 +173,36 @@ impl Store {
 
     pub fn fact(&self, id: &str) -> Result<Option<Fact>, Error> {
         Ok(self.facts(id)?.into_iter().find(|fact| fact.id == id))
+    }
+
+    /// Text and state of the facts with evidence in a session.
+    pub(crate) fn fact_texts_of(
+        &self,
+        (source, session_id): &(String, String),
+    ) -> Result<Vec<(String, State)>, Error> {
+        let sql = "select distinct id, text, state from facts join evidence on fact = id \
+                   where session_id = ?1 and source = ?2 order by 1";
+        self.query_rows(sql, [session_id, source], |row| {
+            Ok((row.get(1)?, read_word(row, 2, State::from_word)?))
+        })
+    }
+
+    /// The current facts of a session that take something back.
+    pub(crate) fn reversals_of(&self, source: &str, session_id: &str) -> Result<Vec<String>, Error> {
+        let sql = "select distinct id, text from facts join evidence on fact = id where session_id = ?1 and source = ?2 \
+                   and reverses and state = 'fresh' and kind in ('decision', 'rule') order by 1";
+        self.query_rows(sql, [session_id, source], |row| row.get(1))
+    }
+
+    /// Pairs of sessions, with the texts of both facts: a fact of the first was replaced by a fact of the second.
+    pub(crate) fn replaced_sessions(&self) -> Result<Vec<ReplacedSession>, Error> {
+        let sql = "select distinct old.source, old.session_id, new.source, new.session_id, was.text || ' ' || is_now.text \
+                   from facts was join facts is_now on is_now.id = was.superseded_by \
+                   join evidence old on old.fact = was.id join evidence new on new.fact = is_now.id \
+                   where was.superseded_by is not null and old.session_id != new.session_id order by 1, 2, 3, 4, 5";
+        self.query_rows(sql, [], |row| {
+            Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, row.get(3)?), row.get(4)?))
+        })
     }
 
     /// IDs of the facts with evidence in a session.

@@ -3,7 +3,7 @@
 //! Does not test how names are derived.
 
 use super::*;
-use crate::entry::{AttributedText, By, Finding, NotedFact, Origin, State, fact_id};
+use crate::entry::{AttributedText, By, Finding, Kind, NotedFact, Origin, State, Subject, fact_id};
 use proptest::prelude::*;
 
 fn new_store() -> (tempfile::TempDir, Store) {
@@ -19,6 +19,8 @@ fn sample_fact(text: &str) -> NotedFact {
         symbols: vec!["a.rs".into()],
         state: State::Fresh,
         stated_at: Stamp(2),
+        kind: Kind::Rule,
+        subject: Subject::default(),
     }
 }
 

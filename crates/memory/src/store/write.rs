@@ -4,11 +4,14 @@
 
 use super::{ApplyOutcome, Edit, Error, ImportOutcome, Store};
 use crate::entry::{
-    self, AttributedText, By, Evidence, Fact, Finding, NotedFact, Origin, SessionMemory, State,
+    self, AttributedText, By, Evidence, Fact, Finding, Kind, NotedFact, Origin, SessionMemory, State, Subject,
 };
 use crate::facts::extract_symbols;
 use crate::merge;
+use crate::supersede::find_superseded;
 use crate::tags::normalise_tag;
+use crate::talk::cues::fold;
+use crate::talk::sentence::content_words;
 use record::Stamp;
 use std::collections::BTreeSet;
 
@@ -118,6 +121,27 @@ impl Store {
         })
     }
 
+    /// Marks facts that a later fact on the same subject replaced, and frees those whose replacement is gone. Facts
+    /// edited or pinned by a person are skipped.
+    pub fn mark_superseded(&mut self) -> Result<(), Error> {
+        self.in_transaction(|store| {
+            let facts = store.facts("")?;
+            let replaced = find_superseded(&facts);
+            for fact in facts.iter().filter(|fact| !fact.edited && !fact.pinned) {
+                let by = replaced.get(&fact.id).cloned();
+                let state = match (fact.state, &by) {
+                    (State::Fresh | State::Stale, Some(_)) => State::Superseded,
+                    (State::Superseded, None) => State::Fresh,
+                    (state, _) => state,
+                };
+                if state != fact.state || by != fact.superseded_by {
+                    store.put_fact(&Fact { state, superseded_by: by, ..fact.clone() })?;
+                }
+            }
+            Ok(())
+        })
+    }
+
     // ---- rows
 
     fn put_session(&self, one: &SessionMemory) -> Result<(), Error> {
@@ -162,9 +186,11 @@ impl Store {
 
     fn put_fact(&self, fact: &Fact) -> Result<(), Error> {
         let symbols = fact.symbols.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
+        let subject = fact.subject.words.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
         let done = (|| {
-            let sql = "insert into facts values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) on conflict(id) do update set text = ?2, \
-                state = ?3, origin = ?4, symbols = ?5, project = ?6, pinned = ?7, edited = ?8, made = ?9";
+            let sql = "insert into facts values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) on conflict(id) do update set \
+                text = ?2, state = ?3, origin = ?4, symbols = ?5, project = ?6, pinned = ?7, edited = ?8, made = ?9, kind = ?10, \
+                subject = ?11, reverses = ?12, superseded_by = ?13";
             self.connection.prepare_cached(sql)?.execute(db::params![
                 fact.id,
                 fact.text,
@@ -174,7 +200,11 @@ impl Store {
                 fact.project,
                 fact.pinned,
                 fact.edited,
-                stamp_to_sql(fact.made_at)
+                stamp_to_sql(fact.made_at),
+                fact.kind.word(),
+                subject,
+                fact.subject.reverses,
+                fact.superseded_by
             ])?;
             self.connection.prepare_cached("delete from evidence where fact = ?1")?.execute([&fact.id])?;
             let mut statement =
@@ -392,6 +422,9 @@ fn state_fact(id: String, project: &str, text: &str, now: Stamp) -> Fact {
         pinned: false,
         edited: true,
         made_at: now,
+        kind: Kind::Decision,
+        subject: Subject { words: content_words(&fold(text)), reverses: false },
+        superseded_by: None,
     }
 }
 

@@ -68,6 +68,7 @@ fn execute_plan(service: &Service, request: &Consolidate, plan: Plan) -> Result<
     })?;
     if let Sink::Store(mut store) = sink {
         stale::mark_stale_facts(&mut store)?;
+        store.mark_superseded().map_err(|error| memory_store::store_error(&error))?;
         // Only a run over all sessions sets the last-run time: explicitly named sessions say nothing about the rest.
         if request.covers_all_sessions() {
             store.set_last_run(service.clock.now()).map_err(|error| memory_store::store_error(&error))?;

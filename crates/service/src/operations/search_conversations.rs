@@ -25,6 +25,13 @@ use std::cell::RefCell;
 
 /// How many hits with duplicate text are skipped per session.
 const MAX_DUPLICATES: usize = 16;
+/// How many sessions are ordered by what memory knows of them, and how much more a session of the caller's project counts.
+const RANKED: usize = 10;
+const HERE: f32 = 1.15;
+/// A replacement goes first if it scores at least this share of what it replaced.
+const CLOSE: f32 = 0.4;
+/// What remains of the confidence if only similar words were found.
+const SIMILAR: f32 = 0.65;
 
 const INDEX_UPDATING: &str = "the index is being updated; messages that are not indexed yet are missing";
 
@@ -146,17 +153,59 @@ impl<'s> SearchSnapshot<'s> {
             from: (from.0 != i64::MIN).then_some(from.0),
             to: (to.0 != i64::MAX).then_some(to.0),
             allowed: allowed.is_restricted().then_some(&may),
-            limit_chats: request.limit_chats as usize,
+            limit_chats: (request.limit_chats as usize).max(RANKED),
             limit_hits_per_chat: usize::MAX,
             text: Some(&text),
         };
         let mut docs = self.unindexed.to_docs();
         docs.extend(named.iter().map(NamedSession::to_doc));
-        let found = match &self.index {
-            Some(index) => index.find(&query, &docs),
-            None => search::find_among(&query, &docs),
+        let run = |query: &Query| match &self.index {
+            Some(index) => index.find(query, &docs),
+            None => search::find_among(query, &docs),
         };
-        found.map_err(|error| index_error(&error))
+        let mut found = run(&query).map_err(|error| index_error(&error))?;
+        if found.chats.is_empty() && !query.fuzzy && query.exclude.is_empty() {
+            // A misspelt word finds nothing; what similar words find is less certain.
+            found = run(&Query { fuzzy: true, ..query }).map_err(|error| index_error(&error))?;
+            found.confidence *= SIMILAR;
+        }
+        self.rank_by_memory(&mut found.chats, request);
+        found.chats.truncate(request.limit_chats as usize);
+        Ok(found)
+    }
+
+    /// Orders the best chats by what memory knows of them, and prefers those of the caller's project.
+    fn rank_by_memory(&self, chats: &mut Vec<ChatHit>, request: &SearchConversations) {
+        let of = |hit: &ChatHit| -> Option<Session> {
+            let known = self.reader.as_ref().and_then(|reader| reader.sessions_of_chat(hit.chat).ok());
+            let known = known.and_then(|known| Some(known.into_iter().next()?.session));
+            known.or_else(|| self.unindexed.sessions.get(&hit.chat).cloned())
+        };
+        let sessions: Vec<Option<Session>> = chats.iter().take(RANKED).map(of).collect();
+        let name = |session: &Option<Session>| {
+            session
+                .as_ref()
+                .map_or_else(Default::default, |one| (one.source.to_string(), one.session_id.to_string()))
+        };
+        let names: Vec<_> = sessions.iter().map(name).collect();
+        let project = Some(&self.service.cwd).filter(|cwd| request.project.is_none() && cwd.is_absolute());
+        let project = project.map(|cwd| scope::enclosing_project(cwd));
+        let is_here = |session: &Session| project.as_ref().is_some_and(|project| session.is_within(project));
+        let standing = self.names.standing(&request.intent_query.0.join(" "), &names);
+        let weigh = |at: usize| {
+            let here = sessions[at].as_ref().is_some_and(is_here);
+            let factor = standing.as_ref().map_or(1.0, |standing| standing.factors[at]);
+            chats[at].score * factor * if here { HERE } else { 1.0 }
+        };
+        let mut order: Vec<usize> = (0..sessions.len()).collect();
+        order.sort_by(|a, b| weigh(*b).total_cmp(&weigh(*a)).then(a.cmp(b)));
+        if let Some(standing) = &standing {
+            let is_close = |(old, new): &&(usize, usize)| weigh(*new) >= CLOSE * weigh(*old);
+            let replaced: Vec<_> = standing.replaced.iter().filter(is_close).copied().collect();
+            memory::order_replacements(&mut order, &replaced);
+        }
+        let rest = chats.split_off(sessions.len());
+        *chats = order.into_iter().map(|at| chats[at].clone()).chain(rest).collect();
     }
 
     // ---- which sessions may be found

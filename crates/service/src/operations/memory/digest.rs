@@ -12,7 +12,7 @@ use history::call_summary::{CallSummary, shorten_text};
 use history::error::read_error;
 use history::resolve_session;
 use history::scan::{self, Need, ScanResult, by_session, by_time, is_warm_up, scan_rows};
-use memory::{Digest, DigestMessage};
+use memory::{Digest, DigestMessage, Reply};
 use query::file_usage::FileAccess;
 use record::row::{SIDECHAIN, USAGE_ONLY};
 use record::{Kind, Role, Row, RowKind, Session, Stamp, Status};
@@ -47,6 +47,8 @@ const MAX_CALLS_READ: u32 = 4_000;
 const MAX_COMMANDS: usize = 300;
 /// Number of last messages kept: thirty turns of two messages.
 const LAST_MESSAGES: usize = 60;
+/// Replies that are read between two prompts: an agent at work says something at every step.
+const MAX_REPLIES: usize = 4;
 
 impl Plan {
     /// Sessions with new events.
@@ -242,6 +244,9 @@ struct PartialDigest {
     digest: Digest,
     parts: usize,
     last: VecDeque<Row>,
+    /// Replies since the last prompt, each with the calls before it. Only those next to a prompt are read.
+    replies: Vec<(Row, u32)>,
+    calls_since: u32,
     /// Records that could not be read.
     unread: u64,
 }
@@ -298,10 +303,15 @@ impl DigestBuilder<'_> {
                 here.last.pop_front();
             }
         }
-        // Only the last reply is needed; it is read once it is known which one that is.
         let full = self.current_digest().is_none_or(|here| here.digest.prompts.len() >= MAX_PROMPTS);
         if kind == Kind::Reply || full {
+            if let Some(here) = self.current_digest() {
+                here.add_reply(row);
+            }
             return;
+        }
+        if kind == Kind::Prompt {
+            self.read_replies();
         }
         match self.service.history().read_message(self.library, row) {
             Ok(message) => {
@@ -326,6 +336,7 @@ impl DigestBuilder<'_> {
         let Some(here) = self.current_digest() else { return };
         let failed = row.status() == Status::Error;
         here.digest.calls += 1;
+        here.calls_since += 1;
         here.digest.errors += u32::from(failed);
         if here.digest.calls > MAX_CALLS_READ {
             return;
@@ -358,6 +369,7 @@ impl DigestBuilder<'_> {
     ) -> Result<(), Error> {
         let Some(mut gathering) = self.open.remove(name) else { return Ok(()) };
         self.read_last_reply(&mut gathering);
+        self.read_replies_of(&mut gathering);
         if self.with_turns {
             self.read_last_turns(&mut gathering);
         }
@@ -391,6 +403,30 @@ impl DigestBuilder<'_> {
         }
     }
 
+    fn read_replies(&mut self) {
+        let Some((_, name)) = self.current.clone() else { return };
+        let Some(mut gathering) = self.open.remove(&name) else { return };
+        self.read_replies_of(&mut gathering);
+        self.open.insert(name, gathering);
+    }
+
+    /// Reads the replies between two prompts: the first, which answers the one, and the last, which the other answers.
+    fn read_replies_of(&self, gathering: &mut PartialDigest) {
+        for (row, calls) in std::mem::take(&mut gathering.replies) {
+            match self.service.history().read_message(self.library, &row) {
+                Ok(message) if message.text.trim().is_empty() => {}
+                Ok(message) => {
+                    let (role, text) = (Role::Assistant, shorten_text(message.text));
+                    let message = DigestMessage { id: message.id, role, at: row.at, text };
+                    let prompts_before = gathering.digest.prompts.len();
+                    gathering.digest.replies.push(Reply { message, prompts_before, calls });
+                }
+                Err(_) => gathering.unread += 1,
+            }
+        }
+        gathering.calls_since = 0;
+    }
+
     fn read_last_reply(&self, gathering: &mut PartialDigest) {
         for row in gathering.last.clone().iter().rev() {
             if row.kind() == Kind::Prompt {
@@ -418,6 +454,14 @@ impl DigestBuilder<'_> {
 }
 
 impl PartialDigest {
+    /// Keeps the first and the last replies since the prompt.
+    fn add_reply(&mut self, row: &Row) {
+        if self.replies.len() >= MAX_REPLIES {
+            self.replies.remove(1);
+        }
+        self.replies.push((*row, std::mem::take(&mut self.calls_since)));
+    }
+
     /// Adds a call. A failed or denied call has changed and shown nothing, so only its command is recorded, as failed.
     fn add_call(&mut self, tool: &str, summary: &CallSummary, failed: bool) {
         let digest = &mut self.digest;

@@ -11,7 +11,7 @@ use api::memory::{
 use api::search::stamp_to_ms;
 use api::{Code, Error, Handle, Request};
 use history::tombstones::Tombstones;
-use memory::{AttributedText, By, Evidence, Fact, Origin, SessionMemory, State};
+use memory::{AttributedText, By, Evidence, Fact, Kind, Origin, SessionMemory, State, Subject};
 use record::Stamp;
 
 impl Handle<ExportMemory> for Service {
@@ -132,6 +132,8 @@ fn export_fact(fact: &Fact) -> KeptFact {
         pinned: fact.pinned,
         edited: fact.edited,
         made_at: stamp_to_ms(fact.made_at),
+        kind: fact.kind.word().to_string(),
+        superseded_by: fact.superseded_by.clone(),
     }
 }
 
@@ -189,5 +191,8 @@ fn import_fact(one: KeptFact) -> Result<Fact, String> {
         pinned: one.pinned,
         edited: one.edited,
         made_at: to_stamp(one.made_at),
+        kind: Kind::from_word(&one.kind).unwrap_or(Kind::Decision),
+        subject: Subject::default(),
+        superseded_by: one.superseded_by,
     })
 }

@@ -7,7 +7,7 @@ use crate::{Service, memory_store};
 use api::memory::{ListMemory, Memories, MemoryLine};
 use api::{Error, Handle, Request};
 use history::scope;
-use memory::State;
+use memory::{Fact, State};
 use std::path::Path;
 
 impl Handle<ListMemory> for Service {
@@ -27,9 +27,11 @@ impl Handle<ListMemory> for Service {
             });
             found.extend(tagged.map(session_line));
         }
-        if wants("facts") && request.tag.is_empty() {
+        if wants("facts") {
+            let tagged = |fact: &&Fact| request.tag.iter().all(|tag| tag == fact.kind.word());
             let matching = facts
                 .iter()
+                .filter(tagged)
                 .filter(|fact| matches_query(request, &[&fact.text, &join_tags(fact.symbols.iter())]));
             found.extend(matching.filter(|fact| is_state_listed(request, fact.state)).map(fact_line));
         }

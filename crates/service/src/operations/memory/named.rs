@@ -70,6 +70,7 @@ pub(super) fn fact_line(fact: &Fact) -> MemoryLine {
         text: fact.text.clone(),
         by: fact.origin.word().to_string(),
         state: Some(fact.state.word().to_string()),
+        tags: vec![fact.kind.word().to_string()],
         symbols: fact.symbols.iter().cloned().collect(),
         project: non_empty(&fact.project),
         at: stamp_to_ms(fact.made_at),
