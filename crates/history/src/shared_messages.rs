@@ -1,8 +1,8 @@
-//! Finds messages that several sessions share: same role, same text up to case and whitespace.
+//! Joins several sessions: their messages by time, and those they share (same role, same text up to case and whitespace).
 //!
 //! Does not know where messages come from. Linear in the size of the text: each message is looked up once.
 
-use api::gather_chats::{ChatMessage, Reference, SharedMessage};
+use api::gather_chats::{ChatMessage, NarrativeEntry, Reference, SharedMessage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Returns the messages that occur in at least two sessions, ordered by first occurrence.
@@ -26,6 +26,20 @@ pub fn shared_messages(chats: &[Vec<ChatMessage>]) -> Vec<SharedMessage> {
     }
     groups.retain(is_in_several_chats);
     groups
+}
+
+/// Merges messages by time. Messages of one session keep their order even if their timestamps do not.
+pub fn interleave_by_time(chats: Vec<Vec<ChatMessage>>) -> Vec<NarrativeEntry> {
+    let mut all = Vec::new();
+    for (chat_idx, messages) in chats.into_iter().enumerate() {
+        let mut latest = i64::MIN;
+        for (index, message) in messages.into_iter().enumerate() {
+            latest = latest.max(message.created_at.unwrap_or(latest));
+            all.push((latest, NarrativeEntry { chat_idx, index, message }));
+        }
+    }
+    all.sort_by_key(|(at, entry)| (*at, entry.chat_idx, entry.index));
+    all.into_iter().map(|(_, entry)| entry).collect()
 }
 
 fn is_in_several_chats(shared: &SharedMessage) -> bool {
@@ -75,6 +89,17 @@ mod tests {
                 ("user", "done."),
             ]),
         ]
+    }
+
+    #[test]
+    fn sessions_are_interleaved_by_time_and_keep_their_own_order() {
+        let at = |times: &[Option<i64>]| -> Vec<ChatMessage> {
+            times.iter().map(|at| ChatMessage { created_at: *at, ..ChatMessage::default() }).collect()
+        };
+        let messages =
+            interleave_by_time(vec![at(&[Some(1), Some(9), Some(4), None]), at(&[None, Some(5), Some(9)])]);
+        let order: Vec<_> = messages.iter().map(|t| (t.chat_idx, t.index)).collect();
+        assert_eq!(order, [(1, 0), (0, 0), (1, 1), (0, 1), (0, 2), (0, 3), (1, 2)]);
     }
 
     #[test]

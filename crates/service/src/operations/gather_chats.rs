@@ -7,8 +7,7 @@
 use super::records::BOTH;
 use crate::Service;
 use api::gather_chats::{
-    Chat, ChatMessage, ChatMeta, GatherChats, Gathered, NarrativeEntry, OneChat, SeveralChats, ToolCall,
-    ToolResult, Tools,
+    Chat, ChatMessage, ChatMeta, GatherChats, Gathered, OneChat, SeveralChats, ToolCall, ToolResult, Tools,
 };
 use api::search::{TimeRange, stamp_to_ms};
 use api::sessions::ListSessions;
@@ -16,7 +15,7 @@ use api::{Code, Error, Handle, ViewRequest};
 use history::error::read_error;
 use history::resolve_session::{SessionsById, own_id};
 use history::scan::{ScanResult, by_session, is_warm_up, scan_matching_rows};
-use history::shared_messages::shared_messages;
+use history::shared_messages::{interleave_by_time, shared_messages};
 use history::to_record::role_of;
 use history::{freshness, resolve_session};
 use record::row::USAGE_ONLY;
@@ -77,20 +76,6 @@ fn to_several_chats(read: Vec<ReadChat>) -> Gathered {
     all.common_alignment = shared_messages(&chats);
     all.narrative = interleave_by_time(chats);
     Gathered::Several(all)
-}
-
-/// Merges messages by time. Messages of one session keep their order even if their timestamps do not.
-fn interleave_by_time(chats: Vec<Vec<ChatMessage>>) -> Vec<NarrativeEntry> {
-    let mut all = Vec::new();
-    for (chat_idx, messages) in chats.into_iter().enumerate() {
-        let mut latest = i64::MIN;
-        for (index, message) in messages.into_iter().enumerate() {
-            latest = latest.max(message.created_at.unwrap_or(latest));
-            all.push((latest, NarrativeEntry { chat_idx, index, message }));
-        }
-    }
-    all.sort_by_key(|(at, entry)| (*at, entry.chat_idx, entry.index));
-    all.into_iter().map(|(_, entry)| entry).collect()
 }
 
 // ---- resolving a session
@@ -380,16 +365,5 @@ mod tests {
             (tool_call.server.as_str(), tool_call.tool.as_str(), tool_call.status.as_deref()),
             ("mem", "recall", Some("pending"))
         );
-    }
-
-    #[test]
-    fn sessions_are_interleaved_by_time_and_keep_their_own_order() {
-        let at = |times: &[Option<i64>]| -> Vec<ChatMessage> {
-            times.iter().map(|at| ChatMessage { created_at: *at, ..ChatMessage::default() }).collect()
-        };
-        let messages =
-            interleave_by_time(vec![at(&[Some(1), Some(9), Some(4), None]), at(&[None, Some(5), Some(9)])]);
-        let order: Vec<_> = messages.iter().map(|t| (t.chat_idx, t.index)).collect();
-        assert_eq!(order, [(1, 0), (0, 0), (1, 1), (0, 1), (0, 2), (0, 3), (1, 2)]);
     }
 }
