@@ -8,7 +8,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("query tools --nope", "INVALID_ARGUMENT"),
     ("query tools --signature x", "INVALID_ARGUMENT"),
     ("query nothing", "INVALID_ARGUMENT"),
-    ("frobnicate", "INVALID_ARGUMENT"),
+    ("query frobnicate", "INVALID_ARGUMENT"),
     ("query tools --limit many", "INVALID_ARGUMENT"),
     ("query tools --limit -1", "INVALID_ARGUMENT"),
     ("query tools extra", "INVALID_ARGUMENT"),

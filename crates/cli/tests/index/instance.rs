@@ -74,7 +74,7 @@ impl Instance {
     /// The IDs of the sessions that a search finds, each with its snippets.
     #[track_caller]
     pub(crate) fn search(&self, words: &str) -> Vec<(String, Vec<String>)> {
-        let ended = self.run(&format!("search {words} -o json"));
+        let ended = self.run(&format!("search {} -o json", quote_word(words)));
         assert!(matches!(ended.code, Some(0 | 2)), "search {words}: {:?} {}", ended.code, ended.stderr);
         let ended = Finished { code: Some(0), ..ended }.expect(0);
         search_hits(&ended.records()[0])
@@ -181,9 +181,15 @@ pub(crate) fn run_view(instance: &Instance, line: &str) -> Response {
     (line.to_string(), ended.code, ended.text().to_string())
 }
 
+/// The made-up words differ by a letter, and a word that is not found is tried in other spellings unless it is quoted.
+fn quote_word(words: &str) -> String {
+    if words.contains(' ') { words.to_string() } else { format!("'\"{words}\"'") }
+}
+
 /// The response of a search, sorted, because its order depends on the order of indexing.
 pub(crate) fn run_search(instance: &Instance, words: &str) -> Response {
-    let line = format!("search {words} -o json --limit-chats 50 --limit-snippets-per-chat 20");
+    let quoted = quote_word(words);
+    let line = format!("search {quoted} -o json --limit-chats 50 --limit-snippets-per-chat 20");
     let ended = instance.run(&line);
     assert!(matches!(ended.code, Some(0 | 2)), "{line}: {:?} {}", ended.code, ended.stderr);
     assert!(!ended.stderr.contains("panicked"), "{line}: {}", ended.stderr);

@@ -44,7 +44,8 @@ impl OwnedHome {
     }
 
     fn finds(&self, word: &str) -> bool {
-        let found = self.run(&format!("search {word} -o json"));
+        // Quoted, so that other spellings are not tried.
+        let found = self.run(&format!("search '\"{word}\"' -o json"));
         assert!(matches!(found.code, Some(0 | 2 | 3)), "{:?}: {}", found.code, found.stderr);
         !found.records()[0]["results"].as_array().unwrap().is_empty()
     }

@@ -225,7 +225,8 @@ impl Workload {
         let range = if rng.below(2) == 0 { words.len() } else { words.len().min(4) };
         let word = words[words.len() - 1 - rng.below(range)].clone();
         drop(expected);
-        let line = format!("search {word} -o json");
+        // Quoted, so that other spellings are not tried.
+        let line = format!("search '\"{word}\"' -o json");
         if let Some(finished) = self.run_reader(&line, with_daemon, &[0, 2]) {
             let response = finished.records().remove(0);
             let hits = search_hits(&response);

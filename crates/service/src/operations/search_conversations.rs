@@ -164,8 +164,9 @@ impl<'s> SearchSnapshot<'s> {
             None => search::find_among(query, &docs),
         };
         let mut found = run(&query).map_err(|error| index_error(&error))?;
-        if found.chats.is_empty() && !query.fuzzy && query.exclude.is_empty() {
-            // A misspelt word finds nothing; what similar words find is less certain.
+        let is_quoted = query.intents.iter().any(|intent| intent.contains('"'));
+        if found.chats.is_empty() && !query.fuzzy && !is_quoted && query.exclude.is_empty() {
+            // A misspelt word finds nothing; what similar words find is less certain. Quotes ask for exactly this.
             found = run(&Query { fuzzy: true, ..query }).map_err(|error| index_error(&error))?;
             found.confidence *= SIMILAR;
         }
