@@ -343,7 +343,6 @@ mod tests {
         assert_rejected::<ListMemory>(json!({"kind": "notes"}));
         assert_rejected::<ListMemory>(json!({"state": "old"}));
         assert_rejected::<ListMemory>(json!({"kind": "sessions", "state": "fresh"}));
-        assert_rejected::<ListMemory>(json!({"kind": "facts", "tag": ["x"]}));
         assert_rejected::<ShowMemory>(json!({}));
         assert_rejected::<EditMemory>(json!({"id": "a"}));
         assert_rejected::<EditMemory>(json!({"id": "a", "name": " "}));

@@ -392,7 +392,7 @@ fn excluded_folders_are_evidence_but_are_not_sent() {
 }
 
 #[test]
-fn an_ambiguous_overload_is_cited_by_its_type() {
+fn overloads_are_cited_as_one_symbol() {
     let server = answering_server(&json!({"answer": "One by one.", "cites": ["Memo.Core.BatchQueue.Push"]}));
     let fixture = source_tree_with_model(&server, "");
     write_file(
@@ -404,7 +404,7 @@ fn an_ambiguous_overload_is_cited_by_its_type() {
         result["answer"]["cites"].as_array().unwrap().iter().map(|it| &it["path"]).collect();
     assert_eq!(
         (&result["answer"]["by"], cites),
-        (&json!("model"), vec![&json!("Memo.Core.BatchQueue")]),
+        (&json!("model"), vec![&json!("Memo.Core.BatchQueue.Push(int)")]),
         "{result}"
     );
 }
