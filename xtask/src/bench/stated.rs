@@ -13,18 +13,18 @@ type Stated = (&'static str, &'static str, f64);
 /// `cargo xtask bench --size 60M --rounds 3 --smoke`
 const QUERIES: &[Stated] = &[
     ("light", "scan", 4.1),
-    ("whole", "scan", 50.0),
+    ("whole", "scan", 45.0),
     ("usage", "scan", 4.2),
     ("help", "noop", 3.5),
-    ("empty", "noop", 4.2),
+    ("empty", "noop", 4.6),
 ];
 
 /// `cargo xtask bench index --smoke`
 const INDEX: &[Stated] = &[
     ("core", "bare", 1.5),
     ("list 1000", "list 10", 1.2),
-    ("still", "walk", 3.3),
-    ("one more", "walk again", 3.0),
+    ("still", "walk", 6.0),
+    ("one more", "walk again", 3.5),
 ];
 
 pub(super) fn query_goals() -> Vec<Goal> {
