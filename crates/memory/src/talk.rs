@@ -7,6 +7,7 @@ pub(crate) mod central;
 pub(crate) mod choice;
 pub(crate) mod cues;
 pub(crate) mod features;
+pub(crate) mod mentions;
 pub(crate) mod model;
 pub(crate) mod sentence;
 pub(crate) mod work;
@@ -17,6 +18,7 @@ pub use work::{WORK_KINDS, describe_work, work_feature_names};
 use crate::digest::{Digest, DigestMessage};
 use crate::pasted::own_lines;
 use crate::prose::{is_han, prose_lines};
+use mentions::Mentions;
 use record::{Role, Stamp};
 use sentence::{Sentence, Words, parse_sentences};
 
@@ -40,6 +42,7 @@ pub(crate) struct Turn<'d> {
 /// A session as an exchange of messages.
 pub(crate) struct Talk<'d> {
     pub(crate) turns: Vec<Turn<'d>>,
+    pub(crate) mentions: Mentions,
     pub(crate) commit_words: Words,
 }
 
@@ -78,7 +81,7 @@ impl<'d> Talk<'d> {
         }
         turns.extend(replies.map(|reply| Turn::of_agent(&reply.message, reply.calls)));
         let commit_words = sentence::content_words(&cues::fold(&digest.commits.join("\n")));
-        Talk { turns, commit_words }
+        Talk { mentions: Mentions::new(&turns), turns, commit_words }
     }
 
     /// The last turn of the other side before one, if a person's message does not intervene.

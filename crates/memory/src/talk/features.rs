@@ -201,8 +201,7 @@ fn fill_before(sheet: &mut Sheet, talk: &Talk, at: usize, words: &Words) {
     sheet.flag("before.asks", before.is_some_and(asks));
     sheet.add("before.sentences", before.map_or(0, |turn| turn.sentences.len()));
     sheet.add("before.overlap", before.map_or(0, |turn| overlap(words, &turn.words).into()));
-    let earlier: Words = talk.turns[..at].iter().flat_map(|turn| turn.words.iter().cloned()).collect();
-    sheet.add("before.known", overlap(words, &earlier).into());
+    sheet.add("before.known", talk.mentions.share_before(words, at).into());
     sheet.flag("before.worked", talk.reply_before(at).is_some_and(|before| talk.turns[before].calls > 0));
 }
 
@@ -218,8 +217,7 @@ fn fill_after(sheet: &mut Sheet, talk: &Talk, at: usize, words: &Words) {
     sheet.flag("after.asks", after.is_some_and(|turn| turn.sentences.iter().any(|one| one.is_question)));
     sheet.add("after.overlap", after.map_or(0, |turn| overlap(words, &turn.words).into()));
     sheet.add("after.calls", after.map_or(0, |turn| turn.calls as usize));
-    let later: Words = talk.turns[at + 1..].iter().flat_map(|turn| turn.words.iter().cloned()).collect();
-    sheet.add("after.echo", overlap(words, &later).into());
+    sheet.add("after.echo", talk.mentions.share_after(words, at).into());
     sheet.add("after.committed", overlap(words, &talk.commit_words).into());
     let last = talk.turns.iter().rev().find(|turn| turn.role != Role::User);
     sheet.add("after.last_reply", last.map_or(0, |turn| overlap(words, &turn.words).into()));
@@ -270,14 +268,10 @@ fn fill_echo(sheet: &mut Sheet, talk: &Talk, at: usize, words: &Words) {
     let opening = talk.turns.iter().find(|turn| turn.role == Role::User);
     sheet.add("echo.opening", opening.map_or(0, |turn| overlap(words, &turn.words).into()));
     sheet.add("echo.committed", overlap(words, &talk.commit_words).into());
-    let by = |role: Role| -> Words {
-        let later = talk.turns[at + 1..].iter().filter(move |turn| turn.role == role);
-        later.flat_map(|turn| turn.words.iter().cloned()).collect()
-    };
-    sheet.add("echo.person", overlap(words, &by(Role::User)).into());
-    sheet.add("echo.agent", overlap(words, &by(Role::Assistant)).into());
-    let earlier: Words = talk.turns[..at].iter().flat_map(|turn| turn.words.iter().cloned()).collect();
-    sheet.add("echo.known", overlap(words, &earlier).into());
+    for (name, role) in [("echo.person", Role::User), ("echo.agent", Role::Assistant)] {
+        sheet.add(name, talk.mentions.share_after_by(words, at, role).into());
+    }
+    sheet.add("echo.known", talk.mentions.share_before(words, at).into());
     let edits = talk.turns[at + 1..].iter().map(|turn| turn.calls as usize).sum::<usize>();
     sheet.add("echo.calls_after", edits);
 }
