@@ -226,22 +226,46 @@ fn usages_can_be_callers_callees_or_subtypes() {
     run_line(&home, "code usages Node --relation friends").expect(1);
 }
 
+fn run_git(home: &Home, args: &[&str]) {
+    let done = std::process::Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+        .args(args)
+        .current_dir(home.path())
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+fn commit_sources(home: &Home) {
+    run_git(home, &["init", "-q"]);
+    run_git(home, &["add", "src"]);
+    run_git(home, &["commit", "-qm", "one"]);
+}
+
+#[test]
+fn changes_run_no_program_that_a_repository_names() {
+    let home = home_with_code();
+    commit_sources(&home);
+    for setting in
+        ["filter.own.clean", "filter.own.process", "diff.own.command", "diff.own.textconv", "core.fsmonitor"]
+    {
+        run_git(&home, &["config", setting, "touch ran; cat"]);
+    }
+    write_file(&home.path().join(".gitattributes"), b"*.cs filter=own diff=own\n");
+    write_file(
+        &home.path().join("src/Node.cs"),
+        b"namespace Memo.Core { public class Node { public string Title; } }",
+    );
+    let found = run_line(&home, "code changes --since HEAD").expect(0).records().remove(0);
+    assert_eq!(found["changes"][0]["path"], "Memo.Core.Node", "{found}");
+    assert!(!home.path().join("ran").exists());
+}
+
 #[test]
 fn changes_since_a_commit_do_not_depend_on_earlier_requests() {
     let home = home_with_code();
-    let git = |args: &[&str]| {
-        let done = std::process::Command::new("git")
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
-            .args(args)
-            .current_dir(home.path())
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .output()
-            .unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    };
-    git(&["init", "-q"]);
-    git(&["add", "src"]);
-    git(&["commit", "-qm", "one"]);
+    commit_sources(&home);
     write_file(
         &home.path().join("src/Node.cs"),
         b"namespace Memo.Core { public class Node { public string Title; } }",

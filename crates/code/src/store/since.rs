@@ -306,6 +306,8 @@ fn changed_files(commit: &str, git: RunGit<'_>) -> Result<Vec<String>, SinceErro
         commit,
         "--",
     ];
+    let disabled = disabled_filters(git);
+    let differing: Vec<&str> = disabled.iter().map(String::as_str).chain(differing).collect();
     let untracked = ["ls-files", "--others", "--exclude-standard", "-z"];
     let mut found = BTreeSet::new();
     for args in [&differing[..], &untracked[..]] {
@@ -314,6 +316,22 @@ fn changed_files(commit: &str, git: RunGit<'_>) -> Result<Vec<String>, SinceErro
         found.extend(paths.filter(|path| language_of(path.as_ref()).is_some() && !path.contains('\n')));
     }
     Ok(found.into_iter().collect())
+}
+
+/// Options that disable the filters of the repository's own configuration. To compare a file with a commit, git runs the
+/// program that a filter names, and a repository that was unpacked from an archive brings its configuration with it.
+/// Filters that the user has configured for all repositories stay.
+fn disabled_filters(git: RunGit<'_>) -> Vec<String> {
+    let asked = ["config", "--show-scope", "--name-only", "-z", "--get-regexp", "^filter\\."];
+    // Git reports an error if there is none.
+    let printed = git(&asked, Vec::new()).unwrap_or_default();
+    let words: Vec<String> =
+        printed.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    let own = words.chunks_exact(2).filter(|pair| !matches!(&*pair[0], "system" | "global"));
+    let drivers: BTreeSet<&str> = own.filter_map(|pair| Some(pair[1].rsplit_once('.')?.0)).collect();
+    let disable =
+        |driver: &&str| ["clean=", "process=", "required=false"].map(|setting| format!("{driver}.{setting}"));
+    drivers.iter().flat_map(disable).flat_map(|setting| ["-c".to_owned(), setting]).collect()
 }
 
 /// The contents of files at a commit; `None` for a file that it does not have.

@@ -42,13 +42,17 @@ impl Handle<CodeChanges> for Service {
     }
 }
 
-/// Runs git without hooks, monitors and locks.
+/// Runs git without monitors, locks and the network, on the repository around the folder: variables that name another one
+/// are set while git runs a hook.
 fn run_git(service: &Service, root: &Path, args: &[&str], stdin: Vec<u8>) -> Result<Vec<u8>, String> {
     let quiet = ["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"];
+    let mut vars = env::inherited_env();
+    vars.retain(|name, _| !name.to_string_lossy().starts_with("GIT_"));
+    vars.extend([("GIT_NO_LAZY_FETCH".into(), "1".into()), ("GIT_TERMINAL_PROMPT".into(), "0".into())]);
     let job = Job {
         program: "git".into(),
         args: quiet.iter().chain(args).map(Into::into).collect(),
-        env: env::inherited_env(),
+        env: vars,
         cwd: root.to_path_buf(),
         stdin,
         deadline: GIT_DEADLINE,
