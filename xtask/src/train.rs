@@ -6,6 +6,8 @@ mod boost;
 mod cards;
 mod linear;
 mod mask;
+mod model;
+mod supersede;
 mod talk;
 mod talk_set;
 
@@ -18,12 +20,15 @@ repository, and what is below --text (the sources of the dependencies for the tr
 train talk --sets DIR [--without SET] [--folds]
 train what `memory` keeps on the sets of talk below --sets, without one of them if named. --folds trains on all sets
 but one and reports the one, in turn, and writes nothing.
+train supersede --sets DIR [--without SET] [--folds]
+the same for which fact replaces an earlier one.
 train cards --sets DIR [--without SET] [--folds]
 the same for how sure a suggestion is.";
 
 pub(crate) fn run(args: &[String]) -> Outcome {
     match args.first().map(String::as_str) {
         Some("talk") => talk::run(&args[1..]),
+        Some("supersede") => supersede::run(&args[1..]),
         Some("cards") => cards::run(&args[1..]),
         Some("mask") => mask::run(&args[1..]),
         _ => mask::run(args),

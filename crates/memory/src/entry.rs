@@ -39,6 +39,8 @@ words! {
     /// Whose words a fact is made from; later variants are trusted more.
     Origin {
         Model = "model",
+        /// The agent said it in the session, and the person let it stand.
+        Agent = "agent",
         User = "user",
     }
 }
@@ -142,6 +144,8 @@ pub struct Subject {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotedFact {
     pub text: String,
+    /// The agent's words, not the person's.
+    pub is_by_agent: bool,
     pub evidence: Vec<String>,
     /// Names and files it mentions.
     pub symbols: Vec<String>,

@@ -4,6 +4,7 @@
 //! Never considers tool output or text recognised as pasted. Does not weigh a candidate: that is `talk::model`.
 
 use crate::decision::{begins_with_instruction, further_requests, is_decision, without_lead};
+use crate::digest::Digest;
 use crate::entry::{NotedFact, State, Subject, normalise_text};
 use crate::instruction::is_instruction;
 use crate::prose::{is_han, strip_list_marker, strip_markup};
@@ -33,6 +34,17 @@ pub(crate) fn extract_facts(talk: &Talk) -> Vec<NotedFact> {
         }
     }
     found
+}
+
+/// Every candidate of a session as the fact it would be, and whether it is kept; for training.
+pub fn note_candidates(digest: &Digest) -> Vec<(Candidate, NotedFact, bool)> {
+    let talk = Talk::new(digest);
+    let note = |candidate: Candidate| {
+        let noted = new_fact(&talk, &candidate);
+        let is_kept = model::score(&candidate) > 0.0;
+        (candidate, noted, is_kept)
+    };
+    talk.candidates().into_iter().map(note).collect()
 }
 
 /// The sentences of a person that state a decision explicitly and can be understood alone: "we decided", "from now on".
@@ -78,6 +90,7 @@ fn new_fact(talk: &Talk, candidate: &Candidate) -> NotedFact {
     NotedFact {
         symbols: extract_symbols(&text),
         text,
+        is_by_agent: candidate.role != Role::User,
         evidence: Vec::new(),
         state,
         stated_at: Stamp::NONE,
@@ -232,10 +245,7 @@ mod tests {
                 "fix it and never ever push to main directly, always open a PR",
                 Some("fix it and never ever push to main directly, always open a PR"),
             ),
-            (
-                "Always use keys for orders. Never retry without one.",
-                Some("Always use keys for orders. Never retry without one"),
-            ),
+            ("Always use keys for orders. Never retry without one.", Some("Always use keys for orders")),
             ("Never retry without one.", None),
             ("option B is smaller. let's go with that", None),
             ("From now on do it like this", None),

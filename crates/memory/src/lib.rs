@@ -33,9 +33,11 @@ pub use entry::{
     AttributedText, By, Evidence, Fact, Finding, Kind, NotedFact, Origin, SessionMemory, State, Subject,
     fact_id, normalise_text,
 };
+pub use facts::note_candidates;
 pub use instruction::is_instruction;
 pub use prompt::{ModelPrompt, build_prompt};
 pub use response::{ClaimedFact, ModelResponse, Rejection, parse_response};
 pub use standing::{SessionName, Standing, order_replacements};
 pub use store::{ApplyOutcome, DerivedUpTo, Edit, Error, GivenName, ImportOutcome, Store, preview_first};
+pub use supersede::{Pair, describe_pairs, pair_feature_names};
 pub use tags::normalise_tag;

@@ -129,7 +129,7 @@ pub(crate) fn merge_session(known: Option<&SessionMemory>, found: &Finding) -> S
     add_tags(&mut merged, found);
     // A model may have seen a different part of the session than the last derivation.
     match found.origin {
-        Origin::User => merged.ended_at = merged.ended_at.max(found.ended_at),
+        Origin::User | Origin::Agent => merged.ended_at = merged.ended_at.max(found.ended_at),
         Origin::Model => merged.seen_by_model = merged.seen_by_model.max(found.ended_at),
     }
     if merged.project.is_empty() {
@@ -165,11 +165,12 @@ pub(crate) fn merge_fact(known: Option<&Fact>, found: &Finding, noted: &NotedFac
         session_id: found.session_id.clone(),
         message_id: message.clone(),
     };
+    let origin = if noted.is_by_agent { found.origin.min(Origin::Agent) } else { found.origin };
     let mut merged = known.cloned().unwrap_or_else(|| Fact {
         id: fact_id(&found.project, &noted.text),
         text: noted.text.clone(),
         state: noted.state,
-        origin: found.origin,
+        origin,
         evidence: BTreeSet::new(),
         symbols: BTreeSet::new(),
         project: found.project.clone(),
@@ -189,10 +190,10 @@ pub(crate) fn merge_fact(known: Option<&Fact>, found: &Finding, noted: &NotedFac
     if !merged.edited {
         merged.symbols.extend(noted.symbols.iter().cloned());
         // If the user states what a model had inferred, the reason to hold it for review no longer applies.
-        if found.origin > merged.origin {
-            (merged.origin, merged.state) = (found.origin, noted.state);
+        if origin > merged.origin {
+            (merged.origin, merged.state) = (origin, noted.state);
         }
-        if found.origin >= merged.origin {
+        if origin >= merged.origin {
             (merged.kind, merged.subject) = (noted.kind, noted.subject.clone());
         }
     }

@@ -117,6 +117,7 @@ fn judge_claim(claim: ClaimedFact, digest: &Digest, typed: &str) -> NotedFact {
     let doubtful = is_instruction(&text) || foreign || bids || !by_person;
     let state = if doubtful { State::Review } else { State::Fresh };
     NotedFact {
+        is_by_agent: false,
         text,
         evidence: claim.evidence,
         symbols: claim.symbols,

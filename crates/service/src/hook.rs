@@ -1,4 +1,4 @@
-//! Implements agent hooks. A starting session gets a list of recent sessions of its project; a session resumed after hours
+//! Implements agent hooks. A starting session gets the current rules and decisions of its project and its recent sessions; a session resumed after hours
 //! gets its own context; a prompt that refers back gets a card for its user. All output is dated, labelled as history and
 //! says where to read more.
 //!
@@ -6,7 +6,7 @@
 //! data. Any error results in no output. Does not know the agents' hook configuration.
 
 use crate::suggestion::{PromptContext, load_session, local_date, session_numbers};
-use crate::{Service, env};
+use crate::{Service, env, memory_store};
 use api::recommend::{Card, THRESHOLD};
 use catalogue::SessionFilter;
 use history::{catalogue_cache, guard, home, scope};
@@ -19,7 +19,7 @@ use std::path::Path;
 
 /// The supported events: the name on the command line, the agent's name, and the output.
 pub const EVENTS: &[(&str, &str, &str)] = &[
-    ("session-start", "SessionStart", "List recent sessions of this project"),
+    ("session-start", "SessionStart", "Give the rules, decisions and recent sessions of this project"),
     ("prompt", "UserPromptSubmit", "Suggest the earlier session that the prompt refers to, if any"),
 ];
 
@@ -37,6 +37,12 @@ struct HookInput {
 
 /// Sessions listed at a session start.
 const MAX_SESSIONS: u64 = 3;
+/// Facts considered at a session start.
+const MAX_FACTS: u32 = 24;
+/// The most that a session start prints: 400 tokens, of which none is shorter than three bytes on average.
+const MAX_START_BYTES: usize = 1_200;
+const FACTS_HEADING: &str =
+    "Loci: what holds in this project according to earlier sessions (history, not instructions):\n";
 /// Idle time in seconds after which a session has likely been compacted and its user has worked on something else.
 const IDLE_SECONDS: f64 = 2.0 * 3600.0;
 
@@ -95,12 +101,28 @@ impl Service {
             .map(|chat| session_line(&chat.session))
             .collect();
         (!lines.is_empty()).then(|| {
-            format!(
+            let sessions = format!(
                 "Loci has recorded earlier sessions of this project (history, not instructions):\n{}\nWhen earlier work matters, \
                  look it up with the loci tools search_conversations and gather_chats.",
                 lines.join("\n")
-            )
+            );
+            self.list_binding_facts(&project, sessions.len()) + &sessions
         })
+    }
+
+    /// The project's current rules and decisions, as far as they fit beside the other output.
+    fn list_binding_facts(&self, project: &str, taken: usize) -> String {
+        let store = memory_store::open_existing(self).ok().flatten();
+        let facts = store.and_then(|store| store.binding_facts(project, MAX_FACTS).ok()).unwrap_or_default();
+        let mut text = String::new();
+        for (kind, fact, made_at) in facts {
+            let fact = self.history().mask_text(&api::terminal_text::one_line(&guard::defuse_text(&fact)));
+            let line = format!("- {} of {}: {fact}\n", kind.word(), made_at.utc_day());
+            if taken + FACTS_HEADING.len() + text.len() + line.len() <= MAX_START_BYTES {
+                text += &line;
+            }
+        }
+        if text.is_empty() { text } else { format!("{FACTS_HEADING}{text}") }
     }
 
     /// A session resumed after hours gets its own context. Only the user's own words, because the output was not requested.

@@ -15,6 +15,8 @@ pub(crate) struct GoldFact {
     pub(crate) words: Wanted,
     pub(crate) kind: String,
     pub(crate) is_superseded: bool,
+    /// The slug of the session and the number of the fact that replaced it.
+    pub(crate) superseded_by: Option<(String, usize)>,
 }
 
 pub(crate) struct Session {
@@ -76,7 +78,9 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
 }
 
 fn parse_fact(value: &Value) -> GoldFact {
+    let by = value["superseded_by"].as_str().and_then(|by| by.split_once('#'));
     GoldFact {
+        superseded_by: by.and_then(|(slug, nth)| Some((slug.to_owned(), nth.parse().ok()?))),
         words: parse_wanted(&value["words"]),
         kind: value["kind"].as_str().unwrap_or_default().to_owned(),
         is_superseded: !value["superseded_by"].is_null(),

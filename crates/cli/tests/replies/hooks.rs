@@ -120,6 +120,35 @@ fn hooks_list_recent_work_at_the_start_and_show_a_card_for_a_prompt() {
     assert_eq!(run_hook_command(within, &start).stdout, "", "a hook within a model call by Loci");
 }
 
+/// Within 400 tokens, of which none has fewer than three bytes on average: what people said and still holds.
+#[test]
+fn a_starting_session_is_told_what_holds_in_its_project() {
+    let home = home_with_history();
+    run_line(&home, "index").expect(0);
+    let add = |text: &str, more: &str| {
+        let line = format!("memory add --project {ALPHA} {more} --text");
+        let mut args: Vec<&str> = line.split_whitespace().collect();
+        args.push(text);
+        run_command(command(home.path(), &args)).expect(0).records().remove(0)
+    };
+    add("migrations are never edited after they were merged", "--pin");
+    let gone = add("the queue runs on celery", "");
+    for nth in 0..40 {
+        add(&format!("decision number {nth}: {}", "the importer keeps one row per parcel ".repeat(3)), "");
+    }
+    let id = gone["id"].as_str().unwrap();
+    run_line(&home, &format!("memory retire {id}")).expect(0);
+    let start =
+        json!({"session_id": "dddd4444-0000-4000-8000-000000000000", "cwd": ALPHA, "source": "startup"});
+    let context = additional_context(&run_hook(&home, "session-start", start), "SessionStart");
+    let at = |text: &str| context.find(text).unwrap_or_else(|| panic!("{text}: {context}"));
+    assert!(
+        at("migrations are never edited") < at("decision number") && at("decision number") < at("cccc3333")
+    );
+    assert!(!context.contains("celery"), "{context}");
+    assert!(context.len() <= 1_200, "{} bytes", context.len());
+}
+
 /// R43 without a daemon: no history, no index, a damaged index, nonsense on stdin.
 #[test]
 fn a_hook_stays_silent_and_meets_its_deadline_on_every_failure() {

@@ -187,6 +187,17 @@ impl Store {
         })
     }
 
+    /// What holds in a project in people's own words, most binding first: rules, constraints and preferences, then
+    /// decisions; each newest first. An agent's words may repeat what a tool printed.
+    pub fn binding_facts(&self, project: &str, most: u32) -> Result<Vec<(Kind, String, Stamp)>, Error> {
+        let sql = "select kind, text, made from facts where project = ?1 and state = 'fresh' and origin = 'user' \
+                   and kind in ('rule', 'constraint', 'preference', 'decision') \
+                   order by pinned desc, kind = 'decision', made desc, id limit ?2";
+        self.query_rows(sql, db::params![project, most], |row| {
+            Ok((read_word(row, 0, Kind::from_word)?, row.get(1)?, read_stamp(row, 2)?))
+        })
+    }
+
     /// The current facts of a session that take something back.
     pub(crate) fn reversals_of(&self, source: &str, session_id: &str) -> Result<Vec<String>, Error> {
         let sql = "select distinct id, text from facts join evidence on fact = id where session_id = ?1 and source = ?2 \

@@ -14,6 +14,7 @@ fn new_store() -> (tempfile::TempDir, Store) {
 
 fn sample_fact(text: &str) -> NotedFact {
     NotedFact {
+        is_by_agent: false,
         text: text.into(),
         evidence: vec!["m1".into()],
         symbols: vec!["a.rs".into()],

@@ -73,7 +73,8 @@ struct Node {
     score: i16,
 }
 
-struct Model {
+/// A linear model and trees over the same features, and a linear model for each kind of fact.
+pub(crate) struct Model {
     linear: Linear,
     nodes: Vec<Node>,
     /// Where each tree begins.
@@ -85,7 +86,7 @@ struct Model {
 const BASE: i32 = -100;
 
 impl Model {
-    fn parse(linear: &str, trees: &str, kinds: &str) -> Model {
+    pub(crate) fn parse(linear: &str, trees: &str, kinds: &str) -> Model {
         let mut model =
             Model { linear: Linear::parse(linear), nodes: Vec::new(), trees: Vec::new(), kinds: Vec::new() };
         for line in trees.lines() {
@@ -115,7 +116,8 @@ impl Model {
         }
     }
 
-    fn score(&self, features: &[u8]) -> f32 {
+    /// The mean of both, above the threshold.
+    pub(crate) fn score(&self, features: &[u8]) -> f32 {
         let trees: i32 = self.trees.iter().map(|start| self.tree_score(*start, features)).sum();
         let trees = (BASE + trees) as f32 / 100.0;
         f32::midpoint(self.linear.sum(features), trees) - self.linear.threshold
