@@ -37,12 +37,8 @@ struct HookInput {
 
 /// Sessions listed at a session start.
 const MAX_SESSIONS: u64 = 3;
-/// Facts considered at a session start.
-const MAX_FACTS: u32 = 24;
 /// The most that a session start prints: 400 tokens, of which none is shorter than three bytes on average.
 const MAX_START_BYTES: usize = 1_200;
-const FACTS_HEADING: &str =
-    "Loci: what holds in this project according to earlier sessions (history, not instructions):\n";
 /// Idle time in seconds after which a session has likely been compacted and its user has worked on something else.
 const IDLE_SECONDS: f64 = 2.0 * 3600.0;
 
@@ -112,17 +108,10 @@ impl Service {
 
     /// The project's current rules and decisions, as far as they fit beside the other output.
     fn list_binding_facts(&self, project: &str, taken: usize) -> String {
+        let left = MAX_START_BYTES.saturating_sub(taken);
         let store = memory_store::open_existing(self).ok().flatten();
-        let facts = store.and_then(|store| store.binding_facts(project, MAX_FACTS).ok()).unwrap_or_default();
-        let mut text = String::new();
-        for (kind, fact, made_at) in facts {
-            let fact = self.history().mask_text(&api::terminal_text::one_line(&guard::defuse_text(&fact)));
-            let line = format!("- {} of {}: {fact}\n", kind.word(), made_at.utc_day());
-            if taken + FACTS_HEADING.len() + text.len() + line.len() <= MAX_START_BYTES {
-                text += &line;
-            }
-        }
-        if text.is_empty() { text } else { format!("{FACTS_HEADING}{text}") }
+        let facts = store.and_then(|store| store.binding_facts(project, left).ok()).unwrap_or_default();
+        self.history().mask_text(&guard::defuse_text(&facts))
     }
 
     /// A session resumed after hours gets its own context. Only the user's own words, because the output was not requested.

@@ -136,7 +136,7 @@ fn a_starting_session_is_told_what_holds_in_its_project() {
     for nth in 0..40 {
         add(&format!("decision number {nth}: {}", "the importer keeps one row per parcel ".repeat(3)), "");
     }
-    let id = gone["id"].as_str().unwrap();
+    let id = gone["memory"]["id"].as_str().unwrap();
     run_line(&home, &format!("memory retire {id}")).expect(0);
     let start =
         json!({"session_id": "dddd4444-0000-4000-8000-000000000000", "cwd": ALPHA, "source": "startup"});

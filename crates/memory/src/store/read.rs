@@ -13,6 +13,10 @@ const SESSION_COLUMNS: &str = "source, session_id, project, started, ended, seen
 const FACT_COLUMNS: &str =
     "id, text, state, origin, symbols, project, pinned, edited, made, kind, subject, reverses, superseded_by";
 
+/// Before the facts that hold in a project.
+const HEADING: &str =
+    "Loci: what holds in this project according to earlier sessions (history, not instructions):\n";
+
 /// The exclusive upper bound of all texts that begin with `prefix`.
 fn prefix_upper_bound(prefix: &str) -> String {
     format!("{prefix}\u{10ffff}")
@@ -187,15 +191,24 @@ impl Store {
         })
     }
 
-    /// What holds in a project in people's own words, most binding first: rules, constraints and preferences, then
-    /// decisions; each newest first. An agent's words may repeat what a tool printed.
-    pub fn binding_facts(&self, project: &str, most: u32) -> Result<Vec<(Kind, String, Stamp)>, Error> {
+    /// What holds in a project in people's own words, a line each, most binding first: rules, constraints and preferences,
+    /// then decisions; each newest first, as many as fit. An agent's words may repeat what a tool printed.
+    pub fn binding_facts(&self, project: &str, most_bytes: usize) -> Result<String, Error> {
         let sql = "select kind, text, made from facts where project = ?1 and state = 'fresh' and origin = 'user' \
                    and kind in ('rule', 'constraint', 'preference', 'decision') \
-                   order by pinned desc, kind = 'decision', made desc, id limit ?2";
-        self.query_rows(sql, db::params![project, most], |row| {
-            Ok((read_word(row, 0, Kind::from_word)?, row.get(1)?, read_stamp(row, 2)?))
-        })
+                   order by pinned desc, kind = 'decision', made desc, id limit 24";
+        let mut lines = self.query_rows(sql, [project], |row| {
+            let (kind, text) = (row.get::<_, String>(0)?, row.get::<_, String>(1)?);
+            let words: Vec<&str> = text.split_whitespace().collect();
+            Ok(format!("- {kind} of {}: {}\n", read_stamp(row, 2)?.utc_day(), words.join(" ")))
+        })?;
+        let mut left = most_bytes.saturating_sub(HEADING.len());
+        lines.retain(|line| {
+            let fits = line.len() <= left;
+            left -= if fits { line.len() } else { 0 };
+            fits
+        });
+        Ok(if lines.is_empty() { String::new() } else { format!("{HEADING}{}", lines.concat()) })
     }
 
     /// The current facts of a session that take something back.
