@@ -119,10 +119,13 @@ fn concurrent_sessions_have_separate_cards() {
 #[test]
 fn a_card_uses_the_language_of_the_prompt_and_prefers_the_project() {
     let home = Home::new();
-    for (id, project) in [("aaaa1111", ALPHA), ("bbbb2222", BETA)] {
+    // The other project has a session on the same subject.
+    for (id, project, prompt) in
+        [("aaaa1111", ALPHA, "数据库备份把磁盘写满了"), ("bbbb2222", BETA, "数据库备份的方案，先全量再增量")]
+    {
         let mut session =
             Session::new(&format!("{id}-0000-4000-8000-000000000000"), project, "2026-03-02T09:00:00Z");
-        home.add(session.prompt("数据库备份的方案，先全量再增量").reply(&["每天全量，保留 14 天"]));
+        home.add(session.prompt(prompt).reply(&["每天全量，保留 14 天"]));
     }
     let mut other = Session::new("cccc3333-0000-4000-8000-000000000000", ALPHA, "2026-03-03T09:00:00Z");
     home.add(other.prompt("rename the module").reply(&["Renamed."]));
