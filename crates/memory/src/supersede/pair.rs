@@ -26,6 +26,9 @@ const MEASURES: [&str; 16] = [
 /// How close a pair is compared with the others of its later and of its earlier fact: a fact replaces the one that is
 /// closest to it, and not whatever shares a word.
 const RANKS: [&str; 4] = ["rank_of_old", "share_of_old", "rank_of_new", "share_of_new"];
+/// The most earlier facts that a fact is compared with, those that share most with it, and how many facts may share a word
+/// that counts: comparing each of 3,000 facts with all others took 24 s.
+const MAX_RELATED: usize = 64;
 /// Cues of a clause whose words are taken back.
 const DENYING: [&str; 5] = ["change", "not_x", "no_x", "must_not", "never"];
 
@@ -49,14 +52,24 @@ pub fn describe_pairs(facts: &[&Fact]) -> Vec<Pair> {
             said_by.entry(*word).or_default().push(at);
         }
     }
+    let common = MAX_RELATED.max(facts.len() / 10);
     let mut pairs = Vec::new();
     for (new, later) in known.iter().enumerate() {
-        let related: BTreeSet<usize> =
-            later.around.ids.iter().filter_map(|word| said_by.get(word)).flatten().copied().collect();
-        let is_earlier = |old: &usize| facts[*old].made_at < facts[new].made_at;
+        let mut shared: BTreeMap<usize, f32> = BTreeMap::new();
+        for word in &later.around.ids {
+            let olds = said_by.get(word).filter(|olds| olds.len() <= common);
+            for old in olds.into_iter().flatten() {
+                *shared.entry(*old).or_default() += vocabulary.weights[*word as usize];
+            }
+        }
         // Within a session, a later fact mostly says the same again, as the agent's last message does.
-        let is_elsewhere = |old: &usize| !shares_session(facts[new], facts[*old]);
-        for old in related.into_iter().filter(is_earlier).filter(is_elsewhere) {
+        let may_be_replaced =
+            |old: usize| facts[old].made_at < facts[new].made_at && !shares_session(facts[new], facts[old]);
+        let mut related: Vec<(usize, f32)> =
+            shared.into_iter().filter(|(old, _)| may_be_replaced(*old)).collect();
+        related.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        related.truncate(MAX_RELATED);
+        for (old, _) in related {
             let (features, closeness) = describe(&vocabulary, (facts[new], later), (facts[old], &known[old]));
             // One shared word is a coincidence, unless something is taken back: in a project with few facts it is all
             // that there is to compare.
