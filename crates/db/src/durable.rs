@@ -75,6 +75,36 @@ pub fn try_open_reader(path: &Path, steps: &[&str]) -> Result<Option<Connection>
     Ok((found == steps.len()).then_some(connection))
 }
 
+/// A copy in memory, for a trial run whose writes are thrown away. None: of an empty database.
+pub fn copy_in_memory(from: Option<&Connection>, steps: &[&str]) -> Result<Connection, Error> {
+    let mut copy = Connection::open_in_memory()?;
+    // Tables are copied in any order.
+    copy.pragma_update(None, "foreign_keys", "off")?;
+    apply_migrations(&mut copy, steps)?;
+    if let Some(from) = from {
+        let sql =
+            "select name from sqlite_schema where type = 'table' and name not like 'sqlite!_%' escape '!'";
+        let tables: Vec<String> =
+            from.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        tables.iter().try_for_each(|table| copy_table(from, &copy, table))?;
+    }
+    copy.pragma_update(None, "foreign_keys", "on")?;
+    Ok(copy)
+}
+
+fn copy_table(from: &Connection, to: &Connection, table: &str) -> Result<(), Error> {
+    let mut rows = from.prepare(&format!("select * from {table}"))?;
+    let columns = rows.column_count();
+    let mut insert =
+        to.prepare(&format!("insert into {table} values ({})", vec!["?"; columns].join(", ")))?;
+    let mut rows = rows.query([])?;
+    while let Some(row) = rows.next()? {
+        let values = (0..columns).map(|column| row.get::<_, rusqlite::types::Value>(column));
+        insert.execute(rusqlite::params_from_iter(values.collect::<Result<Vec<_>, _>>()?))?;
+    }
+    Ok(())
+}
+
 fn open_connection(path: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         .union(OpenFlags::SQLITE_OPEN_CREATE)

@@ -154,6 +154,8 @@ pub struct NotedFact {
     pub stated_at: Stamp,
     pub kind: Kind,
     pub subject: Subject,
+    /// IDs of the facts that a model says it replaces.
+    pub replaces: Vec<String>,
 }
 
 /// The result of one job for one session.

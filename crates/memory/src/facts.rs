@@ -96,6 +96,7 @@ fn new_fact(talk: &Talk, candidate: &Candidate) -> NotedFact {
         stated_at: Stamp::NONE,
         kind: model::kind(candidate),
         subject: describe_subject(talk, candidate),
+        replaces: Vec::new(),
     }
 }
 

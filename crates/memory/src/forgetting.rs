@@ -423,7 +423,8 @@ mod tests {
             let fact = derive_memory(&digest).facts.remove(0).text;
             let digest = digest.without_forgotten(&BTreeSet::from([fact_id("/p", &fact)]));
             let derived = derive_memory(&digest);
-            let all = format!("{} {} {}", derived.name, derived.summary, crate::build_prompt(&digest).text);
+            let all =
+                format!("{} {} {}", derived.name, derived.summary, crate::build_prompt(&digest, &[]).text);
             let cellar = "we decided to keep walruses in the cellar";
             let said_short = fact.to_lowercase() == cellar;
             assert!(!derived.name.contains("walrus") && derived.name.len() > 3, "{prompt}: {}", derived.name);
@@ -476,7 +477,9 @@ mod tests {
             derived.summary
         );
         assert!(derived.facts.is_empty());
-        assert!(!crate::build_prompt(&digest.clone().without_forgotten(&forgotten)).text.contains("SQLite"));
+        assert!(
+            !crate::build_prompt(&digest.clone().without_forgotten(&forgotten), &[]).text.contains("SQLite")
+        );
         assert!(
             derive_memory(&digest.without_forgotten(&BTreeSet::new())).name.contains("SQLite"),
             "nothing was forgotten"

@@ -10,6 +10,8 @@ use crate::entry::{
 use crate::forgetting::{forgotten_in, is_made_of_forgotten, placeholder_name, replace_forgotten};
 use crate::instruction::is_instruction;
 use crate::tags::normalise_tag;
+use crate::talk::cues::fold;
+use crate::talk::sentence::content_words;
 use record::Stamp;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -158,6 +160,26 @@ fn add_tags(merged: &mut SessionMemory, found: &Finding) {
     }
 }
 
+/// The known fact that a model states in words of its own: it cites the same message and has most of its words.
+pub(crate) fn restated_fact<'a>(known: &'a [Fact], found: &Finding, noted: &NotedFact) -> Option<&'a Fact> {
+    let cites = |one: &Evidence| {
+        (&one.source, &one.session_id) == (&found.source, &found.session_id)
+            && noted.evidence.contains(&one.message_id)
+    };
+    let said = content_words(&fold(&noted.text));
+    let closeness = |fact: &Fact| {
+        let words = content_words(&fold(&fact.text));
+        (words.intersection(&said).count(), words.len().min(said.len()))
+    };
+    known
+        .iter()
+        .filter(|fact| fact.evidence.iter().any(cites))
+        .map(|fact| (closeness(fact), fact))
+        .filter(|((shared, smaller), _)| *shared >= 2 && shared * 5 >= smaller * 3)
+        .max_by_key(|((shared, _), fact)| (*shared, &fact.id))
+        .map(|(_, fact)| fact)
+}
+
 /// A fact after it was found in a session.
 pub(crate) fn merge_fact(known: Option<&Fact>, found: &Finding, noted: &NotedFact) -> Fact {
     let to_evidence = |message: &String| Evidence {
@@ -195,6 +217,10 @@ pub(crate) fn merge_fact(known: Option<&Fact>, found: &Finding, noted: &NotedFac
         }
         if origin >= merged.origin {
             (merged.kind, merged.subject) = (noted.kind, noted.subject.clone());
+        }
+        // The words stay the person's; what they are, a model tells better than the derivation.
+        if found.origin == Origin::Model {
+            merged.kind = noted.kind;
         }
     }
     merged

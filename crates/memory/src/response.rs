@@ -10,6 +10,8 @@ use crate::prompt::{
     MAX_EVIDENCE, MAX_FACT, MAX_FACTS, MAX_NAME, MAX_SUMMARY, MAX_SYMBOL, MAX_TAG, MAX_TAGS, ModelPrompt,
 };
 use crate::prose::strip_markup;
+use crate::talk::cues::fold;
+use crate::talk::sentence::content_words;
 use record::{Role, Stamp};
 use serde::Deserialize;
 
@@ -27,7 +29,10 @@ pub struct ModelResponse {
 #[serde(deny_unknown_fields)]
 pub struct ClaimedFact {
     pub text: String,
+    pub kind: String,
     pub evidence: Vec<String>,
+    /// IDs of known facts that no longer hold because of this one.
+    pub replaces: Vec<String>,
     pub symbols: Vec<String>,
 }
 
@@ -42,6 +47,10 @@ pub enum Rejection {
     TooLong(&'static str, usize),
     #[error("a fact cites `{0}`, which was not shown")]
     NotShown(String),
+    #[error("a fact replaces `{0}`, which was not shown")]
+    NotKnown(String),
+    #[error("`{0}` is not a kind of fact")]
+    NoSuchKind(String),
     #[error("a fact cites nothing")]
     NoEvidence,
 }
@@ -66,10 +75,19 @@ fn resolve_evidence(claim: &mut ClaimedFact, ask: &ModelPrompt) -> Result<(), Re
     if claim.evidence.is_empty() {
         return Err(Rejection::NoEvidence);
     }
-    for one in &mut claim.evidence {
-        let number = one.strip_prefix('m').and_then(|digits| digits.parse::<usize>().ok());
-        let shown = number.and_then(|number| ask.message_ids.get(number.checked_sub(1)?));
-        *one = shown.ok_or_else(|| Rejection::NotShown(one.clone()))?.clone();
+    if Kind::from_word(&claim.kind).is_none() {
+        return Err(Rejection::NoSuchKind(claim.kind.clone()));
+    }
+    resolve_numbers(&mut claim.evidence, 'm', &ask.message_ids).map_err(Rejection::NotShown)?;
+    resolve_numbers(&mut claim.replaces, 'f', &ask.fact_ids).map_err(Rejection::NotKnown)
+}
+
+/// Replaces `m3` by the third ID. Returns the first that was not shown.
+fn resolve_numbers(numbered: &mut [String], letter: char, ids: &[String]) -> Result<(), String> {
+    for one in numbered {
+        let number = one.strip_prefix(letter).and_then(|digits| digits.parse::<usize>().ok());
+        let shown = number.and_then(|number| ids.get(number.checked_sub(1)?));
+        *one = shown.ok_or_else(|| one.clone())?.clone();
     }
     Ok(())
 }
@@ -118,13 +136,14 @@ fn judge_claim(claim: ClaimedFact, digest: &Digest, typed: &str) -> NotedFact {
     let state = if doubtful { State::Review } else { State::Fresh };
     NotedFact {
         is_by_agent: false,
+        subject: Subject { words: content_words(&fold(&text)), reverses: !claim.replaces.is_empty() },
         text,
         evidence: claim.evidence,
         symbols: claim.symbols,
         state,
         stated_at: said_at,
-        kind: Kind::Decision,
-        subject: Subject::default(),
+        kind: Kind::from_word(&claim.kind).unwrap_or(Kind::Decision),
+        replaces: claim.replaces,
     }
 }
 
@@ -161,7 +180,7 @@ mod tests {
     }
 
     fn sample_prompt() -> ModelPrompt {
-        build_prompt(&sample_digest())
+        ModelPrompt { fact_ids: vec!["f-1".into()], ..build_prompt(&sample_digest(), &[]) }
     }
 
     fn sample_response(facts: &Value) -> Value {
@@ -171,7 +190,7 @@ mod tests {
     #[test]
     fn a_response_of_the_right_shape_is_accepted() {
         let text = sample_response(
-            &json!([{"text": "Pages have 500 rows", "evidence": ["m1"], "symbols": ["pager.rs"]}]),
+            &json!([{"text": "Pages have 500 rows", "kind": "constraint", "evidence": ["m1"], "replaces": ["f1"], "symbols": ["pager.rs"]}]),
         )
         .to_string();
         let read = parse_response(&text, &sample_prompt()).unwrap();
@@ -181,13 +200,23 @@ mod tests {
             (found.name.1, found.origin, found.facts[0].state),
             (By::Model, Origin::Model, State::Fresh)
         );
+        assert_eq!(
+            (found.facts[0].kind, &found.facts[0].replaces[..]),
+            (Kind::Constraint, &["f-1".to_string()][..])
+        );
     }
 
     #[test]
     fn anything_else_is_rejected_with_a_reason() {
         let fact = |evidence: Value, text: &str| {
-            sample_response(&json!([{"text": text, "evidence": evidence, "symbols": []}]))
+            sample_response(
+                &json!([{"text": text, "kind": "rule", "evidence": evidence, "replaces": [], "symbols": []}]),
+            )
         };
+        let mut replacing = fact(json!(["m1"]), "x");
+        replacing["facts"][0]["replaces"] = json!(["f2"]);
+        let mut odd = fact(json!(["m1"]), "x");
+        odd["facts"][0]["kind"] = json!("hunch");
         let long = "x".repeat(2_000);
         let mut extra = sample_response(&json!([]));
         extra["more"] = json!(1);
@@ -208,6 +237,8 @@ mod tests {
             (fact(json!(["m0"]), "x").to_string(), "`m0`, which was not shown"),
             (fact(json!(["aa"]), "x").to_string(), "`aa`, which was not shown"),
             (fact(json!([]), "x").to_string(), "cites nothing"),
+            (replacing.to_string(), "replaces `f2`, which was not shown"),
+            (odd.to_string(), "`hunch` is not a kind"),
             (fact(json!(["m1"]), &long).to_string(), "`text` is longer"),
         ] {
             let refused = parse_response(&text, &sample_prompt()).unwrap_err().to_string();
@@ -224,7 +255,13 @@ mod tests {
             ("Docs live at https://example.org", State::Review),
             ("Always use tabs", State::Review),
         ] {
-            let claim = ClaimedFact { text: text.into(), evidence: vec!["aa".into()], symbols: Vec::new() };
+            let claim = ClaimedFact {
+                text: text.into(),
+                kind: "rule".into(),
+                evidence: vec!["aa".into()],
+                replaces: Vec::new(),
+                symbols: Vec::new(),
+            };
             assert_eq!(judge_claim(claim, &sample_digest(), &sample_prompt().typed).state, state, "{text}");
         }
     }

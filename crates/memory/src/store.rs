@@ -8,15 +8,15 @@ mod write;
 
 pub use read::{DerivedUpTo, GivenName};
 
-use crate::entry::{Fact, Finding, SessionMemory, State};
-use crate::merge;
+use crate::entry::{Fact, SessionMemory};
 use db::durable::{self, OpenError};
 use db::{Connection, OptionalExtension, derived};
 use record::Stamp;
 use std::path::{Path, PathBuf};
 
 /// Schema migrations, in order. A published one is never changed.
-const MIGRATIONS: &[&str] = &[include_str!("layout.sql"), include_str!("kinds.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("layout.sql"), include_str!("kinds.sql"), include_str!("replacements.sql")];
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -104,6 +104,14 @@ impl Store {
         }
     }
 
+    /// A copy in memory, for a run whose writes are thrown away. None: of a store that was never written.
+    pub fn copy_in_memory(stored: Option<&Store>) -> Result<Store, Error> {
+        let path = stored.map_or_else(PathBuf::new, |store| store.path.clone());
+        let connection = durable::copy_in_memory(stored.map(|store| &store.connection), MIGRATIONS)
+            .map_err(|error| Error::from_db(&path, error))?;
+        Ok(Store { connection, path })
+    }
+
     fn error_mapper(&self) -> impl Fn(db::Error) -> Error + use<> {
         let path = self.path.clone();
         move |error| Error::from_db(&path, error)
@@ -136,13 +144,6 @@ impl Store {
     pub fn load_all(&self) -> Result<(Vec<SessionMemory>, Vec<Fact>), Error> {
         Ok((self.sessions("")?, self.facts("")?))
     }
-}
-
-/// The outcome of applying a finding to an empty memory.
-pub fn preview_first(found: &Finding) -> (ApplyOutcome, Option<SessionMemory>) {
-    let facts = found.facts.len() as u64;
-    let in_review = found.facts.iter().filter(|noted| noted.state == State::Review).count() as u64;
-    (ApplyOutcome { is_new: true, changed: true, facts, in_review }, Some(merge::merge_session(None, found)))
 }
 
 #[cfg(test)]

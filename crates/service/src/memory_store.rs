@@ -23,6 +23,14 @@ pub(crate) fn open_existing(service: &Service) -> Result<Option<Store>, Error> {
     Store::open_read_only(&home.memory()).map_err(|error| store_error(&error))
 }
 
+/// Opens memory for a run that writes; a dry run writes to a copy in memory.
+pub(crate) fn open_for_run(service: &Service, dry_run: bool) -> Result<Store, Error> {
+    if !dry_run {
+        return open(service);
+    }
+    Store::copy_in_memory(open_existing(service)?.as_ref()).map_err(|error| store_error(&error))
+}
+
 pub(crate) fn store_error(error: &memory::Error) -> Error {
     match error {
         memory::Error::Full(path) => home::disk_full(path),

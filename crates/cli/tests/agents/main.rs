@@ -11,3 +11,4 @@ mod clients;
 mod dispatch;
 mod fixture;
 mod setup;
+mod talk;

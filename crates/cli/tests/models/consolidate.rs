@@ -26,7 +26,7 @@ fn a_model_refines_derived_memory_with_one_call_per_session() {
         .as_array()
         .unwrap()
         .iter()
-        .find(|memory| memory["text"].to_string().contains("kept in pages"));
+        .find(|memory| memory["text"].to_string().contains("Pages have 500 rows"));
     let id = fact.unwrap_or_else(|| panic!("{facts}"))["id"].as_str().unwrap().to_string();
     let proof = fixture.run_json(&format!("memory show {id}"), 0).to_string();
     assert!(proof.contains("main-4"), "the evidence is missing: {proof}");
@@ -38,6 +38,27 @@ fn a_model_refines_derived_memory_with_one_call_per_session() {
     fixture.home.add(&longer);
     fixture.consolidate("", 0);
     assert_eq!(server.requests(), 4, "only the session that continued is sent");
+}
+
+#[test]
+fn a_model_is_shown_the_known_facts_and_says_which_it_replaces() {
+    let mut response = valid_response("Keep things in pages");
+    response["facts"][0]["replaces"] = json!(["f1"]);
+    let server = Server::new(vec![ok(chat(&response.to_string()))]);
+    let fixture = Fixture::with_model(&server, "");
+    fixture
+        .run(&format!("memory add 'Things of the parser are kept in one file' --project {ALPHA}"))
+        .expect(0);
+    let id =
+        fixture.run_json("memory list --kind facts", 0)["memories"][0]["id"].as_str().unwrap().to_string();
+    fixture.execute_memory_sql("update facts set made = 1000, edited = 0");
+    assert_eq!(fixture.consolidate(FIRST, 0)["answered"], json!(1));
+    let sent = server.body(0).to_string();
+    assert!(sent.contains("[f1] 1970-01-01: Things of the parser are kept in one file"), "{sent}");
+    let shown = fixture.run_json(&format!("memory show {id}"), 0).to_string();
+    assert!(shown.contains("superseded"), "{shown}");
+    let rules = fixture.run_json("memory list --kind facts --tag constraint", 0).to_string();
+    assert!(rules.contains("Pages have 500 rows"), "the kind is the model's: {rules}");
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn each_job_takes_effect_once_despite_repeated_kills() {
         .as_array()
         .unwrap()
         .iter()
-        .filter(|entry| entry["text"].to_string().contains("kept in pages: Pages"));
+        .filter(|entry| entry["text"].to_string().contains("Pages have 500 rows: Pages"));
     // The same text about two projects makes two facts.
     assert_eq!(from_model.count(), 2, "{facts}");
     assert!(server.requests() <= kills + 3, "{} requests, {kills} kills", server.requests());

@@ -92,6 +92,10 @@ impl Fixture {
     pub(crate) fn execute_sql(&self, sql: &str) {
         db::Connection::open(self.ledger()).unwrap().execute_batch(sql).unwrap();
     }
+
+    pub(crate) fn execute_memory_sql(&self, sql: &str) {
+        db::Connection::open(self.path(".local/share/loci/memory.db")).unwrap().execute_batch(sql).unwrap();
+    }
 }
 
 /// A daemon that runs in the home until it is dropped.
@@ -144,7 +148,7 @@ pub(crate) fn valid_response(name: &str) -> Value {
         "session_name": name,
         "tags": ["paging", "refactor"],
         "summary": "Something was made smaller. It is kept in pages.",
-        "facts": [{"text": format!("It is kept in pages: {name}"), "evidence": ["m3"], "symbols": ["pages.rs"]}],
+        "facts": [{"text": format!("Pages have 500 rows: {name}"), "kind": "constraint", "evidence": ["m3"], "replaces": [], "symbols": ["pages.rs"]}],
     })
 }
 

@@ -211,6 +211,13 @@ impl Store {
         Ok(if lines.is_empty() { String::new() } else { format!("{HEADING}{}", lines.concat()) })
     }
 
+    /// Facts that a model says were replaced, each with its replacement.
+    pub(super) fn replacements(&self) -> Result<Vec<(String, String)>, Error> {
+        self.query_rows("select old, new from replacements order by 1, 2", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+    }
+
     /// The current facts of a session that take something back.
     pub(crate) fn reversals_of(&self, source: &str, session_id: &str) -> Result<Vec<String>, Error> {
         let sql = "select distinct id, text from facts join evidence on fact = id where session_id = ?1 and source = ?2 \

@@ -22,6 +22,7 @@ fn sample_fact(text: &str) -> NotedFact {
         stated_at: Stamp(2),
         kind: Kind::Rule,
         subject: Subject::default(),
+        replaces: Vec::new(),
     }
 }
 
@@ -82,11 +83,67 @@ fn sessions_are_found_by_their_given_names() {
 
 #[test]
 fn a_dry_run_changes_nothing() {
-    let (_folder, store) = new_store();
-    let found = sample_finding(1, 1, By::Derived, 5, &[1]);
-    let (applied, session) = store.preview_finding(&found).unwrap();
-    assert_eq!((applied.is_new, session.unwrap().name.text.as_str()), (true, "name 1"));
-    assert!(store.load_all().unwrap().0.is_empty());
+    let (_folder, mut store) = new_store();
+    store.apply_finding(&sample_finding(1, 1, By::Derived, 5, &[1])).unwrap();
+    let before = store.load_all().unwrap();
+    let mut copy = Store::copy_in_memory(Some(&store)).unwrap();
+    assert_eq!(copy.load_all().unwrap(), before);
+    let applied = copy.apply_finding(&sample_finding(2, 2, By::Derived, 5, &[2])).unwrap();
+    assert!(applied.is_new && copy.load_all().unwrap().1.len() == 2);
+    copy.forget_session("codex", "s1", false).unwrap();
+    assert_eq!(copy.load_all().unwrap().1.len(), 1, "evidence and facts belong together in the copy too");
+    assert_eq!(store.load_all().unwrap(), before);
+    assert_eq!(Store::copy_in_memory(None).unwrap().load_all().unwrap(), (Vec::new(), Vec::new()));
+}
+
+/// The finding of a model for session `s2`, later than all others, with one fact.
+fn model_finding(fact: NotedFact) -> Finding {
+    Finding { facts: vec![fact], ..sample_finding(2, 2, By::Model, 9, &[]) }
+}
+
+#[test]
+fn a_model_that_restates_a_fact_changes_its_kind_and_not_its_words() {
+    let (_folder, mut store) = new_store();
+    let said = NotedFact { kind: Kind::Decision, ..sample_fact("tabs everywhere in the parser, please") };
+    store.apply_finding(&Finding { facts: vec![said], ..sample_finding(2, 2, By::Derived, 5, &[]) }).unwrap();
+    store.apply_finding(&model_finding(sample_fact("The parser is indented with tabs"))).unwrap();
+    let facts = store.facts("").unwrap();
+    assert_eq!(facts.len(), 1, "{facts:?}");
+    assert_eq!(
+        (facts[0].text.as_str(), facts[0].kind),
+        ("tabs everywhere in the parser, please", Kind::Rule)
+    );
+    assert_eq!(facts[0].origin, Origin::User);
+    // Another message, or other words, are another fact.
+    let elsewhere =
+        NotedFact { evidence: vec!["m7".into()], ..sample_fact("The parser is indented with tabs") };
+    store.apply_finding(&model_finding(elsewhere)).unwrap();
+    store.apply_finding(&model_finding(sample_fact("Invoices are numbered by year"))).unwrap();
+    assert_eq!(store.facts("").unwrap().len(), 3);
+}
+
+#[test]
+fn a_fact_that_a_model_says_was_replaced_is_superseded_until_its_replacement_is_gone() {
+    let (_folder, mut store) = new_store();
+    store.apply_finding(&sample_finding(1, 1, By::Derived, 5, &[1])).unwrap();
+    let old = store.facts("").unwrap().remove(0).id;
+    let state = |store: &Store| store.fact(&old).unwrap().unwrap().state;
+    let replacing = |stated_at, state| {
+        let fact = sample_fact("Invoices are numbered by year");
+        model_finding(NotedFact { stated_at, state, replaces: vec![old.clone(), "f-gone".into()], ..fact })
+    };
+    for (at, of, expected) in [
+        (Stamp(8), State::Review, State::Fresh),
+        (Stamp(8), State::Fresh, State::Superseded),
+        (Stamp(1), State::Fresh, State::Fresh),
+    ] {
+        store.apply_finding(&replacing(at, of)).unwrap();
+        store.mark_superseded().unwrap();
+        assert_eq!(state(&store), expected, "{at:?} {of:?}");
+        store.forget_session("codex", "s2", false).unwrap();
+        store.mark_superseded().unwrap();
+        assert_eq!(state(&store), State::Fresh);
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::tags::normalise_tag;
 use crate::talk::cues::fold;
 use crate::talk::sentence::content_words;
 use record::Stamp;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Stored in place of a fact ID: the whole session.
 const WHOLE_SESSION: &str = "";
@@ -32,12 +32,15 @@ struct MergedFinding {
     is_changed: bool,
     /// Facts that have to be written.
     facts: Vec<Fact>,
+    /// IDs of facts that a model says were replaced, each with its replacement.
+    replaced: Vec<(String, String)>,
 }
 
 impl MergedFinding {
     fn add_fact(&mut self, known: Option<&Fact>, found: &Finding, noted: &NotedFact) {
         let merged = merge::merge_fact(known, found, noted);
         let is_new = known.is_none();
+        self.replaced.extend(noted.replaces.iter().map(|old| (old.clone(), merged.id.clone())));
         self.applied.facts += u64::from(is_new);
         self.applied.in_review += u64::from(is_new && merged.state == State::Review);
         if known != Some(&merged) {
@@ -73,14 +76,9 @@ impl Store {
                 store.put_session(session)?;
             }
             weighed.facts.iter().try_for_each(|fact| store.put_fact(fact))?;
+            weighed.replaced.iter().try_for_each(|(old, new)| store.put_replacement(old, new))?;
             Ok(weighed.applied)
         })
-    }
-
-    /// The outcome of `apply_finding` and the session as it would be stored. Changes nothing.
-    pub fn preview_finding(&self, found: &Finding) -> Result<(ApplyOutcome, Option<SessionMemory>), Error> {
-        let weighed = self.merge_finding(found)?;
-        Ok((weighed.applied, weighed.session))
     }
 
     fn merge_finding(&self, found: &Finding) -> Result<MergedFinding, Error> {
@@ -95,13 +93,25 @@ impl Store {
         weighed.applied.is_new = known.is_none();
         weighed.applied.changed = !is_visibly_equal(known.as_ref(), &merged);
         weighed.session = Some(merged);
+        let stated = self.facts_stated_in(found)?;
         for noted in &found.facts {
-            let id = entry::fact_id(&found.project, &noted.text);
+            let id = merge::restated_fact(&stated, found, noted)
+                .map_or_else(|| entry::fact_id(&found.project, &noted.text), |fact| fact.id.clone());
             if !forgotten.contains(&id) {
                 weighed.add_fact(self.fact(&id)?.as_ref(), found, noted);
             }
         }
         Ok(weighed)
+    }
+
+    /// The facts already known from the session that a model was asked about.
+    fn facts_stated_in(&self, found: &Finding) -> Result<Vec<Fact>, Error> {
+        if found.origin != Origin::Model {
+            return Ok(Vec::new());
+        }
+        let ids = self.facts_of(&found.source, &found.session_id)?;
+        let facts = ids.iter().map(|id| self.fact(id)).collect::<Result<Vec<_>, _>>()?;
+        Ok(facts.into_iter().flatten().collect())
     }
 
     /// Marks facts whose symbols no longer exist as stale, or as fresh again. Facts edited or pinned by a person are
@@ -126,7 +136,8 @@ impl Store {
     pub fn mark_superseded(&mut self) -> Result<(), Error> {
         self.in_transaction(|store| {
             let facts = store.facts("")?;
-            let replaced = find_superseded(&facts);
+            let mut replaced = find_superseded(&facts);
+            replaced.extend(accept_replacements(&facts, store.replacements()?));
             for fact in facts.iter().filter(|fact| !fact.edited && !fact.pinned) {
                 let by = replaced.get(&fact.id).cloned();
                 let state = match (fact.state, &by) {
@@ -182,6 +193,11 @@ impl Store {
             Ok(())
         })();
         done.map_err(self.error_mapper())
+    }
+
+    fn put_replacement(&self, old: &str, new: &str) -> Result<(), Error> {
+        let sql = "insert or ignore into replacements select id, ?2 from facts where id = ?1";
+        self.connection.execute(sql, [old, new]).map(|_| ()).map_err(self.error_mapper())
     }
 
     fn put_fact(&self, fact: &Fact) -> Result<(), Error> {
@@ -408,6 +424,17 @@ impl Store {
             (done.facts + u64::from(changed), done.unchanged + u64::from(!changed));
         Ok(())
     }
+}
+
+/// What a model says of two facts counts if both may be offered, belong to one project, and the replacement is later.
+fn accept_replacements(facts: &[Fact], claims: Vec<(String, String)>) -> Vec<(String, String)> {
+    let by_id: BTreeMap<&str, &Fact> = facts.iter().map(|fact| (fact.id.as_str(), fact)).collect();
+    let holds = |fact: &Fact| matches!(fact.state, State::Fresh | State::Stale | State::Superseded);
+    let counts = |(old, new): &(String, String)| {
+        let (Some(old), Some(new)) = (by_id.get(old.as_str()), by_id.get(new.as_str())) else { return false };
+        holds(old) && holds(new) && old.project == new.project && old.made_at < new.made_at
+    };
+    claims.into_iter().filter(counts).collect()
 }
 
 fn state_fact(id: String, project: &str, text: &str, now: Stamp) -> Fact {

@@ -40,9 +40,9 @@ impl Service {
         if !is_due()? {
             return Ok(None);
         }
-        let mut done = crate::operations::memory::consolidate_locked(self, &Consolidate::default())?;
+        let (mut done, store) = crate::operations::memory::consolidate_locked(self, &Consolidate::default())?;
         drop(lease);
-        crate::operations::memory::improve_with_model(self, &mut done)?;
+        crate::operations::memory::improve_with_model(self, store, &mut done)?;
         Ok(Some(done))
     }
 

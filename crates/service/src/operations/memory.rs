@@ -26,21 +26,28 @@ impl Handle<Consolidate> for Service {
         let home = self.home().ok_or_else(no_home)?;
         // A dry run does not write and needs no lock.
         let lease = if request.dry_run { None } else { Some(Lock::acquire_at(&home, &home.memory_lock())?) };
-        let mut done = consolidate_locked(self, request)?;
+        let (mut done, store) = consolidate_locked(self, request)?;
         // Model calls are slow; the ledger leases each job separately, so the lock is released first.
         drop(lease);
-        model::improve_sessions(self, request, &mut done)?;
+        model::improve_sessions(self, request, store, &mut done)?;
         Ok(done)
     }
 }
 
 /// Improves the derived memory of a run with the configured model.
-pub(crate) fn improve_with_model(service: &Service, done: &mut Consolidated) -> Result<(), Error> {
-    model::improve_sessions(service, &Consolidate::default(), done)
+pub(crate) fn improve_with_model(
+    service: &Service,
+    store: Store,
+    done: &mut Consolidated,
+) -> Result<(), Error> {
+    model::improve_sessions(service, &Consolidate::default(), store, done)
 }
 
-/// Consolidates. The caller holds the memory lock.
-pub(crate) fn consolidate_locked(service: &Service, request: &Consolidate) -> Result<Consolidated, Error> {
+/// Consolidates. The caller holds the memory lock. Returns what was written to: in a dry run a copy in memory.
+pub(crate) fn consolidate_locked(
+    service: &Service,
+    request: &Consolidate,
+) -> Result<(Consolidated, Store), Error> {
     execute_plan(service, request, Plan::new(service, request)?)
 }
 
@@ -49,61 +56,44 @@ fn derive_again(service: &Service, session_id: &str) -> Result<Consolidated, Err
     let home = service.home().ok_or_else(no_home)?;
     let _lease = Lock::acquire_at(&home, &home.memory_lock())?;
     let request = Consolidate { chat_ids: vec![session_id.to_string()], ..Consolidate::default() };
-    execute_plan(service, &request, Plan::including_unchanged(service, &request)?)
+    execute_plan(service, &request, Plan::including_unchanged(service, &request)?).map(|(done, _)| done)
 }
 
-fn execute_plan(service: &Service, request: &Consolidate, plan: Plan) -> Result<Consolidated, Error> {
+fn execute_plan(
+    service: &Service,
+    request: &Consolidate,
+    plan: Plan,
+) -> Result<(Consolidated, Store), Error> {
     let mut done = Consolidated {
         unchanged: plan.unchanged,
         forgotten: plan.forgotten,
         dry_run: request.dry_run,
         ..Consolidated::default()
     };
-    let mut sink = Sink::new(service, request.dry_run)?;
+    let mut store = memory_store::open_for_run(service, request.dry_run)?;
     done.unread = plan.for_each_digest(service, &mut |digest| {
         let finding = derive_memory(digest).into_finding(digest, service.clock.now());
-        let (applied, session) = sink.apply_finding(&finding)?;
+        let (applied, session) = apply_finding(&mut store, &finding)?;
         count_applied(&mut done, applied, session);
         Ok(())
     })?;
-    if let Sink::Store(mut store) = sink {
-        stale::mark_stale_facts(&mut store)?;
-        store.mark_superseded().map_err(|error| memory_store::store_error(&error))?;
-        // Only a run over all sessions sets the last-run time: explicitly named sessions say nothing about the rest.
-        if request.covers_all_sessions() {
-            store.set_last_run(service.clock.now()).map_err(|error| memory_store::store_error(&error))?;
-        }
+    stale::mark_stale_facts(&mut store)?;
+    store.mark_superseded().map_err(|error| memory_store::store_error(&error))?;
+    // Only a run over all sessions sets the last-run time: explicitly named sessions say nothing about the rest.
+    if request.covers_all_sessions() {
+        store.set_last_run(service.clock.now()).map_err(|error| memory_store::store_error(&error))?;
     }
-    Ok(done)
+    Ok((done, store))
 }
 
-/// Where findings go: into the store, or nowhere in a dry run.
-enum Sink {
-    Store(Store),
-    /// With the existing store, if there is one.
-    DryRun(Option<Store>),
-}
-
-impl Sink {
-    fn new(service: &Service, dry_run: bool) -> Result<Sink, Error> {
-        if dry_run {
-            memory_store::open_existing(service).map(Sink::DryRun)
-        } else {
-            memory_store::open(service).map(Sink::Store)
-        }
-    }
-
-    fn apply_finding(&mut self, finding: &Finding) -> Result<(ApplyOutcome, Option<SessionMemory>), Error> {
-        let taken = match self {
-            Sink::DryRun(None) => return Ok(memory::preview_first(finding)),
-            Sink::DryRun(Some(store)) => store.preview_finding(finding),
-            Sink::Store(store) => store.apply_finding(finding).and_then(|applied| {
-                let session = store.session(&finding.source, &finding.session_id)?;
-                Ok((applied, session))
-            }),
-        };
-        taken.map_err(|error| memory_store::store_error(&error))
-    }
+fn apply_finding(
+    store: &mut Store,
+    finding: &Finding,
+) -> Result<(ApplyOutcome, Option<SessionMemory>), Error> {
+    let taken = store
+        .apply_finding(finding)
+        .and_then(|applied| Ok((applied, store.session(&finding.source, &finding.session_id)?)));
+    taken.map_err(|error| memory_store::store_error(&error))
 }
 
 fn count_applied(done: &mut Consolidated, applied: ApplyOutcome, session: Option<SessionMemory>) {

@@ -4,10 +4,10 @@
 //! Does not know how a model is called, or what a call costs: that is `llm`.
 
 use super::digest::Plan;
-use super::{Sink, to_session_named};
+use super::{apply_finding, to_session_named};
 use crate::ledger::session_key;
 use crate::operations::spending::applied_answers;
-use crate::{Service, ledger, model_run};
+use crate::{Service, ledger, memory_store, model_run};
 use api::Error;
 use api::costs::{ModelRun, PlannedCall};
 use api::memory::{Consolidate, Consolidated};
@@ -15,7 +15,7 @@ use config::model::{self as model_config, ConfiguredModel};
 use history::tombstones::Tombstones;
 use llm::{CallOutcome, Job, Ledger, MaskedPrompt};
 use mask::Masker;
-use memory::{Digest, Finding, Origin, derive_memory};
+use memory::{Digest, Fact, Finding, Origin, Store, derive_memory};
 use record::Stamp;
 
 /// The prompt about one session.
@@ -36,6 +36,7 @@ impl SessionPrompt {
 pub(super) fn improve_sessions(
     service: &Service,
     request: &Consolidate,
+    store: Store,
     done: &mut Consolidated,
 ) -> Result<(), Error> {
     if !request.dry_run {
@@ -48,11 +49,12 @@ pub(super) fn improve_sessions(
         Ok(None) => {}
         Ok(Some(configured)) => {
             let mut run = model_run::new_run(&configured);
-            let questions = build_prompts(service, request, &configured, &mut run)?;
+            let known = store.facts("").map_err(|error| memory_store::store_error(&error))?;
+            let questions = build_prompts(service, request, &known, &configured, &mut run)?;
             if request.dry_run {
                 plan_calls(service, request, &configured, &questions, &mut run)?;
             } else {
-                send_prompts(service, &configured, &questions, &mut run, done)?;
+                send_prompts(service, &configured, &questions, store, (&mut run, done))?;
             }
             done.model = Some(run);
         }
@@ -81,6 +83,7 @@ fn settle_applied_answers(service: &Service) -> Result<(), Error> {
 fn build_prompts(
     service: &Service,
     request: &Consolidate,
+    known: &[Fact],
     configured: &ConfiguredModel,
     run: &mut ModelRun,
 ) -> Result<Vec<SessionPrompt>, Error> {
@@ -96,15 +99,15 @@ fn build_prompts(
     let masker = model_run::prompt_masker(service)?;
     let mut questions = Vec::new();
     plan.for_each_digest(service, &mut |digest| {
-        questions.push(build_prompt(digest, &masker));
+        questions.push(build_prompt(digest, known, &masker));
         Ok(())
     })?;
     questions.sort_by(|a, b| b.digest.ended_at.cmp(&a.digest.ended_at).then(a.job.key.cmp(&b.job.key)));
     Ok(questions)
 }
 
-fn build_prompt(digest: &Digest, masker: &Masker) -> SessionPrompt {
-    let prompt_spec = memory::build_prompt(digest);
+fn build_prompt(digest: &Digest, known: &[Fact], masker: &Masker) -> SessionPrompt {
+    let prompt_spec = memory::build_prompt(digest, known);
     let prompt = MaskedPrompt::mask(masker, prompt_spec.system, &prompt_spec.text);
     let about = session_key(&digest.source, &digest.session_id);
     let job = Job { key: format!("{about} {}", prompt.fingerprint()), about };
@@ -138,8 +141,8 @@ fn send_prompts(
     service: &Service,
     configured: &ConfiguredModel,
     questions: &[SessionPrompt],
-    run: &mut ModelRun,
-    done: &mut Consolidated,
+    store: Store,
+    (run, done): (&mut ModelRun, &mut Consolidated),
 ) -> Result<(), Error> {
     if questions.is_empty() {
         return Ok(());
@@ -150,14 +153,8 @@ fn send_prompts(
         return Ok(());
     };
     let mut ledger = ledger::open(service)?;
-    let mut runner = ModelRunner {
-        service,
-        configured,
-        masker: model_run::prompt_masker(service)?,
-        sink: Sink::new(service, false)?,
-        run,
-        done,
-    };
+    let mut runner =
+        ModelRunner { service, configured, masker: model_run::prompt_masker(service)?, store, run, done };
     for (at, question) in questions.iter().enumerate() {
         if service.progress.is_cancelled() {
             runner.run.why = Some("cancelled".to_string());
@@ -168,14 +165,14 @@ fn send_prompts(
         }
         runner.send_prompt(&mut ledger, question)?;
     }
-    Ok(())
+    runner.store.mark_superseded().map_err(|error| memory_store::store_error(&error))
 }
 
 struct ModelRunner<'a> {
     service: &'a Service,
     configured: &'a ConfiguredModel,
     masker: Masker,
-    sink: Sink,
+    store: Store,
     run: &'a mut ModelRun,
     done: &'a mut Consolidated,
 }
@@ -220,7 +217,7 @@ impl ModelRunner<'_> {
         if Tombstones::read(self.service.home().as_ref()).contains(&finding.source, &finding.session_id) {
             return Ok(());
         }
-        let (applied, session) = self.sink.apply_finding(finding)?;
+        let (applied, session) = apply_finding(&mut self.store, finding)?;
         self.done.facts += applied.facts;
         self.done.in_review += applied.in_review;
         let Some(session) = session.filter(|_| applied.changed) else { return Ok(()) };
