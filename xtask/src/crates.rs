@@ -11,7 +11,8 @@ use std::process::Command;
 pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ("record", &[]),
     ("db", &[]),
-    ("sources", &["record", "db"]),
+    ("transcript", &["record", "db"]),
+    ("sources", &["record", "db", "transcript"]),
     ("catalogue", &["record", "db"]),
     ("query", &["record"]),
     ("mask", &[]),

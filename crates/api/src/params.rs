@@ -42,7 +42,7 @@ pub(crate) const SOURCE: Param = param(
     "source",
     Shape::List,
     "NAME",
-    "Only these agents, comma-separated: claude-code, codex, gemini-cli, opencode, chatwise",
+    "Only these agents, comma-separated: claude-code, codex, opencode, … (`loci sources` lists all)",
 );
 pub(crate) const PROJECT: Param =
     param("project", Shape::Text, "PATH", "Only sessions in this directory or below [default: all projects]");

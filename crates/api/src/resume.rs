@@ -7,17 +7,27 @@ use crate::operation::shell_quote;
 /// Shown instead of the command if the agent has deleted the transcript.
 pub const GONE: &str = "(transcript deleted by its agent; archived by Loci)";
 
+/// How an agent resumes a session: its command in front of the ID, and whether it finds sessions only in the directory
+/// they ran in.
+const COMMANDS: &[(&str, &str, bool)] = &[
+    ("claude-code", "claude --resume", true),
+    ("codex", "codex resume", false),
+    ("opencode", "opencode -s", false),
+    ("kilo", "kilo -s", false),
+    ("qwen", "qwen --resume", true),
+    ("pi", "pi --session", true),
+    ("copilot", "copilot --resume", false),
+    ("hermes", "hermes chat --resume", false),
+];
+
 /// None if the agent cannot resume a given session.
 pub fn resume_command(source: &str, project: &str, id: &str) -> Option<String> {
+    let (_, command, in_project) = COMMANDS.iter().find(|(name, ..)| *name == source)?;
     let id = shell_quote(id);
-    match source {
-        // Claude Code finds a session only in the directory it ran in.
-        "claude-code" if project.is_empty() => Some(format!("claude --resume {id}")),
-        "claude-code" => Some(format!("cd {} && claude --resume {id}", shell_quote(project))),
-        "codex" => Some(format!("codex resume {id}")),
-        "opencode" => Some(format!("opencode -s {id}")),
-        _ => None,
+    if *in_project && !project.is_empty() {
+        return Some(format!("cd {} && {command} {id}", shell_quote(project)));
     }
+    Some(format!("{command} {id}"))
 }
 
 #[cfg(test)]
@@ -32,6 +42,8 @@ mod tests {
             ("claude-code", "/srv/$(x)", Some("cd '/srv/$(x)' && claude --resume 7f")),
             ("codex", "/srv/a", Some("codex resume 7f")),
             ("opencode", "/srv/a", Some("opencode -s 7f")),
+            ("qwen", "/srv/a", Some("cd /srv/a && qwen --resume 7f")),
+            ("pi", "", Some("pi --session 7f")),
             ("gemini-cli", "/srv/a", None),
             ("chatwise", "", None),
         ] {

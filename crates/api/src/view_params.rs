@@ -18,7 +18,7 @@ pub const PARAMS: &[Param] = &[
         "source",
         Shape::List,
         "NAME",
-        "Only these agents, comma-separated: claude-code, codex, gemini-cli, opencode, chatwise",
+        "Only these agents, comma-separated: claude-code, codex, opencode, … (`loci sources` lists all)",
     ),
     param(
         "since",

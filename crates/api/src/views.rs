@@ -399,6 +399,7 @@ pub const VIEWS: &[View] = &[
         fields: &[
             "source",
             "version",
+            "evidence",
             "files",
             "sessions",
             "bytes",

@@ -28,6 +28,9 @@ pub(crate) struct TextFormatter {
     has_times: bool,
 }
 
+/// Missing sources that get a line each; if more are missing, one line names them all.
+const MAX_MISSING_LINES: usize = 3;
+
 /// Views that are tables: columns, and whether a column is a number.
 const TABLES: &[(&str, &[(&str, bool)])] = &[
     (
@@ -35,6 +38,7 @@ const TABLES: &[(&str, &[(&str, bool)])] = &[
         &[
             ("source", false),
             ("version", false),
+            ("evidence", false),
             ("files", true),
             ("sessions", true),
             ("lines", true),
@@ -169,6 +173,11 @@ impl TextFormatter {
             let _ = writeln!(to, "{}", if bold { self.paint("1", &line) } else { line });
         }
         // If nothing at all was found, the command prints where it looked.
+        if self.footer.len() > MAX_MISSING_LINES {
+            let names: Vec<&str> = self.footer.iter().filter_map(|line| line.split(':').next()).collect();
+            let _ = writeln!(to, "Nothing found of {} (`--json` shows where Loci looked)", names.join(", "));
+            return;
+        }
         for line in &self.footer {
             let _ = writeln!(to, "{line}");
         }

@@ -14,6 +14,19 @@ pub enum Clock {
     At(Stamp),
 }
 
+/// Parses a time without a zone, as clients write it that mean local time: `2026-11-16T01:41:58.887` or with a space
+/// instead of the `T`. A time with a zone is read as such.
+pub fn parse_local_time(text: &str) -> Stamp {
+    let stamp = Stamp::parse(text.as_bytes());
+    if stamp.is_some() {
+        return stamp;
+    }
+    let Ok(civil) = text.trim().replacen(' ', "T", 1).parse::<jiff::civil::DateTime>() else {
+        return Stamp::NONE;
+    };
+    civil.to_zoned(local_time_zone()).map_or(Stamp::NONE, |zoned| Stamp(zoned.timestamp().as_millisecond()))
+}
+
 impl Clock {
     #[allow(clippy::disallowed_methods)] // the only place that reads the clock
     pub fn now(self) -> Stamp {

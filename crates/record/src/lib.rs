@@ -16,7 +16,7 @@ pub mod stamp;
 
 pub use call::{Call, Status};
 pub use cell::{Cell, Record};
-pub use clock::{Clock, tz_override};
+pub use clock::{Clock, parse_local_time, tz_override};
 pub use coverage::{Coverage, Problem, ProblemKind};
 pub use message::{Kind, Message, Role, Tokens};
 pub use row::{Row, RowKind};

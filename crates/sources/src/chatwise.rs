@@ -7,7 +7,7 @@ mod parse;
 
 use crate::conversation::{self, Conversation};
 use crate::walk::TranscriptList;
-use crate::{Environment, Error, FileStamp, Source, Survey, Transcript};
+use crate::{Environment, Error, Evidence, FileStamp, Source, Survey, Transcript};
 use db::{Connection, column_text, open_foreign, select_list, table_columns};
 use record::{Call, Message, Row, Session};
 use std::path::{Path, PathBuf};
@@ -32,6 +32,10 @@ impl Source for ChatWise {
 
     fn env_variables(&self) -> &'static [(&'static str, &'static str)] {
         &[("CHATWISE_DB_PATH", "ChatWise's database file [default: app.db in the app's data folder]")]
+    }
+
+    fn evidence(&self) -> Evidence {
+        Evidence::PublicSchema
     }
 
     fn default_roots(&self, places: &Environment) -> Vec<PathBuf> {

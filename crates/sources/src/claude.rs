@@ -389,7 +389,7 @@ impl<'a> LineParser<'a> for Walk<'_, 'a> {
         Ok(end)
     }
 
-    fn is_record(object: &[u8]) -> bool {
+    fn is_record(&self, object: &[u8]) -> bool {
         entry::is_record(object)
     }
 }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
 
-use loci_sources::opencode::OpenCode;
+use loci_sources::opencode::OPENCODE;
 use loci_sources::{Error, Source};
 use record::row::{COPIED, SIDECHAIN};
 use record::{Kind, ProblemKind, RowKind, TitleOrigin};
@@ -32,7 +32,7 @@ fn survey_store(version: &str) -> (tempfile::TempDir, Vec<Surveyed>) {
     let root = recorded_transcripts().join(format!("opencode/{version}/.local/share/opencode"));
     let folder = tempfile::tempdir().unwrap();
     copy_folder(&root, folder.path());
-    let all = survey_all(&OpenCode, folder.path());
+    let all = survey_all(&OPENCODE, folder.path());
     for surveyed in &all {
         assert_eq!(surveyed.unknown_names(), [""; 0], "{version}");
         assert!(surveyed.facts.problems.is_empty());
@@ -162,17 +162,17 @@ fn keys_of_different_sessions_differ() {
 #[ignore = "needs corpus: see CONTRIBUTING.md"]
 fn fetching_a_removed_call_is_reported_as_moved() {
     let (folder, all) = survey_store("1.0.0");
-    let transcripts = list_transcripts(&OpenCode, folder.path());
+    let transcripts = list_transcripts(&OPENCODE, folder.path());
     let of = |surveyed: &Surveyed| {
         transcripts.iter().find(|t| *t.hint == *surveyed.session().session_id).unwrap().clone()
     };
     let sub = of(&all[2]);
     let row = *all[2].rows.iter().find(|row| row.row == RowKind::Call).unwrap();
-    assert!(OpenCode.fetch_call(&sub, &sub, &row).is_ok());
+    assert!(OPENCODE.fetch_call(&sub, &sub, &row).is_ok());
     let storage = folder.path().join("storage");
     std::fs::remove_dir_all(storage.join("message").join(&*sub.hint)).unwrap();
     std::fs::write(&sub.path, format!("{{\"id\": \"{}\"}}", sub.hint)).unwrap();
-    assert!(matches!(OpenCode.fetch_call(&sub, &sub, &row), Err(Error::Moved { .. })));
+    assert!(matches!(OPENCODE.fetch_call(&sub, &sub, &row), Err(Error::Moved { .. })));
 }
 
 // ---- made-up stores
@@ -210,7 +210,7 @@ fn a_damaged_row_costs_that_row_and_a_missing_column_nothing() {
              ('p5', 'm4', 'ses_1', '{"type":"tool","tool":"bash","callID":"c1","state":{"status":"running","input":{"command":"x"}}}'),
              ('p6', 'm4', 'ses_1', x'7b22ff');"#,
     );
-    let all = survey_all(&OpenCode, folder.path());
+    let all = survey_all(&OPENCODE, folder.path());
     assert_eq!(all.len(), 1);
     let surveyed = &all[0];
     assert_eq!(surveyed.of(Kind::Prompt), ["hi"]);
@@ -229,7 +229,7 @@ fn a_file_that_is_no_database_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("opencode.db"), vec![b'x'; 5000]).unwrap();
     let mut found = loci_sources::walk::TranscriptList::default();
-    OpenCode.list_transcripts(folder.path(), &mut found);
+    OPENCODE.list_transcripts(folder.path(), &mut found);
     assert_eq!((found.transcripts.len(), found.problems.len()), (0, 1));
 }
 
@@ -247,8 +247,8 @@ fn damaged_files_do_not_affect_the_others() {
         std::fs::create_dir_all(storage.join(path).parent().unwrap()).unwrap();
         std::fs::write(storage.join(path), text).unwrap();
     }
-    let transcripts = list_transcripts(&OpenCode, folder.path());
-    let surveyed = survey(&OpenCode, &transcripts[0]);
+    let transcripts = list_transcripts(&OPENCODE, folder.path());
+    let surveyed = survey(&OPENCODE, &transcripts[0]);
     assert_eq!(surveyed.of(Kind::Prompt), ["still here"]);
     assert_eq!(&*surveyed.session().session_id, "ses_1");
     assert_eq!(surveyed.facts.problems.len(), 3);

@@ -8,7 +8,7 @@ use crate::printer::Printer;
 use api::{Error, ViewRequest};
 use history::scan::{by_time, is_empty, scan_rows, searched_roots};
 use record::{Cell, Coverage, Record};
-use sources::{SOURCES, SurveyOptions};
+use sources::{SOURCES, Source, SurveyOptions};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
@@ -46,7 +46,7 @@ pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) 
     let mut lines: Vec<Record<'static>> = sums
         .iter()
         .map(|((source, version), (coverage, sessions))| {
-            coverage_record(SOURCES[*source].name(), version, coverage, sessions.len())
+            coverage_record(SOURCES[*source], version, coverage, sessions.len())
         })
         .collect();
     let seen: BTreeSet<&str> = sums.keys().map(|(source, _)| SOURCES[*source].name()).collect();
@@ -59,7 +59,7 @@ pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) 
 type VersionCoverage = (Coverage, BTreeSet<(String, String)>);
 
 fn coverage_record(
-    source: &'static str,
+    source: &'static dyn Source,
     version: &str,
     coverage: &Coverage,
     sessions: usize,
@@ -69,8 +69,9 @@ fn coverage_record(
         if items.is_empty() { Cell::Null } else { Cell::List(items) }
     };
     vec![
-        ("source", Cell::text(source)),
+        ("source", Cell::text(source.name())),
         ("version", Cell::text(version.to_string())),
+        ("evidence", Cell::text(source.evidence().as_str())),
         ("files", Cell::count(coverage.files)),
         ("sessions", Cell::count(sessions)),
         ("bytes", Cell::count(coverage.bytes)),

@@ -55,7 +55,7 @@ impl Archive {
         let damaged = |what| Error::Damaged { path: path.to_path_buf(), what };
         let start: [u8; START_LEN] = read_array(&file, path, 0)?.ok_or_else(|| damaged("it is truncated"))?;
         check_version(&start).map_err(|version| match version {
-            Some(version) => Error::Newer { path: path.to_path_buf(), version },
+            Some(version) => Error::Newer { path: path.to_path_buf(), version, supported: super::VERSION },
             None => damaged("it has no archive header"),
         })?;
         let at = length.saturating_sub(TRAILER_LEN as u64);
@@ -76,7 +76,9 @@ impl Archive {
     /// Opens a small copy.
     pub(super) fn from_row(path: &Path, copy: &PackedCopy) -> Result<Archive, Error> {
         let (lines, table) = packed_form::decode(copy.name, &copy.content).map_err(|error| match error {
-            FormError::Newer(version) => Error::Newer { path: path.to_path_buf(), version: version.into() },
+            FormError::Newer(version) => {
+                Error::Newer { path: path.to_path_buf(), version: version.into(), supported: super::VERSION }
+            }
             FormError::Damaged(what) => Error::Damaged { path: path.to_path_buf(), what },
         })?;
         let spans = table.frames.iter().map(|frame| Span { packed: 0, raw: 0, frame: *frame }).collect();

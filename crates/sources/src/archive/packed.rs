@@ -352,7 +352,9 @@ fn read_name(row: &db::Row<'_>, column: usize) -> Result<u128, db::Error> {
 
 pub(super) fn open_error(error: OpenError) -> Error {
     match error {
-        OpenError::Newer { path, found, .. } => Error::Newer { path, version: found as u32 },
+        OpenError::Newer { path, found, .. } => {
+            Error::Newer { path, version: found as u32, supported: super::VERSION }
+        }
         OpenError::Failed { path, error } => Error::Database { path, error },
     }
 }

@@ -13,26 +13,22 @@ use std::io::Read;
 use std::path::Path;
 
 /// A source's parser for one transcript.
-pub(crate) trait LineParser<'a> {
+pub trait LineParser<'a> {
     fn survey_mut(&mut self) -> &mut Survey<'a>;
     /// Parses the record at `start` of `bytes` and counts its line; returns where the line ends. `base` is
     /// the offset of `bytes` in the file. On an error nothing was added or counted.
     fn parse_line(&mut self, bytes: &[u8], start: usize, base: u64) -> JsonResult<usize>;
     /// Whether a complete JSON object, found inside a damaged line, is a record and not an inner value.
-    fn is_record(object: &[u8]) -> bool;
+    fn is_record(&self, object: &[u8]) -> bool;
 }
 
 /// Reads `from` to its end. Records parsed before an I/O error are kept.
-pub(crate) fn read_lines<'a>(
-    reader: &mut impl LineParser<'a>,
-    from: impl Read,
-    path: &Path,
-) -> Result<(), Error> {
+pub fn read_lines<'a>(reader: &mut impl LineParser<'a>, from: impl Read, path: &Path) -> Result<(), Error> {
     read_lines_from(reader, from, path, 0)
 }
 
 /// Reads `from` to its end; `from` begins at the offset `start` of the file.
-pub(crate) fn read_lines_from<'a>(
+pub fn read_lines_from<'a>(
     reader: &mut impl LineParser<'a>,
     from: impl Read,
     path: &Path,
@@ -69,7 +65,7 @@ fn read_piece<'a>(reader: &mut impl LineParser<'a>, base: u64, bytes: &[u8], ope
 }
 
 /// The end of the line that contains `from`.
-pub(crate) fn line_end(bytes: &[u8], from: usize) -> usize {
+pub fn line_end(bytes: &[u8], from: usize) -> usize {
     let from = from.min(bytes.len());
     memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |n| from + n)
 }
@@ -80,7 +76,7 @@ fn read_damaged<'a, R: LineParser<'a>>(reader: &mut R, offset: u64, line: &[u8],
         reader.survey_mut().coverage_mut().blank += 1;
         return;
     }
-    let saved = salvage_records(line, R::is_record);
+    let saved = salvage_records(line, |object| reader.is_record(object));
     let used =
         saved.iter().filter(|(from, to)| reader.parse_line(&line[..*to], *from, offset).is_ok()).count();
     let kind = if unfinished { ProblemKind::Unfinished } else { ProblemKind::BadLine };

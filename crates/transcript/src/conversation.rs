@@ -3,7 +3,10 @@
 //!
 //! Does not know any agent's format. Positions are ordinals, not byte offsets.
 
+mod outcome;
 pub mod value;
+
+pub use outcome::{Outcome, exit_code_after};
 
 use crate::survey::MessageEntry;
 use crate::{Error, Survey, Transcript};
@@ -43,7 +46,17 @@ pub enum Part {
 }
 
 impl Part {
-    fn stable_id(&self) -> &[u8] {
+    pub fn message(role: Role, kind: Kind, message: Message, tokens: Tokens) -> Part {
+        Part::Message { role, kind, message, tokens, same_as: None }
+    }
+
+    /// A call without its result.
+    pub fn call(call: Call, at: Stamp) -> Part {
+        Part::Call { call, at, until: Stamp::NONE, same_as: None }
+    }
+
+    /// The ID under which copies of the same part are recognised.
+    pub fn stable_id(&self) -> &[u8] {
         let (id, same_as) = match self {
             Part::Message { message, same_as, .. } => (&message.id, same_as),
             Part::Call { call, same_as, .. } => (&call.id, same_as),
@@ -61,6 +74,36 @@ impl Conversation {
             problems: Vec::new(),
             created_at: Stamp::NONE,
         }
+    }
+
+    /// An ID for a message or call to which the agent gives none: stable as long as history is only appended.
+    pub fn next_id(&self) -> String {
+        format!("{}#{}", self.session.session_id, self.parts.len())
+    }
+
+    pub fn add_message(&mut self, role: Role, kind: Kind, message: Message, tokens: Tokens) {
+        let id = if message.id.is_empty() { self.next_id() } else { message.id.clone() };
+        self.parts.push(Part::message(role, kind, Message { id, ..message }, tokens));
+    }
+
+    pub fn add_call(&mut self, call: Call, at: Stamp) {
+        let id = if call.id.is_empty() { self.next_id() } else { call.id.clone() };
+        self.parts.push(Part::call(Call { id, ..call }, at));
+    }
+
+    /// Adds a result to the latest call with this ID that has none. False: there is no such call.
+    pub fn add_result(&mut self, id: &str, until: Stamp, outcome: Outcome) -> bool {
+        let open = self.parts.iter_mut().rev().find_map(|part| match part {
+            Part::Call { call, at, until, .. } if call.id == id && call.output.is_none() => {
+                Some((call, *at, until))
+            }
+            _ => None,
+        });
+        let Some((call, begun, end)) = open else { return false };
+        *end = until;
+        outcome.apply(call);
+        call.duration_ms = call.duration_ms.or_else(|| value::duration_between(begun, until));
+        true
     }
 
     pub fn count_understood(&mut self) {

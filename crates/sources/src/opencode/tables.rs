@@ -4,9 +4,8 @@
 //! Does not know the meaning of a message.
 
 use super::{StoredMessage, StoredSession};
+use crate::Error;
 use crate::conversation::{Conversation, value};
-use crate::walk::TranscriptList;
-use crate::{Error, FileStamp, Transcript};
 use db::{Connection, column_text, open_foreign, select_list, table_columns};
 use record::ProblemKind;
 use rustc_hash::FxHashMap;
@@ -15,31 +14,6 @@ use std::path::Path;
 
 const SESSION_COLUMNS: [&str; 7] =
     ["id", "parent_id", "directory", "title", "version", "time_created", "time_updated"];
-
-/// One transcript per session. The exact share of the file is expensive to compute, so each gets an equal
-/// one.
-pub(super) fn list_sessions(root: &Path, path: &Path, found: &mut TranscriptList) -> Result<(), db::Error> {
-    let connection = open_foreign(path)?;
-    if table_columns(&connection, "session")?.is_empty() {
-        return Ok(());
-    }
-    let mut statement = connection.prepare("select id from session")?;
-    let ids = statement.query_map([], |row| Ok(column_text(row, 0)))?.collect::<Result<Vec<_>, _>>()?;
-    let size = path.metadata().map_or(0, |meta| meta.len()) / ids.len().max(1) as u64;
-    let age = FileStamp::from_database(path);
-    for id in ids.into_iter().flatten() {
-        found.transcripts.push(Transcript {
-            source: found.source,
-            path: path.to_path_buf(),
-            part: Some(id.clone()),
-            size,
-            file_stamp: age,
-            hint: id.into(),
-            group: root.into(),
-        });
-    }
-    Ok(())
-}
 
 pub(super) fn read_stored_session(
     path: &Path,

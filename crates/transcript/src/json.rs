@@ -21,6 +21,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    #[inline]
     pub fn new(bytes: &'a [u8], at: usize) -> Cursor<'a> {
         Cursor { bytes, at }
     }
@@ -66,6 +67,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Enters an array; false if the value is not one, and then it is not consumed.
+    #[inline]
     pub fn enter_array(&mut self) -> bool {
         self.skip_blanks();
         if self.peek() == b'[' {
@@ -76,6 +78,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether the array the cursor is in has another item; the cursor is then at it.
+    #[inline]
     pub fn next_item(&mut self) -> JsonResult<bool> {
         if self.at > 0 && self.bytes.get(self.at - 1) == Some(&b'"') {
             self.check_after_string()?;
@@ -139,6 +142,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The content of a string, or empty for any other value (which is skipped).
+    #[inline]
     pub fn string_or_skip(&mut self) -> JsonResult<&'a [u8]> {
         self.skip_blanks();
         if self.peek() == b'"' {
@@ -148,16 +152,19 @@ impl<'a> Cursor<'a> {
         Ok(b"")
     }
 
+    #[inline]
     pub fn read_number(&mut self) -> JsonResult<f64> {
         let raw = self.skip_value()?;
         Ok(std::str::from_utf8(raw).ok().and_then(|s| s.parse().ok()).unwrap_or(0.0))
     }
 
+    #[inline]
     pub fn read_bool(&mut self) -> JsonResult<bool> {
         Ok(self.skip_value()? == b"true")
     }
 
     /// Skips any value and returns its bytes.
+    #[inline]
     pub fn skip_value(&mut self) -> JsonResult<&'a [u8]> {
         self.skip_blanks();
         let start = self.at;
@@ -169,6 +176,7 @@ impl<'a> Cursor<'a> {
         Ok(&self.bytes[start..self.at])
     }
 
+    #[inline]
     fn skip_nested(&mut self) -> JsonResult<()> {
         let mut depth = 0usize;
         loop {
@@ -190,6 +198,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     fn skip_scalar(&mut self) -> JsonResult<()> {
         let start = self.at;
         while !matches!(
@@ -202,6 +211,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether only blanks follow up to the end of the line.
+    #[inline]
     pub fn at_line_end(&mut self) -> bool {
         self.skip_blanks();
         self.at >= self.bytes.len() || self.bytes[self.at] == b'\n'
@@ -234,16 +244,19 @@ fn find_byte_in_word(word: u64, byte: u8) -> usize {
 }
 
 /// Whether the character after these bytes of a string is escaped: by an odd number of backslashes.
+#[inline]
 fn is_escaped(before: &[u8]) -> bool {
     before.iter().rev().take_while(|b| **b == b'\\').count() % 2 == 1
 }
 
 /// The bytes of the complete value at the start of `bytes`.
+#[inline]
 pub fn first_value(bytes: &[u8]) -> JsonResult<&[u8]> {
     Cursor::new(bytes, 0).skip_value()
 }
 
 /// The value of one key of an object; stops at the first match.
+#[inline]
 pub fn get_value<'a>(object: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     let mut cursor = Cursor::new(object, 0);
     cursor.enter_object().ok()?;
@@ -257,17 +270,20 @@ pub fn get_value<'a>(object: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
 }
 
 /// The decoded text of one key, if it is a string.
+#[inline]
 pub fn get_text(object: &[u8], key: &[u8]) -> Option<String> {
     let raw = get_value(object, key)?;
     (raw.first() == Some(&b'"')).then(|| decode_string(strip_quotes(raw)))
 }
 
 /// A string value without its quotes; any other value as it is.
+#[inline]
 pub fn strip_quotes(raw: &[u8]) -> &[u8] {
     raw.strip_prefix(b"\"").and_then(|r| r.strip_suffix(b"\"")).unwrap_or(raw)
 }
 
 /// Decodes the content of a JSON string. Invalid Unicode (bad UTF-8, half a surrogate pair) becomes U+FFFD.
+#[inline]
 pub fn decode_string(raw: &[u8]) -> String {
     if memchr(b'\\', raw).is_none() {
         return decode_utf8(raw);
@@ -286,6 +302,7 @@ pub fn decode_string(raw: &[u8]) -> String {
 }
 
 /// Bytes as text. Validating first is several times as fast as replacing, and nearly always enough.
+#[inline]
 fn decode_utf8(raw: &[u8]) -> String {
     match std::str::from_utf8(raw) {
         Ok(text) => text.to_string(),
@@ -294,6 +311,7 @@ fn decode_utf8(raw: &[u8]) -> String {
 }
 
 /// Decodes one escape, whose backslash is already consumed; returns the bytes after it.
+#[inline]
 fn push_unescaped<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     let Some(&c) = rest.first() else { return rest };
     let plain = match c {
@@ -309,6 +327,7 @@ fn push_unescaped<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     &rest[1..]
 }
 
+#[inline]
 fn push_unescaped_unicode<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     let Some(high) = parse_hex4(rest) else {
         out.extend_from_slice("\u{fffd}".as_bytes());
@@ -329,6 +348,7 @@ fn push_unescaped_unicode<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     rest
 }
 
+#[inline]
 fn parse_hex4(b: &[u8]) -> Option<u32> {
     let digits = b.get(..4)?;
     if !digits.iter().all(u8::is_ascii_hexdigit) {
@@ -342,6 +362,7 @@ const MAX_DEPTH: usize = 500;
 
 /// A value's bytes as JSON text that may be printed. Invalid Unicode is replaced, raw control characters are
 /// escaped; a value that still is not JSON, or is nested too deeply, becomes a string of its text.
+#[inline]
 pub fn to_printable(raw: &[u8]) -> String {
     let text = decode_utf8(raw);
     let is_string = raw.len() > 1 && raw.starts_with(b"\"") && raw.ends_with(b"\"");
@@ -354,6 +375,7 @@ pub fn to_printable(raw: &[u8]) -> String {
 /// Whether a text has no control character, and no escape but the commonest. True for nearly every text.
 /// Compares each byte with the next without a branch and in blocks of a fixed size, which the compiler
 /// vectorises. A backslash that is itself escaped can cause a false positive, never a false negative.
+#[inline]
 fn is_plain_string(raw: &[u8]) -> bool {
     let (here, next) = (&raw[..raw.len() - 1], &raw[1..]);
     let (blocks, rest) = here.as_chunks::<64>();
@@ -378,6 +400,7 @@ fn unusual_byte(here: u8, next: u8) -> u8 {
     u8::from(here < 0x20) | (u8::from(here == b'\\') & (known ^ 1))
 }
 
+#[inline]
 fn repair_printable(raw: &[u8], mut text: String, is_string: bool) -> String {
     if text.bytes().any(|b| b < 0x20) {
         text = escape_controls(&text);
@@ -395,6 +418,7 @@ fn repair_printable(raw: &[u8], mut text: String, is_string: bool) -> String {
     to_json_string(&String::from_utf8_lossy(raw))
 }
 
+#[inline]
 fn escape_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
@@ -409,6 +433,7 @@ fn escape_controls(text: &str) -> String {
 
 /// Calls `each` with the position of every backslash that begins an escape; `each` returns the length of the
 /// escape.
+#[inline]
 fn for_each_escape(text: &[u8], mut each: impl FnMut(usize) -> usize) {
     let mut at = 0;
     while let Some(slash) = text.get(at..).and_then(|rest| memchr(b'\\', rest)) {
@@ -418,6 +443,7 @@ fn for_each_escape(text: &[u8], mut each: impl FnMut(usize) -> usize) {
 }
 
 /// Half a surrogate pair is valid in JSON's grammar, but many parsers reject it.
+#[inline]
 fn replace_lone_surrogates(text: String) -> String {
     let bytes = text.as_bytes();
     let code = |at: usize| match bytes.get(at..at + 2) {
@@ -441,6 +467,7 @@ fn replace_lone_surrogates(text: String) -> String {
 }
 
 /// Whether every escape is valid JSON, and whether any could be half of a pair (`\\ud800` to `\\udfff`).
+#[inline]
 fn check_escapes(bytes: &[u8]) -> (bool, bool) {
     let (mut sound, mut halves) = (true, false);
     for_each_escape(bytes, |at| {
@@ -458,6 +485,7 @@ fn check_escapes(bytes: &[u8]) -> (bool, bool) {
 }
 
 /// An upper bound of the nesting depth: brackets inside strings are excluded only if there are many brackets.
+#[inline]
 fn nesting_depth(text: &str) -> usize {
     let opening = |b: &u8| matches!(b, b'[' | b'{');
     if text.bytes().filter(opening).take(MAX_DEPTH + 1).count() <= MAX_DEPTH {
@@ -478,6 +506,7 @@ fn nesting_depth(text: &str) -> usize {
 }
 
 /// Text as a JSON string.
+#[inline]
 pub fn to_json_string(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }

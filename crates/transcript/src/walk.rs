@@ -34,6 +34,18 @@ impl TranscriptList {
         self.transcripts.push(Transcript { source, path, part: None, size, file_stamp, hint, group });
     }
 
+    /// The last transcript also changes when this file or folder, or a file in it, does.
+    pub fn add_change(&mut self, path: &Path) {
+        let changed =
+            |path: &Path| fs::metadata(path).map_or(0, |meta| FileStamp::from_metadata(&meta).changed);
+        let inside =
+            fs::read_dir(path).into_iter().flatten().flatten().map(|entry| changed(&entry.path())).max();
+        let newest = changed(path).max(inside.unwrap_or(0));
+        if let Some(last) = self.transcripts.last_mut() {
+            last.file_stamp.changed = last.file_stamp.changed.max(newest);
+        }
+    }
+
     fn share_group(&mut self, group: &Path) -> Arc<Path> {
         // Compared as bytes, because comparing paths component by component is slow.
         let last = self.last_group.as_ref().filter(|last| last.as_os_str() == group.as_os_str());

@@ -3,7 +3,7 @@
 //!
 //! Does not know any agent's format.
 
-use record::{Coverage, Stamp, Tokens};
+use record::{Call, Coverage, Stamp, Tokens};
 use serde_json::Value;
 
 /// Parses one entry. Invalid UTF-8 is replaced and counted, as everywhere.
@@ -84,6 +84,34 @@ pub fn attachment_label(mime: &str, name: &str) -> String {
         (false, false) => format!("[file: {name}]"),
         (false, true) => format!("[file: {mime}]"),
     }
+}
+
+/// The text of a message in blocks as most model APIs have them: a string, or a list of texts, pictures and files.
+/// Thoughts, calls and results are other parts of the conversation.
+pub fn blocks_text(content: &Value) -> String {
+    as_items(content).iter().filter_map(block_text).collect::<Vec<_>>().join("\n")
+}
+
+fn block_text(block: &Value) -> Option<String> {
+    let mime = ["mimeType", "mime_type", "media_type"]
+        .iter()
+        .find_map(|key| optional_text(block, key).or_else(|| optional_text(&block["source"], key)));
+    match text_field(block, "type") {
+        "image" | "image_url" | "input_image" => {
+            Some(attachment_label(&mime.unwrap_or_else(|| "image/*".to_string()), ""))
+        }
+        "document" | "file" => Some(attachment_label(&mime.unwrap_or_default(), text_field(block, "name"))),
+        "thinking" | "reasoning" | "tool_use" | "tool_result" => None,
+        _ => block.as_str().map(str::to_string).or_else(|| optional_text(block, "text")),
+    }
+}
+
+/// A call without its result. Arguments are an object, or JSON in a string, or a string that stays one.
+pub fn call_of(id: &str, tool: &str, input: &Value) -> Call {
+    let unpacked = input.as_str().and_then(|packed| serde_json::from_str(packed).ok());
+    let input: &Value = unpacked.as_ref().unwrap_or(input);
+    let (id, tool) = (id.to_string(), tool.to_string());
+    Call { id, tool, input: input.to_string(), file: file_argument(input), ..Call::default() }
 }
 
 pub fn token_counts(input: u32, output: u32, cache_read: u32, cache_write: u32) -> Tokens {

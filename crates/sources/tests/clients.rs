@@ -1,0 +1,255 @@
+//! The recorded stores of further agents, held against what really happened: `expected.json` of each client was taken
+//! from the requests it sent, not from its store.
+
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
+
+use loci_sources::{Environment, SOURCES, source_roots};
+use record::{Call, Kind, Message, Row, RowKind, Status};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use testutil::copy_folder;
+use testutil::needs::shared_folder;
+use testutil::survey::{Surveyed, survey_all};
+
+/// How an agent's store differs from the others.
+struct Client {
+    name: &'static str,
+    /// Where the store is below the home directory, if the source cannot find it by itself.
+    root: Option<&'static str>,
+    /// Runs that leave nothing behind.
+    unrecorded: &'static [&'static str],
+    /// Tools whose recorded result is worded differently from the one that the model was given.
+    reworded: &'static [&'static str],
+    /// Whether messages have a time.
+    times: bool,
+    /// Whether a failed request is recorded.
+    api_error: bool,
+    models: &'static [&'static str],
+    /// Input, output, cache read and cache write tokens of the whole store; copies count once.
+    tokens: [u32; 4],
+}
+
+const CLIENT: Client = Client {
+    name: "",
+    root: None,
+    unrecorded: &[],
+    reworded: &[],
+    times: true,
+    api_error: true,
+    models: &["stub-model"],
+    tokens: [0; 4],
+};
+
+struct Store {
+    _home: tempfile::TempDir,
+    sessions: Vec<Surveyed>,
+}
+
+fn read_store(client: &Client) -> (Store, Value) {
+    let shared = shared_folder();
+    let read = std::fs::read(shared.join("clients").join(client.name).join("expected.json"));
+    let expected: Value = serde_json::from_slice(&read.expect("needs corpus: no expected.json")).unwrap();
+    let version = expected["version"].as_str().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    copy_folder(&shared.join("corpus/more").join(client.name).join(version), home.path());
+    let source = *SOURCES.iter().find(|source| source.name() == client.name).unwrap();
+    let roots = match client.root {
+        Some(root) => vec![home.path().join(root)],
+        None => source_roots(source, &Environment { home: home.path().into(), vars: BTreeMap::new() }),
+    };
+    let mut sessions: Vec<_> = roots.iter().flat_map(|root| survey_all(source, root)).collect();
+    sessions.sort_by_key(|one| one.facts.birth);
+    assert!(!sessions.is_empty(), "{}: no session found", client.name);
+    drop_copies(&mut sessions);
+    (Store { _home: home, sessions }, expected)
+}
+
+/// Of an event in several sessions, the earliest keeps it, as in the catalogue.
+fn drop_copies(sessions: &mut [Surveyed]) {
+    let mut seen = BTreeSet::new();
+    for session in sessions {
+        let new: BTreeSet<u64> =
+            session.rows.iter().map(|row| row.key).filter(|key| !seen.contains(key)).collect();
+        session.rows.retain(|row| new.contains(&row.key));
+        session.messages.retain(|(row, _)| new.contains(&row.key));
+        session.calls.retain(|(row, _)| new.contains(&row.key));
+        seen.extend(new);
+    }
+}
+
+fn assert_coverage(client: &Client, store: &Store) {
+    for session in &store.sessions {
+        assert_eq!(session.unknown_names(), [""; 0], "{}", client.name);
+        assert!(session.facts.problems.is_empty(), "{}: {:?}", client.name, session.facts.problems);
+        let directory = session.session().directory();
+        assert!(
+            directory.ends_with(&format!("/work/{}/my.proj_é 1", client.name)),
+            "{}: {directory}",
+            client.name
+        );
+    }
+}
+
+/// A prompt without the quotes that Kilo puts around an argument with spaces.
+fn typed(message: &Message) -> &str {
+    message.text.trim().trim_matches('"')
+}
+
+/// The messages and calls of one prompt.
+struct Turn<'s> {
+    messages: Vec<&'s (Row, Message)>,
+    calls: Vec<&'s (Row, Call)>,
+}
+
+/// The turns that begin with this prompt, in order of time.
+fn find_turns<'s>(store: &'s Store, prompt: &str) -> Vec<Turn<'s>> {
+    let mut turns = Vec::new();
+    for session in &store.sessions {
+        let asked = |(row, message): &&(Row, Message)| row.kind() == Kind::Prompt && typed(message) == prompt;
+        for (prompt, _) in session.messages.iter().filter(asked) {
+            let in_turn = |row: &Row| row.turn == prompt.turn && row.session == prompt.session;
+            turns.push(Turn {
+                messages: session.messages.iter().filter(|(row, _)| in_turn(row)).collect(),
+                calls: session.calls.iter().filter(|(row, _)| in_turn(row)).collect(),
+            });
+        }
+    }
+    turns
+}
+
+fn check_client(client: &Client) {
+    let (store, expected) = read_store(client);
+    assert_coverage(client, &store);
+    let runs: Vec<&Value> = expected["runs"].as_array().unwrap().iter().collect();
+    let recorded = |run: &&&Value| !client.unrecorded.contains(&run["run"].as_str().unwrap());
+    let mut prompts: Vec<&str> =
+        runs.iter().filter(recorded).map(|run| run["prompt"].as_str().unwrap()).collect();
+    let messages = store.sessions.iter().flat_map(|session| &session.messages);
+    let mut found: Vec<&str> =
+        messages.filter(|(row, _)| row.kind() == Kind::Prompt).map(|(_, message)| typed(message)).collect();
+    prompts.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(found, prompts, "{}", client.name);
+    for (n, run) in runs.iter().enumerate().filter(|(_, run)| recorded(run)) {
+        let prompt = run["prompt"].as_str().unwrap();
+        let before = runs[..n].iter().filter(recorded).filter(|r| r["prompt"] == run["prompt"]).count();
+        check_run(client, run, &find_turns(&store, prompt)[before]);
+    }
+    check_times(client, &store);
+    check_usage(client, &store);
+}
+
+fn check_run(client: &Client, run: &Value, turn: &Turn<'_>) {
+    let name = format!("{} {}", client.name, run["run"]);
+    let expected = run["calls"].as_array().unwrap();
+    let tools: Vec<&str> = expected.iter().map(|call| call["tool"].as_str().unwrap()).collect();
+    let found: Vec<&str> = turn.calls.iter().map(|(_, call)| call.tool.as_str()).collect();
+    assert_eq!(found, tools, "{name}");
+    for (expected, (_, call)) in expected.iter().zip(&turn.calls) {
+        check_call(client, &name, expected, call);
+    }
+    let replies: Vec<&str> = turn
+        .messages
+        .iter()
+        .filter(|(row, _)| row.kind() == Kind::Reply)
+        .map(|(_, m)| m.text.trim())
+        .collect();
+    if let Some(answer) = run["answer"].as_str() {
+        assert!(replies.contains(&answer.trim()), "{name}: {answer:?} not in {replies:?}");
+    }
+    for said in expected.iter().filter_map(|call| call["said"].as_str()) {
+        assert!(replies.contains(&said.trim()), "{name}: {said:?} not in {replies:?}");
+    }
+    if let Some(error) = run["api_error"]["message"].as_str().filter(|_| client.api_error) {
+        let errors: Vec<&str> = turn
+            .messages
+            .iter()
+            .filter(|(r, _)| r.kind() == Kind::ApiError)
+            .map(|(_, m)| m.text.as_str())
+            .collect();
+        assert!(errors.iter().any(|text| text.contains(error)), "{name}: {errors:?}");
+    }
+}
+
+fn check_call(client: &Client, name: &str, expected: &Value, call: &Call) {
+    let name = format!("{name} {} {}", call.tool, expected["expect"]);
+    let input: Value = serde_json::from_str(&call.input).unwrap();
+    assert_eq!(input, expected["input"], "{name}");
+    let expect = expected["expect"].as_str().unwrap();
+    let code = expect.strip_prefix("exit ").map(|code| code.parse::<i64>().unwrap());
+    match (expect, code) {
+        ("ok", _) => {
+            assert_eq!((call.status, &call.error), (Status::Success, &None), "{name}");
+            assert!(call.exit_code.is_none_or(|code| code == 0), "{name}");
+        }
+        ("aborted", _) => {
+            assert!([Status::Pending, Status::Error].contains(&call.status), "{name}: {call:?}");
+        }
+        (_, code) => {
+            assert_eq!((call.status, call.exit_code), (Status::Error, code), "{name}: {call:?}");
+            assert!(call.error.as_ref().is_some_and(|error| !error.is_empty()), "{name}");
+        }
+    }
+    let (Some(result), Some(output)) = (expected["result"].as_str(), &call.output) else { return };
+    let output: String = serde_json::from_str(output).unwrap();
+    if !client.reworded.contains(&call.tool.as_str()) && expect != "aborted" {
+        // Some clients send results as JSON, of which the store or Loci has only the text.
+        let shared = |from: &str, to: &str| {
+            from.lines().map(str::trim).any(|line| line.len() > 2 && to.contains(line))
+        };
+        let same = shared(result, &output) || shared(&output, result);
+        assert!(same, "{name}: {result:?} and {output:?}");
+    }
+}
+
+fn check_times(client: &Client, store: &Store) {
+    if !client.times {
+        return;
+    }
+    for session in &store.sessions {
+        for row in session.rows.iter().filter(|row| !row.has_flag(record::row::USAGE_ONLY)) {
+            assert!(row.at.to_string().starts_with("2026-11-16T01:"), "{}: {row:?}", client.name);
+            let ended = row.row != RowKind::Call || row.end == Row::NO_END || row.until >= row.at;
+            assert!(ended, "{}: {row:?}", client.name);
+        }
+        assert!(session.session().started_at.to_string().starts_with("2026-11-16T01:"), "{}", client.name);
+    }
+}
+
+fn check_usage(client: &Client, store: &Store) {
+    let mut total = [0; 4];
+    for session in &store.sessions {
+        total = std::array::from_fn(|n| total[n] + session.tokens()[n]);
+    }
+    assert_eq!(total, client.tokens, "{}", client.name);
+    let models: BTreeSet<&str> = store
+        .sessions
+        .iter()
+        .flat_map(|session| session.messages.iter().filter_map(|(_, message)| message.model.as_deref()))
+        .collect();
+    assert_eq!(models.into_iter().collect::<Vec<_>>(), client.models, "{}", client.name);
+}
+
+macro_rules! clients {
+    ($($test:ident: $client:expr;)*) => {$(
+        #[test]
+        #[ignore = "needs corpus: see CONTRIBUTING.md"]
+        fn $test() {
+            check_client(&$client);
+        }
+    )*};
+}
+
+clients! {
+    kilo: Client { name: "kilo", tokens: [140_303, 992, 140_292, 0], ..CLIENT };
+    qwen: Client { name: "qwen", tokens: [160_423, 840, 160_416, 0], ..CLIENT };
+    pi: Client { name: "pi", tokens: [13_996, 832, 13_989, 0], ..CLIENT };
+    copilot: Client { name: "copilot", tokens: [105_649, 883, 105_640, 0], models: &["gpt-4.1"], reworded: &["view", "no_such_tool"], ..CLIENT };
+    droid: Client { name: "droid", tokens: [83_723, 891, 83_714, 0], models: &["custom:stub"], reworded: &["Create", "Edit"], ..CLIENT };
+    grok: Client { name: "grok", tokens: [102_013, 732, 102_006, 0], ..CLIENT };
+    cline: Client { name: "cline", tokens: [43_910, 782, 43_904, 0], ..CLIENT };
+    cn: Client { name: "cn", tokens: [18_321, 790, 18_311, 0], unrecorded: &["err", "int", "kill9"], times: false, ..CLIENT };
+    openhands: Client { name: "openhands", tokens: [60_561, 682, 60_554, 0], models: &["openai/stub-model"], ..CLIENT };
+    hermes: Client { name: "hermes", tokens: [105_099, 899, 105_088, 0], ..CLIENT };
+    kimi: Client { name: "kimi", tokens: [159_492, 782, 159_485, 0], models: &[], ..CLIENT };
+}

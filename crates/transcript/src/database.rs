@@ -1,0 +1,127 @@
+//! Conversations in a database that belongs to an agent: one transcript per row of its table of sessions, opened
+//! read-only, every table in one snapshot, only the columns that are asked for and exist.
+//!
+//! Does not know any agent's tables.
+
+use crate::walk::TranscriptList;
+use crate::{Error, FileStamp, Transcript};
+use db::{Connection, column_text, open_foreign, select_list, table_columns};
+use record::Stamp;
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// Sessions this close to the newest may still be changing in ways that their own time does not show.
+const ACTIVE_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Lists the sessions of a database: `ids` selects an ID and, if the table has one, the time of the last change.
+/// A session older than a day before the newest is unchanged as long as its own time is: without that, every message
+/// in a database would make all its sessions look changed.
+pub fn list_sessions(
+    path: &Path,
+    group: &Path,
+    table: &str,
+    [id, updated]: [&str; 2],
+    found: &mut TranscriptList,
+) {
+    match read_ids(path, table, [id, updated]) {
+        Ok(sessions) => add_sessions(path, group, sessions, found),
+        Err(error) => found.add_problem(path, &error),
+    }
+}
+
+fn read_ids(path: &Path, table: &str, columns: [&str; 2]) -> Result<Vec<(String, Stamp)>, db::Error> {
+    let connection = open_foreign(path)?;
+    let present = table_columns(&connection, table)?;
+    if !present.iter().any(|column| column == columns[0]) {
+        return Ok(Vec::new());
+    }
+    let wanted = select_list(&present, &columns);
+    let mut statement = connection.prepare(&format!("select {wanted} from {table}"))?;
+    let rows = statement.query_map([], |row| {
+        let at = crate::conversation::value::as_stamp(&Value::from(column_text(row, 1)));
+        Ok((column_text(row, 0), at))
+    })?;
+    let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+    Ok(rows.into_iter().filter_map(|(id, at)| Some((id?, at))).collect())
+}
+
+fn add_sessions(path: &Path, group: &Path, sessions: Vec<(String, Stamp)>, found: &mut TranscriptList) {
+    let now = FileStamp::from_database(path);
+    // The exact share of the file is expensive to compute, so each session gets an equal one.
+    let size = path.metadata().map_or(0, |meta| meta.len()) / sessions.len().max(1) as u64;
+    let newest = sessions.iter().map(|(_, at)| *at).max().unwrap_or(Stamp::NONE);
+    for (id, at) in sessions {
+        let settled = at.is_some() && newest.0.saturating_sub(at.0) > ACTIVE_MS;
+        let changed = at.0.saturating_mul(1_000_000);
+        let own = FileStamp { inode: now.inode, changed, inode_changed: changed };
+        found.transcripts.push(Transcript {
+            source: found.source,
+            path: path.to_path_buf(),
+            part: Some(id.clone()),
+            // Rounded, so that a settled session does not change with the size of the file around it.
+            size: if settled { size.next_power_of_two() } else { size },
+            file_stamp: if settled { own } else { now },
+            hint: id.into(),
+            group: group.into(),
+        });
+    }
+}
+
+/// A database, open for one read of one conversation.
+pub struct Snapshot {
+    connection: Connection,
+    path: std::path::PathBuf,
+}
+
+impl Snapshot {
+    /// Begins a transaction, so that all queries see one state: the owner may be writing.
+    pub fn open(path: &Path) -> Result<Snapshot, Error> {
+        let fail = |error| Error::Database { path: path.to_path_buf(), error };
+        let connection = open_foreign(path).map_err(fail)?;
+        connection.execute_batch("begin").map_err(fail)?;
+        Ok(Snapshot { connection, path: path.to_path_buf() })
+    }
+
+    /// The rows of a table in which `key` has the value, as objects with the columns asked for; null where a version of
+    /// the table lacks one. Empty without the table.
+    pub fn rows(
+        &self,
+        table: &str,
+        key: &str,
+        value: &str,
+        columns: &[&str],
+        order: &str,
+    ) -> Result<Vec<Value>, Error> {
+        self.query(table, key, value, columns, order)
+            .map_err(|error| Error::Database { path: self.path.clone(), error })
+    }
+
+    fn query(
+        &self,
+        table: &str,
+        key: &str,
+        value: &str,
+        columns: &[&str],
+        order: &str,
+    ) -> Result<Vec<Value>, db::Error> {
+        let present = table_columns(&self.connection, table)?;
+        if !present.iter().any(|column| column == key) {
+            return Ok(Vec::new());
+        }
+        let wanted = select_list(&present, columns);
+        let order = if order.is_empty() { String::new() } else { format!(" order by {order}") };
+        let query = format!("select {wanted} from {table} where {key} = ?1{order}");
+        let mut statement = self.connection.prepare(&query)?;
+        let rows = statement.query_map([value], |row| {
+            let cell = |(n, name): (usize, &&str)| ((*name).to_string(), Value::from(column_text(row, n)));
+            Ok(Value::Object(columns.iter().enumerate().map(cell).collect::<Map<_, _>>()))
+        })?;
+        rows.collect()
+    }
+
+    /// The one row of a session, or an error: it was deleted after it was listed.
+    pub fn session_row(&self, table: &str, key: &str, id: &str, columns: &[&str]) -> Result<Value, Error> {
+        let found = self.rows(table, key, id, columns, "")?.into_iter().next();
+        found.ok_or_else(|| Error::Moved { path: self.path.clone(), what: "session", place: 0 })
+    }
+}
