@@ -14,6 +14,7 @@
 
 mod calibration;
 mod exchange;
+mod judges;
 mod locomo;
 mod needles;
 pub(crate) mod recommend;
@@ -28,10 +29,11 @@ use crate::{Outcome as Done, repository};
 use set::{IndexedSet, Outcome, Scratch, Set};
 use std::path::PathBuf;
 
-pub(crate) const HELP: &str = "[recommend|usages FOLDER...] [--locomo FILE] [--sets DIR] [--seed 8] [--misses] [--fit] [--smoke]\n\
+pub(crate) const HELP: &str = "[recommend|usages FOLDER...|judges LANGUAGE FOLDER] [--locomo FILE] [--sets DIR] [--seed 8] [--misses] [--fit] [--smoke]\n\
     run queries with known answers, print hits by kind and the calibration of the confidence; --smoke fails below the goals\n\
     recommend: the same for the cards shown for prompts that refer back [--histories 1]\n\
-    usages FOLDER...: functions called in a source tree that have usages, against a text search";
+    usages FOLDER...: functions called in a source tree that have usages, against a text search\n\
+    judges LANGUAGE FOLDER: usages of all kinds of symbols against a compiler [--count 300] [--modules DIR] [--all]";
 
 /// A goal: the minimum share of hits in a set.
 struct Goal {
@@ -52,6 +54,7 @@ pub(crate) fn run(args: &[String]) -> Done {
     match args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some(("recommend", rest)) => return recommend::run(rest),
         Some(("usages", rest)) => return usages::run(rest),
+        Some(("judges", rest)) => return judges::run(rest),
         _ => {}
     }
     let args = Args::parse(args, &["locomo", "sets", "seed"], &["misses", "fit", "smoke"])?;

@@ -3,8 +3,10 @@
 //! Does not know how source is parsed.
 
 mod changes;
+mod find;
 mod index;
 mod investigate;
+mod map;
 mod notes;
 mod pack;
 mod semantic;
@@ -12,10 +14,12 @@ mod status;
 mod window;
 
 pub use changes::{CHANGES, ChangesFound, CodeChanges};
+pub use find::{FIND, FindSymbols, KINDS};
 pub use index::{INDEX, IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
 pub use investigate::{
     Conclusion, EvidenceItem, INVESTIGATE, Investigate, Investigation, STREAM, Step, StreamOp,
 };
+pub use map::{CodeMap, MAP, MapDrawn};
 pub use notes::{NOTES, NoteLine, NotesWritten, WriteNotes};
 pub use pack::{BUILD, BuildPack, LIST, ListPacks, PackBuilt, PackInfo, Packs, check_pack_name};
 pub use semantic::{GetSemantic, SEMANTIC, Semantic};

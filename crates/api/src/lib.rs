@@ -44,7 +44,7 @@ pub use params::{Param, Shape};
 pub use progress::Progress;
 pub use resume::resume_command;
 pub use tool_handler::{CallContext, ToolHandler};
-pub use tools::{Set, TOOLS, Tool, tool_named};
+pub use tools::{REPLACED, Set, TOOLS, Tool, replacement_of, tool_named};
 pub use view_params::PARAMS;
 pub use view_request::ViewRequest;
 pub use views::{VIEWS, View, view_named};

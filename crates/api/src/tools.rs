@@ -152,25 +152,14 @@ pub const TOOLS: &[Tool] = &[
     tool_row("cleanup_temp_files", HISTORY, ToolTarget::Operation, "Delete old saved results."),
     tool_row("get_outline", CORE_CODE, ToolTarget::Operation, "Outline a type, member or file."),
     tool_row("get_source", CORE_CODE, ToolTarget::Operation, "Show source by name or file:line."),
-    tool_row(
-        "get_member_outline",
-        CODE,
-        ToolTarget::Operation,
-        "Show a member: signature, documentation, location.",
-    ),
-    tool_row(
-        "resolve_symbol",
-        CODE,
-        ToolTarget::Operation,
-        "Resolve a name to a type or member (suffix, * and ? work).",
-    ),
-    tool_row("search_symbols", CODE, ToolTarget::Operation, "Search symbols by part of the name."),
+    tool_row("find_symbols", CORE_CODE, ToolTarget::Operation, "Find symbols by name, part of it or words."),
     tool_row(
         "find_usages",
         CORE_CODE,
         ToolTarget::Operation,
         "Find usages, callers, callees, subtypes or tests of a symbol.",
     ),
+    tool_row("code_map", CORE_CODE, ToolTarget::Operation, "Show the most important symbols of the tree."),
     tool_row("code_graph", CODE, ToolTarget::Operation, "Draw the dependency graph (mermaid, dot, svg)."),
     tool_row(
         "get_semantic",
@@ -193,24 +182,10 @@ pub const TOOLS: &[Tool] = &[
     ),
     tool_row("list_packs", CODE, ToolTarget::Operation, "List packs."),
     tool_row(
-        "get_prompt_window",
-        CODE,
-        ToolTarget::Operation,
-        "Show outlines of pinned, focused and recent types.",
-    ),
-    tool_row("pin", CODE, ToolTarget::Operation, "Keep a type in the prompt window."),
-    tool_row("unpin", CODE, ToolTarget::Operation, "Unpin a type."),
-    tool_row(
-        "dismiss",
-        CODE,
-        ToolTarget::Operation,
-        "Hide a type from the prompt window until it is requested again.",
-    ),
-    tool_row(
         "code_context",
         CODE,
         ToolTarget::Operation,
-        "Add, clear or list focus types of the prompt window.",
+        "Show outlines of pinned, focused and recent types; pin, add or drop one.",
     ),
     tool_row(
         "index_code",
@@ -250,13 +225,30 @@ pub const TOOLS: &[Tool] = &[
     tool_row("retire_memory", MEMORY, ToolTarget::Operation, "Retire a fact that is no longer true."),
 ];
 
+/// Tools that another tool replaces: no longer listed, but still answered for a release.
+pub const REPLACED: &[(Tool, &str)] = &[
+    (tool_row("get_member_outline", CODE, ToolTarget::Operation, "Outline a member."), "get_outline"),
+    (tool_row("resolve_symbol", CODE, ToolTarget::Operation, "Resolve a name."), "find_symbols"),
+    (tool_row("search_symbols", CODE, ToolTarget::Operation, "Search symbols."), "find_symbols"),
+    (tool_row("get_prompt_window", CODE, ToolTarget::Operation, "Show the window."), "code_context"),
+    (tool_row("pin", CODE, ToolTarget::Operation, "Pin a type."), "code_context"),
+    (tool_row("unpin", CODE, ToolTarget::Operation, "Unpin a type."), "code_context"),
+    (tool_row("dismiss", CODE, ToolTarget::Operation, "Hide a type."), "code_context"),
+];
+
+/// The tool that replaces a tool of this name.
+pub fn replacement_of(name: &str) -> Option<&'static str> {
+    REPLACED.iter().find(|(tool, _)| tool.name == name).map(|(_, by)| *by)
+}
+
 /// The names of all views, for `query_history`.
 pub fn view_names() -> Vec<String> {
     VIEWS.iter().map(View::title).collect()
 }
 
 pub fn tool_named(name: &str) -> Option<&'static Tool> {
-    TOOLS.iter().find(|tool| tool.name == name)
+    let replaced = REPLACED.iter().map(|(tool, _)| tool);
+    TOOLS.iter().chain(replaced).find(|tool| tool.name == name)
 }
 
 impl Tool {
@@ -307,6 +299,7 @@ impl Tool {
 pub fn rewrite_for_agents(hint: &str) -> String {
     let mut known: Vec<(String, &str)> =
         TOOLS.iter().filter_map(|tool| Some((tool.command_line()?, tool.name))).collect();
+    known.extend(REPLACED.iter().filter_map(|(tool, by)| Some((tool.command_line()?, *by))));
     // Longest command first: `loci query tools` before its prefixes.
     known.sort_by_key(|(typed, _)| std::cmp::Reverse(typed.len()));
     known.iter().fold(hint.to_string(), |hint, (typed, name)| hint.replace(typed, name))
@@ -328,6 +321,16 @@ mod tests {
                 _ => assert!(tool.view().is_some(), "{}", tool.name),
             }
             assert!(!tool.params().is_empty() && !tool.sets.is_empty(), "{}", tool.name);
+        }
+    }
+
+    #[test]
+    fn a_replaced_tool_is_answered_but_not_listed() {
+        for (tool, by) in REPLACED {
+            assert!(TOOLS.iter().all(|listed| listed.name != tool.name), "{}", tool.name);
+            assert!(TOOLS.iter().any(|listed| listed.name == *by), "{by}");
+            assert!(tool_named(tool.name).and_then(Tool::operation).is_some(), "{}", tool.name);
+            assert_eq!(replacement_of(tool.name), Some(*by));
         }
     }
 

@@ -4,8 +4,8 @@
 //!     cargo run --release -p loci-code --example usages -- dump FOLDER [COUNT] > usages.jsonl
 //!
 //! `sample` takes free functions with unique names that are called somewhere, judging by a text search without comments and
-//! strings; in a language without free functions, it takes methods. `dump` takes symbols of all kinds; the scripts in
-//! `examples/judges` compare its output with the references that a compiler finds.
+//! strings; in a language without free functions, it takes methods. `dump` takes symbols of all kinds; `cargo xtask quality judges`
+//! compares its output with the references that a compiler finds.
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
@@ -320,7 +320,7 @@ fn dump_tree(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
             })
             .collect();
         println!(
-            "{{\"symbol\":{:?},\"kind\":{:?},\"file\":{file:?},\"line\":{},\"column\":{},\"usages\":[{}]}}",
+            "{{\"symbol\":{:?},\"name\":{name:?},\"kind\":{:?},\"file\":{file:?},\"line\":{},\"column\":{},\"usages\":[{}]}}",
             format!("{}.{}", of.name, member.map_or("", |member| &member.name)),
             member.map_or(of.kind.name(), |member| member.kind.name()),
             tree.line_of(file, at as u32),

@@ -44,7 +44,7 @@ fn is_unspaced_script(letter: char) -> bool {
 }
 
 /// Splits `NodeStore`, `node_store` and `HTTPServer2` into words.
-fn split_words(name: &str) -> Vec<String> {
+pub(crate) fn split_words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut found = vec![String::new()];
     for (at, letter) in letters.iter().enumerate() {
@@ -70,7 +70,7 @@ fn split_words(name: &str) -> Vec<String> {
 }
 
 /// Strips common English suffixes.
-fn strip_suffix(word: &str) -> &str {
+pub(crate) fn strip_suffix(word: &str) -> &str {
     let ends = ["ations", "ation", "ings", "ing", "ies", "ers", "er", "ed", "es", "s", "y"];
     ends.iter().find_map(|end| word.strip_suffix(end).filter(|rest| rest.len() > 2)).unwrap_or(word)
 }

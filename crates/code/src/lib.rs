@@ -8,7 +8,6 @@ mod classify;
 mod codebase;
 mod diagram;
 mod filter;
-pub mod folder;
 mod graph;
 mod hash;
 mod head;
@@ -17,6 +16,7 @@ pub mod note;
 mod note_state;
 mod outline;
 mod pack;
+mod rank;
 mod read;
 mod resolve;
 pub mod scip;
@@ -31,6 +31,7 @@ pub use classify::{Change, ChangeClass, ChangeKind, MemberChange, classify_chang
 pub use codebase::{Codebase, SourceFile, Type};
 pub use diagram::{DIAGRAM_FORMATS, DiagramFormat, render_diagram};
 pub use filter::{FIELDS, Field, Filter, FilterError};
+pub use folder;
 pub use graph::Graph;
 pub use hash::{HASH_VERSION, Hashes, MemberHashes, TypeHashes, hash_type};
 pub use head::head_commit;
@@ -45,7 +46,7 @@ pub use resolve::{Certainty, Edge, ResolvedReference, Resolver};
 pub use store::{
     ChangedType, ChangesSince, ExportCost, ExportError, Extent, Located, NameResolution, RELATIONS,
     Refreshed, Relation, RenameConflict, RenamedType, RunGit, SinceError, SourcePiece, Store, StoreError,
-    TreeStatus, UsageSite, UsageSites, is_test_path, keep_best_sites,
+    TreeMap, TreeStatus, UsageSite, UsageSites, is_test_path, keep_best_sites,
 };
 pub use symbol::{
     MatchKind, MemberName, PathResolution, Symbol, SymbolIndex, TypeNames, edit_distance, last_word,

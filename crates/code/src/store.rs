@@ -6,8 +6,10 @@
 
 mod delta;
 mod export;
+mod find;
 mod freshness;
 mod locate;
+mod map;
 mod notes;
 mod partial;
 mod queries;
@@ -17,6 +19,7 @@ mod table;
 
 pub use export::{ExportCost, ExportError};
 pub use locate::{Located, NameResolution, SourcePiece};
+pub use map::TreeMap;
 pub use queries::{Extent, UsageSite, UsageSites, is_test_path, keep_best_sites};
 pub use relations::{RELATIONS, Relation};
 pub use since::{ChangesSince, RunGit, SinceError};

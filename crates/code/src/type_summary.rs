@@ -121,6 +121,16 @@ impl TypeSummary {
         }
     }
 
+    /// The kind of each of its files: generated, test or source.
+    pub fn file_kinds(&self) -> Vec<&'static str> {
+        let kind = |path: &String| match (self.generated, path.to_lowercase().contains("test")) {
+            (true, _) => "generated",
+            (_, true) => "test",
+            _ => "source",
+        };
+        self.files.iter().map(kind).collect()
+    }
+
     /// The folder of the first declaration.
     pub fn folder(&self) -> &str {
         self.files.first().and_then(|file| file.rsplit_once('/')).map_or("", |(folder, _)| folder)

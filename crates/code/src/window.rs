@@ -45,6 +45,8 @@ pub struct Window {
     pub left_out: Vec<u32>,
 }
 
+const TITLE: &str = "# Prompt window\n\n";
+
 /// The share of the window that pinned types may use, so that they do not crowd out the focus.
 const PINNED_SHARE: f64 = 0.6;
 /// After the outline, the role is the most valuable text.
@@ -72,7 +74,35 @@ pub fn fill_window(
     window
 }
 
+fn region_heading(region: Region) -> String {
+    format!("## {}\n\n", region.name())
+}
+
 impl Window {
+    /// The title and all headings.
+    pub fn frame() -> String {
+        let headings = [Region::Pinned, Region::Focus, Region::Recent].map(region_heading);
+        TITLE.to_owned() + &headings.concat()
+    }
+
+    /// The window as text; `entries` has all that are shown.
+    pub fn render(&self, entries: &[&WindowEntry]) -> String {
+        let mut text = TITLE.to_owned();
+        let mut region = None;
+        for shown in &self.shown {
+            if region != Some(shown.region) {
+                region = Some(shown.region);
+                text.push_str(&region_heading(shown.region));
+            }
+            let entry = entries.iter().find(|entry| entry.of == shown.of);
+            for (part, _) in entry.into_iter().flat_map(|entry| entry.texts.iter().take(shown.texts)) {
+                text.push_str(part);
+            }
+            text.push('\n');
+        }
+        text
+    }
+
     /// Adds as much of an entry as fits: all texts, the outline and the role, or the outline alone. Returns whether anything fit.
     fn add_entry(&mut self, entry: &WindowEntry, region: Region, budget: usize) -> bool {
         if self.shown.iter().any(|shown| shown.of == entry.of) || self.left_out.contains(&entry.of) {

@@ -153,6 +153,31 @@ const CASES: &[Case] = &[
         symbol: ("shop.store.Store", "size"),
         expected: &["shop/store.py:3", "shop/store.py:6", "shop/use.py:4"],
     },
+    Case {
+        why: "TypeScript: keys of objects, patterns and lookups may be the property; a typed pattern is it",
+        files: &[
+            ("package.json", "{\"name\": \"shop\"}"),
+            ("src/a.ts", "export interface A {\n  size: number;\n}\n"),
+            (
+                "src/b.ts",
+                "import { A } from \"./a\";\nexport function f({ size }: A, key: A[\"size\"]) {\n  const { size: other } = g();\n  return { size: other };\n}\n",
+            ),
+        ],
+        symbol: ("shop.src.a.A", "size"),
+        expected: &["src/b.ts:2", "src/b.ts:2", "src/b.ts:3?", "src/b.ts:4?"],
+    },
+    Case {
+        why: "Rust: fields in patterns",
+        files: &[
+            ("Cargo.toml", "[package]\nname = \"kit\"\n"),
+            (
+                "src/lib.rs",
+                "pub struct A {\n    size: u8,\n}\nfn f(A { size, .. }: A) {}\nfn g(a: A) {\n    let A { size: n } = a;\n    if let A { size: 1 } = a {}\n}\n",
+            ),
+        ],
+        symbol: ("kit.A", "size"),
+        expected: &["src/lib.rs:4", "src/lib.rs:6", "src/lib.rs:7"],
+    },
 ];
 
 fn usages(case: &Case) -> Vec<String> {

@@ -87,7 +87,8 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = tool_named(&request.name).filter(|_| self.get_tool(&request.name).is_some());
+        let listed = api::replacement_of(&request.name).unwrap_or(&request.name);
+        let tool = tool_named(&request.name).filter(|_| self.get_tool(listed).is_some());
         let tool = tool.ok_or_else(|| {
             ErrorData::invalid_params(format!("unknown tool `{}`", printable_name(&request.name)), None)
         })?;

@@ -6,7 +6,7 @@ use crate::format::{count_of, group_digits};
 use crate::options::{RenderOptions, Style};
 use api::code::{
     ChangesFound, CodeStatus, Conclusion, Coverage, FocusList, GraphDrawn, IndexedCode, Investigation,
-    NoteLine, NotesWritten, Outlined, PackBuilt, Packs, PinResult, PromptWindow, Semantic, Sourced,
+    MapDrawn, NoteLine, NotesWritten, Outlined, PackBuilt, Packs, PinResult, PromptWindow, Semantic, Sourced,
     SymbolMatches, SymbolRef, TypeAlias, TypeChange, TypeRef, UsagesFound, Work,
 };
 use api::terminal_text::{append_fmt, one_line, strip_controls};
@@ -34,6 +34,21 @@ impl Render for SymbolMatches {
         }
         self.candidates.iter().for_each(|symbol| out.push_str(&render_symbol(options, symbol)));
         out + &render_coverage(options, &self.coverage)
+    }
+}
+
+impl Render for MapDrawn {
+    fn render(&self, options: &RenderOptions) -> String {
+        let cost = format!(
+            "{} of {}, {} of {}",
+            group_digits(self.shown),
+            count_of(self.total, "type"),
+            group_digits(self.tokens),
+            count_of(self.budget, "token")
+        );
+        let mut out = format!("{}\n{}\n", clean_source(&self.map), options.paint(Style::Dim, &cost));
+        out.push_str(&render_coverage(options, &self.coverage));
+        out
     }
 }
 
@@ -296,7 +311,11 @@ impl Render for FocusList {
                 format_args!("{}  {facts}\n", options.paint(Style::Bold, &strip_controls(&each.path))),
             );
         }
-        if self.context.is_empty() {
+        if let Some(window) = &self.window {
+            out.push_str(&window.render(options));
+        } else if !self.pinned.is_empty() {
+            out.push_str(&render_types("pinned:", &self.pinned));
+        } else if self.context.is_empty() {
             out.push_str("no types in focus; `loci code context add NAME` adds one\n");
         }
         out + &render_notes(options, &self.notes)

@@ -31,7 +31,8 @@ fn context_entries_expire_after_their_minutes() {
         std::fs::write(root.path().join(format!("{name}.cs")), format!("public class {name} {{ }}")).unwrap();
     }
     let add = |path: &str, minutes: u64, service: &Service| {
-        let request = CodeContext { action: "add".into(), path: path.into(), minutes, root: None };
+        let request =
+            CodeContext { action: "add".into(), path: path.into(), minutes, ..CodeContext::default() };
         service.handle(&request).unwrap()
     };
     let noon = service_at(root.path(), 0);

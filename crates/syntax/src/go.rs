@@ -271,6 +271,6 @@ const MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
         ("expression_switch_statement", AccessRule::Scope),
         ("communication_case", AccessRule::Scope),
     ],
-    prelude: &["nil", "len", "append", "make", "string", "true", "false"],
+    prelude: &["_", "nil", "len", "append", "make", "string", "true", "false"],
     ..DEFAULT_MEMBER_ACCESS
 };

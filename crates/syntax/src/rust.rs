@@ -370,6 +370,7 @@ const MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
         ("scoped_identifier", AccessRule::Member("path", "name")),
         ("call_expression", AccessRule::Call("function", "arguments")),
         ("struct_expression", AccessRule::Construct("name", "body")),
+        ("struct_pattern", AccessRule::StructPattern("type")),
         ("type_cast_expression", AccessRule::Typed("type")),
         ("parenthesized_expression", AccessRule::Transparent),
         ("reference_expression", AccessRule::Transparent),

@@ -509,7 +509,9 @@ const MEMBER_ACCESS: MemberAccessRules = MemberAccessRules {
     rules: &[
         ("identifier", AccessRule::Name),
         ("this", AccessRule::Name),
-        ("shorthand_property_identifier", AccessRule::Name),
+        ("shorthand_property_identifier", AccessRule::Shorthand),
+        ("pair", AccessRule::Keyed("key")),
+        ("lookup_type", AccessRule::Lookup),
         ("import_statement", AccessRule::Import),
         ("export_statement", AccessRule::ReExport("source")),
         ("internal_module", AccessRule::Module),

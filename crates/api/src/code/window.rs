@@ -160,7 +160,9 @@ impl Response for PinResult {}
 
 // ---- focused types
 
-const ACTIONS: &[&str] = &["add", "clear", "list"];
+const ACTIONS: &[&str] = &["show", "add", "clear", "list", "pin", "unpin", "dismiss"];
+/// The actions on one type.
+const NAMING_ACTIONS: &[&str] = &["add", "pin", "unpin", "dismiss"];
 /// How long a type stays in focus by default.
 const MINUTES: u64 = 30;
 const A_WEEK: u64 = 7 * 24 * 60;
@@ -168,22 +170,29 @@ const A_WEEK: u64 = 7 * 24 * 60;
 pub const CONTEXT: Operation = Operation {
     name: "code_context",
     command: "code context",
-    about: "Add, clear or list the focused types of the prompt window",
-    answer: "focused types by name, with their expiry",
+    about: "Show the outlines of pinned, focused and recent types within a token budget, and change which these are",
+    answer: "the window as text; or the focused and pinned types after a change",
     example: "loci code context add NodeStore --minutes 60",
     words: Some(Positional {
         value: "ACTION NAME",
-        about: "add NAME, clear or list",
+        about: "show, list, clear, or add, pin, unpin or dismiss NAME [default: show]",
         into: &["action", "path"],
         number: Number::InTurn,
     }),
     params: &[
-        param("action", Shape::Choice(ACTIONS), "ACTION", "What to do with the focused types"),
-        param("path", Shape::Text, "NAME", "Type to add, by name or name suffix"),
+        param(
+            "action",
+            Shape::Choice(ACTIONS),
+            "ACTION",
+            "Show the window, or change its types [default: show]",
+        ),
+        param("path", Shape::Text, "NAME", "Type to add, pin, unpin or dismiss, by name or name suffix"),
         param("minutes", Shape::Count, "N", "Minutes until the added type expires [default: 30]"),
+        param("budget", Shape::Count, "TOKENS", "Maximum number of tokens to show [default: 8000]"),
+        param("pack", Shape::Text, "NAME", "Prefer types of this pack among the recent ones shown"),
         ROOT,
     ],
-    required: &["action"],
+    required: &[],
     shapes: schema_properties::<CodeContext>,
     handy: &[],
     read_only: false,
@@ -197,12 +206,15 @@ pub struct CodeContext {
     pub action: String,
     pub path: String,
     pub minutes: u64,
+    pub budget: u64,
+    pub pack: Option<String>,
     pub root: Option<String>,
 }
 
 impl Default for CodeContext {
     fn default() -> CodeContext {
-        CodeContext { action: String::new(), path: String::new(), minutes: MINUTES, root: None }
+        let (action, path) = (ACTIONS[0].to_owned(), String::new());
+        CodeContext { action, path, minutes: MINUTES, budget: BUDGET, pack: None, root: None }
     }
 }
 
@@ -212,19 +224,25 @@ impl Request for CodeContext {
 
     fn check_params(&self) -> Result<(), Error> {
         let refused = |why: String| Error::new(Code::InvalidArgument, why).hint(CONTEXT.example);
-        let (adds, named) = (self.action == "add", !self.path.trim().is_empty());
-        if self.action.trim().is_empty() {
-            return Err(refused("missing action: add NAME, clear or list".to_string()));
-        }
+        let action = self.action.as_str();
+        let (takes_name, named) = (NAMING_ACTIONS.contains(&action), !self.path.trim().is_empty());
         if !ACTIONS.contains(&self.action.as_str()) {
             return Err(refused(format!("unknown action `{}`: use {}", self.action, ACTIONS.join(", "))));
         }
-        if adds && !named {
-            return Err(refused("missing name of the type to add".to_string()));
+        if takes_name && !named {
+            return Err(refused(format!("missing name of the type to {action}")));
         }
-        if !adds && (named || self.minutes != MINUTES) {
-            return Err(refused(format!("`{}` takes neither a name nor minutes", self.action)));
+        if !takes_name && named {
+            return Err(refused(format!("`{action}` takes no name")));
         }
+        if action != "add" && self.minutes != MINUTES {
+            return Err(refused(format!("`{action}` takes no minutes")));
+        }
+        if action != "show" && (self.budget != BUDGET || self.pack.is_some()) {
+            return Err(refused(format!("`{action}` takes neither a budget nor a pack")));
+        }
+        self.pack.as_deref().map_or(Ok(()), check_pack_name)?;
+        check_budget(self.budget)?;
         if !(1..=A_WEEK).contains(&self.minutes) {
             return Err(refused(format!("`minutes` must be from 1 to {A_WEEK} (a week)")));
         }
@@ -232,9 +250,15 @@ impl Request for CodeContext {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FocusList {
+    /// The prompt window, if it was to be shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<PromptWindow>,
+    /// The pinned types after one was pinned, unpinned or dismissed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pinned: Vec<TypeRef>,
     pub context: Vec<FocusEntry>,
     /// Whether anything changed.
     pub changed: bool,
@@ -244,7 +268,8 @@ pub struct FocusList {
 
 impl Response for FocusList {
     fn is_empty(&self) -> bool {
-        self.context.is_empty() && !self.changed
+        let shows_nothing = self.window.as_ref().is_none_or(Response::is_empty);
+        shows_nothing && self.context.is_empty() && self.pinned.is_empty() && !self.changed
     }
 }
 

@@ -145,13 +145,65 @@ fn a_member_is_shown_alone_by_name_and_by_id() {
     let by_id = format!("code member {}", response["resolved"]["memberId"].as_str().unwrap());
     assert_eq!(run_line(&home, &by_id).expect(0).records()[0], response);
     assert_eq!(run_line(&home, "code outline NodeStore.Get").expect(0).records()[0], response);
-    let refused = run_line(&home, "code member NodeStore").expect(1);
-    assert_eq!(refused.records()[0]["code"], "INVALID_ARGUMENT");
-    assert_eq!(refused.records()[0]["hints"][0], "loci code outline Memo.Core.NodeStore");
     assert_eq!(
         run_line(&home, "code member NodeStore.Gte").expect(1).records()[0]["code"],
         "SYMBOL_NOT_FOUND"
     );
+}
+
+#[test]
+fn find_takes_a_name_a_part_of_one_or_several_words() {
+    let home = home_with_code();
+    let find = |line: &str| {
+        let response = run_line(&home, &format!("code find {line}")).records().remove(0);
+        let all = response["candidates"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["path"].as_str().unwrap().to_owned());
+        (response["resolved"]["path"].as_str().map(str::to_owned), all.collect::<Vec<String>>())
+    };
+    let (resolved, found) = find("NodeStore");
+    assert_eq!(
+        (resolved.as_deref(), found[0].as_str()),
+        (Some("Memo.Core.NodeStore"), "Memo.Core.NodeStore")
+    );
+    let (_, words) = find("store get");
+    assert!(words.iter().any(|it| it == "Memo.Core.NodeStore.Get(int)"), "{words:?}");
+    let (_, types) = find("node --kind type");
+    assert!(types.iter().all(|it| !it.contains('(')) && types.len() > 1, "{types:?}");
+    assert_eq!(find("node --limit 1").1.len(), 1);
+    assert!(find("get --kind type").1.is_empty() && !find("get --kind function").1.is_empty());
+}
+
+#[test]
+fn a_map_keeps_to_its_budget_and_folder() {
+    let home = home_with_code();
+    let map = |line: &str| run_line(&home, &format!("code map {line}")).records().remove(0);
+    let whole = map("");
+    assert!(whole["map"].as_str().unwrap().contains("class NodeStore"), "{whole}");
+    assert!(whole["tokens"].as_u64() <= Some(2000) && whole["shown"] == whole["total"], "{whole}");
+    let small = map("--budget 40");
+    assert!(
+        small["tokens"].as_u64() <= Some(40) && small["shown"].as_u64() < whole["shown"].as_u64(),
+        "{small}"
+    );
+    assert_eq!(map("no/such/folder")["total"], 0);
+    run_line(&home, "code map --budget 0").expect(1);
+}
+
+#[test]
+fn context_shows_the_window_and_changes_it() {
+    let home = home_with_code();
+    let run = |line: &str| run_line(&home, line).records().remove(0);
+    assert_eq!(run("code context pin NodeStore")["pinned"][0]["path"], "Memo.Core.NodeStore");
+    assert_eq!(run("code context")["window"]["window"], run("code window")["window"]);
+    assert_eq!(run("code context --budget 1")["window"]["shown"], serde_json::json!([]));
+    assert_eq!(run("code context unpin NodeStore")["changed"], true);
+    assert!(run("code context").get("pinned").is_none());
+    for line in ["code context pin", "code context show --minutes 5", "code context clear --budget 5"] {
+        run_line(&home, line).expect(1);
+    }
 }
 
 #[test]

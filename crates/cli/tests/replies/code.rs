@@ -28,6 +28,12 @@ fn the_code_toolset_gives_the_same_responses_as_the_command_line() {
     for (tool, params, line) in [
         ("get_outline", json!({"path": "Store"}), "code outline Store"),
         ("get_member_outline", json!({"path": "Store.Get"}), "code member Store.Get"),
+        (
+            "find_symbols",
+            json!({"query": "node name", "kind": "property"}),
+            "code find node name --kind property",
+        ),
+        ("code_map", json!({"budget": 300}), "code map --budget 300"),
         ("resolve_symbol", json!({"path": "Memo.*"}), "code resolve Memo.*"),
         ("search_symbols", json!({"query": "o", "limit": 2}), "code search o --limit 2"),
         ("find_usages", json!({"path": "Node", "max_results": 1}), "code usages Node --max-results 1"),
@@ -74,7 +80,8 @@ fn the_code_toolset_gives_the_same_responses_as_the_command_line() {
         ("build_pack", json!({"name": "../x", "filter": "type:A"}), "INVALID_ARGUMENT"),
         ("build_pack", json!({"name": "x", "filter": "type"}), "INVALID_FILTER"),
         ("code_context", json!({"action": "drop"}), "INVALID_ARGUMENT"),
-        ("get_member_outline", json!({"path": "Store"}), "INVALID_ARGUMENT"),
+        ("find_symbols", json!({"query": "Store", "kind": "verb"}), "INVALID_ARGUMENT"),
+        ("code_map", json!({"budget": 0}), "INVALID_ARGUMENT"),
         ("pin", json!({"path": "Nobody"}), "SYMBOL_NOT_FOUND"),
         ("code_status", json!({"root": "/"}), "INVALID_ARGUMENT"),
     ] {

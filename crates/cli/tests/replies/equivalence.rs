@@ -40,6 +40,8 @@ fn sample_value(tool: &Tool, name: &str) -> Value {
         "root" => json!("tree"),
         "certainty" => json!("likely"),
         "relation" => json!("callers"),
+        "kind" if tool.name == "find_symbols" => json!("class"),
+        "under" => json!("tree"),
         "kind" => json!("facts"),
         "state" => json!("fresh"),
         "tag" => json!(["bug"]),

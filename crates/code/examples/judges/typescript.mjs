@@ -1,16 +1,14 @@
-// Judges usages by the TypeScript language service:
+// Lists references as the TypeScript language service finds them: `node typescript.mjs SYMBOLS TREE`.
 //
-//     npm install --prefix DIR typescript
-//     NODE_MODULES=DIR/node_modules node typescript.mjs usages.jsonl TREE
-//
-// Packages of the tree that import each other must be linked in the tree's node_modules.
+// Knows neither how usages were found nor how the two are compared. Packages of the tree that import each other must be linked
+// in the tree's node_modules.
 
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { Tally, readSymbols } from "./tally.mjs";
+import { printReferences, readSymbols } from "./symbols.mjs";
 
-const [dump, tree] = process.argv.slice(2);
+const [symbols, tree] = process.argv.slice(2);
 const root = fs.realpathSync(tree);
 const ts = createRequire(path.join(process.env.NODE_MODULES ?? ".", "x"))("typescript");
 
@@ -38,20 +36,18 @@ const host = {
 };
 const service = ts.createLanguageService(host);
 const program = service.getProgram();
-const tally = new Tally();
-for (const symbol of readSymbols(dump)) {
+for (const symbol of readSymbols(symbols)) {
   const file = path.join(root, symbol.file);
   const source = program.getSourceFile(file);
-  if (!source || !/\.[mc]?tsx?$/.test(file)) continue;
+  if (!source) continue;
   const at = source.getPositionOfLineAndCharacter(symbol.line - 1, symbol.column - 1);
   const found = service.findReferences(file, at) ?? [];
-  const truth = new Set();
+  const lines = new Set();
   for (const reference of found.flatMap((each) => each.references)) {
     if (reference.isDefinition || reference.fileName.includes("node_modules")) continue;
     const of = program.getSourceFile(reference.fileName);
     const line = of.getLineAndCharacterOfPosition(reference.textSpan.start).line + 1;
-    truth.add(`${path.relative(root, reference.fileName)}:${line}`);
+    lines.add(`${path.relative(root, reference.fileName)}:${line}`);
   }
-  tally.add(symbol, truth);
+  printReferences(symbol, [...lines]);
 }
-tally.print();

@@ -6,9 +6,9 @@
 use super::freshness::FileStamp;
 use super::table::Table;
 use super::{PROJECTS, Refreshed, RenameConflict, RenamedType, Store, StoreError};
-use crate::folder::{FolderError, INDEX, LociFolder, SHARDS, TYPES, WriteLock, note_path, outline_path};
 use crate::hash::HASH_VERSION;
 use crate::type_summary::TypeSummary;
+use folder::{FolderError, INDEX, LociFolder, SHARDS, TYPES, WriteLock, note_path, outline_path};
 use project::Project;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};

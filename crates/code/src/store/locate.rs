@@ -79,18 +79,6 @@ impl Store {
         Ok(found.into())
     }
 
-    /// Searches symbols by part of a name.
-    pub fn search_names(
-        &self,
-        text: &str,
-        limit: usize,
-        recency: &dyn Fn(TypeId) -> u64,
-    ) -> Result<Vec<(Located, MatchKind)>, StoreError> {
-        let all = self.all_names()?;
-        let found = SymbolIndex::new(&all, recency).search_text(text, limit);
-        Ok(found.into_iter().map(|(symbol, fit)| (locate(&all, symbol), fit)).collect())
-    }
-
     fn by_id(&self, path: &str) -> Result<Option<Located>, StoreError> {
         let Some(own) = path.trim().strip_prefix("T_") else { return Ok(None) };
         let (head, is_member) = own.split_once('_').map_or((own, false), |(head, _)| (head, true));
@@ -303,7 +291,7 @@ impl Store {
         Ok((out, text))
     }
 
-    fn read_text(&self, file: &str) -> String {
+    pub(super) fn read_text(&self, file: &str) -> String {
         let bytes = project::read_source(&self.root, file).unwrap_or_default();
         syntax::decode_text(&bytes).into_owned()
     }
@@ -357,7 +345,7 @@ impl From<Located> for NameResolution {
     }
 }
 
-fn locate(types: &[TypeNames], symbol: Symbol) -> Located {
+pub(super) fn locate(types: &[TypeNames], symbol: Symbol) -> Located {
     Located { of: types[symbol.of as usize].id, member: symbol.member }
 }
 
@@ -400,7 +388,7 @@ fn cut_lines(file: &str, text: &str, span: Span) -> SourcePiece {
 }
 
 /// A signature on one line.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let plain = joined.trim_end_matches(['{', ':', '=', ' ']);
     match plain.char_indices().nth(MAX_SIGNATURE) {

@@ -21,7 +21,7 @@ use syntax::{FileFacts, TypeId};
 
 /// The format version; another version is rebuilt from source. Changes with these tables, with the content of facts, and with how
 /// files are parsed.
-pub(crate) const SCHEMA_VERSION: i64 = 8;
+pub(crate) const SCHEMA_VERSION: i64 = 9;
 
 pub(crate) const SCHEMA: &str = "
     create table meta (name text primary key, told blob not null) without rowid;
@@ -251,6 +251,12 @@ impl<'a> Table<'a> {
 
     pub(crate) fn files_mentioning(&self, word: &str) -> Result<Vec<i64>, Error> {
         self.query_numbers("select file from mentions where word = ?1", word_key(word))
+    }
+
+    /// The number of files that mention a word.
+    pub(crate) fn mention_count(&self, word: &str) -> Result<u64, Error> {
+        let count = self.query_numbers("select count(*) from mentions where word = ?1", word_key(word))?;
+        Ok(count.first().map_or(0, |count| *count as u64))
     }
 
     /// The files that declare a namespace or one nested in it.

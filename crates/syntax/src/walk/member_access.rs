@@ -41,6 +41,14 @@ pub(crate) enum AccessRule {
     TokenTree,
     /// `A::f` as a value, without field names: receiver first, name last.
     MethodReference,
+    /// `a: b` in an object whose type is not written: the field of the key.
+    Keyed(&'static str),
+    /// `a` in an object: a key, and the variable of that name.
+    Shorthand,
+    /// `T["a"]`: a type, and the name of one of its members as a string.
+    Lookup,
+    /// `T { a, b: c }` as a pattern: the type.
+    StructPattern(&'static str),
 }
 
 /// How a language accesses members.
@@ -272,6 +280,13 @@ impl<'a> Walk<'a> {
             Some(AccessRule::Module) => self.access_module(cursor),
             Some(AccessRule::TokenTree) => self.access_token_tree(cursor),
             Some(AccessRule::MethodReference) => self.access_method_reference(node),
+            Some(AccessRule::Keyed(key)) => self.access_keyed(node, key, ReceiverExpr::Unknown),
+            Some(AccessRule::Shorthand) => {
+                self.push_member_reference(node, ReceiverExpr::Unknown);
+                self.access_name(node, None)
+            }
+            Some(AccessRule::Lookup) => self.access_lookup(node),
+            Some(AccessRule::StructPattern(of)) => self.access_struct_pattern(node, of),
             Some(AccessRule::ReExport(_)) | None => {
                 self.access_children(cursor);
                 ReceiverExpr::Unknown
@@ -398,6 +413,9 @@ impl<'a> Walk<'a> {
         let outer = self.variable_scope.replaced.len();
         let outside = !std::mem::replace(&mut self.variable_scope.in_body, true);
         let around = std::mem::replace(&mut self.variable_scope.in_type_body, false);
+        if node.kind() == "method_definition" && node.parent().is_some_and(|it| it.kind() == "object") {
+            self.push_key(node, "name", ReceiverExpr::Unknown);
+        }
         self.bind_parameters(node);
         self.bind_hoisted(node);
         self.access_children(cursor);
@@ -726,7 +744,12 @@ impl<'a> Walk<'a> {
         // some grammars have no field for the name; without one, the whole pattern is bound
         let first = node.named_child(0).filter(|_| !name.is_empty());
         if !node.parent().is_some_and(|parent| FIELD_DECLARATIONS.contains(&parent.kind())) {
-            self.bind_target(node.child_by_field_name(name).or(first).unwrap_or(node), on);
+            let target = node.child_by_field_name(name).or(first).unwrap_or(node);
+            self.bind_target(target, on);
+            // a pattern that is the whole node is visited below
+            if target != node {
+                self.access_pattern(target, on);
+            }
         }
         self.access_other_fields(node, [name, value]);
         ReceiverExpr::Unknown
@@ -744,6 +767,108 @@ impl<'a> Walk<'a> {
         } else {
             self.bind_pattern(target, on);
         }
+    }
+
+    /// Records the members that a pattern takes out of a value; its variables are bound already.
+    fn access_pattern(&mut self, pattern: Node<'a>, on: ReceiverExpr) {
+        if self.depth >= MAX_DEPTH {
+            return;
+        }
+        self.depth += 1;
+        match pattern.kind() {
+            "object_pattern" => {
+                let mut cursor = pattern.walk();
+                for taken in pattern.named_children(&mut cursor) {
+                    self.access_taken(taken, on);
+                }
+            }
+            "assignment_pattern" | "object_assignment_pattern" => self.access_taken(pattern, on),
+            kind if kind == "array_pattern" || TARGET_LISTS.contains(&kind) => {
+                let mut cursor = pattern.walk();
+                for inner in pattern.named_children(&mut cursor) {
+                    self.access_pattern(inner, ReceiverExpr::Unknown);
+                }
+            }
+            kind if kind.ends_with("_pattern") => {
+                self.access_at(pattern);
+            }
+            _ => {}
+        }
+        self.depth -= 1;
+    }
+
+    /// One element of a pattern: `a`, `a = 1`, `a: pattern`.
+    fn access_taken(&mut self, taken: Node<'a>, on: ReceiverExpr) {
+        match taken.kind() {
+            "shorthand_property_identifier_pattern" => {
+                self.push_member_reference(taken, on);
+            }
+            "pair_pattern" => {
+                let inner = self.push_key(taken, "key", on);
+                if let Some(value) = taken.child_by_field_name("value") {
+                    self.access_pattern(value, inner);
+                }
+            }
+            "assignment_pattern" | "object_assignment_pattern" => {
+                if let Some(left) = taken.child_by_field_name("left") {
+                    self.access_taken(left, on);
+                }
+                if let Some(right) = taken.child_by_field_name("right") {
+                    self.access_at(right);
+                }
+            }
+            _ => self.access_pattern(taken, on),
+        }
+    }
+
+    /// Records the key of `a: b`, if it is a plain name.
+    fn push_key(&mut self, node: Node<'a>, field: &str, on: ReceiverExpr) -> ReceiverExpr {
+        let key = node.child_by_field_name(field).filter(|key| key.kind() == "property_identifier");
+        key.map_or(ReceiverExpr::Unknown, |key| self.push_member_reference(key, on))
+    }
+
+    fn access_keyed(&mut self, node: Node<'a>, key: &str, on: ReceiverExpr) -> ReceiverExpr {
+        self.push_key(node, key, on);
+        let mut cursor = node.walk();
+        let mut more = cursor.goto_first_child();
+        while more {
+            let is_plain_key = cursor.field_name() == Some(key) && cursor.node().named_child_count() == 0;
+            if cursor.node().is_named() && !is_plain_key {
+                self.access_node(&mut cursor);
+            }
+            more = cursor.goto_next_sibling();
+        }
+        ReceiverExpr::Unknown
+    }
+
+    fn access_lookup(&mut self, node: Node<'a>) -> ReceiverExpr {
+        self.access_children(&mut node.walk());
+        let name = node.named_child(node.named_child_count().saturating_sub(1) as u32);
+        let name = name.and_then(|literal| literal.named_child(0)).filter(|it| it.kind() == "string");
+        let (Some(of), Some(name)) = (node.named_child(0), name.and_then(|string| string.named_child(0)))
+        else {
+            return ReceiverExpr::Unknown;
+        };
+        let on = self.written_type_receiver(of);
+        self.push_member_reference(name, on)
+    }
+
+    fn access_struct_pattern(&mut self, node: Node<'a>, of: &str) -> ReceiverExpr {
+        let of = node.child_by_field_name(of);
+        let on = of.map_or(ReceiverExpr::Unknown, |of| self.written_type_receiver(of));
+        let mut cursor = node.walk();
+        for inner in node.named_children(&mut cursor) {
+            let name = inner.child_by_field_name("name").filter(|_| inner.kind() == "field_pattern");
+            if let Some(name) = name {
+                self.push_member_reference(name, on);
+                if let Some(pattern) = inner.child_by_field_name("pattern") {
+                    self.access_at(pattern);
+                }
+            } else if inner.kind() != "remaining_field_pattern" {
+                self.access_at(inner);
+            }
+        }
+        ReceiverExpr::Unknown
     }
 
     /// Visits the children of a variable other than its name and value, such as the body of a loop.

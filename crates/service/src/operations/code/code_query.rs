@@ -5,7 +5,7 @@
 use super::access::{self, Access};
 use super::tree::{Tree, store_error};
 use crate::Service;
-use api::code::{Coverage, SymbolRef, TypeRef};
+use api::code::{Coverage, FindSymbols, SymbolRef, TypeRef};
 use api::{Code, Error};
 use code::folder::{FolderError, LociFolder};
 use code::note::Baseline;
@@ -278,8 +278,7 @@ impl<'a> CodeQuery<'a> {
 
     /// The kind of each file that declares the type.
     pub(crate) fn file_kinds(&self, of: u32) -> Vec<&'static str> {
-        let Some(card) = self.card(of) else { return Vec::new() };
-        card.files.iter().map(|file| file_kind(file, card.generated)).collect()
+        self.card(of).map_or_else(Vec::new, |card| card.file_kinds())
     }
 
     fn recency_of(&self, id: TypeId) -> u64 {
@@ -296,9 +295,10 @@ impl<'a> CodeQuery<'a> {
         found
     }
 
-    pub(crate) fn search(&self, text: &str, limit: usize) -> Vec<Symbol> {
-        let found = self.tree.store.search_names(text, limit, &|id| self.recency_of(id));
-        self.or_record_error(found).into_iter().map(|(at, _)| self.to_symbol(at)).collect()
+    pub(crate) fn find_symbols(&self, request: &FindSymbols) -> NameResolution {
+        let (kind, limit) = (request.kind.as_deref(), request.limit as usize);
+        let recency = |id| self.recency_of(id);
+        self.or_record_error(self.tree.store.find_symbols(&request.query, kind, limit, &recency))
     }
 
     pub(crate) fn to_symbol(&self, at: Located) -> Symbol {
@@ -352,7 +352,7 @@ impl<'a> CodeQuery<'a> {
         };
         let refused = listed.fold(error, Error::hint);
         if resolution.candidates.is_empty() {
-            return refused.hint("search by part of a name with `loci code search`");
+            return refused.hint("search by part of a name with `loci code find`");
         }
         refused
     }
@@ -580,15 +580,6 @@ fn no_source_error(root: &Path, unread: &[String]) -> Error {
 
 pub(crate) fn line_of(text: &str, at: usize) -> u32 {
     1 + text.get(..at).unwrap_or(text).matches('\n').count() as u32
-}
-
-/// Classifies a file: generated, test or source.
-fn file_kind(path: &str, generated: bool) -> &'static str {
-    match (generated, path.to_lowercase().contains("test")) {
-        (true, _) => "generated",
-        (_, true) => "test",
-        _ => "source",
-    }
 }
 
 /// Maps an error of the `.loci` folder to an API error with a hint.

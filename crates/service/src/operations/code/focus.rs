@@ -5,7 +5,9 @@
 use super::access::{self, Access, AccessEntry, LONG_LOCK_TIMEOUT};
 use super::code_query::{folder_error, resolve_root, with_tree};
 use crate::Service;
-use api::code::{CodeContext, Dismiss, FocusEntry, FocusList, Pin, PinResult, TypeRef, Unpin};
+use api::code::{
+    CodeContext, Dismiss, FocusEntry, FocusList, GetPromptWindow, Pin, PinResult, TypeRef, Unpin,
+};
 use api::{Error, Handle, Request};
 use code::folder::LociFolder;
 use record::Stamp;
@@ -96,6 +98,24 @@ fn update_record(
 impl Handle<CodeContext> for Service {
     fn handle(&self, request: &CodeContext) -> Result<FocusList, Error> {
         request.check_params()?;
+        let CodeContext { path, root, budget, pack, .. } = request.clone();
+        let pinned = match request.action.as_str() {
+            "show" => {
+                let window = self.handle(&GetPromptWindow { budget, pack, root })?;
+                return Ok(FocusList { window: Some(window), ..FocusList::default() });
+            }
+            "pin" => self.handle(&Pin { path, root }),
+            "unpin" => self.handle(&Unpin { path, root }),
+            "dismiss" => self.handle(&Dismiss { path, root }),
+            _ => return self.change_focus(request),
+        };
+        let PinResult { changed, pinned, notes, .. } = pinned?;
+        Ok(FocusList { changed, pinned, notes, ..FocusList::default() })
+    }
+}
+
+impl Service {
+    fn change_focus(&self, request: &CodeContext) -> Result<FocusList, Error> {
         let (root, now) = (resolve_root(self, request.root.as_ref())?, self.clock.now().0);
         let added = if request.action == "add" {
             let of = resolve_in_tree(self, &request.path, request.root.as_ref())?;
@@ -110,7 +130,8 @@ impl Handle<CodeContext> for Service {
         let until = now + request.minutes as i64 * 60_000;
         if request.action == "list" {
             let (access, notes) = access::read_access(&root);
-            return Ok(FocusList { context: focused_types(&access, now), changed: false, notes });
+            let context = focused_types(&access, now);
+            return Ok(FocusList { context, notes, ..FocusList::default() });
         }
         let done = access::update_access(&folder, LONG_LOCK_TIMEOUT, now, |access| {
             let changed = match &added {
@@ -120,7 +141,7 @@ impl Handle<CodeContext> for Service {
             (changed, focused_types(access, now))
         });
         let ((changed, context), notes) = done.map_err(|error| folder_error(&error))?;
-        Ok(FocusList { context, changed, notes })
+        Ok(FocusList { context, changed, notes, ..FocusList::default() })
     }
 }
 

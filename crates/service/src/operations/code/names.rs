@@ -1,26 +1,36 @@
-//! Resolves a name to a symbol, and searches symbols.
+//! Finds symbols by name, part of a name or several words, and draws the map of a tree.
 //!
 //! Does not choose among several candidates: it ranks the likeliest first.
 
-use super::code_query::with_tree;
+use super::code_query::{CodeQuery, with_tree};
 use crate::Service;
-use api::code::{ResolveSymbol, SearchSymbols, SymbolMatches};
+use api::code::{CodeMap, FindSymbols, MapDrawn, ResolveSymbol, SearchSymbols, SymbolMatches};
 use api::{Error, Handle, Request};
-use code::{Located, MatchKind};
+use code::{Located, MatchKind, NameResolution};
+
+fn to_matches(query: &CodeQuery<'_>, found: NameResolution) -> SymbolMatches {
+    let to_ref = |at: &Located| query.symbol_ref(query.to_symbol(*at));
+    SymbolMatches {
+        resolved: found.resolved.first().map(to_ref),
+        nearly: found.candidates.iter().any(|(_, fit)| matches!(fit, MatchKind::Near(_))),
+        candidates: found.candidates.iter().map(|(at, _)| to_ref(at)).collect(),
+        redirected_from: found.redirected_from.map(|(old, _)| old),
+        coverage: query.coverage(),
+    }
+}
+
+impl Handle<FindSymbols> for Service {
+    fn handle(&self, request: &FindSymbols) -> Result<SymbolMatches, Error> {
+        request.check_params()?;
+        with_tree(self, request.root.as_ref(), |query| Ok(to_matches(query, query.find_symbols(request))))
+    }
+}
 
 impl Handle<ResolveSymbol> for Service {
     fn handle(&self, request: &ResolveSymbol) -> Result<SymbolMatches, Error> {
         request.check_params()?;
         with_tree(self, request.root.as_ref(), |query| {
-            let found = query.resolve_name(&request.path);
-            let to_ref = |at: &Located| query.symbol_ref(query.to_symbol(*at));
-            Ok(SymbolMatches {
-                resolved: found.resolved.first().map(to_ref),
-                nearly: found.candidates.iter().any(|(_, fit)| matches!(fit, MatchKind::Near(_))),
-                candidates: found.candidates.iter().map(|(at, _)| to_ref(at)).collect(),
-                redirected_from: found.redirected_from.map(|(old, _)| old),
-                coverage: query.coverage(),
-            })
+            Ok(to_matches(query, query.resolve_name(&request.path)))
         })
     }
 }
@@ -28,10 +38,24 @@ impl Handle<ResolveSymbol> for Service {
 impl Handle<SearchSymbols> for Service {
     fn handle(&self, request: &SearchSymbols) -> Result<SymbolMatches, Error> {
         request.check_params()?;
+        let SearchSymbols { query, limit, root } = request.clone();
+        self.handle(&FindSymbols { query, limit, root, kind: None })
+    }
+}
+
+impl Handle<CodeMap> for Service {
+    fn handle(&self, request: &CodeMap) -> Result<MapDrawn, Error> {
+        request.check_params()?;
         with_tree(self, request.root.as_ref(), |query| {
-            let found = query.search(&request.query, request.limit as usize);
-            let candidates = found.iter().map(|symbol| query.symbol_ref(*symbol)).collect();
-            Ok(SymbolMatches { candidates, coverage: query.coverage(), ..SymbolMatches::default() })
+            let map = query.or_record_error(query.store().map(&request.under, request.budget));
+            Ok(MapDrawn {
+                map: query.mask_text(map.text),
+                tokens: map.tokens,
+                budget: request.budget,
+                shown: map.shown,
+                total: map.types,
+                coverage: query.coverage(),
+            })
         })
     }
 }

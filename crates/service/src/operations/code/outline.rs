@@ -5,7 +5,7 @@
 use super::code_query::{CodeQuery, with_tree};
 use crate::Service;
 use api::code::{GetMemberOutline, GetOutline, GetSource, Outlined, SourceText, Sourced, SymbolRef};
-use api::{Code, Error, Handle, Request};
+use api::{Error, Handle, Request};
 use code::{Symbol, count_tokens};
 
 impl Handle<GetOutline> for Service {
@@ -58,17 +58,8 @@ fn make_file_outline(query: &CodeQuery<'_>, file: String) -> Outlined {
 
 impl Handle<GetMemberOutline> for Service {
     fn handle(&self, request: &GetMemberOutline) -> Result<Outlined, Error> {
-        request.check_params()?;
-        with_tree(self, request.root.as_ref(), |query| {
-            let symbols = query.resolve_overloads(&request.path)?;
-            if symbols[0].member.is_none() {
-                let name = query.name(symbols[0].of);
-                return Err(Error::new(Code::InvalidArgument, format!("`{name}` is a type, not a member"))
-                    .hint(format!("loci code outline {name}"))
-                    .hint(format!("loci code resolve '{name}.*'")));
-            }
-            Ok(make_outline(query, &symbols))
-        })
+        let GetMemberOutline { path, root } = request.clone();
+        self.handle(&GetOutline { path, root })
     }
 }
 

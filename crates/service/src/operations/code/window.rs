@@ -9,10 +9,8 @@ use crate::Service;
 use api::code::{GetPromptWindow, PromptWindow, WindowEntry};
 use api::{Error, Handle, Request};
 use code::folder::{FOLDER_NAME, LociFolder, PROMPT_WINDOW};
-use code::{NoteStatus, Region, Window, count_tokens, recency_score};
+use code::{NoteStatus, count_tokens, recency_score};
 use std::collections::{BTreeMap, BTreeSet};
-
-const TITLE: &str = "# Prompt window\n\n";
 
 /// Rewrites the window file with the default parameters.
 pub(super) fn rewrite_window(query: &CodeQuery<'_>) -> Result<(), Error> {
@@ -32,14 +30,10 @@ fn build_window(query: &CodeQuery<'_>, request: &GetPromptWindow) -> Result<Prom
     let folder = query.folder();
     let [pinned, focus, recent] = [pinned_types(query), focus_types(query), recent_types(query, &in_pack)]
         .map(|of| of.into_iter().map(|of| window_entry(query, folder.as_ref(), of)).collect::<Vec<_>>());
-    let frame: usize = [Region::Pinned, Region::Focus, Region::Recent]
-        .map(|region| count_tokens(&region_heading(region)))
-        .iter()
-        .sum();
-    let budget = (request.budget as usize).saturating_sub(frame + count_tokens(TITLE));
+    let budget = (request.budget as usize).saturating_sub(count_tokens(&code::Window::frame()));
     let window = code::fill_window(budget, &pinned, &focus, &recent);
     let all: Vec<&code::WindowEntry> = pinned.iter().chain(&focus).chain(&recent).collect();
-    let text = window_text(&window, &all);
+    let text = window.render(&all);
     let changed = folder.as_ref().and_then(|folder| write_window(query, folder, &text));
     let shown = |shown: &code::ShownEntry| WindowEntry {
         path: query.name(shown.of),
@@ -130,25 +124,4 @@ fn window_entry(query: &CodeQuery<'_>, folder: Option<&LociFolder>, of: u32) -> 
         (text, tokens)
     };
     code::WindowEntry { of, texts: texts.into_iter().map(priced).collect() }
-}
-
-fn region_heading(region: Region) -> String {
-    format!("## {}\n\n", region.name())
-}
-
-fn window_text(window: &Window, entries: &[&code::WindowEntry]) -> String {
-    let mut text = TITLE.to_string();
-    let mut region = None;
-    for shown in &window.shown {
-        if region != Some(shown.region) {
-            region = Some(shown.region);
-            text.push_str(&region_heading(shown.region));
-        }
-        let entry = entries.iter().find(|entry| entry.of == shown.of);
-        for (part, _) in entry.into_iter().flat_map(|entry| entry.texts.iter().take(shown.texts)) {
-            text.push_str(part);
-        }
-        text.push('\n');
-    }
-    text
 }
