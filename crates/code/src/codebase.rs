@@ -191,7 +191,11 @@ pub(crate) fn place_in_project(projects: &[Project], file: &mut SourceFile) {
     let folder = manifest.rsplit_once('/').map_or("", |(folder, _)| folder);
     let path = file.path.strip_prefix(folder).unwrap_or(&file.path).trim_start_matches('/');
     let aliases = project.map_or(&[][..], |project| &project.aliases);
-    language.apply_module_path(&mut file.facts, name, path, aliases);
+    let root = project.map_or("", |project| &project.source_root);
+    let inner =
+        path.strip_prefix(root).and_then(|inner| inner.strip_prefix('/')).filter(|_| !root.is_empty());
+    let path = inner.map_or_else(|| path.to_owned(), |inner| format!("{SOURCE_FOLDER}/{inner}"));
+    language.apply_module_path(&mut file.facts, name, &path, aliases);
 }
 
 impl Codebase {

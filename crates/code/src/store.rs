@@ -805,11 +805,12 @@ fn parse_context(projects: &[Project], project: u32, path: &str) -> u64 {
     let Some(project) = projects.get(project as usize) else { return 0 };
     let symbols: Vec<&str> = project.symbols.iter().collect();
     let settings = format!(
-        "{HASH_VERSION}\n{}\n{}\n{}\n{:?}\n{path}",
+        "{HASH_VERSION}\n{}\n{}\n{}\n{:?}\n{}\n{path}",
         project.name,
         project.path,
         symbols.join(","),
-        project.aliases
+        project.aliases,
+        project.source_root
     );
     Digest::of_bytes(settings.as_bytes()).0
 }

@@ -157,7 +157,9 @@ impl<'a> UsageFinder<'a> {
         match meaning {
             Resolution::Members(members, certainty) if members.iter().any(same) => Some(*certainty),
             Resolution::Members(members, _) if !is_free => {
-                members.iter().any(|other| self.may_dispatch(*other, of)).then_some(Certainty::Likely)
+                let dispatches = members.iter().any(|other| self.may_dispatch(*other, of));
+                let is_related = || members.iter().any(|other| self.is_redeclared(*other, of));
+                if dispatches { Some(Certainty::Likely) } else { is_related().then_some(Certainty::Possible) }
             }
             // a macro is known to its whole crate
             Resolution::Unknown if used.receiver == ReceiverExpr::Implicit && self.is_modular(file) => {
@@ -178,6 +180,35 @@ impl<'a> UsageFinder<'a> {
     fn may_dispatch(&self, other: MemberLocation, of: u32) -> bool {
         let to = self.code.tables.type_of(other.0, other.1);
         to != of && (self.derives_from(of, to) || self.derives_from(to, of))
+    }
+
+    /// Whether two interfaces or aliases redeclare the same member of a common base. In a language that compares types by
+    /// structure, a value of one may be a value of the other.
+    fn is_redeclared(&self, other: MemberLocation, of: u32) -> bool {
+        let to = self.code.tables.type_of(other.0, other.1);
+        let is_shape =
+            |at: u32| matches!(self.code.types[at as usize].kind, TypeKind::Interface | TypeKind::Alias);
+        if !is_shape(of) || !is_shape(to) || !self.is_modular(other.0) {
+            return false;
+        }
+        let name = self.code.tables.name_id(&self.code.member(other).name);
+        let declares =
+            |at: &u32| name.is_some_and(|name| !self.code.tables.members_named(*at, name).is_empty());
+        let theirs = self.lineage(to);
+        self.lineage(of).iter().any(|base| theirs.contains(base) && declares(base))
+    }
+
+    /// A type and its direct and indirect bases.
+    fn lineage(&self, of: u32) -> Vec<u32> {
+        let mut lineage = vec![of];
+        let mut at = 0;
+        while let Some(of) = lineage.get(at).copied() {
+            let bases = self.resolver.bases(of).iter();
+            let new: Vec<u32> = bases.copied().filter(|base| !lineage.contains(base)).collect();
+            lineage.extend(new);
+            at += 1;
+        }
+        lineage
     }
 
     /// The places where imports name a type or module.
@@ -313,12 +344,21 @@ impl<'a> UsageFinder<'a> {
                 let nested = self.resolver.nested_type(access.place.file, of, access.name, access.arity, 0);
                 nested.map_or(Resolution::Outside, Resolution::Type)
             }),
-            Receiver::Instance(of, _) => {
-                self.member_of(access, of).unwrap_or_else(|| self.resolve_extension(access, value))
-            }
+            Receiver::Instance(of, _) => self.member_of(access, of).unwrap_or_else(|| {
+                if self.has_unknown_members(access.place.file, of) {
+                    return Resolution::Unknown;
+                }
+                self.resolve_extension(access, value)
+            }),
             Receiver::Outside(_) => self.resolve_extension(access, value),
             Receiver::Unknown => Resolution::Unknown,
         }
+    }
+
+    /// Whether a value of a type may have members that the source does not show: what an alias stands for, or a base outside.
+    fn has_unknown_members(&self, file: u32, of: u32) -> bool {
+        let is_alias = self.code.types[of as usize].kind == TypeKind::Alias;
+        self.is_modular(file) && (is_alias || self.extends_unseen(of))
     }
 
     fn resolve_in_namespace(&self, access: MemberAccess, of: u32) -> Resolution {
@@ -634,15 +674,7 @@ impl<'a> UsageFinder<'a> {
     }
 
     fn derives_from(&self, of: u32, wanted: u32) -> bool {
-        let mut lineage = vec![of];
-        let mut at = 0;
-        while let Some(of) = lineage.get(at).copied().filter(|of| *of != wanted) {
-            let bases = self.resolver.bases(of).iter();
-            let new: Vec<u32> = bases.copied().filter(|base| !lineage.contains(base)).collect();
-            lineage.extend(new);
-            at += 1;
-        }
-        at < lineage.len()
+        self.lineage(of).contains(&wanted)
     }
 
     /// The bases whose members a type inherits: a class does not inherit those of its interfaces.

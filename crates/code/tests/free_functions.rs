@@ -178,6 +178,32 @@ const CASES: &[Case] = &[
         symbol: ("kit.A", "size"),
         expected: &["src/lib.rs:4", "src/lib.rs:6", "src/lib.rs:7"],
     },
+    Case {
+        why: "Rust: a crate whose root is outside of src",
+        files: &[
+            ("Cargo.toml", "[package]\nname = \"kit\"\n[[bin]]\nname = \"kit\"\npath = \"core/main.rs\"\n"),
+            ("core/main.rs", "mod text;\nuse crate::text::trim;\nfn main() { trim(); }\n"),
+            ("core/text.rs", "pub fn trim() {}\n"),
+        ],
+        symbol: ("kit.text", "trim"),
+        expected: &["core/main.rs:2", "core/main.rs:3"],
+    },
+    Case {
+        why: "TypeScript: interfaces that redeclare a member of a common base are compared by structure",
+        files: &[
+            ("package.json", "{\"name\": \"shop\"}"),
+            (
+                "src/a.ts",
+                "interface Base {\n  size: number;\n}\nexport interface A extends Base {\n  size: 1;\n}\nexport interface B extends Base {\n  size: 2;\n}\n",
+            ),
+            (
+                "src/b.ts",
+                "import { A, B } from \"./a\";\nexport const f = (a: A, b: B) => a.size + b.size;\n",
+            ),
+        ],
+        symbol: ("shop.src.a.A", "size"),
+        expected: &["src/b.ts:2", "src/b.ts:2?"],
+    },
 ];
 
 fn usages(case: &Case) -> Vec<String> {

@@ -16,6 +16,7 @@ pub(crate) fn parse_manifest(text: &str) -> ProjectManifest {
     let mut manifest = ProjectManifest {
         name: name.map(str::to_owned),
         has_no_project: package.is_none(),
+        source_root: unusual_root(&table),
         ..ProjectManifest::default()
     };
     manifest.dependencies = collect_dependencies(&table);
@@ -26,6 +27,14 @@ pub(crate) fn parse_manifest(text: &str) -> ProjectManifest {
     manifest.workspace_dependencies =
         shared.into_iter().flatten().map(|(name, value)| parse_dependency(name, value)).collect();
     manifest
+}
+
+/// The folder of the library or the first binary, if its path is given and not below `src`.
+fn unusual_root(table: &Table) -> Option<String> {
+    let binary = || table.get("bin")?.as_array()?.first();
+    let target = table.get("lib").filter(|lib| lib.get("path").is_some()).or_else(binary)?;
+    let (folder, _) = target.get("path")?.as_str()?.rsplit_once('/')?;
+    (folder != "src" && !folder.starts_with("src/")).then(|| folder.trim_start_matches("./").to_owned())
 }
 
 fn collect_dependencies(table: &Table) -> Vec<(String, DependencyTarget)> {
@@ -55,6 +64,18 @@ mod tests {
         assert_eq!(manifest.name.as_deref(), Some("a-b"));
         assert_eq!(manifest.describe_dependencies(), ["c in ../c", "serde", "d is e"]);
         assert_eq!(parse_manifest("[package]\nname = \"a\"\n[lib]\nname = \"b\"").name.as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn the_root_of_a_crate_may_be_outside_of_src() {
+        for (text, root) in [
+            ("[[bin]]\npath = \"crates/core/main.rs\"", Some("crates/core")),
+            ("[lib]\npath = \"lib/a.rs\"\n[[bin]]\npath = \"x/main.rs\"", Some("lib")),
+            ("[[bin]]\npath = \"src/bin/a.rs\"", None),
+            ("[lib]\nname = \"a\"", None),
+        ] {
+            assert_eq!(parse_manifest(text).source_root.as_deref(), root, "{text}");
+        }
     }
 
     #[test]

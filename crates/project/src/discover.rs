@@ -31,6 +31,8 @@ pub struct Project {
     pub usings: Vec<String>,
     /// The names it uses for other projects, each with that project's own name.
     pub aliases: Vec<(String, String)>,
+    /// The folder of its root module, relative to its manifest, if that is not where the language expects it.
+    pub source_root: String,
 }
 
 /// The projects and files of a source tree.
@@ -201,6 +203,7 @@ impl Layout {
                 symbols: read.symbols,
                 usings: read.usings,
                 aliases: Vec::new(),
+                source_root: String::new(),
             });
         }
         for (at, references) in references.iter().enumerate() {
@@ -236,7 +239,8 @@ impl Layout {
             let name = manifest
                 .name
                 .unwrap_or_else(|| parent_folder(path).rsplit('/').next().unwrap_or_default().to_owned());
-            self.projects.push(Project { name, path: path.clone(), ..Project::default() });
+            let source_root = manifest.source_root.unwrap_or_default();
+            self.projects.push(Project { name, path: path.clone(), source_root, ..Project::default() });
             pending.extend(
                 manifest
                     .dependencies

@@ -11,6 +11,8 @@ pub(crate) struct ProjectManifest {
     pub(crate) dependencies: Vec<(String, DependencyTarget)>,
     /// Dependencies that a workspace defines once for all projects below it.
     pub(crate) workspace_dependencies: Vec<(String, DependencyTarget)>,
+    /// The folder of its root module, relative to the manifest, if that is not where the language expects it.
+    pub(crate) source_root: Option<String>,
     /// Whether it does not describe a project: a workspace manifest, or one that cannot be parsed.
     pub(crate) has_no_project: bool,
 }
