@@ -56,6 +56,7 @@ const LISTS: &[&str] = &[
     "exclude_terms",
     "tag",
     "agents",
+    "toolsets",
     "chat_ids",
     "kind_filter",
 ];

@@ -205,7 +205,7 @@ mod tests {
         round_trip::<GatherChats>(json!({"chatIds": ["a", "b"], "includeTools": false}));
         round_trip::<ResolveIds>(json!({"chatIdPrefix": "a", "messageIdPrefix": "b"}));
         round_trip::<ListSessions>(
-            json!({"source": ["codex"], "project": "/p", "since": "7d", "until": "today", "limit": 3, "offset": 1}),
+            json!({"source": ["codex"], "project": "/p", "since": "7d", "until": "today", "limit": 3, "offset": 1, "reverse": true}),
         );
         round_trip::<Index>(json!({"rebuild": true}));
         round_trip::<ArchiveRequest>(json!({"prune_to": "2G", "older_than": "365d", "dry_run": true}));
@@ -219,7 +219,12 @@ mod tests {
         );
         let forget = json!({"chat_ids": ["a"], "project": null, "matching": null, "dry_run": true});
         round_trip::<ForgetRequest>(forget);
-        round_trip::<SetupRequest>(json!({"agents": ["codex"], "remove": true, "dry_run": true}));
+        round_trip::<SetupRequest>(
+            json!({"agents": ["codex"], "remove": true, "dry_run": true, "toolsets": []}),
+        );
+        round_trip::<SetupRequest>(
+            json!({"agents": [], "remove": false, "dry_run": true, "toolsets": ["code"]}),
+        );
         round_trip::<ReadRef>(json!({"ref": "a.jsonl", "offset": 1, "limit": 2, "from_byte": 3}));
         round_trip::<Recommend>(json!({"prompt": "a", "session": "b", "project": "/p", "threshold": 0.9}));
         round_trip::<Cleanup>(json!({"max_age_days": 1, "dry_run": true}));

@@ -56,7 +56,7 @@ pub const PARAMS: &[Param] = &[
     param("problems", Shape::Flag, "", "List records that could not be read, with their location"),
     param("limit", Shape::Count, "N", "Maximum number of records [default: all]"),
     param("offset", Shape::Count, "N", "Skip the first N"),
-    param("reverse", Shape::Flag, "", "Reverse the order of the records"),
+    param("reverse", Shape::Flag, "", "Reverse the order: lists by time oldest first"),
     param("fields", Shape::List, "NAMES", "Only these fields, in this order, comma-separated"),
     control::JQ_FILTER,
     control::SLURP,

@@ -30,7 +30,22 @@ pub struct SessionFilter<'a> {
     pub until: Option<i64>,
     pub limit: u64,
     pub offset: u64,
+    pub oldest_first: bool,
 }
+
+impl SessionFilter<'_> {
+    /// The beginning of all paths below the directory.
+    fn below(&self) -> Option<String> {
+        self.project.map(|project| format!("{}/", project.trim_end_matches('/')))
+    }
+}
+
+/// The sessions that a [`SessionFilter`] selects, with its first five parameters.
+const LISTED_SQL: &str = "where s.agent_id is null and (s.turns > 0 or s.calls > 0 or s.models != '') \
+    and (?1 is null or s.project = ?1 or s.cwd = ?1 or substr(s.project, 1, length(?2)) = ?2 \
+        or substr(s.cwd, 1, length(?2)) = ?2) \
+    and (?3 = '' or instr(char(10) || ?3 || char(10), char(10) || c.source || char(10))) \
+    and (?4 is null or s.ended >= ?4) and (?5 is null or s.started <= ?5)";
 
 impl Reader {
     fn query_sessions(&self, rest: &str, params: impl db::Params) -> Result<Vec<ListedSession>, Error> {
@@ -57,14 +72,9 @@ impl Reader {
     /// The newest sessions first, by the time of their last event; subagents' sessions are listed under their
     /// parent only.
     pub fn newest_sessions(&self, listed: &SessionFilter<'_>) -> Result<Vec<ListedSession>, Error> {
-        let below = listed.project.map(|project| format!("{}/", project.trim_end_matches('/')));
-        let sources = listed.sources.join("\n");
-        let rest = "where s.agent_id is null and (s.turns > 0 or s.calls > 0 or s.models != '') \
-            and (?1 is null or s.project = ?1 or s.cwd = ?1 or substr(s.project, 1, length(?2)) = ?2 \
-                or substr(s.cwd, 1, length(?2)) = ?2) \
-            and (?3 = '' or instr(char(10) || ?3 || char(10), char(10) || c.source || char(10))) \
-            and (?4 is null or s.ended >= ?4) and (?5 is null or s.started <= ?5) \
-            order by s.ended desc, s.id desc limit ?6 offset ?7";
+        let order = if listed.oldest_first { "s.ended, s.id" } else { "s.ended desc, s.id desc" };
+        let rest = format!("{LISTED_SQL} order by {order} limit ?6 offset ?7");
+        let (below, sources) = (listed.below(), listed.sources.join("\n"));
         let limit = i64::try_from(listed.limit).unwrap_or(-1);
         let params = db::params![
             listed.project,
@@ -75,7 +85,16 @@ impl Reader {
             limit,
             listed.offset as i64
         ];
-        self.query_sessions(rest, params)
+        self.query_sessions(&rest, params)
+    }
+
+    /// How many sessions pass the filter, whatever its limit and offset.
+    pub fn count_sessions(&self, listed: &SessionFilter<'_>) -> Result<u64, Error> {
+        let sql = format!("select count(*) from sessions s join chats c on c.id = s.chat {LISTED_SQL}");
+        let (below, sources) = (listed.below(), listed.sources.join("\n"));
+        let params = db::params![listed.project, below, sources, listed.since, listed.until];
+        let count = self.connection.query_row(&sql, params, |row| row.get::<_, i64>(0));
+        count.map(|count| count as u64).map_err(self.error_mapper())
     }
 
     /// The folder at the path if a session has it, or else the folder with this name, ignoring case, whose session is the

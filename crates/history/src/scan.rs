@@ -77,6 +77,11 @@ pub fn by_session_down(a: &Row, b: &Row) -> Ordering {
     by_session(b, a)
 }
 
+/// The newest session and turn first, but the rows of a turn as they happened.
+pub fn by_turn_down(a: &Row, b: &Row) -> Ordering {
+    (b.key, b.turn, a.sequence, a.file, a.start).cmp(&(a.key, a.turn, b.sequence, b.file, b.start))
+}
+
 /// What a request reads, and which of the catalogue's unshared events it needs.
 #[derive(Clone, Copy)]
 pub struct Need {

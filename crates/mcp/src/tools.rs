@@ -63,6 +63,9 @@ mod tests {
             let (whole, seen) = count_tokens(sets);
             println!("{sets:?}: {whole} tokens on the wire, {seen} of them for the model");
             assert!(seen <= most, "{sets:?} cost a model {seen} tokens");
+            let (_, stated) = tool_schema::listing_cost(sets);
+            let apart = (stated as f64 - seen as f64).abs() / seen as f64;
+            assert!(apart < 0.08, "{sets:?}: {stated} tokens are stated, {seen} are measured");
         }
     }
 }

@@ -43,6 +43,8 @@ pub struct Query<'a> {
     pub match_all: bool,
     /// Nearly equal words match as well, with less weight.
     pub fuzzy: bool,
+    /// Words that occur nowhere are taken for misspelt: nearly equal words match in their place.
+    pub correct: bool,
     /// Related words match as well, with less weight.
     pub expand: bool,
     /// Chats in which one of these occurs are excluded; several words must occur in one message.
@@ -69,6 +71,7 @@ impl Query<'_> {
             intents: vec![intent.to_owned()],
             match_all: false,
             fuzzy: false,
+            correct: false,
             expand: false,
             exclude: Vec::new(),
             skip_common: false,

@@ -5,6 +5,7 @@
 //! Reads no transcript until there is something to print and takes no lock: a hook must not delay the user for unindexed
 //! data. Any error results in no output. Does not know the agents' hook configuration.
 
+use crate::session_names::SessionNames;
 use crate::suggestion::{PromptContext, load_session, local_date, session_numbers};
 use crate::{Service, env, memory_store};
 use api::recommend::{Card, THRESHOLD};
@@ -12,7 +13,7 @@ use catalogue::SessionFilter;
 use history::{catalogue_cache, guard, home, scope};
 use recommend::cards::{Cards, Choice, Pending, SessionCards, parse_choice};
 use recommend::chinese::has_han;
-use record::{Session, TitleOrigin};
+use record::Session;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -90,11 +91,12 @@ impl Service {
         let listed =
             SessionFilter { project: Some(&project), limit: MAX_SESSIONS + 1, ..SessionFilter::default() };
         let chats = reader.newest_sessions(&listed).ok()?;
+        let names = SessionNames::load(self);
         let lines: Vec<String> = chats
             .iter()
             .filter(|chat| *chat.session.session_id != *input.session_id)
             .take(MAX_SESSIONS as usize)
-            .map(|chat| session_line(&chat.session))
+            .map(|chat| session_line(&names, &chat.session))
             .collect();
         (!lines.is_empty()).then(|| {
             let sessions = format!(
@@ -238,14 +240,11 @@ const NAME: usize = 80;
 
 /// `- 2026-11-12 975e66ab "make the parser faster"`. A title written by an agent may contain tool output: unrequested
 /// output shows only the user's own words.
-fn session_line(session: &Session) -> String {
-    let title = match &session.title {
-        Some((title, TitleOrigin::Custom | TitleOrigin::FirstPrompt)) => {
-            let title: String = title.chars().take(80).collect();
-            format!(" \"{}\"", guard::defuse_text(&title).replace(['\n', '"'], " "))
-        }
-        _ => String::new(),
-    };
+fn session_line(names: &SessionNames, session: &Session) -> String {
+    let title = names.title_by_person(session).map_or_else(String::new, |title| {
+        let title: String = title.chars().take(80).collect();
+        format!(" \"{}\"", guard::defuse_text(&title).replace(['\n', '"'], " "))
+    });
     let id: String = session.session_id.chars().take(13).collect();
     format!("- {} {id} ({}){title}", session.ended_at.utc_day(), session.source)
 }

@@ -86,6 +86,12 @@ impl ViewQuery<'_> {
         self.request.fields.iter().map(String::as_str).collect()
     }
 
+    /// Prints records collected in memory from the oldest to the newest: newest first, unless the request reverses it.
+    pub(crate) fn print_newest_first(&self, mut lines: Vec<Record<'static>>, printer: &mut Printer<'_>) {
+        lines.reverse();
+        self.print_records(lines, printer);
+    }
+
     /// Prints records collected in memory, in order or reversed.
     pub(crate) fn print_records(&self, mut lines: Vec<Record<'static>>, printer: &mut Printer<'_>) {
         if self.request.reverse {

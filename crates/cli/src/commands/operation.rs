@@ -332,6 +332,10 @@ impl Invocation {
             return Ok(Some(preview));
         }
         output::print_stdout(&preview.render(&self.render_options()))?;
+        let mut params = params;
+        if self.operation.name == "setup" {
+            ask_for_toolsets(&mut params);
+        }
         if output::confirm(question) { self.call_operation(params).map(Some) } else { Ok(None) }
     }
 
@@ -369,6 +373,18 @@ impl Invocation {
             Ok(()) => response.exit(),
             Err(error) => output::report_error(self.format, &error),
         }
+    }
+}
+
+/// Asks which tools agents should get, unless that was said or nothing is installed.
+fn ask_for_toolsets(params: &mut Map<String, Value>) {
+    if params.contains_key("toolsets") || params.get("remove") == Some(&json!(true)) {
+        return;
+    }
+    let typed = output::prompt_line("Toolsets, comma-separated [as shown]: ");
+    let names: Vec<&str> = typed.split([',', ' ']).filter(|name| !name.is_empty()).collect();
+    if !names.is_empty() {
+        params.insert("toolsets".to_string(), json!(names));
     }
 }
 

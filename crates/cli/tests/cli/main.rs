@@ -16,6 +16,7 @@ mod loci_folder;
 mod memory;
 mod memory_add;
 mod mistakes;
+mod names;
 mod recommend;
 mod search;
 mod show;

@@ -6,6 +6,7 @@
 
 use super::records::BOTH;
 use crate::Service;
+use crate::session_names::SessionNames;
 use api::gather_chats::{
     Chat, ChatMessage, ChatMeta, GatherChats, Gathered, OneChat, SeveralChats, ToolCall, ToolResult, Tools,
 };
@@ -151,6 +152,10 @@ fn read_chat(
             .find(|m| m.role == "user" && m.kind.is_none())
             .map_or(chat.title, title_from_message);
     }
+    if let Some((name, _)) = main_part(&library, &id).and_then(|part| SessionNames::load(service).name(part))
+    {
+        chat.title = name;
+    }
     let mut notes = Vec::new();
     if !chat.subagents.is_empty() {
         notes.push("messages of its subagents are not included; show each subagent by its ID".to_string());
@@ -171,6 +176,13 @@ fn read_chat(
         ));
     }
     Ok(ReadChat { chat, messages, notes, partial: damaged || !lost.is_empty() || omitted > 0 })
+}
+
+/// The part of the session that has a title, or any part.
+fn main_part<'l>(library: &'l ScanResult, id: &str) -> Option<&'l Session> {
+    let all = library.facts.iter().flat_map(|facts| &facts.sessions);
+    let parts: Vec<&Session> = all.filter(|session| own_id(session) == id).collect();
+    parts.iter().find(|session| session.title.is_some()).or(parts.first()).copied()
 }
 
 /// Whether the session has its own title. A continuation starts with the first prompt of the session it continues.
@@ -198,7 +210,7 @@ fn is_visible(row: &Row) -> bool {
 fn describe_chat(library: &ScanResult, id: &str, message_count: u64) -> Chat {
     let all = || library.facts.iter().flat_map(|facts| &facts.sessions);
     let parts: Vec<&Session> = all().filter(|session| own_id(session) == id).collect();
-    let named = parts.iter().find(|session| session.title.is_some()).or(parts.first());
+    let named = main_part(library, id);
     let from = parts.iter().map(|s| s.started_at).filter(|at| at.is_some()).min().unwrap_or(Stamp::NONE);
     let to = parts.iter().map(|s| s.ended_at).max().unwrap_or(Stamp::NONE);
     let mut subagents: Vec<String> =

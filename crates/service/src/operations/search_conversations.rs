@@ -46,6 +46,8 @@ impl Handle<SearchConversations> for Service {
         // Four digits: the score is no more precise, and every JSON parser round-trips them.
         found.confidence = (f64::from(hits.confidence) * 10_000.0).round() / 10_000.0;
         found.as_of = Some(self.clock.now().0);
+        found.total_chats = hits.total_chats as u64;
+        found.notes.extend(hits.corrected.iter().map(describe_correction));
         for chat in &hits.chats {
             found.results.extend(searched.chat_result(chat, &hits.terms, request)?);
         }
@@ -70,6 +72,14 @@ impl Handle<SearchConversations> for Service {
             found.text = Some(found.render(&options));
         }
         Ok(found)
+    }
+}
+
+/// What was searched in place of a word that occurs nowhere.
+fn describe_correction((typed, forms): (&String, &Vec<String>)) -> String {
+    match &forms[..] {
+        [] => format!("`{typed}` occurs in no session"),
+        forms => format!("`{typed}` occurs in no session; searched for {}", forms.join(", ")),
     }
 }
 
@@ -135,8 +145,11 @@ impl<'s> SearchSnapshot<'s> {
         let may = |chat: u32| allowed.is_allowed(chat);
         let text = |event: u64| self.event_text(event).map(|(_, _, text)| text);
         let named = self.names.find_named(&request.intent_query.0, self.reader.as_ref());
+        let is_quoted = request.intent_query.0.iter().any(|intent| intent.contains('"'));
+        let is_literal = is_quoted || !request.exclude_terms.is_empty();
         let query = Query {
             intents: request.intent_query.0.clone(),
+            correct: !is_literal,
             match_all: request.matching == Match::All,
             fuzzy: request.precision_mode == Precision::Fuzzy,
             expand: request.expand == Expand::Auto,
@@ -164,10 +177,11 @@ impl<'s> SearchSnapshot<'s> {
             None => search::find_among(query, &docs),
         };
         let mut found = run(&query).map_err(|error| index_error(&error))?;
-        let is_quoted = query.intents.iter().any(|intent| intent.contains('"'));
-        if found.chats.is_empty() && !query.fuzzy && !is_quoted && query.exclude.is_empty() {
+        if found.chats.is_empty() && !query.fuzzy && !is_literal {
             // A misspelt word finds nothing; what similar words find is less certain. Quotes ask for exactly this.
             found = run(&Query { fuzzy: true, ..query }).map_err(|error| index_error(&error))?;
+            found.confidence *= SIMILAR;
+        } else if !found.corrected.is_empty() {
             found.confidence *= SIMILAR;
         }
         self.rank_by_memory(&mut found.chats, request);

@@ -34,6 +34,7 @@ impl Handle<ListSessions> for Service {
             until: moment(&request.until, true).map(|at| at.0),
             limit: request.limit,
             offset: request.offset,
+            oldest_first: request.reverse,
         };
         let (new, is_complete) = if is_current {
             (Vec::new(), true)
@@ -41,7 +42,8 @@ impl Handle<ListSessions> for Service {
             snapshot::survey_new_sessions(&self.history(), &reader)?
         };
         let new: Vec<Session> = new.into_iter().filter(|session| is_listed(session, &listed)).collect();
-        let chats = newest_sessions(&reader, &listed, new)?;
+        let total = reader.count_sessions(&listed).map_err(store_error)?;
+        let (chats, added) = newest_sessions(&reader, &listed, new)?;
         let as_of = reader.meta_value(CAUGHT_UP).map_err(store_error)?;
         let names = SessionNames::load(self);
         let mut notes = if chats.is_empty() { explain_empty(self, request, &reader)? } else { Vec::new() };
@@ -50,20 +52,21 @@ impl Handle<ListSessions> for Service {
         }
         Ok(Sessions {
             sessions: chats.iter().map(|chat| session_line(chat, is_gone(&reader, chat), &names)).collect(),
+            total: total + added,
             as_of,
             notes,
         })
     }
 }
 
-/// The requested page of the catalogue's sessions and the new ones, newest first.
+/// The requested page of the catalogue's sessions and the new ones, and how many of all those are new.
 fn newest_sessions(
     reader: &Reader,
     listed: &SessionFilter<'_>,
     new: Vec<Session>,
-) -> Result<Vec<ListedSession>, Error> {
+) -> Result<(Vec<ListedSession>, u64), Error> {
     if new.is_empty() {
-        return reader.newest_sessions(listed).map_err(store_error);
+        return Ok((reader.newest_sessions(listed).map_err(store_error)?, 0));
     }
     let (limit, offset) = (listed.limit as usize, listed.offset as usize);
     let from_start =
@@ -75,6 +78,7 @@ fn newest_sessions(
         })
     };
     let added: Vec<Session> = new.into_iter().filter(|session| !is_known(session, &all)).collect();
+    let number = added.len() as u64;
     all.extend(added.into_iter().map(|session| ListedSession {
         id: u32::MAX,
         number: u32::MAX,
@@ -83,7 +87,10 @@ fn newest_sessions(
         session,
     }));
     all.sort_by_key(|one| std::cmp::Reverse(one.session.ended_at));
-    Ok(all.into_iter().skip(offset).take(limit).collect())
+    if listed.oldest_first {
+        all.reverse();
+    }
+    Ok((all.into_iter().skip(offset).take(limit).collect(), number))
 }
 
 /// Whether a session passes the filter, as the catalogue decides it.

@@ -2,10 +2,10 @@
 //!
 //! Does not know where records come from.
 
-use crate::saved_results::{ResultWriter, SavedResults};
 use api::envelope::{Envelope, FileRef, LARGEST_REF, Mode, Summary};
 use api::{Control, Operation};
 use history::guard;
+use history::saved_results::{ResultWriter, SavedResults};
 use query::tally::Tally;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
