@@ -1,6 +1,6 @@
 //! Names of sessions are their titles everywhere; lists say how many there are, and are newest first.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io::Write;
 use std::process::Stdio;
 use testutil::{Home, Session, command, run_line};
@@ -59,11 +59,7 @@ fn the_name_a_person_gave_is_the_title_everywhere() {
 fn the_name_that_loci_derived_is_the_title_too() {
     let home = home_with_names();
     let named = run_line(&home, "memory show aaaa1111 --json").expect(0).records().remove(0);
-    let name = named
-        .pointer("/sessions/0/name/text")
-        .or(named.pointer("/session/name/text"))
-        .and_then(Value::as_str);
-    let name = name.unwrap_or_else(|| panic!("{named}")).to_string();
+    let name = named["memory"]["text"].as_str().unwrap().to_string();
     let listed = run_line(&home, "query sessions --all-projects --limit 1").expect(0).records().remove(0);
     assert_eq!((&listed["title"], &listed["title_origin"]), (&json!(name), &json!("derived")), "{listed}");
     let listed = run_line(&home, "sessions -n 1").expect(0).records().remove(0);

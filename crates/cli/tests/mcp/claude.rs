@@ -113,7 +113,7 @@ fn claude_code_queries_its_own_session() {
 
     let own_calls = envelope_data(&tool_result(&queries, 5));
     assert!(column(&own_calls, "session_id").iter().all(|id| *id == own_id), "{own_calls}");
-    assert_eq!(column(&own_calls, "tool")[0], "mcp__loci__search_conversations");
+    assert_eq!(column(&own_calls, "tool").last(), Some(&"mcp__loci__search_conversations"), "newest first");
 
     let accesses = envelope_data(&tool_result(&queries, 6));
     assert_eq!(column(&accesses[0]["timeline"], "action"), ["write", "edit"], "{accesses}");

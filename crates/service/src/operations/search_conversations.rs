@@ -47,7 +47,9 @@ impl Handle<SearchConversations> for Service {
         found.confidence = (f64::from(hits.confidence) * 10_000.0).round() / 10_000.0;
         found.as_of = Some(self.clock.now().0);
         found.total_chats = hits.total_chats as u64;
-        found.notes.extend(hits.corrected.iter().map(describe_correction));
+        if !hits.chats.is_empty() {
+            found.notes.extend(hits.corrected.iter().map(describe_correction));
+        }
         for chat in &hits.chats {
             found.results.extend(searched.chat_result(chat, &hits.terms, request)?);
         }
