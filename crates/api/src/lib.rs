@@ -6,6 +6,7 @@
 pub mod code;
 pub mod control;
 pub mod costs;
+pub mod digest;
 pub mod envelope;
 pub mod error;
 pub mod gather_chats;
@@ -18,6 +19,7 @@ pub mod operation;
 pub mod operations;
 pub mod params;
 pub mod progress;
+pub mod project;
 pub mod recommend;
 pub mod resolve_ids;
 pub mod resume;

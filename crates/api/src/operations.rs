@@ -5,8 +5,8 @@
 
 use crate::operation::{Handle, Operation, Request, Response};
 use crate::{
-    Code, Error, Exit, code, costs, gather_chats, mailbox, maintenance, memory, recommend, resolve_ids,
-    saved_results, search, sessions, setup, status,
+    Code, Error, Exit, code, costs, digest, gather_chats, mailbox, maintenance, memory, project, recommend,
+    resolve_ids, saved_results, search, sessions, setup, status,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -69,6 +69,9 @@ operations! { $
     gather_chats::GatherChats,
     resolve_ids::ResolveIds,
     sessions::ListSessions,
+    project::ListProjects,
+    project::AliasProject,
+    digest::DigestRequest,
     maintenance::Index,
     maintenance::ArchiveRequest,
     maintenance::DoctorRequest,
@@ -153,12 +156,14 @@ mod tests {
         ListPacks, Pin, ResolveSymbol, SearchSymbols, StreamOp, Unpin, WriteNotes,
     };
     use crate::costs::{MemoryCosts, MemoryJobs};
+    use crate::digest::DigestRequest;
     use crate::gather_chats::GatherChats;
     use crate::maintenance::{ArchiveRequest, DoctorRequest, ForgetRequest, Index, SecretsRequest};
     use crate::memory::{
         AcceptMemory, AddMemory, Consolidate, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
         ListMemory, PinMemory, RetireMemory, ShowMemory,
     };
+    use crate::project::{AliasProject, ListProjects};
     use crate::recommend::Recommend;
     use crate::resolve_ids::ResolveIds;
     use crate::saved_results::{Cleanup, ReadRef};
@@ -207,6 +212,9 @@ mod tests {
         round_trip::<ListSessions>(
             json!({"source": ["codex"], "project": "/p", "since": "7d", "until": "today", "limit": 3, "offset": 1, "reverse": true}),
         );
+        round_trip::<DigestRequest>(json!({"since": "30d", "until": "today", "project": "/p"}));
+        round_trip::<ListProjects>(json!({"limit": 3, "offset": 1, "reverse": true}));
+        round_trip::<AliasProject>(json!({"name": "shop", "folders": ["/srv/shop"], "remove": false}));
         round_trip::<Index>(json!({"rebuild": true}));
         round_trip::<ArchiveRequest>(json!({"prune_to": "2G", "older_than": "365d", "dry_run": true}));
         assert_eq!(DoctorRequest::read(Map::new()).unwrap(), DoctorRequest::default());

@@ -10,8 +10,9 @@ pub const PARAMS: &[Param] = &[
     param(
         "project",
         Shape::Text,
-        "PATH",
-        "Only sessions in this directory or below [default: the enclosing git repository, or the current directory]",
+        "PROJECT",
+        "Only sessions of this project, by path, name or git remote [default: the enclosing git repository, or the current \
+         directory]",
     ),
     param("all_projects", Shape::Flag, "", "Include sessions of all projects"),
     param(

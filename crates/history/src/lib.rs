@@ -21,6 +21,8 @@ pub mod masked_read;
 pub mod masker;
 pub mod ordered_read;
 pub mod outcome;
+pub mod projects;
+pub mod repository;
 pub mod resolve_session;
 pub mod saved_results;
 pub mod scan;

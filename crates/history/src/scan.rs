@@ -319,8 +319,11 @@ fn survey_transcripts(history: &History<'_>, request: &ViewRequest, need: Need) 
         cache.shared_rows(Need::from(need.want).pick, &mut |row| worker.sorter.push(row))?;
     }
     let sorters = workers.into_iter().map(|worker| worker.sorter).collect();
-    let mut outcome =
-        Outcome { files: transcripts.len() as u64, project: scope.project.clone(), ..Outcome::default() };
+    let mut outcome = Outcome {
+        files: transcripts.len() as u64,
+        project: scope.folders.first().cloned(),
+        ..Outcome::default()
+    };
     outcome.problems = found.problems;
     outcome.problems.extend(facts.iter().flat_map(|f| f.problems.iter().cloned()));
     outcome.sessions = facts.iter().map(|f| f.sessions.len() as u64).sum();

@@ -235,6 +235,17 @@ impl Word {
     }
 }
 
+/// The phrases between quotation marks, as they are compared.
+pub fn quoted_phrases(intent: &str) -> Vec<String> {
+    let inside = intent.split('"').skip(1).step_by(2).map(fold_text);
+    inside.filter(|phrase| !phrase.is_empty()).collect()
+}
+
+/// In lower case and with single spaces.
+pub fn fold_text(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
 /// The number of words in a phrase that are not stop words.
 pub fn content_words(phrase: &str) -> usize {
     parse_words(phrase, 0, false).iter().filter(|(_, stop)| !stop).count()

@@ -143,6 +143,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ("code", "Outline types, resolve names, find usages and dependencies in a source tree"),
     ("agent", "Manage named agents and the messages sent to them"),
     ("memory", "Manage session names, summaries and facts"),
+    ("project", "List projects and give them names"),
 ];
 
 pub(crate) fn group_command(bare: Command, group: &str) -> Command {
@@ -203,8 +204,10 @@ fn collect_params(
     if let Some(words) = &operation.words {
         insert_positionals(words, matches, &mut map);
     }
-    // Relative to the working directory.
-    if let Some(Value::String(project)) = map.get_mut("project") {
+    // A path is relative to the working directory; a name or a remote is not.
+    if let Some(Value::String(project)) = map.get_mut("project")
+        && (project.starts_with('.') || cwd.join(&*project).exists())
+    {
         *project = cwd.join(&*project).to_string_lossy().into_owned();
     }
     Ok(map)

@@ -175,7 +175,11 @@ impl RecordPrinter {
 
     /// How many records there are, if not all were printed.
     fn total_note(&self, call: &ViewInvocation, ending: &OutcomeSummary) -> Option<String> {
-        let is_plain = call.request.as_ref().is_ok_and(|request| !request.output_controls().alters_records());
+        // Without a limit, whoever reads the records has closed the pipe.
+        let is_plain = call
+            .request
+            .as_ref()
+            .is_ok_and(|request| request.limit.is_some() && !request.output_controls().alters_records());
         let total = ending.total.filter(|total| is_plain && 0 < ending.printed && ending.printed < *total)?;
         (self.format == OutputFormat::Text)
             .then(|| format!("{} of {}", ending.printed, format_count(total as usize, "record")))

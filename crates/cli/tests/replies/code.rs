@@ -72,7 +72,7 @@ fn the_code_toolset_gives_the_same_responses_as_the_command_line() {
     }
     for (tool, params, code) in [
         ("build_pack", json!({"name": "../x", "filter": "type:A"}), "INVALID_ARGUMENT"),
-        ("build_pack", json!({"name": "x", "filter": "type"}), "INVALID_FILTER"),
+        ("build_pack", json!({"name": "x", "filter": "size:3"}), "INVALID_FILTER"),
         ("code_context", json!({"action": "drop"}), "INVALID_ARGUMENT"),
         ("get_member_outline", json!({"path": "Store"}), "INVALID_ARGUMENT"),
         ("pin", json!({"path": "Nobody"}), "SYMBOL_NOT_FOUND"),

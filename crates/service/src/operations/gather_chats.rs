@@ -14,6 +14,7 @@ use api::search::{TimeRange, stamp_to_ms};
 use api::sessions::ListSessions;
 use api::{Code, Error, Handle, ViewRequest};
 use history::error::read_error;
+use history::projects::Projects;
 use history::resolve_session::{SessionsById, own_id};
 use history::scan::{ScanResult, by_session, is_warm_up, scan_matching_rows};
 use history::shared_messages::{interleave_by_time, shared_messages};
@@ -144,7 +145,7 @@ fn read_chat(
         timeline.add_row(&row);
     }
     let Timeline { messages, lost, omitted, .. } = timeline;
-    let mut chat = describe_chat(&library, &id, messages.len() as u64);
+    let mut chat = describe_chat(&library, &id, messages.len() as u64, &Projects::load(&service.history()));
     let goes_on = first_turn.is_some_and(|turn| turn > 1);
     if !has_own_title(&library, &id, goes_on) {
         chat.title = messages
@@ -207,7 +208,7 @@ fn is_visible(row: &Row) -> bool {
     !is_warm_up(row) && !row.has_flag(USAGE_ONLY)
 }
 
-fn describe_chat(library: &ScanResult, id: &str, message_count: u64) -> Chat {
+fn describe_chat(library: &ScanResult, id: &str, message_count: u64, projects: &Projects) -> Chat {
     let all = || library.facts.iter().flat_map(|facts| &facts.sessions);
     let parts: Vec<&Session> = all().filter(|session| own_id(session) == id).collect();
     let named = main_part(library, id);
@@ -232,7 +233,9 @@ fn describe_chat(library: &ScanResult, id: &str, message_count: u64) -> Chat {
         source: source.to_string(),
         project: (!project.is_empty()).then(|| project.to_string()),
         resume: resumed
-            .and_then(|session| api::resume_command(source, project, &session.session_id))
+            .and_then(|session| {
+                api::resume_command(source, &projects.present_folder(project), &session.session_id)
+            })
             .filter(|_| !archived),
         archived,
         subagents,
