@@ -217,7 +217,9 @@ mod tests {
             let found: Vec<Row> = sorter.finish().unwrap().map(Result::unwrap).collect();
             assert_eq!(found, expected, "{most} buffered");
             let mut sorter = Sorter::with_capacity(by_time, most);
-            rows.iter().for_each(|row| sorter.push(*row).unwrap());
+            for row in &rows {
+                sorter.push(*row).unwrap();
+            }
             assert_eq!(sorter.finish().unwrap().row_count(), 5000, "{most} buffered");
             let mut several: Vec<Sorter> = (0..3).map(|_| Sorter::with_capacity(by_time, most)).collect();
             for (n, row) in rows.iter().enumerate() {

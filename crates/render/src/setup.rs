@@ -38,7 +38,8 @@ fn render_toolsets(choice: &ToolsetChoice, options: &RenderOptions) -> String {
     );
     out += &render_changes(choice.change.as_slice(), options);
     if choice.change.is_none() {
-        out += &format!("  choose others with {}\n", options.paint(Style::Bold, "--toolsets SETS"));
+        let flag = options.paint(Style::Bold, "--toolsets SETS");
+        append_fmt(&mut out, format_args!("  choose others with {flag}\n"));
         for set in &choice.known {
             let about = format!("{}; {}", one_line(&set.about), cost_of(set.tools, set.tokens));
             append_fmt(&mut out, format_args!("  {:<8} {}\n", set.name, options.paint(Style::Dim, &about)));

@@ -253,7 +253,7 @@ fn a_saved_result_can_be_read_through_the_server() {
     }
     home.add(&session);
     let mut agent = McpClient::new(home.path(), &[]);
-    let response = agent.call("query_tools", json!({"all_projects": true}));
+    let response = agent.call("query_tools", json!({"all_projects": true, "reverse": true}));
     let all = saved_records(&response);
     let path = response["file_ref"]["path"].as_str().unwrap().to_string();
     let name = path.rsplit('/').next().unwrap().to_string();
