@@ -20,6 +20,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("gemini-cli", "Gemini CLI, the scripts that drive it, and a network namespace"),
     ("opencode", "OpenCode and a network namespace"),
     ("mcp-tools", "the MCP inspector and the conformance suite"),
+    ("chromium", "Debian's chromium and a network namespace"),
     ("model", "a small real model"),
     ("namespaces", "user and mount namespaces"),
     ("root", "root and `setpriv`, to become another user"),

@@ -56,12 +56,19 @@ const LISTS: &[&str] = &[
     "exclude_terms",
     "tag",
     "agents",
+    "toolsets",
+    "folders",
     "chat_ids",
     "kind_filter",
 ];
 
 /// Replaces other spellings by those that are meant.
 pub(crate) fn normalize(params: &mut Map<String, Value>) {
+    if let Some(Value::String(filter)) = params.get_mut("filter")
+        && is_bare_name(filter)
+    {
+        *filter = format!("type:{}", filter.trim());
+    }
     for name in LISTS {
         if let Some(value @ Value::String(_)) = params.get_mut(*name) {
             *value = Value::Array(vec![value.take()]);
@@ -74,6 +81,12 @@ pub(crate) fn normalize(params: &mut Map<String, Value>) {
             None => {}
         }
     }
+}
+
+/// A name where a filter of types is meant: `Clock` for `type:Clock`.
+fn is_bare_name(filter: &str) -> bool {
+    let filter = filter.trim();
+    !filter.is_empty() && filter.chars().all(|c| c.is_alphanumeric() || "_.*?".contains(c))
 }
 
 fn respell(value: &mut Value, spellings: &[(&str, &str)]) {
@@ -98,5 +111,12 @@ mod tests {
         normalize(&mut params);
         let expected = json!({"source": ["claude-code"], "status": "error", "by": "week", "tool": ["Bash"], "limit": 3, "query": "ok"});
         assert_eq!(Value::Object(params), expected);
+        for (typed, meant) in
+            [("Clock", "type:Clock"), ("type:Clock", "type:Clock"), ("!tag:x", "!tag:x"), ("", "")]
+        {
+            let Value::Object(mut params) = json!({"filter": typed}) else { panic!() };
+            normalize(&mut params);
+            assert_eq!(params["filter"], meant);
+        }
     }
 }

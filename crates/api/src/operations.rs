@@ -5,8 +5,8 @@
 
 use crate::operation::{Handle, Operation, Request, Response};
 use crate::{
-    Code, Error, Exit, code, costs, gather_chats, mailbox, maintenance, memory, recommend, resolve_ids,
-    saved_results, search, sessions, setup, status,
+    Code, Error, Exit, code, costs, digest, gather_chats, mailbox, maintenance, memory, project, recommend,
+    resolve_ids, saved_results, search, sessions, setup, status,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -69,6 +69,9 @@ operations! { $
     gather_chats::GatherChats,
     resolve_ids::ResolveIds,
     sessions::ListSessions,
+    project::ListProjects,
+    project::AliasProject,
+    digest::DigestRequest,
     maintenance::Index,
     maintenance::ArchiveRequest,
     maintenance::DoctorRequest,
@@ -155,12 +158,14 @@ mod tests {
         ListPacks, Pin, ResolveSymbol, SearchSymbols, StreamOp, Unpin, WriteNotes,
     };
     use crate::costs::{MemoryCosts, MemoryJobs};
+    use crate::digest::DigestRequest;
     use crate::gather_chats::GatherChats;
     use crate::maintenance::{ArchiveRequest, DoctorRequest, ForgetRequest, Index, SecretsRequest};
     use crate::memory::{
         AcceptMemory, AddMemory, Consolidate, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
         ListMemory, PinMemory, RetireMemory, ShowMemory,
     };
+    use crate::project::{AliasProject, ListProjects};
     use crate::recommend::Recommend;
     use crate::resolve_ids::ResolveIds;
     use crate::saved_results::{Cleanup, ReadRef};
@@ -207,8 +212,11 @@ mod tests {
         round_trip::<GatherChats>(json!({"chatIds": ["a", "b"], "includeTools": false}));
         round_trip::<ResolveIds>(json!({"chatIdPrefix": "a", "messageIdPrefix": "b"}));
         round_trip::<ListSessions>(
-            json!({"source": ["codex"], "project": "/p", "since": "7d", "until": "today", "limit": 3, "offset": 1}),
+            json!({"source": ["codex"], "project": "/p", "since": "7d", "until": "today", "limit": 3, "offset": 1, "reverse": true}),
         );
+        round_trip::<DigestRequest>(json!({"since": "30d", "until": "today", "project": "/p"}));
+        round_trip::<ListProjects>(json!({"limit": 3, "offset": 1, "reverse": true}));
+        round_trip::<AliasProject>(json!({"name": "shop", "folders": ["/srv/shop"], "remove": false}));
         round_trip::<Index>(json!({"rebuild": true}));
         round_trip::<ArchiveRequest>(json!({"prune_to": "2G", "older_than": "365d", "dry_run": true}));
         assert_eq!(DoctorRequest::read(Map::new()).unwrap(), DoctorRequest::default());
@@ -221,7 +229,12 @@ mod tests {
         );
         let forget = json!({"chat_ids": ["a"], "project": null, "matching": null, "dry_run": true});
         round_trip::<ForgetRequest>(forget);
-        round_trip::<SetupRequest>(json!({"agents": ["codex"], "remove": true, "dry_run": true}));
+        round_trip::<SetupRequest>(
+            json!({"agents": ["codex"], "remove": true, "dry_run": true, "toolsets": []}),
+        );
+        round_trip::<SetupRequest>(
+            json!({"agents": [], "remove": false, "dry_run": true, "toolsets": ["code"]}),
+        );
         round_trip::<ReadRef>(json!({"ref": "a.jsonl", "offset": 1, "limit": 2, "from_byte": 3}));
         round_trip::<Recommend>(json!({"prompt": "a", "session": "b", "project": "/p", "threshold": 0.9}));
         round_trip::<Cleanup>(json!({"max_age_days": 1, "dry_run": true}));

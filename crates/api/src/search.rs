@@ -400,6 +400,8 @@ pub struct SearchFound {
     pub confidence: f64,
     pub top_chat_ids: Vec<String>,
     pub results: Vec<ChatFound>,
+    /// The number of sessions with a match, listed or not.
+    pub total_chats: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guidance: Option<Guidance>,
     /// The time up to which the history is indexed, in milliseconds.
@@ -543,6 +545,7 @@ mod tests {
                 }],
                 "source": "codex", "project": "/p", "resume": "codex resume a", "archived": true,
             }],
+            "totalChats": 520,
             "guidance": {
                 "stopIf": "s",
                 "nextActions": [{"tool": "gather_chats", "args": {"chatIds": ["a"]}, "why": "w"}],
@@ -553,7 +556,7 @@ mod tests {
         let read: SearchFound = serde_json::from_value(promised.clone()).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap().to_string(), promised.to_string());
         let keys = |found: &SearchFound| serde_json::to_value(found).unwrap().as_object().unwrap().len();
-        assert_eq!(keys(&SearchFound::default()), 5, "unknown fields are omitted");
+        assert_eq!(keys(&SearchFound::default()), 6, "unknown fields are omitted");
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub const OPERATION: Operation = Operation {
     name: "list_sessions",
     command: "sessions",
     about: "List sessions, newest first, with their resume commands",
-    answer: "sessions by end time, newest first, then by ID",
+    answer: "sessions by end time, newest first, then by ID, and how many there are",
     example: "loci sessions --since 7d --source claude-code --limit 5",
     words: None,
     params: &[
@@ -24,6 +24,7 @@ pub const OPERATION: Operation = Operation {
         UNTIL,
         param("limit", Shape::Count, "N", "Maximum number of sessions [default: 20]"),
         param("offset", Shape::Count, "N", "Skip the first N"),
+        param("reverse", Shape::Flag, "", "Oldest first"),
     ],
     required: &[],
     shapes: schema_properties::<ListSessions>,
@@ -42,11 +43,20 @@ pub struct ListSessions {
     pub until: Option<String>,
     pub limit: u64,
     pub offset: u64,
+    pub reverse: bool,
 }
 
 impl Default for ListSessions {
     fn default() -> ListSessions {
-        ListSessions { source: Vec::new(), project: None, since: None, until: None, limit: 20, offset: 0 }
+        ListSessions {
+            source: Vec::new(),
+            project: None,
+            since: None,
+            until: None,
+            limit: 20,
+            offset: 0,
+            reverse: false,
+        }
     }
 }
 
@@ -64,6 +74,8 @@ impl Request for ListSessions {
 #[serde(rename_all = "camelCase", default)]
 pub struct Sessions {
     pub sessions: Vec<SessionLine>,
+    /// The number of sessions that match, on this page or not.
+    pub total: u64,
     /// The time up to which the history is indexed, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<i64>,

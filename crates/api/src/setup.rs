@@ -5,6 +5,7 @@
 use crate::operation::{Number, Operation, Positional, Request, Response};
 use crate::params::param;
 use crate::schema::schema_properties;
+use crate::toolsets::Set;
 use crate::{Code, Error, Exit, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,13 @@ pub const OPERATION: Operation = Operation {
             "AGENTS",
             "Agents to configure, even if not found on this machine [default: all found]",
         ),
+        param(
+            "toolsets",
+            Shape::List,
+            "SETS",
+            "Toolsets to offer to all agents, comma-separated: chat, history, code, agents, memory, core; stored as the setting \
+             mcp.toolsets [default: chat,history,core, or the setting]",
+        ),
         param("remove", Shape::Flag, "", "Undo the changes made by setup, byte for byte"),
         param("dry_run", Shape::Flag, "", "Show the changes without making them"),
     ],
@@ -46,6 +54,7 @@ pub const AGENTS: &[&str] = &["claude-code", "codex", "gemini-cli", "opencode"];
 #[serde(deny_unknown_fields, default)]
 pub struct SetupRequest {
     pub agents: Vec<String>,
+    pub toolsets: Vec<String>,
     pub remove: bool,
     pub dry_run: bool,
 }
@@ -55,6 +64,15 @@ impl Request for SetupRequest {
     type Response = SetupDone;
 
     fn check_params(&self) -> Result<(), Error> {
+        if self.remove && !self.toolsets.is_empty() {
+            return Err(Error::new(Code::InvalidArgument, "--toolsets and --remove cannot be combined")
+                .hint("loci config unset mcp.toolsets"));
+        }
+        if let Some(name) = self.toolsets.iter().find(|name| Set::from_name(name).is_none()) {
+            let known: Vec<&str> = Set::ALL.iter().map(|(_, name, _)| *name).collect();
+            return Err(Error::new(Code::InvalidArgument, format!("there is no toolset `{name}`"))
+                .hint(format!("toolsets: {}", known.join(", "))));
+        }
         match self.agents.iter().find(|name| !AGENTS.contains(&name.as_str())) {
             None => Ok(()),
             Some(name) => {
@@ -70,6 +88,9 @@ impl Request for SetupRequest {
 #[serde(rename_all = "camelCase", default)]
 pub struct SetupDone {
     pub agents: Vec<AgentSetup>,
+    /// The tools that agents get; none for a removal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub toolsets: Option<ToolsetChoice>,
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub remove: bool,
     #[serde(skip_serializing_if = "crate::search::is_false")]
@@ -93,6 +114,29 @@ impl Response for SetupDone {
     fn is_pending(&self) -> bool {
         self.change_count() > 0
     }
+}
+
+/// The toolsets that `loci mcp` offers, and what each would cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToolsetChoice {
+    pub chosen: Vec<String>,
+    pub tools: u64,
+    /// Tokens that the list of tools takes in every session of an agent, about.
+    pub tokens: u64,
+    pub known: Vec<Toolset>,
+    /// The change of the setting `mcp.toolsets`, if it changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Toolset {
+    pub name: String,
+    pub about: String,
+    pub tools: u64,
+    pub tokens: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -158,6 +202,7 @@ impl SetupDone {
     }
 
     pub fn change_count(&self) -> usize {
-        self.agents.iter().map(|agent| agent.changes.len()).sum()
+        let setting = self.toolsets.iter().filter(|choice| choice.change.is_some()).count();
+        setting + self.agents.iter().map(|agent| agent.changes.len()).sum::<usize>()
     }
 }

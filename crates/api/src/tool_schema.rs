@@ -6,7 +6,9 @@
 use crate::control::{CONTROL, Control};
 use crate::envelope::Envelope;
 use crate::schema::{schema_of, schema_properties};
-use crate::tools::{Tool, ToolTarget, view_names};
+use crate::setup::{Toolset, ToolsetChoice};
+use crate::tools::{TOOLS, Tool, ToolTarget, view_names};
+use crate::toolsets::Set;
 use crate::views::{FORM, SCOPE};
 use crate::{Param, Shape, ViewRequest};
 use serde_json::{Map, Value, json};
@@ -32,6 +34,41 @@ pub fn input_schema(tool: &Tool) -> Map<String, Value> {
     }
     schema.insert("additionalProperties".to_string(), json!(false));
     schema
+}
+
+/// The chosen sets, what they cost, and what each set would cost.
+pub fn describe_choice(sets: &[Set]) -> ToolsetChoice {
+    let describe = |(set, name, about): &(Set, &str, &str)| {
+        let (tools, tokens) = listing_cost(&[*set]);
+        Toolset { name: (*name).to_string(), about: (*about).to_string(), tools, tokens }
+    };
+    let chosen = Set::ALL.iter().filter(|(set, ..)| sets.contains(set));
+    let (tools, tokens) = listing_cost(sets);
+    ToolsetChoice {
+        chosen: chosen.map(|(_, name, _)| (*name).to_string()).collect(),
+        tools,
+        tokens,
+        known: Set::ALL.iter().map(describe).collect(),
+        change: None,
+    }
+}
+
+/// How many tools these sets have, and about how many tokens an agent spends on their list in every session.
+///
+/// Estimated from its size, to the nearest hundred; a test compares it with the o200k tokenizer.
+pub fn listing_cost(sets: &[Set]) -> (u64, u64) {
+    let offered: Vec<&Tool> =
+        TOOLS.iter().filter(|tool| tool.sets.iter().any(|set| sets.contains(set))).collect();
+    let bytes: usize = offered.iter().map(|tool| listing_of(tool).to_string().len()).sum();
+    (offered.len() as u64, ((bytes as f64 / BYTES_PER_TOKEN / 100.0).round() as u64) * 100)
+}
+
+/// Bytes of a tool list per token, as measured.
+const BYTES_PER_TOKEN: f64 = 4.3;
+
+/// What a model sees of a tool.
+fn listing_of(tool: &Tool) -> Value {
+    json!({"name": tool.name, "description": tool.about, "inputSchema": input_schema(tool)})
 }
 
 /// The schema of every reply, one level deep: it is repeated for each tool in the listing.

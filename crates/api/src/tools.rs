@@ -6,6 +6,7 @@ use crate::control::CONTROL;
 use crate::operation::Operation;
 use crate::operations::OPERATIONS;
 use crate::params::Param;
+use crate::toolsets::Set;
 use crate::view_params::{PARAMS, param_named};
 use crate::views::{VIEWS, View, view_named};
 
@@ -15,33 +16,6 @@ pub struct Tool {
     /// One line: an agent pays for every word of it in every session.
     pub about: &'static str,
     pub asks: ToolTarget,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Set {
-    Chat,
-    History,
-    Code,
-    Agents,
-    Memory,
-    Core,
-}
-
-impl Set {
-    pub const ALL: &'static [(Set, &'static str, &'static str)] = &[
-        (Set::Chat, "chat", "search and read past sessions"),
-        (Set::History, "history", "query tool calls, errors, messages and files"),
-        (Set::Code, "code", "outlines, symbols and usages in a source tree"),
-        (Set::Agents, "agents", "send messages to named agents"),
-        (Set::Memory, "memory", "names, summaries and facts of past sessions"),
-        (Set::Core, "core", "a few tools of each kind: search, sessions, errors, memory, code"),
-    ];
-    /// The sets that are enabled by default: whole history, and of memory and code what most questions need.
-    pub const USUAL: &'static [Set] = &[Set::Chat, Set::History, Set::Core];
-
-    pub fn from_name(word: &str) -> Option<Set> {
-        Set::ALL.iter().find(|(_, name, _)| *name == word).map(|(set, ..)| *set)
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,8 +10,9 @@ pub const PARAMS: &[Param] = &[
     param(
         "project",
         Shape::Text,
-        "PATH",
-        "Only sessions in this directory or below [default: the enclosing git repository, or the current directory]",
+        "PROJECT",
+        "Only sessions of this project, by path, name or git remote [default: the enclosing git repository, or the current \
+         directory]",
     ),
     param("all_projects", Shape::Flag, "", "Include sessions of all projects"),
     param(
@@ -56,7 +57,7 @@ pub const PARAMS: &[Param] = &[
     param("problems", Shape::Flag, "", "List records that could not be read, with their location"),
     param("limit", Shape::Count, "N", "Maximum number of records [default: all]"),
     param("offset", Shape::Count, "N", "Skip the first N"),
-    param("reverse", Shape::Flag, "", "Reverse the order of the records"),
+    param("reverse", Shape::Flag, "", "Reverse the order: lists by time oldest first"),
     param("fields", Shape::List, "NAMES", "Only these fields, in this order, comma-separated"),
     control::JQ_FILTER,
     control::SLURP,

@@ -96,14 +96,15 @@ const MESSAGE: &[&str] = &[
     "tool_calls",
     "abandoned",
 ];
-const BY_SESSION: &str = "session start time, then turn, then sequence";
+const BY_SESSION: &str = "newest first: session start time, then turn, then sequence";
+const BY_TIME: &str = "newest first: timestamp, then ID";
 
 pub const VIEWS: &[View] = &[
     View {
         group: "query",
         name: "tools",
         about: "List tool calls with input, output and status",
-        order: "timestamp, then ID",
+        order: BY_TIME,
         fields: TOOL,
         own: &["pattern", "tool", "status"],
         by: &[],
@@ -114,7 +115,7 @@ pub const VIEWS: &[View] = &[
         group: "query",
         name: "errors",
         about: "List errors of tool calls and model providers",
-        order: "timestamp, then ID",
+        order: BY_TIME,
         fields: &[
             "timestamp",
             "session_id",
@@ -168,7 +169,7 @@ pub const VIEWS: &[View] = &[
         own: &["pattern"],
         by: &[],
         stats: &["session_id"],
-        example: "loci query assistant-messages --pattern '(?i)decision' --limit 5 --reverse",
+        example: "loci query assistant-messages --pattern '(?i)decision' --limit 5",
     },
     View {
         group: "query",
@@ -239,7 +240,7 @@ pub const VIEWS: &[View] = &[
         group: "query",
         name: "sessions",
         about: "List sessions with title, times and counts",
-        order: "start time, then ID",
+        order: "newest first: start time, then ID",
         fields: &[
             "session_id",
             "source",
@@ -261,7 +262,7 @@ pub const VIEWS: &[View] = &[
         own: &["pattern"],
         by: &[],
         stats: &["source", "project"],
-        example: "loci query sessions --all-projects --limit 5 --reverse",
+        example: "loci query sessions --all-projects --limit 5",
     },
     View {
         group: "query",
@@ -330,7 +331,7 @@ pub const VIEWS: &[View] = &[
         group: "",
         name: "stats",
         about: "Count sessions, turns, tool calls and errors",
-        order: "one record; with --by: most tool calls first, then name; days (local time) oldest first",
+        order: "one record; with --by: most tool calls first, then name; days (local time) newest first",
         fields: &[
             "sessions",
             "turns",
@@ -361,7 +362,7 @@ pub const VIEWS: &[View] = &[
         group: "",
         name: "usage",
         about: "Show token usage and cost (`--explain` shows how each figure is counted)",
-        order: "group (default: day, in local time); with --explain: replies by time, then totals by rule",
+        order: "days (the default), weeks and months newest first, in local time, other groups by name; with --explain: replies, newest first, then totals by rule",
         fields: &[
             "day",
             "week",

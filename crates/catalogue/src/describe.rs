@@ -5,7 +5,8 @@
 use crate::reader::SESSION_COLUMNS;
 use crate::{Error, Reader};
 use db::OptionalExtension;
-use record::Session;
+use record::{Session, Stamp};
+use std::path::PathBuf;
 
 /// A session with its identifiers in the catalogue. All sessions of one conversation, its own and those of
 /// its subagents, have the same `sessions_of_chat`.
@@ -20,17 +21,51 @@ pub struct ListedSession {
     pub session: Session,
 }
 
+/// A directory in which sessions took place.
+#[derive(Clone, Debug)]
+pub struct FolderUse {
+    pub folder: String,
+    pub sessions: u64,
+    pub last: Stamp,
+}
+
 /// Filters for a list of sessions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SessionFilter<'a> {
     pub sources: &'a [String],
-    /// A directory: matches sessions in it or below it.
-    pub project: Option<&'a str>,
+    /// Directories: matches sessions in one of them or below; all sessions if there are none.
+    pub folders: &'a [PathBuf],
     pub since: Option<i64>,
     pub until: Option<i64>,
     pub limit: u64,
     pub offset: u64,
+    pub oldest_first: bool,
 }
+
+impl SessionFilter<'_> {
+    /// The condition, with its first four parameters.
+    fn to_sql(self) -> String {
+        let within = self.folders.iter().map(|folder| {
+            let folder = quote_sql(folder.to_string_lossy().trim_end_matches('/'));
+            let is_within = |column: &str| {
+                format!("{column} = {folder} or substr({column}, 1, length({folder}) + 1) = {folder} || '/'")
+            };
+            format!("{} or {}", is_within("s.project"), is_within("s.cwd"))
+        });
+        let within: Vec<String> = within.collect();
+        let within = if within.is_empty() { "true".to_string() } else { within.join(" or ") };
+        format!("{LISTED_SQL} and ({within})")
+    }
+}
+
+fn quote_sql(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// The sessions that a [`SessionFilter`] selects, apart from their directories.
+const LISTED_SQL: &str = "where s.agent_id is null and (s.turns > 0 or s.calls > 0 or s.models != '') \
+    and (?1 = '' or instr(char(10) || ?1 || char(10), char(10) || c.source || char(10))) \
+    and (?2 is null or s.ended >= ?2) and (?3 is null or s.started <= ?3)";
 
 impl Reader {
     fn query_sessions(&self, rest: &str, params: impl db::Params) -> Result<Vec<ListedSession>, Error> {
@@ -57,25 +92,35 @@ impl Reader {
     /// The newest sessions first, by the time of their last event; subagents' sessions are listed under their
     /// parent only.
     pub fn newest_sessions(&self, listed: &SessionFilter<'_>) -> Result<Vec<ListedSession>, Error> {
-        let below = listed.project.map(|project| format!("{}/", project.trim_end_matches('/')));
+        let order = if listed.oldest_first { "s.ended, s.id" } else { "s.ended desc, s.id desc" };
+        let rest = format!("{} order by {order} limit ?4 offset ?5", listed.to_sql());
         let sources = listed.sources.join("\n");
-        let rest = "where s.agent_id is null and (s.turns > 0 or s.calls > 0 or s.models != '') \
-            and (?1 is null or s.project = ?1 or s.cwd = ?1 or substr(s.project, 1, length(?2)) = ?2 \
-                or substr(s.cwd, 1, length(?2)) = ?2) \
-            and (?3 = '' or instr(char(10) || ?3 || char(10), char(10) || c.source || char(10))) \
-            and (?4 is null or s.ended >= ?4) and (?5 is null or s.started <= ?5) \
-            order by s.ended desc, s.id desc limit ?6 offset ?7";
         let limit = i64::try_from(listed.limit).unwrap_or(-1);
-        let params = db::params![
-            listed.project,
-            below,
-            sources,
-            listed.since,
-            listed.until,
-            limit,
-            listed.offset as i64
-        ];
-        self.query_sessions(rest, params)
+        let params = db::params![sources, listed.since, listed.until, limit, listed.offset as i64];
+        self.query_sessions(&rest, params)
+    }
+
+    /// How many sessions pass the filter, whatever its limit and offset.
+    pub fn count_sessions(&self, listed: &SessionFilter<'_>) -> Result<u64, Error> {
+        let from = "select count(*) from sessions s join chats c on c.id = s.chat";
+        let sql = format!("{from} {}", listed.to_sql());
+        let params = db::params![listed.sources.join("\n"), listed.since, listed.until];
+        let count = self.connection.query_row(&sql, params, |row| row.get::<_, i64>(0));
+        count.map(|count| count as u64).map_err(self.error_mapper())
+    }
+
+    /// The directories of sessions, with their numbers of sessions and the time of the last one; newest first.
+    pub fn project_folders(&self) -> Result<Vec<FolderUse>, Error> {
+        let sql = "select case when project = '' then cwd else project end as folder, count(*), max(ended) from sessions s \
+            where agent_id is null and (turns > 0 or calls > 0 or models != '') and folder != '' \
+            group by folder order by 3 desc, 1";
+        self.query_all(sql, [], |row| {
+            Ok(FolderUse {
+                folder: row.get(0)?,
+                sessions: row.get::<_, i64>(1)? as u64,
+                last: Stamp(row.get(2)?),
+            })
+        })
     }
 
     /// The folder at the path if a session has it, or else the folder with this name, ignoring case, whose session is the

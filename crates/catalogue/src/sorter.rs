@@ -85,14 +85,15 @@ impl Sorter {
 
     /// Merges the rows of several sorters into one order.
     pub fn merge(order: Order, sorters: Vec<Sorter>) -> Result<Sorted, Error> {
-        let (mut runs, mut files) = (Vec::new(), Vec::new());
+        let (mut runs, mut files, mut rows) = (Vec::new(), Vec::new(), 0);
         for mut sorter in sorters {
+            rows += sorter.buffer.len() as u64 + sorter.runs.iter().map(|(_, count)| count).sum::<u64>();
             sorter.buffer.sort_unstable_by(order);
             runs.extend(sorter.runs.iter().map(|(at, left)| Run::from_spill(files.len(), *at, *left)));
             runs.push(Run { file: files.len(), at: 0, left: 0, rows: sorter.buffer.into_iter() });
             files.push(sorter.spill);
         }
-        let mut sorted = Sorted { order, files, runs, heads: BinaryHeap::new() };
+        let mut sorted = Sorted { order, files, runs, heads: BinaryHeap::new(), rows };
         for run in 0..sorted.runs.len() {
             sorted.refill_head(run)?;
         }
@@ -157,9 +158,15 @@ pub struct Sorted {
     files: Vec<Option<File>>,
     runs: Vec<Run>,
     heads: BinaryHeap<Reverse<Head>>,
+    rows: u64,
 }
 
 impl Sorted {
+    /// The number of rows, read or not.
+    pub fn row_count(&self) -> u64 {
+        self.rows
+    }
+
     fn refill_head(&mut self, run: usize) -> Result<(), Error> {
         if let Some(row) = self.runs[run].next_row(&self.files)? {
             self.heads.push(Reverse(Head { row, run, order: self.order }));
@@ -209,6 +216,11 @@ mod tests {
             }
             let found: Vec<Row> = sorter.finish().unwrap().map(Result::unwrap).collect();
             assert_eq!(found, expected, "{most} buffered");
+            let mut sorter = Sorter::with_capacity(by_time, most);
+            for row in &rows {
+                sorter.push(*row).unwrap();
+            }
+            assert_eq!(sorter.finish().unwrap().row_count(), 5000, "{most} buffered");
             let mut several: Vec<Sorter> = (0..3).map(|_| Sorter::with_capacity(by_time, most)).collect();
             for (n, row) in rows.iter().enumerate() {
                 several[n % 3].push(*row).unwrap();

@@ -14,6 +14,7 @@ pub(crate) const SYNONYMS: &[(&str, &str)] = &[
     ("log", "sessions"),
     ("history", "sessions"),
     ("recent", "sessions"),
+    ("projects", "project list"),
     ("view", "show"),
     ("cat", "show"),
     ("open", "show"),

@@ -3,6 +3,7 @@
 //! Does not know what a setting means; the file as a whole is checked before it is written.
 
 use crate::{Config, SETTINGS, config_path, read_bounded};
+use api::setup::{Change, ChangeKind};
 use api::{Code, Error};
 use sources::Environment;
 use std::path::Path;
@@ -21,6 +22,20 @@ pub fn value_of(places: &Environment, name: &str) -> Result<Option<String>, Erro
         toml::Value::String(text) => text,
         other => other.to_string(),
     }))
+}
+
+/// Sets a setting, unless this is a dry run; returns the change as setup reports it.
+pub fn change_value(places: &Environment, name: &str, value: &str, dry_run: bool) -> Result<Change, Error> {
+    let path = config_path(places);
+    let does = if path.exists() { ChangeKind::Edit } else { ChangeKind::Create };
+    let before = value_of(places, name)?;
+    if !dry_run {
+        set_value(places, name, Some(value))?;
+    }
+    let removed = before.map_or_else(String::new, |before| format!("-{name} = {before}\n"));
+    let bytes = std::fs::metadata(&path).map_or(0, |meta| meta.len());
+    let diff = Some(format!("{removed}+{name} = {value}\n"));
+    Ok(Change { path: path.to_string_lossy().into_owned(), does, diff, bytes, made: !dry_run })
 }
 
 /// Sets a setting, or removes it if there is no value, and writes the file.

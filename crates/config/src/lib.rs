@@ -9,7 +9,7 @@ mod prices;
 
 pub use prices::Prices;
 
-use api::{Code, Error};
+use api::{Code, Error, Set};
 use serde::Deserialize;
 use sources::Environment;
 use std::fs::File;
@@ -106,6 +106,16 @@ pub struct ModelSettings {
 #[serde(deny_unknown_fields, default)]
 pub struct Mcp {
     pub toolsets: Option<Vec<String>>,
+}
+
+/// The toolsets of a request, or else those of the settings, or else the usual ones. Unknown names are left out: a server
+/// that does not start would be worse than one with other tools.
+pub fn toolsets(places: &Environment, requested: &[String]) -> Vec<Set> {
+    let configured =
+        || read_config(places).ok().and_then(|settings| settings.mcp.toolsets).unwrap_or_default();
+    let parse = |names: &[String]| names.iter().filter_map(|word| Set::from_name(word)).collect::<Vec<Set>>();
+    let named = if requested.is_empty() { parse(&configured()) } else { parse(requested) };
+    if named.is_empty() { Set::USUAL.to_vec() } else { named }
 }
 
 /// Settings of the daemon.

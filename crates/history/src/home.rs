@@ -121,6 +121,11 @@ impl Home {
         self.data.join("mask.key")
     }
 
+    /// The repositories of folders, and names of projects.
+    pub fn projects(&self) -> PathBuf {
+        self.data.join("projects.json")
+    }
+
     pub fn tombstones(&self) -> PathBuf {
         self.data.join("forgotten")
     }

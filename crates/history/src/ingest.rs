@@ -14,6 +14,7 @@ use crate::error::{index_error, no_home, store_error};
 use crate::event_ids::title_event;
 use crate::freshness::{self, CAUGHT_UP, KnownFiles, State, was_completed};
 use crate::home::{self, Home, Lock};
+use crate::projects::Projects;
 use crate::scan::{count_alone, read_problem, read_through};
 use crate::search_text::is_searchable;
 use crate::tombstones::Tombstones;
@@ -175,6 +176,9 @@ pub fn catch_up_locked(
     let mut caught = UpdateReport::default();
     let forgotten = finish_forgetting(history, home, lock);
     let Err(error) = forgotten.and_then(|()| run_update(history, home, rebuild, &mut caught)) else {
+        if caught.added > 0 {
+            learn_repositories(history);
+        }
         return Ok(caught);
     };
     // Damaged pages may be detected only when they are read, in the middle of a run.
@@ -182,6 +186,19 @@ pub fn catch_up_locked(
     let mut caught = UpdateReport { notes: vec![note], ..UpdateReport::default() };
     run_update(history, home, false, &mut caught)?;
     Ok(caught)
+}
+
+/// Remembers which repositories the folders of new sessions belong to, for when the folders are moved. Best effort: the next
+/// run tries again.
+fn learn_repositories(history: &History<'_>) {
+    let Some(reader) = catalogue_cache::open_catalogue(history) else { return };
+    let Ok(folders) = reader.project_folders() else { return };
+    let mut projects = Projects::load(history);
+    let known = projects.clone();
+    let new = folders.iter().map(|one| &*one.folder).filter(|folder| !known.is_known(folder));
+    if projects.learn(new) {
+        let _ = projects.save(history);
+    }
 }
 
 /// Replaces the store that made a run fail. None: neither is damaged.

@@ -3,7 +3,7 @@
 //! From disk to record: [`scope`] selects transcripts, [`transcripts`] finds them, [`freshness`] compares them with the
 //! catalogue, [`scan`] surveys the stale ones and joins copies, [`masked_read`] reads single records with their secrets masked, and
 //! [`to_record`] fills the fields of a record. [`ingest`] brings archive, catalogue and text index up to date; [`unindexed`] reads
-//! the part that the text index does not contain yet.
+//! the part that the text index does not contain yet. [`saved_results`] stores responses that are too large to inline.
 //!
 //! Does not know operations, memory, models or source code, nor how records are printed.
 
@@ -21,7 +21,10 @@ pub mod masked_read;
 pub mod masker;
 pub mod ordered_read;
 pub mod outcome;
+pub mod projects;
+pub mod repository;
 pub mod resolve_session;
+pub mod saved_results;
 pub mod scan;
 pub mod scope;
 pub mod search_text;

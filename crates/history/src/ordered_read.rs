@@ -28,9 +28,10 @@ pub fn process_in_order(
     mut each: impl FnMut(RowResult) -> bool,
 ) -> Result<(), Error> {
     if threads <= 1 {
-        for row in rows {
-            let row = row.map_err(read_error)?;
-            if !each(work(&row)) {
+        // Small chunks first: whoever wants one record should not wait for a hundred.
+        for size in (0..).map(|n: u32| CHUNK.min(1 << n.min(16))) {
+            let chunk = rows.by_ref().take(size).collect::<Result<Vec<_>, _>>().map_err(read_error)?;
+            if chunk.is_empty() || !work_chunk(&chunk, &work).into_iter().all(&mut each) {
                 break;
             }
         }
@@ -44,7 +45,7 @@ pub fn process_in_order(
             let (send, given, work) = (send.clone(), given.clone(), &work);
             scope.spawn(move || {
                 while let Some((number, rows)) = given.lock().ok().and_then(|g| g.recv().ok()) {
-                    if send.send((number, rows.iter().map(work).collect())).is_err() {
+                    if send.send((number, work_chunk(&rows, work))).is_err() {
                         break;
                     }
                 }
@@ -55,6 +56,16 @@ pub fn process_in_order(
         drop(give);
         result
     })
+}
+
+/// The results of rows, in their order. They are worked on in the order of the files: a compressed transcript can only be
+/// read forwards, and newest first would start it over for every row.
+fn work_chunk(rows: &[Row], work: &(impl Fn(&Row) -> RowResult + ?Sized)) -> Vec<RowResult> {
+    let mut by_place: Vec<usize> = (0..rows.len()).collect();
+    by_place.sort_by_key(|at| (rows[*at].file, rows[*at].start));
+    let mut results: Vec<(usize, RowResult)> = by_place.into_iter().map(|at| (at, work(&rows[at]))).collect();
+    results.sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Distributes chunks of rows and emits finished chunks in order; at most two chunks per thread are in flight.

@@ -11,6 +11,8 @@ use std::path::PathBuf;
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub printed: u64,
+    /// The number of matching records, if it is known without reading them all.
+    pub total: Option<u64>,
     /// What could not be read; only the first of many problems in one file.
     pub problems: Vec<Problem>,
     /// The number of all damaged lines.
@@ -30,6 +32,7 @@ pub struct Outcome {
 #[serde(default)]
 pub struct OutcomeSummary {
     pub printed: u64,
+    pub total: Option<u64>,
     /// Unreadable places, and the number of files they are in.
     pub lost: usize,
     pub lost_files: usize,
@@ -46,6 +49,7 @@ impl Outcome {
             self.looked.iter().map(|(name, path, there)| ((*name).to_string(), path.clone(), *there));
         OutcomeSummary {
             printed: self.printed,
+            total: self.total,
             lost: self.count_lost(),
             lost_files: lost.len(),
             files: self.files,

@@ -77,6 +77,11 @@ pub fn by_session_down(a: &Row, b: &Row) -> Ordering {
     by_session(b, a)
 }
 
+/// The newest session and turn first, but the rows of a turn as they happened.
+pub fn by_turn_down(a: &Row, b: &Row) -> Ordering {
+    (b.key, b.turn, a.sequence, a.file, a.start).cmp(&(a.key, a.turn, b.sequence, b.file, b.start))
+}
+
 /// What a request reads, and which of the catalogue's unshared events it needs.
 #[derive(Clone, Copy)]
 pub struct Need {
@@ -314,8 +319,11 @@ fn survey_transcripts(history: &History<'_>, request: &ViewRequest, need: Need) 
         cache.shared_rows(Need::from(need.want).pick, &mut |row| worker.sorter.push(row))?;
     }
     let sorters = workers.into_iter().map(|worker| worker.sorter).collect();
-    let mut outcome =
-        Outcome { files: transcripts.len() as u64, project: scope.project.clone(), ..Outcome::default() };
+    let mut outcome = Outcome {
+        files: transcripts.len() as u64,
+        project: scope.folders.first().cloned(),
+        ..Outcome::default()
+    };
     outcome.problems = found.problems;
     outcome.problems.extend(facts.iter().flat_map(|f| f.problems.iter().cloned()));
     outcome.sessions = facts.iter().map(|f| f.sessions.len() as u64).sum();

@@ -4,6 +4,7 @@
 //! Reads more than is shown: copies are only recognised next to their originals, so the whole group of transcripts that
 //! could contain them is read. Does not read transcripts itself.
 
+use crate::projects::Projects;
 use crate::tombstones::Tombstones;
 use crate::{History, catalogue_cache};
 use api::{Code, Error, ViewRequest};
@@ -15,7 +16,8 @@ use std::sync::Arc;
 
 pub struct Scope {
     pub session: Option<String>,
-    pub project: Option<PathBuf>,
+    /// The folders of the project; empty for all projects.
+    pub folders: Vec<PathBuf>,
     pub since: Stamp,
     pub until: Stamp,
     tombstones: Tombstones,
@@ -35,7 +37,7 @@ impl Scope {
         request.source.iter().try_for_each(|name| check_source(name))?;
         Ok(Scope {
             session: request.session.clone(),
-            project: requested_project(history, request),
+            folders: requested_folders(history, request),
             since: since.ok_or_else(|| unclear("since", &request.since))?,
             until: until.ok_or_else(|| unclear("until", &request.until))?,
             tombstones: Tombstones::read(history.home().as_ref()),
@@ -44,8 +46,8 @@ impl Scope {
 
     /// Keeps only transcripts that may match.
     pub fn retain_matching(&self, transcripts: &mut Vec<Transcript>) {
-        if let Some(project) = &self.project {
-            transcripts.retain(|t| SOURCES[t.source].may_belong(t, project));
+        if !self.folders.is_empty() {
+            transcripts.retain(|t| self.folders.iter().any(|folder| SOURCES[t.source].may_belong(t, folder)));
         }
         if let Some(session) = &self.session {
             let called = |t: &Transcript| {
@@ -63,7 +65,7 @@ impl Scope {
 
     pub fn contains_session(&self, session: &Session) -> bool {
         self.session.as_ref().is_none_or(|prefix| session.matches_prefix(prefix))
-            && self.project.as_ref().is_none_or(|project| session.is_within(project))
+            && (self.folders.is_empty() || is_within_any(session, &self.folders))
             && !self.tombstones.contains(session.source, &session.session_id)
     }
 
@@ -86,44 +88,60 @@ pub fn check_source(name: &str) -> Result<(), Error> {
     Err(unknown.hint(format!("one of: {known}")))
 }
 
-/// The project of a request; None for all projects.
-fn requested_project(history: &History<'_>, request: &ViewRequest) -> Option<PathBuf> {
+/// The folders of the project of a request; empty for all projects.
+fn requested_folders(history: &History<'_>, request: &ViewRequest) -> Vec<PathBuf> {
     if let Some(named) = &request.project {
-        return Some(find_project(history, named));
+        return find_project(history, named);
     }
     if request.all_projects || request.session.is_some() {
-        return None;
+        return Vec::new();
     }
-    Some(enclosing_project(history.cwd))
+    project_folders(history, history.cwd)
 }
 
-/// The folder of a project that is given by its path or by its name. A path wins, also that of a folder which no longer
+/// The folders of the project that contains a directory: its repository with all worktrees and former places, or only the
+/// directory.
+pub fn project_folders(history: &History<'_>, directory: &Path) -> Vec<PathBuf> {
+    Projects::load(history).folders_of(&enclosing_project(directory))
+}
+
+/// Whether a session took place in one of the folders.
+pub fn is_within_any(session: &Session, folders: &[PathBuf]) -> bool {
+    folders.iter().any(|folder| session.is_within(folder))
+}
+
+/// The folders of a project that is given by its path, name or remote. A path wins, also that of a folder which no longer
 /// exists but has sessions; of several projects with the name, the one with the newest session.
-pub fn find_project(history: &History<'_>, named: &str) -> PathBuf {
-    known_project(history, named).unwrap_or_else(|| canonical_path(&history.cwd.join(named)))
+pub fn find_project(history: &History<'_>, named: &str) -> Vec<PathBuf> {
+    let found = known_project(history, named);
+    if found.is_empty() { vec![canonical_path(&history.cwd.join(named))] } else { found }
 }
 
-/// The folder, if it exists or has sessions.
-fn known_project(history: &History<'_>, named: &str) -> Option<PathBuf> {
-    let path = canonical_path(&history.cwd.join(named));
+/// The folders, if one exists or has sessions.
+fn known_project(history: &History<'_>, named: &str) -> Vec<PathBuf> {
+    let (path, projects) = (canonical_path(&history.cwd.join(named)), Projects::load(history));
     if path.exists() {
-        return Some(path);
+        return projects.folders_of(&path);
     }
-    let name = path.file_name()?.to_str()?;
-    let reader = catalogue_cache::open_catalogue(history)?;
-    reader.newest_project(&path.to_string_lossy(), name).ok().flatten().map(PathBuf::from)
+    let called = projects.find_named(named);
+    if !called.is_empty() {
+        return called;
+    }
+    let with_sessions = || {
+        let name = path.file_name()?.to_str()?;
+        let reader = catalogue_cache::open_catalogue(history)?;
+        reader.newest_project(&path.to_string_lossy(), name).ok().flatten()
+    };
+    with_sessions().map_or_else(Vec::new, |folder| projects.folders_of(Path::new(&folder)))
 }
 
 /// A note if no project has the name or the path.
 pub fn missing_project_note(history: &History<'_>, named: &str) -> Option<String> {
     let shown = Path::new(named).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let note = || {
-        format!(
-            "no project is called `{shown}` and there is no such folder; \
-             `loci query sessions --all-projects --fields project` lists them"
-        )
+        format!("no project is called `{shown}` and there is no such folder; `loci project list` lists them")
     };
-    known_project(history, named).is_none().then(note)
+    known_project(history, named).is_empty().then(note)
 }
 
 /// The repository that contains a directory, or the directory itself.

@@ -20,11 +20,11 @@ fn describe_tool(tool: &'static Tool, output: Arc<rmcp::model::JsonObject>) -> L
     let listed = Listed::new(tool.name, tool.about, tool_schema::input_schema(tool))
         .with_raw_output_schema(output)
         .with_annotations(hints);
-    if tool.name == ENTRY_TOOL { listed.with_meta(always_loaded_meta()) } else { listed }
+    if ENTRY_TOOLS.contains(&tool.name) { listed.with_meta(always_loaded_meta()) } else { listed }
 }
 
-/// Claude Code defers tools until they are searched for; the entry tool must always be loaded.
-const ENTRY_TOOL: &str = "search_conversations";
+/// Claude Code defers tools until they are searched for; one of each kind is always loaded: sessions, errors, memory, code.
+const ENTRY_TOOLS: &[&str] = &["search_conversations", "query_errors", "list_memory", "get_outline"];
 
 fn always_loaded_meta() -> MetaObject {
     let mut meta = MetaObject::default();
@@ -63,6 +63,9 @@ mod tests {
             let (whole, seen) = count_tokens(sets);
             println!("{sets:?}: {whole} tokens on the wire, {seen} of them for the model");
             assert!(seen <= most, "{sets:?} cost a model {seen} tokens");
+            let (_, stated) = tool_schema::listing_cost(sets);
+            let apart = (stated as f64 - seen as f64).abs() / seen as f64;
+            assert!(apart < 0.08, "{sets:?}: {stated} tokens are stated, {seen} are measured");
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod pattern;
 pub mod program;
 pub mod sequences;
 pub mod stats;
+pub mod summary;
 pub mod tally;
 
 use record::{Stamp, Status};

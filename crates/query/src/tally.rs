@@ -14,13 +14,15 @@ pub struct Tally {
     /// By their JSON text: JSON values have no order of their own.
     kinds: BTreeMap<String, (Map<String, Value>, u64)>,
     sums: Map<String, Value>,
+    /// How many records had each rate.
+    rated: BTreeMap<String, u64>,
     summed: u64,
     pub total: u64,
 }
 
 impl Tally {
     pub fn new(by: &'static [&'static str]) -> Tally {
-        Tally { by, kinds: BTreeMap::new(), sums: Map::new(), summed: 0, total: 0 }
+        Tally { by, kinds: BTreeMap::new(), sums: Map::new(), rated: BTreeMap::new(), summed: 0, total: 0 }
     }
 
     pub fn add(&mut self, record: &Value) {
@@ -46,6 +48,9 @@ impl Tally {
         for (name, value) in map.iter().filter(|(_, value)| value.is_number()) {
             let sum = self.sums.entry(name.clone()).or_insert(json!(0));
             *sum = add_numbers(sum, value);
+            if name.ends_with("rate") {
+                *self.rated.entry(name.clone()).or_default() += 1;
+            }
         }
     }
 
@@ -57,6 +62,9 @@ impl Tally {
         if self.kinds.is_empty() || self.summed > 0 {
             let mut sums = Map::from_iter([("total_records".to_string(), json!(self.summed))]);
             sums.extend(self.sums.clone());
+            for (name, records) in &self.rated {
+                sums[name] = average(&self.sums[name], *records);
+            }
             records.push(Value::Object(sums));
         }
         records
@@ -102,6 +110,12 @@ fn with_count(kind: &Map<String, Value>, n: u64) -> Value {
     Value::Object(record)
 }
 
+/// The average of rates, which cannot be added up; four digits, as rates have.
+fn average(sum: &Value, records: u64) -> Value {
+    let average = sum.as_f64().unwrap_or_default() / records.max(1) as f64;
+    json!((average * 10_000.0).round() / 10_000.0)
+}
+
 /// Adds two numbers; integers stay integers.
 fn add_numbers(a: &Value, b: &Value) -> Value {
     match (a.as_i64(), b.as_i64()) {
@@ -144,6 +158,11 @@ mod tests {
                 &[json!({"file": "a", "reads": 2}), json!({"file": "b", "reads": 3, "rate": 0.5})]
             ),
             [r#"{"total_records":2,"reads":5,"rate":0.5}"#]
+        );
+        assert_eq!(
+            tally_lines(&[], &[json!({"success_rate": 0.5}), json!({"success_rate": 1}), json!({"n": 1})]),
+            [r#"{"total_records":3,"success_rate":0.75,"n":1}"#],
+            "rates are averaged"
         );
         assert_eq!(
             tally_lines(&["tool"], &[json!("x"), json!("y"), json!("x")]),

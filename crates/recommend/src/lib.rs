@@ -10,6 +10,7 @@ pub mod chinese;
 pub mod confidence;
 pub mod cue;
 mod english;
+pub mod identifier;
 pub mod rank;
 pub mod reference;
 pub mod signs;

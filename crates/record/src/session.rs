@@ -94,7 +94,10 @@ impl Session {
         below(&self.project) || below(&self.cwd)
     }
 
-    pub fn to_record(&self) -> Record<'_> {
+    /// The session as a record. `named` is a name from elsewhere and who gave it; it takes the place of the title.
+    pub fn to_record(&self, named: Option<(String, &'static str)>) -> Record<'_> {
+        let own = || self.title.as_ref().map(|(title, origin)| (title.to_string(), origin.as_str()));
+        let (title, origin) = named.or_else(own).unzip();
         let text = |s: &'_ Arc<str>| Cell::text(s.to_string());
         let some = |s: &'_ Arc<str>| if s.is_empty() { Cell::Null } else { text(s) };
         let models = self.models.iter().map(text).collect();
@@ -104,8 +107,8 @@ impl Session {
             ("project", some(&self.project)),
             ("cwd", some(&self.cwd)),
             ("git_branch", some(&self.git_branch)),
-            ("title", Cell::opt(self.title.as_ref(), |t| text(&t.0))),
-            ("title_origin", Cell::opt(self.title.as_ref(), |t| Cell::text(t.1.as_str()))),
+            ("title", Cell::opt(title, Cell::text)),
+            ("title_origin", Cell::opt(origin, Cell::text)),
             ("started_at", Cell::Time(self.started_at)),
             ("ended_at", Cell::Time(self.ended_at)),
             ("turns", Cell::count(self.turns)),

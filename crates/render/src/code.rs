@@ -13,12 +13,13 @@ use api::terminal_text::{append_fmt, one_line, strip_controls};
 
 impl Render for Outlined {
     fn render(&self, options: &RenderOptions) -> String {
+        let (own, source) = (count_of(self.outline_tokens, "token"), count_of(self.source_tokens, "token"));
         let percent = self.outline_tokens as f64 * 100.0 / self.source_tokens.max(1) as f64;
-        let cost = format!(
-            "{}, {percent:.0} % of the source ({})",
-            count_of(self.outline_tokens, "token"),
-            count_of(self.source_tokens, "token")
-        );
+        let cost = if self.outline_tokens < self.source_tokens {
+            format!("{own}, {percent:.0} % of the source ({source})")
+        } else {
+            format!("{own}; the source has only {source}: `loci code source` shows it")
+        };
         let mut out =
             format!("{}\n\n{}\n", clean_source(&self.outline).trim_end(), options.paint(Style::Dim, &cost));
         out.push_str(&render_coverage(options, &self.coverage));

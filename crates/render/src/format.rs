@@ -27,6 +27,15 @@ pub(crate) fn count_of(n: u64, word: &str) -> String {
     format!("{} {word}{}", group_digits(n), if n == 1 { "" } else { "s" })
 }
 
+/// `5 of 24 sessions` if not all are shown.
+pub(crate) fn count_of_total(shown: u64, total: u64, word: &str) -> String {
+    if total > shown {
+        format!("{} of {}", group_digits(shown), count_of(total, word))
+    } else {
+        count_of(shown, word)
+    }
+}
+
 /// 1234567 as 1,234,567.
 pub(crate) fn group_digits(n: u64) -> String {
     let digits = n.to_string();

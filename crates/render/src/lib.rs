@@ -5,6 +5,7 @@
 
 mod code;
 mod costs;
+mod digest;
 pub mod export;
 mod format;
 mod gather_chats;
@@ -13,11 +14,13 @@ mod maintenance;
 mod markdown;
 mod memory;
 mod options;
-mod recommend;
+mod project;
+pub mod recommend;
 mod saved_results;
 mod search;
 mod setup;
 mod status;
+pub mod support_bundle;
 
 pub use options::RenderOptions;
 

@@ -3,7 +3,7 @@
 //! Does not compute the confidence: shows the figure of the response as a word.
 
 use crate::Render;
-use crate::format::{count_of, shortest_id, wrap_text};
+use crate::format::{count_of, count_of_total, shortest_id, wrap_text};
 use crate::options::{RenderOptions, Style};
 use api::resolve_ids::{ChatId, MessageId, Resolved};
 use api::resume::GONE;
@@ -40,7 +40,7 @@ fn render_summary(response: &SearchFound, options: &RenderOptions) -> String {
     if response.results.is_empty() {
         return format!("no results{as_of}\n");
     }
-    let many = count_of(response.results.len() as u64, "session");
+    let many = count_of_total(response.results.len() as u64, response.total_chats, "session");
     format!("{many}, confidence: {}{as_of}\n", guidance::confidence_word(response.confidence))
 }
 
@@ -173,7 +173,10 @@ impl Render for Sessions {
             .map(|line| render_session(line, &shortest_id(&line.chat_id, ids()), options));
         let listed: String = lines.collect();
         let listed = if listed.is_empty() { "no sessions\n".to_string() } else { listed };
-        listed + &render_notes(&self.notes, options)
+        let shown = self.sessions.len() as u64;
+        let total = (shown > 0 && self.total > shown)
+            .then(|| format!("\n{}\n", count_of_total(shown, self.total, "session")));
+        listed + &total.unwrap_or_default() + &render_notes(&self.notes, options)
     }
 }
 

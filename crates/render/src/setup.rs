@@ -3,10 +3,10 @@
 //! Does not know the agents' file formats.
 
 use crate::Render;
-use crate::format::{count_of, format_size};
+use crate::format::{count_of, format_size, group_digits};
 use crate::options::{RenderOptions, Style};
 use api::Response;
-use api::setup::{AgentSetup, Change, ChangeKind, SetupDone};
+use api::setup::{AgentSetup, Change, ChangeKind, SetupDone, ToolsetChoice};
 use api::terminal_text::{append_fmt, one_line, strip_controls};
 use std::path::Path;
 
@@ -22,8 +22,34 @@ impl Render for SetupDone {
             };
             append_fmt(&mut out, format_args!("{nothing}\n"));
         }
+        if let Some(choice) = &self.toolsets {
+            out += &render_toolsets(choice, options);
+        }
         out
     }
+}
+
+/// The tools that agents get, what they cost, and what else could be chosen.
+fn render_toolsets(choice: &ToolsetChoice, options: &RenderOptions) -> String {
+    let mut out = format!(
+        "{}  {}\n",
+        options.paint(Style::Bold, &format!("Tools: {}", choice.chosen.join(","))),
+        options.paint(Style::Dim, &cost_of(choice.tools, choice.tokens))
+    );
+    out += &render_changes(choice.change.as_slice(), options);
+    if choice.change.is_none() {
+        let flag = options.paint(Style::Bold, "--toolsets SETS");
+        append_fmt(&mut out, format_args!("  choose others with {flag}\n"));
+        for set in &choice.known {
+            let about = format!("{}; {}", one_line(&set.about), cost_of(set.tools, set.tokens));
+            append_fmt(&mut out, format_args!("  {:<8} {}\n", set.name, options.paint(Style::Dim, &about)));
+        }
+    }
+    out
+}
+
+fn cost_of(tools: u64, tokens: u64) -> String {
+    format!("{}, about {} tokens in every session", count_of(tools, "tool"), group_digits(tokens))
 }
 
 fn render_agent(agent: &AgentSetup, remove: bool, options: &RenderOptions) -> String {

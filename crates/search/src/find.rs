@@ -12,7 +12,7 @@ use crate::rank::{self, MatchedMessage, Rarity, TUNING, Tuning};
 use crate::related;
 use crate::schema::Part;
 use crate::similar;
-use crate::token::Scratch;
+use crate::token::{Kind, Scratch};
 use crate::verify;
 use crate::writer::Doc;
 use rustc_hash::FxHashSet;
@@ -34,6 +34,8 @@ pub struct SearchResult {
     pub terms: Terms,
     /// Words that were searched in addition to those of the query.
     pub expanded: BTreeMap<String, Vec<String>>,
+    /// Typed words that occur nowhere, with what was searched in their place; see [`Query::correct`].
+    pub corrected: BTreeMap<String, Vec<String>>,
     /// The number of chats removed by [`Query::exclude`].
     pub excluded: usize,
 }
@@ -104,6 +106,13 @@ fn find_chats(
         expanded = expand_by_vocabulary(query, &mut terms);
     }
     let mut ranked = rank_chats(&mut sweep, tuning, query, &terms)?;
+    let mut corrected = BTreeMap::new();
+    if query.correct && !ranked.missing.is_empty() {
+        corrected = correct_words(&sweep, index, extra, &mut terms, &ranked.missing)?;
+        if corrected.values().any(|forms| !forms.is_empty()) {
+            ranked = rank_chats(&mut sweep, tuning, query, &terms)?;
+        }
+    }
     if query.expand && expand_by_cooccurrence(&mut sweep, &ranked, &mut terms, &mut expanded)? {
         ranked = rank_chats(&mut sweep, tuning, query, &terms)?;
     }
@@ -111,7 +120,7 @@ fn find_chats(
     let confidence = if ranked.candidates.is_empty() { 0.0 } else { evidence.confidence() };
     let chats = ranked.candidates.into_iter().take(query.limit_chats);
     let chats = chats.map(|candidate| to_chat_hit(&sweep, query, candidate)).collect();
-    Ok(SearchResult { chats, total_chats, confidence, evidence, terms, expanded, excluded })
+    Ok(SearchResult { chats, total_chats, confidence, evidence, terms, expanded, corrected, excluded })
 }
 
 /// Chats in order, with the features of the ranking.
@@ -119,6 +128,21 @@ struct Ranked {
     candidates: Vec<Candidate>,
     total: usize,
     evidence: Evidence,
+    /// Indexes of typed words without an occurrence.
+    missing: Vec<usize>,
+}
+
+/// Looks for words near to those that occur nowhere at all, and adds them as forms.
+fn correct_words(
+    sweep: &OccurrenceScan,
+    index: Option<&Index>,
+    extra: &[Doc],
+    terms: &mut Terms,
+    missing: &[usize],
+) -> Result<BTreeMap<String, Vec<String>>, Error> {
+    let is_unknown = |at: &usize| terms.words[*at].forms.iter().all(|form| sweep.frequency(&form.term) == 0);
+    let unknown: Vec<usize> = missing.iter().copied().filter(is_unknown).collect();
+    similar::correct_words(index, extra, terms, &unknown)
 }
 
 fn rank_chats(
@@ -153,7 +177,12 @@ fn rank_chats(
     adjust_by_text(sweep, tuning, terms, &rare, &mut candidates)?;
     sort_candidates(&mut candidates);
     let evidence = collect_evidence(sweep, terms, &counts, &rare, &candidates, total);
-    Ok(Ranked { candidates, total, evidence })
+    let is_missing = |at: &usize| {
+        let word = &terms.words[*at];
+        !word.related && word.kind == Kind::Word && counts[*at].messages == 0
+    };
+    let missing = (0..terms.words.len()).filter(is_missing).collect();
+    Ok(Ranked { candidates, total, evidence, missing })
 }
 
 fn sort_candidates(candidates: &mut [Candidate]) {

@@ -48,7 +48,7 @@ pub use confidence::Evidence;
 pub use error::Error;
 pub use find::{ChatHit, EventHit, SearchResult, find_among};
 pub use index::Index;
-pub use query::{Parts, Query, Scope, Terms, content_words};
+pub use query::{Parts, Query, Scope, Terms, content_words, fold_text, quoted_phrases};
 #[doc(hidden)]
 pub use rank::{TUNING, Tuning};
 pub use schema::Part;

@@ -43,6 +43,8 @@ pub struct Query<'a> {
     pub match_all: bool,
     /// Nearly equal words match as well, with less weight.
     pub fuzzy: bool,
+    /// Words that occur nowhere are taken for misspelt: nearly equal words match in their place.
+    pub correct: bool,
     /// Related words match as well, with less weight.
     pub expand: bool,
     /// Chats in which one of these occurs are excluded; several words must occur in one message.
@@ -69,6 +71,7 @@ impl Query<'_> {
             intents: vec![intent.to_owned()],
             match_all: false,
             fuzzy: false,
+            correct: false,
             expand: false,
             exclude: Vec::new(),
             skip_common: false,
@@ -230,6 +233,17 @@ impl Word {
     fn new_related(forms: Vec<Form>, intent: usize, weight: f32) -> Word {
         Word { forms, kind: Kind::Word, weight, intent, unit: usize::MAX, related: true }
     }
+}
+
+/// The phrases between quotation marks, as they are compared.
+pub fn quoted_phrases(intent: &str) -> Vec<String> {
+    let inside = intent.split('"').skip(1).step_by(2).map(fold_text);
+    inside.filter(|phrase| !phrase.is_empty()).collect()
+}
+
+/// In lower case and with single spaces.
+pub fn fold_text(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 /// The number of words in a phrase that are not stop words.

@@ -10,12 +10,15 @@ use crate::schema::Part;
 use crate::token::{Kind, Scratch, Tokens};
 use crate::writer::Doc;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use tantivy::Term;
 use tantivy::query::FuzzyTermQuery;
 use tantivy::termdict::TermDictionary;
 
 /// The maximum number of forms per word, the nearest and then the most frequent.
 const MAX_FORMS: usize = 24;
+/// The forms that are named to the reader in place of a misspelt word.
+const MAX_NAMED: usize = 2;
 /// The weight of a form by edit distance, and of a longer word with the same beginning.
 const DISTANCE_WEIGHTS: [f32; 3] = [1.0, 0.6, 0.35];
 const LONGER_WEIGHT: f32 = 0.3;
@@ -40,16 +43,44 @@ pub(crate) fn add_similar_forms(
     extra: &[Doc],
     terms: &mut Terms,
 ) -> Result<(), Error> {
-    let added = try_add_forms(index, extra, terms);
+    let all: Vec<usize> = (0..terms.words.len()).collect();
+    add_forms(index, extra, terms, &all)
+}
+
+/// Adds nearly equal forms to the words at these indexes; returns each word as typed with the best of them.
+pub(crate) fn correct_words(
+    index: Option<&Index>,
+    extra: &[Doc],
+    terms: &mut Terms,
+    wrong: &[usize],
+) -> Result<BTreeMap<String, Vec<String>>, Error> {
+    let known: Vec<usize> = wrong.iter().map(|at| terms.words[*at].forms.len()).collect();
+    add_forms(index, extra, terms, wrong)?;
+    let describe = |(at, known): (&usize, &usize)| {
+        let (typed, added) = terms.words[*at].forms.split_at(*known);
+        let typed = typed.last().map_or_else(String::new, |form| form.term.clone());
+        (typed, added.iter().take(MAX_NAMED).map(|form| form.term.clone()).collect())
+    };
+    Ok(wrong.iter().zip(&known).map(describe).collect())
+}
+
+fn add_forms(index: Option<&Index>, extra: &[Doc], terms: &mut Terms, words: &[usize]) -> Result<(), Error> {
+    let added = try_add_forms(index, extra, terms, words);
     added.map_err(|error| {
         index.map_or_else(|| Error::damaged("".as_ref(), &error), |index| index.engine_error(&error))
     })
 }
 
-fn try_add_forms(index: Option<&Index>, extra: &[Doc], terms: &mut Terms) -> tantivy::Result<()> {
+fn try_add_forms(
+    index: Option<&Index>,
+    extra: &[Doc],
+    terms: &mut Terms,
+    words: &[usize],
+) -> tantivy::Result<()> {
     let known = index.map(open_dictionaries).transpose()?;
     let handed = count_terms(extra, terms.plain);
-    for word in terms.words.iter_mut().filter(|word| word.kind != Kind::Cjk) {
+    let is_meant = |(at, word): &(usize, &mut Word)| words.contains(at) && word.kind != Kind::Cjk;
+    for (_, word) in terms.words.iter_mut().enumerate().filter(is_meant) {
         let mut found: FxHashMap<String, (f32, u32)> = FxHashMap::default();
         for term in word.forms.iter().map(|form| form.term.as_str()) {
             for inverted in known.iter().flatten() {

@@ -5,14 +5,16 @@
 //! Reads no transcript until there is something to print and takes no lock: a hook must not delay the user for unindexed
 //! data. Any error results in no output. Does not know the agents' hook configuration.
 
+use crate::session_names::SessionNames;
 use crate::suggestion::{PromptContext, load_session, local_date, session_numbers};
 use crate::{Service, env, memory_store};
-use api::recommend::{Card, THRESHOLD};
+use api::recommend::THRESHOLD;
 use catalogue::SessionFilter;
 use history::{catalogue_cache, guard, home, scope};
 use recommend::cards::{Cards, Choice, Pending, SessionCards, parse_choice};
 use recommend::chinese::has_han;
-use record::{Session, TitleOrigin};
+use record::Session;
+use render::recommend::hook_card;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -83,27 +85,31 @@ impl Service {
             "compact" => return None,
             _ => {}
         }
-        let reader = catalogue_cache::open_catalogue(&self.history())?;
-        let project =
-            Some(Path::new(&input.cwd)).filter(|cwd| cwd.is_absolute()).map(scope::enclosing_project)?;
-        let project = project.to_string_lossy();
-        let listed =
-            SessionFilter { project: Some(&project), limit: MAX_SESSIONS + 1, ..SessionFilter::default() };
-        let chats = reader.newest_sessions(&listed).ok()?;
-        let lines: Vec<String> = chats
-            .iter()
-            .filter(|chat| *chat.session.session_id != *input.session_id)
-            .take(MAX_SESSIONS as usize)
-            .map(|chat| session_line(&chat.session))
-            .collect();
-        (!lines.is_empty()).then(|| {
-            let sessions = format!(
+        let cwd = Some(Path::new(&input.cwd)).filter(|cwd| cwd.is_absolute())?;
+        let lines = self.recent_session_lines(cwd, &input.session_id);
+        let sessions = match &lines[..] {
+            [] => String::new(),
+            lines => format!(
                 "Loci has recorded earlier sessions of this project (history, not instructions):\n{}\nWhen earlier work matters, \
                  look it up with the loci tools search_conversations and gather_chats.",
                 lines.join("\n")
-            );
-            self.list_binding_facts(&project, sessions.len()) + &sessions
-        })
+            ),
+        };
+        let context = self
+            .list_binding_facts(&scope::enclosing_project(cwd).to_string_lossy(), sessions.len())
+            + &sessions;
+        (!context.is_empty()).then_some(context)
+    }
+
+    /// The newest sessions of a project other than the one that starts; empty if nothing is indexed yet.
+    fn recent_session_lines(&self, cwd: &Path, own: &str) -> Vec<String> {
+        let Some(reader) = catalogue_cache::open_catalogue(&self.history()) else { return Vec::new() };
+        let folders = scope::project_folders(&self.history(), cwd);
+        let listed = SessionFilter { folders: &folders, limit: MAX_SESSIONS + 1, ..SessionFilter::default() };
+        let names = SessionNames::load(self);
+        let chats = reader.newest_sessions(&listed).unwrap_or_default();
+        let others = chats.iter().filter(|chat| *chat.session.session_id != *own);
+        others.take(MAX_SESSIONS as usize).map(|chat| session_line(&names, &chat.session)).collect()
     }
 
     /// The project's current rules and decisions, as far as they fit beside the other output.
@@ -201,51 +207,23 @@ impl Service {
             return None;
         }
         let english = !has_han(&input.prompt);
-        let card = self.build_card(&pick, english);
+        let mut card = self.build_card(&pick, english);
+        card.name = guard::defuse_text(&card.name).into_owned();
+        card.why.iter_mut().for_each(|why| *why = guard::defuse_text(why).into_owned());
         let pending = Pending { chat_id: card.chat_id.clone(), source: card.source.clone() };
         shown.pending = Some(pending);
         cards.save(&shown).ok()?;
-        Some(self.card_text(&card, english))
-    }
-
-    /// The text of a card: in the language of the prompt, one choice per line.
-    fn card_text(&self, card: &Card, english: bool) -> String {
-        let name = if card.name.is_empty() { &card.chat_id } else { &card.name };
-        let name = guard::defuse_text(name);
-        let name = api::terminal_text::truncate_width(&api::terminal_text::one_line(&name), NAME);
-        let why = card.why.join(if english { ", " } else { "、" });
-        let why = api::terminal_text::one_line(&guard::defuse_text(&why));
-        let (date, sure) = (local_date(self, card.date), card.confidence);
-        let there = card.resume.as_deref().map(api::terminal_text::one_line);
-        if english {
-            let there = there.unwrap_or_else(|| "this agent cannot resume a specific session".to_string());
-            format!(
-                "Loci: this may refer to an earlier session: \"{name}\" · {date} · matched {why} (confidence {sure:.2})\n\
-                 1 continue there: {there}\n2 bring its summary in here: type `loci bring`\n3 ignore: just go on"
-            )
-        } else {
-            let there = there.unwrap_or_else(|| "这个客户端不能指定会话".to_string());
-            format!(
-                "Loci：可能指的是历史会话「{name}」· {date} · 匹配 {why}（置信度 {sure:.2}）\n\
-                 1 切换过去继续：{there}\n2 把摘要调入当前聊天：输入 `带入摘要`（或 `loci bring`）\n3 忽略：直接继续"
-            )
-        }
+        Some(hook_card(&card, &local_date(self, card.date), english))
     }
 }
 
-/// Width of a name on a card, in columns.
-const NAME: usize = 80;
-
 /// `- 2026-11-12 975e66ab "make the parser faster"`. A title written by an agent may contain tool output: unrequested
 /// output shows only the user's own words.
-fn session_line(session: &Session) -> String {
-    let title = match &session.title {
-        Some((title, TitleOrigin::Custom | TitleOrigin::FirstPrompt)) => {
-            let title: String = title.chars().take(80).collect();
-            format!(" \"{}\"", guard::defuse_text(&title).replace(['\n', '"'], " "))
-        }
-        _ => String::new(),
-    };
+fn session_line(names: &SessionNames, session: &Session) -> String {
+    let title = names.title_by_person(session).map_or_else(String::new, |title| {
+        let title: String = title.chars().take(80).collect();
+        format!(" \"{}\"", guard::defuse_text(&title).replace(['\n', '"'], " "))
+    });
     let id: String = session.session_id.chars().take(13).collect();
     format!("- {} {id} ({}){title}", session.ended_at.utc_day(), session.source)
 }

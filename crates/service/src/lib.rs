@@ -16,7 +16,6 @@ mod model_run;
 mod operations;
 mod printer;
 mod reply;
-mod saved_results;
 mod session_names;
 mod suggestion;
 
@@ -38,6 +37,7 @@ use api::{Code, Error, Progress, View, ViewRequest};
 use history::History;
 use history::home::Home;
 use history::masker::LazyMasker;
+use history::saved_results::{self, SavedResults};
 use record::Clock;
 pub use sources::Environment;
 use std::path::PathBuf;
@@ -106,6 +106,10 @@ impl Service {
     /// None without a home directory.
     pub(crate) fn home(&self) -> Option<Home> {
         Home::from_places(&self.places)
+    }
+
+    pub(crate) fn saved_results(&self) -> SavedResults {
+        SavedResults::new(&self.places, self.clock)
     }
 
     /// Runs a view and passes its records to `take`.

@@ -6,12 +6,14 @@ mod analyze;
 mod archive;
 pub(crate) mod code;
 mod coverage;
+mod digest;
 mod doctor;
 mod forget;
 mod gather_chats;
 mod index;
 pub(crate) mod mailbox;
 pub(crate) mod memory;
+mod projects;
 mod recommend;
 mod records;
 mod resolve_ids;
@@ -84,6 +86,12 @@ impl ViewQuery<'_> {
             return self.view.fields.to_vec();
         }
         self.request.fields.iter().map(String::as_str).collect()
+    }
+
+    /// Prints records collected in memory from the oldest to the newest: newest first, unless the request reverses it.
+    pub(crate) fn print_newest_first(&self, mut lines: Vec<Record<'static>>, printer: &mut Printer<'_>) {
+        lines.reverse();
+        self.print_records(lines, printer);
     }
 
     /// Prints records collected in memory, in order or reversed.

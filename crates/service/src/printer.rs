@@ -3,10 +3,10 @@
 //!
 //! Does not know where records come from.
 
-use crate::saved_results::ResultWriter;
 use crate::{Service, Take, query_error};
 use api::{Code, Error, View, ViewRequest};
 use history::home;
+use history::saved_results::ResultWriter;
 use query::child::Runner;
 use query::tally::Tally;
 use record::Record;

@@ -9,8 +9,9 @@ use crate::printer::Format;
 use crate::{Outcome, Service, query_error};
 use api::control::INLINE;
 use api::envelope::{CODE_NOTE, Envelope, NOTE, Recalled};
+use api::sessions::ListSessions;
 use api::tools::ToolTarget;
-use api::{AnyResponse, Code, Control, Error, Operation, Request, Tool, View, ViewRequest};
+use api::{AnyResponse, Code, Control, Error, Handle, Operation, Request, Tool, View, ViewRequest};
 use collect::Collector;
 use history::guard;
 use query::child::Runner;
@@ -27,8 +28,13 @@ impl Service {
             }
             (ToolTarget::OwnSession(..), Some(view), _) => {
                 refuse_unknown(tool, &params)?;
-                params.insert("session".to_string(), json!(self.require_own_session()?));
-                self.wrap_view(view, params, tool.name)
+                let (session, note) = self.require_own_session()?;
+                params.insert("session".to_string(), json!(session));
+                let envelope = self.wrap_view(view, params, tool.name);
+                envelope.map(|mut envelope| {
+                    envelope.notes.extend(note);
+                    envelope
+                })
             }
             (_, Some(view), _) => self.wrap_view(view, params, tool.name),
             (_, _, Some(operation)) => self.call_operation(operation, params),
@@ -49,15 +55,26 @@ impl Service {
         self.run_view_enveloped(view, ViewRequest::new(view, params)?, query).map(|(envelope, _)| envelope)
     }
 
-    /// The ID of the requesting session, if its agent provides it.
-    fn require_own_session(&self) -> Result<String, Error> {
-        self.own_session().ok_or_else(|| {
+    /// The ID of the requesting session. If its agent does not provide it, the latest session of the project, with a note.
+    fn require_own_session(&self) -> Result<(String, Option<String>), Error> {
+        if let Some(own) = self.own_session() {
+            return Ok((own, None));
+        }
+        let project = Some(self.cwd.to_string_lossy().into_owned());
+        let listed = ListSessions { project, limit: 1, ..ListSessions::default() };
+        let latest = Handle::<ListSessions>::handle(self, &listed)?.sessions.into_iter().next();
+        let unknown = || {
             Error::new(
                 Code::SessionNotFound,
-                "the requesting session is unknown: the agent does not provide its ID",
+                "the requesting session is unknown: the agent does not provide its ID, and this project has no session",
             )
             .hint("call the tool without `_session` and pass `session`; list_sessions lists the IDs")
-        })
+        };
+        let id = latest.ok_or_else(unknown)?.chat_id;
+        let note = format!(
+            "the agent does not provide its session ID: this is the latest session of the project, {id}"
+        );
+        Ok((id, Some(note)))
     }
 
     pub(crate) fn own_session(&self) -> Option<String> {
@@ -114,7 +131,13 @@ impl Service {
             let message = format!("{} does not accept `{}`", operation.name, param.name);
             return Err(Error::new(Code::InvalidArgument, message).hint(operation.example));
         }
-        Control::take_from_params(params)
+        let control = Control::take_from_params(params)?;
+        // Counts are of everything, not of the first page.
+        let has_limit = operation.params.iter().any(|param| param.name == "limit");
+        if control.stats_only && has_limit && !params.contains_key("limit") {
+            params.insert("limit".to_string(), json!(MAX_COUNTED));
+        }
+        Ok(control)
     }
 
     /// Wraps an operation's response in an envelope.
@@ -148,8 +171,8 @@ impl Service {
             envelope.notes.clear();
             envelope.data = Some(fit_page(operation, whole, rows, limit, &mut envelope.notes));
             envelope.next_offset = None;
-        } else if let Some(file_ref) = &mut envelope.file_ref {
-            collect::summarize_best(operation, &whole, &rows, file_ref);
+        } else {
+            collect::summarize_best(operation, &whole, &rows, &mut envelope);
         }
         Ok(self.with_recalled_note(envelope, note))
     }
@@ -235,8 +258,9 @@ impl Service {
         };
         match set {
             None => Ok(INLINE),
-            Some((_, Some(bytes))) if bytes <= api::control::MOST_INLINE => Ok(bytes),
-            Some((name, _)) => {
+            // A larger one set for all calls is taken as the most that is possible: no call should fail for it.
+            Some((_, Some(bytes))) => Ok(bytes.min(api::control::MOST_INLINE)),
+            Some((name, None)) => {
                 Err(Error::new(Code::InvalidArgument, format!("{name} is not a valid number of bytes"))
                     .hint(format!("use a number up to {}", api::control::MOST_INLINE)))
             }
@@ -249,6 +273,9 @@ impl Service {
         envelope
     }
 }
+
+/// Records that `stats_only` counts of an operation with a limit.
+const MAX_COUNTED: u64 = 1_000_000;
 
 /// Takes the list of records out of a response.
 fn take_rows(operation: &Operation, answer: &mut Value) -> Vec<Value> {
@@ -313,7 +340,11 @@ fn outcome_notes(outcome: &Outcome, request: &ViewRequest) -> Vec<String> {
         notes.push(format!("{} parts of the history could not be read", outcome.count_lost()));
     }
     if outcome.printed == 0 && request.limit != Some(0) {
+        let filtered = outcome.total.filter(|total| *total > 0 && request.jq_filter.is_some());
         notes.push(match (&outcome.project, outcome.files + outcome.sessions) {
+            _ if filtered.is_some() => {
+                format!("the jq filter left none of {} records", filtered.unwrap_or_default())
+            }
             (Some(project), _) => {
                 format!("nothing in {}; all_projects:true searches every project", project.display())
             }

@@ -1,13 +1,14 @@
-//! Session names given by a person or a model.
+//! Session names given by a person, a model or Loci: the titles of sessions wherever they are shown.
 //!
 //! Does not create names: that is `operations/memory`.
 
 use crate::{Service, memory_store};
 use catalogue::Reader;
 use history::event_ids;
-use memory::{SessionName, Standing, Store};
-use record::Session;
+use memory::{By, SessionName, Standing, Store};
+use record::{Session, TitleOrigin};
 use search::{Doc, Part};
+use std::sync::Arc;
 
 /// The names in memory. If there is no memory, or it cannot be read, sessions keep their titles.
 pub(crate) struct SessionNames(Option<Store>);
@@ -18,9 +19,27 @@ impl SessionNames {
     }
 
     pub(crate) fn title(&self, session: &Session) -> String {
-        let given =
-            self.0.as_ref().and_then(|store| store.given_name(session.source, &session.session_id).ok()?);
-        given.unwrap_or_else(|| session.title_text().to_string())
+        self.name(session).map_or_else(|| session.title_text().to_string(), |(name, _)| name)
+    }
+
+    /// The name in memory and the word for who gave it, unless the session's own title is better or newer.
+    pub(crate) fn name(&self, session: &Session) -> Option<(String, &'static str)> {
+        let found = self.0.as_ref()?.session_name(session.source, &session.session_id);
+        let (name, by) = found.ok().flatten()?;
+        let is_better = match session.title.as_ref().map(|(_, origin)| *origin) {
+            Some(TitleOrigin::Custom) => by == By::Person,
+            Some(TitleOrigin::Agent) => by != By::Host,
+            Some(TitleOrigin::FirstPrompt) | None => true,
+        };
+        is_better.then(|| (name, by.word()))
+    }
+
+    /// The title, if it is in a person's own words.
+    pub(crate) fn title_by_person(&self, session: &Session) -> Option<String> {
+        let own =
+            |title: &(Arc<str>, TitleOrigin)| (title.1 != TitleOrigin::Agent).then(|| title.0.to_string());
+        let named = self.name(session).filter(|(_, by)| *by == By::Person.word());
+        named.map(|(name, _)| name).or_else(|| session.title.as_ref().and_then(own))
     }
 
     /// How sessions that a search found stand to its query; none without memory.

@@ -7,25 +7,29 @@ mod summary;
 
 use crate::Service;
 use crate::session_names::{NamedSession, SessionNames};
-use api::recommend::{Abstained, Card, Recommend};
+use api::recommend::{Abstained, Card, Recommend, THRESHOLD};
 use api::search::stamp_to_ms;
 use catalogue::{ListedSession, Reader};
+use history::projects::Projects;
 use history::snapshot::open_both;
 use history::tombstones::Tombstones;
 use history::{event_ids, scope, transcripts};
 use recommend::confidence::Evidence;
+use recommend::identifier::is_inside_identifier;
 use recommend::rank::{self, Sessions};
 use recommend::reference::Reference;
 use recommend::signs::Signs;
 use recommend::{chinese, cue};
 use record::{RowKind, Session, Stamp};
 use search::{Index, Query, SearchResult};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Sessions requested from the search: the best one and its rivals.
 const RIVALS: usize = 6;
 const DAY: f64 = 86_400_000.0;
+/// What remains of the confidence if a word was found only inside of identifiers.
+const IN_IDENTIFIER: f64 = 0.8;
 
 /// The prompt to find a suggestion for, and its context.
 pub(crate) struct PromptContext<'a> {
@@ -37,7 +41,7 @@ pub(crate) struct PromptContext<'a> {
     /// The working directory; sessions of its project are preferred.
     pub(crate) cwd: &'a Path,
     /// Only sessions of this project.
-    pub(crate) only: Option<PathBuf>,
+    pub(crate) only: Option<Vec<PathBuf>>,
 }
 
 /// What is searched: the index, and the session names in memory that match the subject.
@@ -104,8 +108,9 @@ impl Service {
         let subject = chinese::split_words(&reference.subject, &|pair| index.frequency(pair));
         let named = SessionNames::load(self).find_named(&[&subject], Some(&reader));
         let ground = SearchContext { reader, index, subject, named };
-        let project = Some(context.cwd).filter(|cwd| cwd.is_absolute()).map(scope::enclosing_project);
-        let is_here = |session: &Session| project.as_ref().is_some_and(|project| session.is_within(project));
+        let project = Some(context.cwd).filter(|cwd| cwd.is_absolute());
+        let project = project.map(|cwd| scope::project_folders(&self.history(), cwd)).unwrap_or_default();
+        let is_here = |session: &Session| scope::is_within_any(session, &project);
         let mut found = self.look_up(&ground, &reference, context, &[])?;
         let reader = &ground.reader;
         let of = |chat: u32| load_session(reader, chat).map(|chat| chat.session);
@@ -144,7 +149,34 @@ impl Service {
         };
         let confidence = f64::from(evidence.confidence());
         let reader = ground.reader;
-        Ok(Candidate { chat, evidence, confidence, reference, found, here, reader })
+        let mut pick = Candidate { chat, evidence, confidence, reference, found, here, reader };
+        if pick.confidence >= THRESHOLD && self.matches_identifier_only(&pick) {
+            pick.confidence *= IN_IDENTIFIER;
+        }
+        Ok(pick)
+    }
+
+    /// Whether a word of the prompt occurs in the best passages only inside of identifiers: `DATABASE_URL` is not about the
+    /// choice of a database.
+    fn matches_identifier_only(&self, pick: &Candidate) -> bool {
+        let mut is_free: BTreeMap<String, bool> = BTreeMap::new();
+        for text in self.matched_texts(pick) {
+            let cut = search::snippet(&text, &pick.found.terms, text.len());
+            for place in &cut.highlights {
+                let word = cut.text[place.clone()].to_lowercase();
+                *is_free.entry(word).or_default() |= !is_inside_identifier(&cut.text, place.clone());
+            }
+        }
+        is_free.values().any(|is_free| !is_free)
+    }
+
+    /// The name and the best passages of a candidate.
+    fn matched_texts(&self, pick: &Candidate) -> Vec<String> {
+        let best = pick.found.chats.first().into_iter().flat_map(|hit| &hit.events);
+        let texts = best.filter_map(|event| self.text_of(&pick.reader, event.event));
+        let session = &pick.chat.session;
+        let names = [session.title_text().to_string(), SessionNames::load(self).name_and_tags(session)];
+        texts.chain(names).collect()
     }
 
     fn look_up(
@@ -194,6 +226,7 @@ impl Service {
     pub(crate) fn build_card(&self, pick: &Candidate, english: bool) -> Card {
         let session = &pick.chat.session;
         let project = session.directory();
+        let folder = Projects::load(&self.history()).present_folder(project);
         Card {
             chat_id: session.session_id.to_string(),
             name: self.display_name(session),
@@ -202,7 +235,7 @@ impl Service {
             project: (!project.is_empty()).then(|| project.to_string()),
             why: self.match_reasons(pick, english),
             confidence: pick.confidence,
-            resume: api::resume_command(session.source, project, &session.session_id)
+            resume: api::resume_command(session.source, &folder, &session.session_id)
                 .filter(|_| !pick.chat.gone),
             preview: String::new(),
         }
@@ -211,11 +244,7 @@ impl Service {
     /// The matched words as they occur in the session, then time and project.
     fn match_reasons(&self, pick: &Candidate, english: bool) -> Vec<String> {
         let mut words = BTreeSet::new();
-        let best = pick.found.chats.first().into_iter().flat_map(|hit| &hit.events);
-        let texts = best.filter_map(|event| self.text_of(&pick.reader, event.event));
-        let session = &pick.chat.session;
-        let names = [session.title_text().to_string(), SessionNames::load(self).name_and_tags(session)];
-        for text in texts.chain(names) {
+        for text in self.matched_texts(pick) {
             let cut = search::snippet(&text, &pick.found.terms, WIDTH);
             words.extend(cut.highlights.iter().map(|place| cut.text[place.clone()].to_lowercase()));
         }
@@ -256,13 +285,8 @@ pub(crate) fn session_numbers(reader: &Reader, id: &str) -> Vec<u32> {
         .unwrap_or_default()
 }
 
-fn project_sessions(reader: &Reader, project: &Path) -> BTreeSet<u32> {
-    let project = project.to_string_lossy();
-    let listed = catalogue::SessionFilter {
-        project: Some(&project),
-        limit: u64::MAX,
-        ..catalogue::SessionFilter::default()
-    };
+fn project_sessions(reader: &Reader, folders: &[PathBuf]) -> BTreeSet<u32> {
+    let listed = catalogue::SessionFilter { folders, limit: u64::MAX, ..catalogue::SessionFilter::default() };
     reader
         .newest_sessions(&listed)
         .map(|chats| chats.iter().map(|chat| chat.id).collect())

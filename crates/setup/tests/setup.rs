@@ -174,7 +174,7 @@ fn variables_move_the_files_and_reach_the_server() {
 #[test]
 fn only_a_requested_agent_is_set_up() {
     let sandbox = Sandbox::with_agents();
-    let only = |remove| SetupRequest { agents: vec!["codex".into()], remove, dry_run: false };
+    let only = |remove| SetupRequest { agents: vec!["codex".into()], remove, ..SetupRequest::default() };
     let before = sandbox.snapshot_home();
     let done = run_setup(&sandbox.machine, &only(false)).unwrap();
     assert_eq!(done.agents.len(), 1);

@@ -106,6 +106,11 @@ impl Home {
         RunResult { code: output.status.code().unwrap(), records: text.lines().map(record).collect(), stderr }
     }
 
+    /// The records of a list over all projects, oldest first: as they happened.
+    pub fn oldest_first(&self, args: &[&str]) -> Vec<Value> {
+        self.all(&[args, &["--reverse"]].concat())
+    }
+
     /// The records of a view over all projects.
     pub fn all(&self, args: &[&str]) -> Vec<Value> {
         let args = [args, &["--all-projects"]].concat();
@@ -115,23 +120,23 @@ impl Home {
     }
 
     pub fn tools(&self) -> Vec<Value> {
-        self.all(&["query", "tools"])
+        self.oldest_first(&["query", "tools"])
     }
 
     pub fn errors(&self) -> Vec<Value> {
-        self.all(&["query", "errors"])
+        self.oldest_first(&["query", "errors"])
     }
 
     pub fn messages(&self) -> Vec<Value> {
-        self.all(&["query", "messages"])
+        self.oldest_first(&["query", "messages"])
     }
 
     pub fn prompts(&self) -> Vec<Value> {
-        self.all(&["query", "user-messages"])
+        self.oldest_first(&["query", "user-messages"])
     }
 
     pub fn sessions(&self) -> Vec<Value> {
-        self.all(&["query", "sessions"])
+        self.oldest_first(&["query", "sessions"])
     }
 
     /// The total of `loci usage`: replies, then tokens of input, output, cache read and cache write.

@@ -3,7 +3,7 @@
 //! Does not know where the `.loci` directory of a tree is.
 
 use super::{Coverage, ROOT, TypeRef, check_name};
-use crate::operation::{Number, Operation, Positional, Request, Response};
+use crate::operation::{Number, Operation, Positional, Request, Response, shell_quote};
 use crate::params::param;
 use crate::schema::schema_properties;
 use crate::search::is_false;
@@ -66,9 +66,8 @@ impl Request for BuildPack {
     fn check_params(&self) -> Result<(), Error> {
         check_pack_name(&self.name)?;
         if self.filter.trim().is_empty() {
-            return Err(
-                Error::new(Code::InvalidArgument, "missing `filter`").hint("--filter 'namespace:Memo.Core'")
-            );
+            let line = format!("loci code pack {0} --filter type:{0}", shell_quote(&self.name));
+            return Err(Error::new(Code::InvalidArgument, "missing `filter`: which types to pack").hint(line));
         }
         check_budget(self.budget)
     }

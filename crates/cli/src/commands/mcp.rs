@@ -61,8 +61,8 @@ pub(crate) fn build_command() -> Command {
 impl McpServer {
     pub(crate) fn from_matches(matches: &ArgMatches) -> McpServer {
         let named = matches.get_many::<String>("toolsets");
-        let sets = named
-            .map_or_else(configured_sets, |words| words.filter_map(|word| Set::from_name(word)).collect());
+        let named: Vec<String> = named.into_iter().flatten().cloned().collect();
+        let sets = config::toolsets(&service::env::read_places(), &named);
         McpServer { sets, http: matches.get_one::<u16>("http").copied() }
     }
 
@@ -89,14 +89,6 @@ impl McpServer {
             output::write_stderr(&format!("loci: listening at {address}\n"));
         })
     }
-}
-
-/// The sets of the settings, or the usual ones. A server that does not start would be worse than one with other tools.
-fn configured_sets() -> Vec<Set> {
-    let settings = config::read_config(&service::env::read_places());
-    let named = settings.ok().and_then(|settings| settings.mcp.toolsets).unwrap_or_default();
-    let sets: Vec<Set> = named.iter().filter_map(|word| Set::from_name(word)).collect();
-    if sets.is_empty() { Set::USUAL.to_vec() } else { sets }
 }
 
 /// Handles tool calls; keeps no state between them.

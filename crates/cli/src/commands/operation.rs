@@ -143,6 +143,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ("code", "Outline types, resolve names, find usages and dependencies in a source tree"),
     ("agent", "Manage named agents and the messages sent to them"),
     ("memory", "Manage session names, summaries and facts"),
+    ("project", "List projects and give them names"),
 ];
 
 pub(crate) fn group_command(bare: Command, group: &str) -> Command {
@@ -203,8 +204,10 @@ fn collect_params(
     if let Some(words) = &operation.words {
         insert_positionals(words, matches, &mut map);
     }
-    // Relative to the working directory.
-    if let Some(Value::String(project)) = map.get_mut("project") {
+    // A path is relative to the working directory; a name or a remote is not.
+    if let Some(Value::String(project)) = map.get_mut("project")
+        && (project.starts_with('.') || cwd.join(&*project).exists())
+    {
         *project = cwd.join(&*project).to_string_lossy().into_owned();
     }
     Ok(map)
@@ -332,6 +335,10 @@ impl Invocation {
             return Ok(Some(preview));
         }
         output::print_stdout(&preview.render(&self.render_options()))?;
+        let mut params = params;
+        if self.operation.name == "setup" {
+            ask_for_toolsets(&mut params);
+        }
         if output::confirm(question) { self.call_operation(params).map(Some) } else { Ok(None) }
     }
 
@@ -369,6 +376,18 @@ impl Invocation {
             Ok(()) => response.exit(),
             Err(error) => output::report_error(self.format, &error),
         }
+    }
+}
+
+/// Asks which tools agents should get, unless that was said or nothing is installed.
+fn ask_for_toolsets(params: &mut Map<String, Value>) {
+    if params.contains_key("toolsets") || params.get("remove") == Some(&json!(true)) {
+        return;
+    }
+    let typed = output::prompt_line("Toolsets, comma-separated [as shown]: ");
+    let names: Vec<&str> = typed.split([',', ' ']).filter(|name| !name.is_empty()).collect();
+    if !names.is_empty() {
+        params.insert("toolsets".to_string(), json!(names));
     }
 }
 

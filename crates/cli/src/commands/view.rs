@@ -173,10 +173,25 @@ impl RecordPrinter {
         }
     }
 
+    /// How many records there are, if not all were printed.
+    fn total_note(&self, call: &ViewInvocation, ending: &OutcomeSummary) -> Option<String> {
+        // Without a limit, whoever reads the records has closed the pipe.
+        let is_plain = call
+            .request
+            .as_ref()
+            .is_ok_and(|request| request.limit.is_some() && !request.output_controls().alters_records());
+        let total = ending.total.filter(|total| is_plain && 0 < ending.printed && ending.printed < *total)?;
+        (self.format == OutputFormat::Text)
+            .then(|| format!("{} of {}", ending.printed, format_count(total as usize, "record")))
+    }
+
     /// Prints notes for people and returns the exit code.
     fn finish_with_notes(&mut self, call: &ViewInvocation, ending: &OutcomeSummary) -> Exit {
         if ending.lost > 0 && self.view.name != "sources" {
             print_note(&format_lost_note(ending));
+        }
+        if let Some(note) = self.total_note(call, ending) {
+            print_note(&note);
         }
         let empty = ending.printed == 0 || (self.view.name == "sources" && ending.files == 0);
         if empty {

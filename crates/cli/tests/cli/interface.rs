@@ -75,7 +75,7 @@ fn text_shows_local_time_everywhere_and_json_shows_utc() {
 fn days_weeks_and_months_are_those_of_the_users_clock() {
     let home = two_sessions();
     let groups = |by: &str, zone: &str| {
-        let all = in_zone(&home, &format!("usage --all-projects --by {by}"), zone).expect(0);
+        let all = in_zone(&home, &format!("usage --all-projects --by {by} --reverse"), zone).expect(0);
         all.records().iter().map(|one| one[by].as_str().unwrap_or("").to_string()).collect::<Vec<_>>()
     };
     assert_eq!(groups("day", "UTC"), ["2026-01-30", "2026-02-28"]);

@@ -61,7 +61,7 @@ const MISTAKES: &[(&str, Ending)] = &[
     ("search walrus --since '24 months ago'", Prints("walrus")),
     ("sessions -o jsonl", Prints("walrus")),
     ("query tools --all-projects -o json", Prints("uptime")),
-    ("export last -o markdown", Prints("# why is the walrus")),
+    ("export last -o markdown", Prints("# Why is the walrus")),
     // A name for an ID, an ID for a name, a path.
     ("show walrus", Suggests("walrus")),
     ("export walrus", Suggests("walrus")),

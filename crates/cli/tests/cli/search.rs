@@ -99,9 +99,9 @@ fn every_parameter_changes_the_result() {
         (&["daemon"], &["--time-window", "1h"], SOCKET, ""),
         (&["daemon"], &["--since", "2026-05-15"], SOCKET, ""),
         (&["daemon"], &["--until", "2026-05-15"], AUTH, ""),
-        // Nothing found at all is tried again with other spellings, so one word has to be found.
-        (&["cookie", "sokcet"], &["--precision-mode", "fuzzy"], "", SOCKET),
-        (&["cookie", "sokcet"], &["--fuzzy"], "", SOCKET),
+        // A word that occurs nowhere is corrected, unless the search is literal in another way.
+        (&["cookie", "sokcet", "--exclude-terms", "quux"], &["--precision-mode", "fuzzy"], "", SOCKET),
+        (&["cookie", "sokcet", "--exclude-terms", "quux"], &["--fuzzy"], "", SOCKET),
         (&["authentication"], &["--expand", "auto"], "", AUTH),
         (&["zanzibar"], &["--include-tools-in-search=false"], SOCKET, ""),
         (&["zanzibar"], &["--no-tools"], SOCKET, ""),

@@ -238,7 +238,7 @@ fn a_session_is_found_by_a_prefix_of_its_id() {
         let tools = home.tools();
         for session in expected_list(&expected, "sessions").iter().filter(|s| s["agent_id"].is_null()) {
             let id = text(session, "session_id");
-            let found = home.run(&["query", "tools", "--session", &id[..8]]).records;
+            let found = home.run(&["query", "tools", "--reverse", "--session", &id[..8]]).records;
             let own: Vec<&Value> = tools.iter().filter(|t| text(t, "session_id") == id).collect();
             assert_eq!(found.iter().collect::<Vec<_>>(), own, "{agent}: {id}");
             let named = home.run(&["query", "sessions", "--session", &id[..8]]).records;

@@ -10,6 +10,7 @@ mod dispatch;
 mod election;
 mod equivalence;
 mod fixture;
+mod interfaces;
 mod lifecycle;
 mod misuse;
 mod soak;

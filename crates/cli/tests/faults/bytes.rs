@@ -99,13 +99,16 @@ fn check_json(text: &str, deep: bool) -> Result<(), serde_json::Error> {
 
 /// The turns before and after the odd one are complete.
 fn assert_neighbours_intact(home: &Home, session: &str, label: &str) {
-    let tools =
-        run_loci(home, &["query", "tools", "--session", session, "--fields", "input", "--tool", "Bash"]);
+    let tools = run_loci(
+        home,
+        &["query", "tools", "--session", session, "--fields", "input", "--tool", "Bash", "--reverse"],
+    );
     let commands: Vec<String> =
         tools.all("input").iter().map(|i| i["command"].as_str().unwrap().to_string()).collect();
     assert_eq!(commands, ["first", "last"], "{label}: {session}");
     let prompts =
-        run_loci(home, &["query", "user-messages", "--session", session, "--fields", "text"]).all("text");
+        run_loci(home, &["query", "user-messages", "--session", session, "--fields", "text", "--reverse"])
+            .all("text");
     assert_eq!(
         (&prompts[0], prompts.last().unwrap()),
         (&json!("before"), &json!("after")),
@@ -214,7 +217,7 @@ fn unclosed_nesting_counts_as_one_bad_line() {
             home.add_bytes(&Session::new(&session_id(0), ALPHA, "2026-03-01T10:00:00Z"), &bytes);
             assert_eq!(run_line(&home, "sources --source claude-code").all("bad"), [1], "{open} {depth}");
             let prompts = run_line(&home, "query user-messages --all-projects --fields text").all("text");
-            assert_eq!(prompts, ["before", "middle", "after"]);
+            assert_eq!(prompts, ["after", "middle", "before"]);
         }
     }
 }

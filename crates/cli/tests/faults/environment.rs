@@ -61,7 +61,7 @@ fn an_unreadable_folder_is_reported_and_the_rest_is_returned() {
     set_mode(&closed, 0);
     let output = run_bound_by_modes(&home, &["query", "user-messages", "--all-projects", "--fields", "text"]);
     set_mode(&closed, 0o755);
-    assert_eq!(output.expect(3).all("text"), ["prompt 1", "prompt 2"]);
+    assert_eq!(output.expect(3).all("text"), ["prompt 2", "prompt 1"]);
 }
 
 #[test]

@@ -253,7 +253,7 @@ fn long_home() -> Home {
 fn a_filter_over_many_records_streams() {
     let home = long_home();
     let all = run_line(&home, "query tools --all-projects --jq .input.command").expect(0);
-    let expected: Vec<String> = (0..4000).map(|n| format!("\"echo {n}\"")).collect();
+    let expected: Vec<String> = (0..4000).rev().map(|n| format!("\"echo {n}\"")).collect();
     assert_eq!(all.lines(), expected);
     let few =
         run_line(&home, "query tools --all-projects --limit 3 --offset 2 --jq .input.command").expect(0);
@@ -263,12 +263,12 @@ fn a_filter_over_many_records_streams() {
     // An error on a record beyond the limit does not matter.
     let first = run_line(
         &home,
-        "query tools --all-projects --limit 1 --jq 'if .sequence > 2000 then error(\"late\") else .tool end'",
+        "query tools --all-projects --limit 1 --jq 'if .sequence < 2000 then error(\"late\") else .tool end'",
     );
     assert_eq!(first.expect(0).lines(), ["\"Bash\""]);
     let late = run_line(
         &home,
-        "query tools --all-projects --jq 'if .sequence > 2000 then error(\"late\") else .sequence end'",
+        "query tools --all-projects --jq 'if .sequence < 2000 then error(\"late\") else .sequence end'",
     )
     .expect(1);
     let records = late.records();

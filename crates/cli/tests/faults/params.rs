@@ -196,13 +196,13 @@ fn documented_command_lines_give_the_documented_results() {
     assert_eq!(selected.all("id"), failed.all("id"));
     let tools = |output: &Finished| output.lines().join(" ");
     let each = all("query tools --jq 'select(.status==\"error\") | .tool'").expect(3);
-    assert_eq!(tools(&each), "\"Bash\" \"Read\" \"Bash\" \"shell\"");
+    assert_eq!(tools(&each), "\"shell\" \"Bash\" \"Read\" \"Bash\"");
     let array = all("query tools --jq '.[] | select(.status == \"error\") | .tool'").expect(3);
     assert_eq!(array.stdout, each.stdout);
-    let table = all("query tools --fields tool,status -o tsv").expect(3);
+    let table = all("query tools --fields tool,status -o tsv --reverse").expect(3);
     assert_eq!(table.lines()[..2], ["tool\tstatus", "Read\tsuccess"]);
     assert!(table.lines().iter().all(|line| line.split('\t').count() == 2));
-    let chosen = all("query tools --fields status,tool --limit 1").expect(3);
+    let chosen = all("query tools --fields status,tool --limit 1 --reverse").expect(3);
     assert_eq!(chosen.lines(), [r#"{"status":"success","tool":"Read"}"#]);
     let stats = &all("stats").expect(3).records()[0];
     assert_eq!((&stats["errors"], &stats["tool_calls"]), (&4.into(), &24.into()));

@@ -95,7 +95,7 @@ fn assert_progress_lines_are_skipped(total: u64) {
         assert!(peak_kb < MAX_MEMORY_KB, "{args:?}: {} MB", peak_kb / 1024);
     }
     let prompts = run_line(&home, "query user-messages --all-projects --fields text").expect(0);
-    assert_eq!(prompts.all("text"), ["before", "after"]);
+    assert_eq!(prompts.all("text"), ["after", "before"]);
     let sources = run_line(&home, "sources --source claude-code").expect(0);
     assert_eq!((sources.all("ignored"), sources.all("bad")), (vec![json!(total / (3 * MB))], vec![json!(0)]));
 }
@@ -125,7 +125,7 @@ fn a_line_over_the_length_limit_is_skipped_and_counted() {
     file.write_all(format!("\"}}}}\n{}", session.prompt("after").text()).as_bytes()).unwrap();
     file.flush().unwrap();
     let prompts = run_line(&home, "query user-messages --all-projects --fields text").expect(3);
-    assert_eq!(prompts.all("text"), ["before", "after"]);
+    assert_eq!(prompts.all("text"), ["after", "before"]);
     assert_eq!(run_line(&home, "sources --source claude-code").all("bad"), [1]);
     let problems = run_line(&home, "sources --problems");
     assert_eq!(problems.all("problem"), ["line_too_long"]);

@@ -5,6 +5,7 @@
 use crate::scripted_client::{
     DECISION, FAILURE, ScriptedClient, ScriptedSession, WORD, column, envelope_data, text_block, tool_call,
 };
+use crate::tasks;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -174,4 +175,25 @@ fn a_codex_subagent_queries_its_own_session() {
         "{own_calls}: {metadata}"
     );
     assert_eq!(metadata["parent_thread_id"], session_id(&session), "{metadata}");
+}
+
+#[test]
+#[ignore = "needs codex: see CONTRIBUTING.md"]
+fn codex_solves_ten_tasks_with_the_default_tools() {
+    let client = installed_client();
+    tasks::prepare(&client);
+    let patch = "*** Begin Patch\n*** Add File: ledger.txt\n+one\n*** End Patch\n";
+    let patch = json!({"type": "tool_use", "custom": true, "name": "apply_patch", "input": patch});
+    let failing = shell(&format!("echo '{FAILURE}' >&2; exit 3"));
+    client.run_session("work", &[failing, patch, text_block("Done.")], &["SCENARIO:work Please build."]);
+    let decided =
+        client.run_session("decide", &[text_block(DECISION)], &["SCENARIO:decide Where does the ledger go?"]);
+    let tasks = tasks::ten_tasks(&session_id(&decided));
+    let search = json!({"type": "tool_search_call", "execution": "client", "call_id": "call_find", "status": "completed",
+        "arguments": {"query": "search past conversations, errors, memory and code", "limit": 50}});
+    let mut turns = vec![search];
+    turns.extend(tasks::calls(&tasks, loci_call));
+    turns.push(text_block("Answered."));
+    let solved = client.run_session("ask", &turns, &["SCENARIO:ask Ten questions."]);
+    tasks::assert_solved(&tasks, |at| tool_result(&solved, at + 2));
 }

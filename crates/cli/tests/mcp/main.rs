@@ -16,6 +16,7 @@ mod protocol;
 mod raw_client;
 mod scripted_client;
 mod shutdown;
+mod tasks;
 
 /// The number of tools that the default toolsets contain.
 fn default_tool_count() -> usize {

@@ -26,6 +26,8 @@ fn source_tree(settings: &str) -> Fixture {
     for (name, text) in FILES {
         write_file(&fixture.path("shop").join(name), text.as_bytes());
     }
+    // Investigations are stored in the tree if it has this folder.
+    std::fs::create_dir(fixture.path("shop/.loci")).unwrap();
     fixture
 }
 

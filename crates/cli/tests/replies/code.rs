@@ -78,7 +78,7 @@ fn the_code_toolset_gives_the_same_responses_as_the_command_line() {
     }
     for (tool, params, code) in [
         ("build_pack", json!({"name": "../x", "filter": "type:A"}), "INVALID_ARGUMENT"),
-        ("build_pack", json!({"name": "x", "filter": "type"}), "INVALID_FILTER"),
+        ("build_pack", json!({"name": "x", "filter": "size:3"}), "INVALID_FILTER"),
         ("code_context", json!({"action": "drop"}), "INVALID_ARGUMENT"),
         ("find_symbols", json!({"query": "Store", "kind": "verb"}), "INVALID_ARGUMENT"),
         ("code_map", json!({"budget": 0}), "INVALID_ARGUMENT"),

@@ -85,6 +85,12 @@ fn the_inline_threshold_is_set_by_parameter_environment_and_configuration() {
     // The environment overrides the configuration.
     let variable = [("LOCI_INLINE_THRESHOLD", "8192")];
     assert_eq!(modes(&mut McpClient::new(home.path(), &variable)), ["inline", "file_ref", "inline"]);
+    let variable = [("LOCI_INLINE_THRESHOLD", "100000")];
+    assert_eq!(
+        modes(&mut McpClient::new(home.path(), &variable)),
+        ["inline", "file_ref", "inline"],
+        "capped"
+    );
     let mut agent = McpClient::new(home.path(), &[("LOCI_INLINE_THRESHOLD", "much")]);
     assert_eq!(agent.refused("query_tools", json!({})), "INVALID_ARGUMENT");
     write_file(&home.path().join(".config/loci/config.toml"), b"inline_treshold = 10\n");
@@ -247,7 +253,7 @@ fn a_saved_result_can_be_read_through_the_server() {
     }
     home.add(&session);
     let mut agent = McpClient::new(home.path(), &[]);
-    let response = agent.call("query_tools", json!({"all_projects": true}));
+    let response = agent.call("query_tools", json!({"all_projects": true, "reverse": true}));
     let all = saved_records(&response);
     let path = response["file_ref"]["path"].as_str().unwrap().to_string();
     let name = path.rsplit('/').next().unwrap().to_string();
@@ -303,6 +309,10 @@ fn an_agent_can_query_its_own_session() {
     assert_eq!(agent.refused("query_tools_session", json!({"session": "aaaa1111"})), "INVALID_ARGUMENT");
     let mut agent_without_session = McpClient::new(home.path(), &[]);
     assert_eq!(agent_without_session.refused("query_tools_session", json!({})), "SESSION_NOT_FOUND");
+    let mut agent_in_project = McpClient::new(home.path(), &[("CLAUDE_PROJECT_DIR", ALPHA)]);
+    let latest = agent_in_project.call("query_tools_session", json!({"fields": ["tool"]}));
+    assert_eq!(latest["data"], json!([{"tool": "Read"}]), "the latest session of the project");
+    assert!(latest["notes"][0].as_str().unwrap().contains("dddd4444"), "{latest}");
     let found = agent_without_session.call("search_conversations", json!({"intent_query": "pebbles"}));
     assert_eq!(found["data"]["topChatIds"].as_array().unwrap().len(), 2);
 }

@@ -277,10 +277,11 @@ impl Store {
         Ok(self.query_rows(sql, [session_id, source], |row| row.get(0))?.into_iter().collect())
     }
 
-    /// The name that a person or a model gave a session.
-    pub fn given_name(&self, source: &str, session_id: &str) -> Result<Option<String>, Error> {
-        let sql = "select name from sessions where session_id = ?1 and source = ?2 and name_by in ('model', 'person')";
-        let found = self.connection.query_row(sql, [session_id, source], |row| row.get(0)).optional();
+    /// A session's name, and who gave it.
+    pub fn session_name(&self, source: &str, session_id: &str) -> Result<Option<(String, By)>, Error> {
+        let sql = "select name, name_by from sessions where session_id = ?1 and source = ?2 and name != ''";
+        let read = |row: &Row<'_>| Ok((row.get(0)?, read_word(row, 1, By::from_word)?));
+        let found = self.connection.query_row(sql, [session_id, source], read).optional();
         found.map_err(self.error_mapper())
     }
 

@@ -148,7 +148,7 @@ pub(crate) fn idle_gaps(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> 
             kind: row.kind().as_str(),
         });
     }
-    question.print_records(idle.into_records(), printer);
+    question.print_newest_first(idle.into_records(), printer);
     Ok(library.outcome)
 }
 

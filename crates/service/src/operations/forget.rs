@@ -5,7 +5,8 @@
 
 use super::records::BOTH;
 use super::resolve_ids::to_chat_id;
-use crate::{Service, saved_results};
+use crate::Service;
+use crate::session_names::SessionNames;
 use api::maintenance::{ForgetRequest, Forgotten};
 use api::resolve_ids::ChatId;
 use api::{Code, Error, Handle, Request, ViewRequest};
@@ -15,7 +16,7 @@ use history::home::{Home, Lock};
 use history::masked_read::{self, RawRecord};
 use history::scan::{by_time, scan_rows};
 use history::tombstones::Tombstones;
-use history::{catalogue_cache, home, ingest, resolve_session, scope, search_text};
+use history::{catalogue_cache, home, ingest, resolve_session, saved_results, scope, search_text};
 use record::Session;
 use sources::archive::{ArchivedTranscript, Store};
 use std::collections::BTreeMap;
@@ -60,21 +61,22 @@ impl Handle<ForgetRequest> for Service {
 /// Returns the sessions that the request selects, and how many records could not be searched.
 fn select_sessions(service: &Service, request: &ForgetRequest) -> Result<(SelectedSessions, u64), Error> {
     let reader = catalogue_cache::open_catalogue(&service.history()).ok_or_else(no_home)?;
-    let (mut selected, mut unread) = (SelectedSessions::new(), 0);
+    let (mut selected, mut unread, names) = (SelectedSessions::new(), 0, SessionNames::load(service));
+    let entry = |session: &Session| (session_key(session), to_chat_id(session, &names));
     for prefix in &request.chat_ids {
         let session = find_by_prefix(&reader, prefix.trim())?;
-        selected.insert(session_key(&session), to_chat_id(&session));
+        selected.extend([entry(&session)]);
     }
     if let Some(project) = &request.project {
         let project = scope::canonical_path(&service.cwd.join(project));
         for facts in reader.file_states(|_| true).map_err(store_error)?.values() {
             let held = facts.sessions.iter().filter(|session| session.is_within(&project));
-            selected.extend(held.map(|session| (session_key(session), to_chat_id(session))));
+            selected.extend(held.map(entry));
         }
     }
     if let Some(text) = &request.matching {
         let held = find_containing(service, text)?;
-        selected.extend(held.sessions.iter().map(|session| (session_key(session), to_chat_id(session))));
+        selected.extend(held.sessions.iter().map(entry));
         unread = held.unread;
     }
     let gone = Tombstones::read(service.home().as_ref());

@@ -6,6 +6,7 @@
 
 use super::records::BOTH;
 use crate::Service;
+use crate::session_names::SessionNames;
 use api::gather_chats::{
     Chat, ChatMessage, ChatMeta, GatherChats, Gathered, OneChat, SeveralChats, ToolCall, ToolResult, Tools,
 };
@@ -13,6 +14,7 @@ use api::search::{TimeRange, stamp_to_ms};
 use api::sessions::ListSessions;
 use api::{Code, Error, Handle, ViewRequest};
 use history::error::read_error;
+use history::projects::Projects;
 use history::resolve_session::{SessionsById, own_id};
 use history::scan::{ScanResult, by_session, is_warm_up, scan_matching_rows};
 use history::shared_messages::{interleave_by_time, shared_messages};
@@ -143,13 +145,17 @@ fn read_chat(
         timeline.add_row(&row);
     }
     let Timeline { messages, lost, omitted, .. } = timeline;
-    let mut chat = describe_chat(&library, &id, messages.len() as u64);
+    let mut chat = describe_chat(&library, &id, messages.len() as u64, &Projects::load(&service.history()));
     let goes_on = first_turn.is_some_and(|turn| turn > 1);
     if !has_own_title(&library, &id, goes_on) {
         chat.title = messages
             .iter()
             .find(|m| m.role == "user" && m.kind.is_none())
             .map_or(chat.title, title_from_message);
+    }
+    if let Some((name, _)) = main_part(&library, &id).and_then(|part| SessionNames::load(service).name(part))
+    {
+        chat.title = name;
     }
     let mut notes = Vec::new();
     if !chat.subagents.is_empty() {
@@ -171,6 +177,13 @@ fn read_chat(
         ));
     }
     Ok(ReadChat { chat, messages, notes, partial: damaged || !lost.is_empty() || omitted > 0 })
+}
+
+/// The part of the session that has a title, or any part.
+fn main_part<'l>(library: &'l ScanResult, id: &str) -> Option<&'l Session> {
+    let all = library.facts.iter().flat_map(|facts| &facts.sessions);
+    let parts: Vec<&Session> = all.filter(|session| own_id(session) == id).collect();
+    parts.iter().find(|session| session.title.is_some()).or(parts.first()).copied()
 }
 
 /// Whether the session has its own title. A continuation starts with the first prompt of the session it continues.
@@ -195,10 +208,10 @@ fn is_visible(row: &Row) -> bool {
     !is_warm_up(row) && !row.has_flag(USAGE_ONLY)
 }
 
-fn describe_chat(library: &ScanResult, id: &str, message_count: u64) -> Chat {
+fn describe_chat(library: &ScanResult, id: &str, message_count: u64, projects: &Projects) -> Chat {
     let all = || library.facts.iter().flat_map(|facts| &facts.sessions);
     let parts: Vec<&Session> = all().filter(|session| own_id(session) == id).collect();
-    let named = parts.iter().find(|session| session.title.is_some()).or(parts.first());
+    let named = main_part(library, id);
     let from = parts.iter().map(|s| s.started_at).filter(|at| at.is_some()).min().unwrap_or(Stamp::NONE);
     let to = parts.iter().map(|s| s.ended_at).max().unwrap_or(Stamp::NONE);
     let mut subagents: Vec<String> =
@@ -220,7 +233,9 @@ fn describe_chat(library: &ScanResult, id: &str, message_count: u64) -> Chat {
         source: source.to_string(),
         project: (!project.is_empty()).then(|| project.to_string()),
         resume: resumed
-            .and_then(|session| api::resume_command(source, project, &session.session_id))
+            .and_then(|session| {
+                api::resume_command(source, &projects.present_folder(project), &session.session_id)
+            })
             .filter(|_| !archived),
         archived,
         subagents,

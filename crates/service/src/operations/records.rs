@@ -4,6 +4,7 @@
 
 use super::ViewQuery;
 use crate::printer::Printer;
+use crate::session_names::SessionNames;
 use crate::{Outcome, Service};
 use api::{Error, ViewRequest};
 use catalogue::{EventFilter, Order};
@@ -34,8 +35,9 @@ pub(crate) fn is_failure(row: &Row) -> bool {
 // ---- views
 
 impl ViewQuery<'_> {
-    fn choose_order(&self, up: Order, down: Order) -> Order {
-        if self.request.reverse { down } else { up }
+    /// Newest first, unless the request reverses it.
+    pub(crate) fn choose_order(&self, oldest_first: Order, newest_first: Order) -> Order {
+        if self.request.reverse { oldest_first } else { newest_first }
     }
 
     /// Whether a call matches the tool and status filters.
@@ -76,6 +78,7 @@ pub(crate) fn list_calls(question: &ViewQuery<'_>, printer: &mut Printer<'_>) ->
         scan_rows(&question.service.history(), question.request, CALLS, order, |library, joined| {
             question.matches_call(library, &joined.row)
         })?;
+    library.outcome.total = pattern.is_none().then(|| rows.row_count());
     if to_record::needs_row_only(&question.request.fields) && pattern.is_none() {
         for row in rows {
             let row = row.map_err(read_error)?;
@@ -121,6 +124,8 @@ pub(crate) fn list_errors(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -
         scan_rows(&question.service.history(), question.request, need, order, |library, joined| {
             question.matches_failure(library, &joined.row)
         })?;
+    let is_read = pattern.is_some() || question.request.signature.is_some();
+    library.outcome.total = (!is_read).then(|| rows.row_count());
     let encoder = printer.encoder.clone();
     question.print_rows(&mut library, rows, printer, |library, row| {
         match service.history().read_failure(library, row) {
@@ -166,6 +171,7 @@ pub(crate) fn list_messages(
         scan_rows(&question.service.history(), question.request, BOTH, order, |_, joined| {
             is_message_of(&joined.row, who)
         })?;
+    library.outcome.total = pattern.is_none().then(|| rows.row_count());
     let encoder = printer.encoder.clone();
     question.print_rows(&mut library, rows, printer, |library, row| {
         match service.history().read_message(library, row) {
@@ -207,20 +213,21 @@ pub(crate) fn list_sessions(question: &ViewQuery<'_>, printer: &mut Printer<'_>)
         })?;
     library.scope = Scope::new(&question.service.history(), question.request)?;
     begun.retitle_sessions(question.service, &mut library);
+    let names = SessionNames::load(question.service);
     let sessions = library.facts.iter().flat_map(|facts| &facts.sessions);
     let mut found: Vec<(u32, &Session)> = library.ranks.iter().copied().zip(sessions).collect();
     found.retain(|(_, session)| {
-        let title = session.title.as_ref().map_or("", |(title, _)| title);
         library.scope.contains_session(session)
             && library.scope.overlaps_session(session)
             && !scan::is_empty(session)
-            && pattern.as_ref().is_none_or(|p| p.matches(title))
+            && pattern.as_ref().is_none_or(|p| p.matches(&names.title(session)))
     });
     found.sort_by_key(|(rank, _)| *rank);
-    if question.request.reverse {
+    if !question.request.reverse {
         found.reverse();
     }
-    found.iter().all(|(_, session)| printer.print_record(&session.to_record()));
+    library.outcome.total = Some(found.len() as u64);
+    found.iter().all(|(_, session)| printer.print_record(&session.to_record(names.name(session))));
     Ok(library.outcome)
 }
 

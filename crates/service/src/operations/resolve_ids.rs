@@ -3,6 +3,7 @@
 //! Does not choose among several matches.
 
 use crate::Service;
+use crate::session_names::SessionNames;
 use api::resolve_ids::{ChatId, MessageId, ResolveIds, Resolved};
 use api::search::stamp_to_ms;
 use api::{Error, Handle, Request};
@@ -37,10 +38,10 @@ fn resolve_in_catalogue(
         return Ok(None);
     };
     let trimmed = |prefix: &Option<String>| prefix.as_deref().map(|prefix| prefix.trim().to_string());
-    let (mut chats, mut messages) = (Vec::new(), Vec::new());
+    let (mut chats, mut messages, names) = (Vec::new(), Vec::new(), SessionNames::load(service));
     if let Some(prefix) = trimmed(&request.chat_id_prefix) {
         for found in reader.sessions_with_prefix(&prefix, MAX_LISTED + 1).map_err(store_error)? {
-            chats.extend(main_session(&reader, found.chat)?.as_ref().map(to_chat_id));
+            chats.extend(main_session(&reader, found.chat)?.map(|session| to_chat_id(&session, &names)));
         }
     }
     if let Some(prefix) = trimmed(&request.message_id_prefix) {
@@ -73,11 +74,11 @@ fn main_session(reader: &Reader, chat: u32) -> Result<Option<Session>, Error> {
     Ok(sessions.into_iter().next().map(|chat| chat.session))
 }
 
-pub(crate) fn to_chat_id(session: &Session) -> ChatId {
+pub(crate) fn to_chat_id(session: &Session, names: &SessionNames) -> ChatId {
     let project = session.directory();
     ChatId {
         chat_id: session.session_id.to_string(),
-        title: session.title_text().to_string(),
+        title: names.title(session),
         source: session.source.to_string(),
         project: (!project.is_empty()).then(|| project.to_string()),
     }

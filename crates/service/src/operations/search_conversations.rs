@@ -12,6 +12,7 @@ use api::search::{
 use api::{Error, Handle, Request};
 use catalogue::{ListedSession, Reader, split_event_id};
 use history::error::{index_error, store_error};
+use history::projects::Projects;
 use history::snapshot::Snapshot;
 use history::to_record::role_of;
 use history::unindexed::Unindexed;
@@ -19,7 +20,7 @@ use history::{event_ids, scan, scope, transcripts};
 use record::{Row, RowKind, Session, Stamp};
 use render::{Render, RenderOptions};
 use rustc_hash::{FxHashMap, FxHashSet};
-use search::{ChatHit, EventHit, Index, Parts, Query, Scope, Terms};
+use search::{ChatHit, EventHit, Index, Parts, Query, Scope, Terms, fold_text, quoted_phrases};
 use sources::Transcript;
 use std::cell::RefCell;
 
@@ -28,6 +29,8 @@ const MAX_DUPLICATES: usize = 16;
 /// How many sessions are ordered by what memory knows of them, and how much more a session of the caller's project counts.
 const RANKED: usize = 10;
 const HERE: f32 = 1.15;
+/// How many sessions, and messages of each, are read for a quoted phrase.
+const QUOTED: usize = 64;
 /// A replacement goes first if it scores at least this share of what it replaced.
 const CLOSE: f32 = 0.4;
 /// What remains of the confidence if only similar words were found.
@@ -46,6 +49,10 @@ impl Handle<SearchConversations> for Service {
         // Four digits: the score is no more precise, and every JSON parser round-trips them.
         found.confidence = (f64::from(hits.confidence) * 10_000.0).round() / 10_000.0;
         found.as_of = Some(self.clock.now().0);
+        found.total_chats = hits.total_chats as u64;
+        if !hits.chats.is_empty() {
+            found.notes.extend(hits.corrected.iter().map(describe_correction));
+        }
         for chat in &hits.chats {
             found.results.extend(searched.chat_result(chat, &hits.terms, request)?);
         }
@@ -73,6 +80,14 @@ impl Handle<SearchConversations> for Service {
     }
 }
 
+/// What was searched in place of a word that occurs nowhere.
+fn describe_correction((typed, forms): (&String, &Vec<String>)) -> String {
+    match &forms[..] {
+        [] => format!("`{typed}` occurs in no session"),
+        forms => format!("`{typed}` occurs in no session; searched for {}", forms.join(", ")),
+    }
+}
+
 /// A row, its id and its text.
 type EventText = (Row, String, String);
 
@@ -89,6 +104,7 @@ struct SearchSnapshot<'s> {
     /// Texts read for ranking, cached for the snippets.
     texts: RefCell<FxHashMap<u64, Option<EventText>>>,
     names: SessionNames,
+    projects: Projects,
     /// Another process is building the index for the first time, so results are incomplete.
     unfinished: bool,
     /// There is no history to search.
@@ -114,6 +130,7 @@ impl<'s> SearchSnapshot<'s> {
             unread: RefCell::default(),
             texts: RefCell::default(),
             names: SessionNames::load(service),
+            projects: Projects::load(&history),
             unfinished: (behind && unfinished) || snapshot.is_partial,
             no_history: false,
         };
@@ -135,8 +152,12 @@ impl<'s> SearchSnapshot<'s> {
         let may = |chat: u32| allowed.is_allowed(chat);
         let text = |event: u64| self.event_text(event).map(|(_, _, text)| text);
         let named = self.names.find_named(&request.intent_query.0, self.reader.as_ref());
+        let phrases: Vec<String> =
+            request.intent_query.0.iter().flat_map(|intent| quoted_phrases(intent)).collect();
+        let is_literal = !phrases.is_empty() || !request.exclude_terms.is_empty();
         let query = Query {
             intents: request.intent_query.0.clone(),
+            correct: !is_literal,
             match_all: request.matching == Match::All,
             fuzzy: request.precision_mode == Precision::Fuzzy,
             expand: request.expand == Expand::Auto,
@@ -153,7 +174,7 @@ impl<'s> SearchSnapshot<'s> {
             from: (from.0 != i64::MIN).then_some(from.0),
             to: (to.0 != i64::MAX).then_some(to.0),
             allowed: allowed.is_restricted().then_some(&may),
-            limit_chats: (request.limit_chats as usize).max(RANKED),
+            limit_chats: (request.limit_chats as usize).max(if phrases.is_empty() { RANKED } else { QUOTED }),
             limit_hits_per_chat: usize::MAX,
             text: Some(&text),
         };
@@ -164,15 +185,28 @@ impl<'s> SearchSnapshot<'s> {
             None => search::find_among(query, &docs),
         };
         let mut found = run(&query).map_err(|error| index_error(&error))?;
-        let is_quoted = query.intents.iter().any(|intent| intent.contains('"'));
-        if found.chats.is_empty() && !query.fuzzy && !is_quoted && query.exclude.is_empty() {
+        if found.chats.is_empty() && !query.fuzzy && !is_literal {
             // A misspelt word finds nothing; what similar words find is less certain. Quotes ask for exactly this.
             found = run(&Query { fuzzy: true, ..query }).map_err(|error| index_error(&error))?;
             found.confidence *= SIMILAR;
+        } else if !found.corrected.is_empty() {
+            found.confidence *= SIMILAR;
+        }
+        if !phrases.is_empty() {
+            found.chats.retain(|chat| self.contains_phrase(chat, &phrases));
+            found.total_chats = found.chats.len();
         }
         self.rank_by_memory(&mut found.chats, request);
         found.chats.truncate(request.limit_chats as usize);
         Ok(found)
+    }
+
+    /// Whether a message of the chat contains one of the phrases as it was quoted.
+    fn contains_phrase(&self, chat: &ChatHit, phrases: &[String]) -> bool {
+        let texts = chat.events.iter().take(QUOTED).filter_map(|event| self.event_text(event.event));
+        texts
+            .map(|(_, _, text)| fold_text(&text))
+            .any(|text| phrases.iter().any(|phrase| text.contains(phrase)))
     }
 
     /// Orders the best chats by what memory knows of them, and prefers those of the caller's project.
@@ -190,8 +224,9 @@ impl<'s> SearchSnapshot<'s> {
         };
         let names: Vec<_> = sessions.iter().map(name).collect();
         let project = Some(&self.service.cwd).filter(|cwd| request.project.is_none() && cwd.is_absolute());
-        let project = project.map(|cwd| scope::enclosing_project(cwd));
-        let is_here = |session: &Session| project.as_ref().is_some_and(|project| session.is_within(project));
+        let project =
+            project.map(|cwd| scope::project_folders(&self.service.history(), cwd)).unwrap_or_default();
+        let is_here = |session: &Session| scope::is_within_any(session, &project);
         let standing = self.names.standing(&request.intent_query.0.join(" "), &names);
         let weigh = |at: usize| {
             let here = sessions[at].as_ref().is_some_and(is_here);
@@ -228,7 +263,7 @@ impl<'s> SearchSnapshot<'s> {
             request.project.as_ref().map(|named| scope::find_project(&self.service.history(), named));
         let holds = |session: &Session| {
             (request.source.is_empty() || request.source.iter().any(|name| name == session.source))
-                && project.as_ref().is_none_or(|project| session.is_within(project))
+                && project.as_ref().is_none_or(|folders| scope::is_within_any(session, folders))
         };
         let mut only = FxHashSet::default();
         if let Some(reader) = &self.reader {
@@ -284,7 +319,12 @@ impl<'s> SearchSnapshot<'s> {
             snippets,
             source: main.source.to_string(),
             project: (!project.is_empty()).then(|| project.to_string()),
-            resume: api::resume_command(main.source, project, &main.session_id).filter(|_| !gone),
+            resume: api::resume_command(
+                main.source,
+                &self.projects.present_folder(project),
+                &main.session_id,
+            )
+            .filter(|_| !gone),
             archived: gone,
         }))
     }

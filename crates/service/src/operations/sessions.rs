@@ -12,28 +12,29 @@ use api::{Error, Handle, Request};
 use catalogue::{ListedSession, Reader, SessionFilter};
 use history::error::store_error;
 use history::freshness::CAUGHT_UP;
+use history::projects::Projects;
 use history::{scan, scope, snapshot};
 use record::Session;
-use std::path::Path;
 
 impl Handle<ListSessions> for Service {
     fn handle(&self, request: &ListSessions) -> Result<Sessions, Error> {
         request.check_params()?;
         request.source.iter().try_for_each(|name| scope::check_source(name))?;
         let snapshot::CurrentCatalogue { reader, is_current } = snapshot::open_current(&self.history())?;
-        let project = request.project.as_ref().map(|named| scope::find_project(&self.history(), named));
-        let project = project.as_ref().map(|path| path.to_string_lossy().into_owned());
+        let folders = request.project.as_ref().map(|named| scope::find_project(&self.history(), named));
+        let folders = folders.unwrap_or_default();
         let moment = |text: &Option<String>, until: bool| {
             let text = text.as_deref()?;
             if until { self.clock.parse_end_time(text) } else { self.clock.parse_time(text) }
         };
         let listed = SessionFilter {
             sources: &request.source,
-            project: project.as_deref(),
+            folders: &folders,
             since: moment(&request.since, false).map(|at| at.0),
             until: moment(&request.until, true).map(|at| at.0),
             limit: request.limit,
             offset: request.offset,
+            oldest_first: request.reverse,
         };
         let (new, is_complete) = if is_current {
             (Vec::new(), true)
@@ -41,29 +42,34 @@ impl Handle<ListSessions> for Service {
             snapshot::survey_new_sessions(&self.history(), &reader)?
         };
         let new: Vec<Session> = new.into_iter().filter(|session| is_listed(session, &listed)).collect();
-        let chats = newest_sessions(&reader, &listed, new)?;
+        let total = reader.count_sessions(&listed).map_err(store_error)?;
+        let (chats, added) = newest_sessions(&reader, &listed, new)?;
         let as_of = reader.meta_value(CAUGHT_UP).map_err(store_error)?;
-        let names = SessionNames::load(self);
+        let (names, projects) = (SessionNames::load(self), Projects::load(&self.history()));
         let mut notes = if chats.is_empty() { explain_empty(self, request, &reader)? } else { Vec::new() };
         if !is_complete {
             notes.push("another process is updating the index; new sessions may be missing".to_string());
         }
         Ok(Sessions {
-            sessions: chats.iter().map(|chat| session_line(chat, is_gone(&reader, chat), &names)).collect(),
+            sessions: chats
+                .iter()
+                .map(|chat| session_line(chat, is_gone(&reader, chat), &names, &projects))
+                .collect(),
+            total: total + added,
             as_of,
             notes,
         })
     }
 }
 
-/// The requested page of the catalogue's sessions and the new ones, newest first.
+/// The requested page of the catalogue's sessions and the new ones, and how many of all those are new.
 fn newest_sessions(
     reader: &Reader,
     listed: &SessionFilter<'_>,
     new: Vec<Session>,
-) -> Result<Vec<ListedSession>, Error> {
+) -> Result<(Vec<ListedSession>, u64), Error> {
     if new.is_empty() {
-        return reader.newest_sessions(listed).map_err(store_error);
+        return Ok((reader.newest_sessions(listed).map_err(store_error)?, 0));
     }
     let (limit, offset) = (listed.limit as usize, listed.offset as usize);
     let from_start =
@@ -75,6 +81,7 @@ fn newest_sessions(
         })
     };
     let added: Vec<Session> = new.into_iter().filter(|session| !is_known(session, &all)).collect();
+    let number = added.len() as u64;
     all.extend(added.into_iter().map(|session| ListedSession {
         id: u32::MAX,
         number: u32::MAX,
@@ -83,13 +90,16 @@ fn newest_sessions(
         session,
     }));
     all.sort_by_key(|one| std::cmp::Reverse(one.session.ended_at));
-    Ok(all.into_iter().skip(offset).take(limit).collect())
+    if listed.oldest_first {
+        all.reverse();
+    }
+    Ok((all.into_iter().skip(offset).take(limit).collect(), number))
 }
 
 /// Whether a session passes the filter, as the catalogue decides it.
 fn is_listed(session: &Session, filter: &SessionFilter<'_>) -> bool {
     (filter.sources.is_empty() || filter.sources.iter().any(|name| name == session.source))
-        && filter.project.is_none_or(|project| session.is_within(Path::new(project)))
+        && (filter.folders.is_empty() || scope::is_within_any(session, filter.folders))
         && filter.since.is_none_or(|since| session.ended_at.0 >= since)
         && filter.until.is_none_or(|until| session.started_at.0 <= until)
 }
@@ -113,7 +123,7 @@ fn is_gone(reader: &Reader, chat: &ListedSession) -> bool {
     chat.gone && !reader.file_by_id(chat.file).ok().flatten().is_some_and(back)
 }
 
-fn session_line(chat: &ListedSession, gone: bool, names: &SessionNames) -> SessionLine {
+fn session_line(chat: &ListedSession, gone: bool, names: &SessionNames, projects: &Projects) -> SessionLine {
     let session = &chat.session;
     let project = session.directory();
     SessionLine {
@@ -126,7 +136,8 @@ fn session_line(chat: &ListedSession, gone: bool, names: &SessionNames) -> Sessi
         tool_calls: u64::from(session.tool_calls),
         errors: u64::from(session.errors),
         models: session.models.iter().map(ToString::to_string).collect(),
-        resume: api::resume_command(session.source, project, &session.session_id).filter(|_| !gone),
+        resume: api::resume_command(session.source, &projects.present_folder(project), &session.session_id)
+            .filter(|_| !gone),
         archived: gone,
     }
 }

@@ -1,10 +1,11 @@
-//! Configures Loci in the agents on this machine by calling the setup crate.
+//! Configures Loci in the agents on this machine by calling the setup crate, and the tools they get.
 //!
 //! Does not know the agents' config files. Diffs of them are masked like any other text.
 
 use crate::Service;
-use api::setup::{SetupDone, SetupRequest};
-use api::{Code, Error, Handle, Request};
+use api::setup::{SetupDone, SetupRequest, ToolsetChoice};
+use api::{Code, Error, Handle, Request, tool_schema};
+use config::edit;
 use history::error::no_home;
 use history::home;
 use setup::Machine;
@@ -13,6 +14,7 @@ impl Handle<SetupRequest> for Service {
     fn handle(&self, request: &SetupRequest) -> Result<SetupDone, Error> {
         request.check_params()?;
         let home = self.home().ok_or_else(no_home)?;
+        let toolsets = (!request.remove).then(|| self.choose_toolsets(request)).transpose()?;
         let machine = Machine {
             home: self.places.home.clone(),
             vars: self.places.vars.clone(),
@@ -26,9 +28,27 @@ impl Handle<SetupRequest> for Service {
                 *diff = masker.mask_text(diff).into_owned();
             }
         }
+        done.toolsets = toolsets;
         Ok(done)
     }
 }
+
+impl Service {
+    /// The toolsets that agents get. Those of the request are stored, unless it only asks what would change.
+    fn choose_toolsets(&self, request: &SetupRequest) -> Result<ToolsetChoice, Error> {
+        let sets = config::toolsets(&self.places, &request.toolsets);
+        let mut choice = tool_schema::describe_choice(&sets);
+        if request.toolsets.is_empty() || sets == config::toolsets(&self.places, &[]) {
+            return Ok(choice);
+        }
+        let value = serde_json::to_string(&choice.chosen).unwrap_or_default();
+        choice.change = Some(edit::change_value(&self.places, TOOLSETS, &value, request.dry_run)?);
+        Ok(choice)
+    }
+}
+
+/// The setting that names the toolsets.
+const TOOLSETS: &str = "mcp.toolsets";
 
 fn setup_error(error: &setup::Error) -> Error {
     match error {

@@ -46,7 +46,9 @@ pub(crate) fn count_stats(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -
             &library.session(&row).session_id,
         );
     }
-    if by.is_some() {
+    if name == "day" {
+        question.print_newest_first(stats.into_records(name), printer);
+    } else if by.is_some() {
         question.print_records(stats.into_records(name), printer);
     } else if !total.sessions.is_empty() {
         printer.print_record(&total.to_record(stats.into_records("tool")));

@@ -8,7 +8,7 @@ use crate::printer::Printer;
 use crate::{Outcome, Service};
 use api::Error;
 use history::error::read_error;
-use history::scan::{ScanResult, by_session, is_warm_up, scan_rows};
+use history::scan::{ScanResult, by_session, by_turn_down, is_warm_up, scan_rows};
 use history::to_record::{Failure, tokens_cell};
 use record::{Cell, Kind, Problem, Record, Row, RowKind, Stamp, Status, Tokens};
 use std::sync::Arc;
@@ -88,8 +88,9 @@ fn visit_turns(
     together: Batch,
     mut each_session: impl FnMut(&ScanResult, Vec<Turn>, &mut Vec<Problem>) -> bool,
 ) -> Result<Outcome, Error> {
+    let order = question.choose_order(by_session, by_turn_down);
     let (mut library, mut rows) =
-        scan_rows(&question.service.history(), question.request, BOTH, by_session, |_, joined| {
+        scan_rows(&question.service.history(), question.request, BOTH, order, |_, joined| {
             !is_warm_up(&joined.row)
         })?;
     let (mut turns, mut problems): (Vec<Turn>, Vec<Problem>) = (Vec::new(), Vec::new());
@@ -117,28 +118,6 @@ fn visit_turns(
     Ok(library.outcome)
 }
 
-/// Prints records immediately, or buffers them encoded until the end for reverse order.
-struct OrderedPrinter<'q, 'p> {
-    printer: &'q mut Printer<'p>,
-    buffered: Option<Vec<Vec<u8>>>,
-}
-
-impl<'q, 'p> OrderedPrinter<'q, 'p> {
-    fn new(question: &ViewQuery<'_>, printer: &'q mut Printer<'p>) -> OrderedPrinter<'q, 'p> {
-        OrderedPrinter { printer, buffered: question.request.reverse.then(Vec::new) }
-    }
-
-    fn print(&mut self, line: &Record<'_>) -> bool {
-        let Some(waiting) = &mut self.buffered else { return self.printer.print_record(line) };
-        waiting.push(self.printer.encoder.encode(line));
-        true
-    }
-
-    fn finish(self) {
-        self.buffered.into_iter().flatten().rev().all(|line| self.printer.print_encoded(&line));
-    }
-}
-
 fn message_text(
     service: &Service,
     library: &ScanResult,
@@ -157,23 +136,19 @@ fn message_text(
 
 pub(crate) fn list_turns(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let (pattern, service) = (question.compile_pattern()?, question.service);
-    let mut listing = OrderedPrinter::new(question, printer);
-    let outcome = visit_turns(question, Batch::Turn, |library, turns, problems| {
+    visit_turns(question, Batch::Turn, |library, turns, problems| {
         for turn in turns.iter().filter(|t| t.first.turn > 0) {
             let mut text = |row: &Option<Row>| message_text(service, library, row.as_ref(), problems);
             let (prompt, reply) = (text(&turn.prompt), text(&turn.reply));
             if pattern.as_ref().is_some_and(|p| !p.matches(&prompt) && !p.matches(&reply)) {
                 continue;
             }
-            let line = turn_line(library, turn, &prompt, &reply);
-            if !listing.print(&line) {
+            if !printer.print_record(&turn_line(library, turn, &prompt, &reply)) {
                 return false;
             }
         }
         true
-    })?;
-    listing.finish();
-    Ok(outcome)
+    })
 }
 
 fn turn_line<'a>(library: &'a ScanResult, turn: &'a Turn, prompt: &'a str, reply: &'a str) -> Record<'a> {
@@ -219,10 +194,12 @@ const DEFAULT_WINDOW: u32 = 3;
 pub(crate) fn failure_context(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let (pattern, service) = (question.compile_pattern()?, question.service);
     let window = question.request.window.unwrap_or(DEFAULT_WINDOW) as usize;
-    let mut listing = OrderedPrinter::new(question, printer);
-    let outcome = visit_turns(question, Batch::Session, |library, turns, problems| {
-        for (at, turn) in turns.iter().enumerate() {
-            for row in turn.failures.iter().filter(|row| question.matches_failure(library, row)) {
+    visit_turns(question, Batch::Session, |library, mut turns, problems| {
+        if !question.request.reverse {
+            turns.reverse();
+        }
+        for (at, row) in failures_in_order(&turns, question.request.reverse) {
+            if question.matches_failure(library, row) {
                 let failure = match service.history().read_failure(library, row) {
                     Ok(failure) => failure,
                     Err(problem) => {
@@ -241,15 +218,26 @@ pub(crate) fn failure_context(question: &ViewQuery<'_>, printer: &mut Printer<'_
                 let here = shown(&turns[at..=at]);
                 let after = shown(&turns[(at + 1).min(turns.len())..(at + 1 + window).min(turns.len())]);
                 let line = context_line(library, row, &failure, before, here, after);
-                if !listing.print(&line) {
+                if !printer.print_record(&line) {
                     return false;
                 }
             }
         }
         true
-    })?;
-    listing.finish();
-    Ok(outcome)
+    })
+}
+
+/// The failures of a session's turns with the index of their turn, newest first or oldest first.
+fn failures_in_order(turns: &[Turn], oldest_first: bool) -> Vec<(usize, &Row)> {
+    let mut all: Vec<(usize, &Row)> = turns
+        .iter()
+        .enumerate()
+        .flat_map(|(at, turn)| turn.failures.iter().map(move |row| (at, row)))
+        .collect();
+    if !oldest_first {
+        all.reverse();
+    }
+    all
 }
 
 fn context_line<'a>(

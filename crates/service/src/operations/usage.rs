@@ -60,18 +60,23 @@ pub(crate) fn sum_usage(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> 
         }
     }
     if question.request.explain {
+        listed.reverse();
         listed.extend(explain_rules(&rules, dropped));
         question.print_records(listed, printer);
+        return Ok(library.outcome);
+    }
+    let name = GROUPINGS.iter().find(|b| **b == by).copied().unwrap_or("day");
+    let records = groups.into_iter().map(|(group, sum)| sum.to_record(name, group)).collect();
+    if SPANS.contains(&name) {
+        question.print_newest_first(records, printer);
     } else {
-        let name = GROUPINGS.iter().find(|b| **b == by).copied().unwrap_or("day");
-        question.print_records(
-            groups.into_iter().map(|(group, sum)| sum.to_record(name, group)).collect(),
-            printer,
-        );
+        question.print_records(records, printer);
     }
     Ok(library.outcome)
 }
 
+/// The groupings by time.
+const SPANS: &[&str] = &["day", "week", "month"];
 const GROUPINGS: &[&str] = &["day", "week", "month", "session", "model", "project", "source", "total"];
 
 fn group_key(library: &ScanResult, row: &Row, by: &str, clock: Clock) -> String {

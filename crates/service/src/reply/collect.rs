@@ -2,12 +2,13 @@
 //!
 //! Does not know where records come from.
 
-use crate::saved_results::{ResultWriter, SavedResults};
 use api::envelope::{Envelope, FileRef, LARGEST_REF, Mode, Summary};
 use api::{Control, Operation};
 use history::guard;
+use history::saved_results::{ResultWriter, SavedResults};
+use query::summary::{search_summary, shorten_record, summary_counts};
 use query::tally::Tally;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::borrow::Cow;
 
 pub(crate) struct Collector {
@@ -29,9 +30,8 @@ pub(crate) struct Collector {
     counting: bool,
 }
 
-/// Limits of a summary: field names, and counted values per field.
+/// Field names in a summary.
 const MOST_FIELDS: usize = 24;
-const MOST_COUNTS: usize = 6;
 
 impl Collector {
     pub(crate) fn new(
@@ -267,80 +267,22 @@ fn put_stats(envelope: &mut Envelope, mut stats: Vec<Value>) {
     shrink_to_fit(envelope);
 }
 
-/// The most frequent values of each counted field. `status` values get keys of their own, such as `error_count`.
-fn summary_counts(tally: &Tally) -> Map<String, Value> {
-    let mut counts = Map::new();
-    for name in tally.fields() {
-        let values = tally.of_field(name);
-        if *name == "status" {
-            for (word, n) in &values {
-                counts.insert(format!("{word}_count"), json!(n));
-            }
-            continue;
-        }
-        let (most, rest) = values.split_at(values.len().min(MOST_COUNTS));
-        let mut of: Map<String, Value> =
-            most.iter().map(|(word, n)| (word.chars().take(40).collect(), json!(n))).collect();
-        if !rest.is_empty() {
-            of.insert("…".to_string(), json!(rest.iter().map(|(_, n)| n).sum::<u64>()));
-        }
-        if !of.is_empty() {
-            counts.insert(format!("by_{name}"), Value::Object(of));
-        }
-    }
-    counts
-}
-
-/// Shortens a record to at most `most` bytes: long values end in `…`, and fields that do not fit are left out.
-fn shorten_record(record: &Value, most: usize) -> Value {
-    if record.to_string().len() <= most {
-        return record.clone();
-    }
-    let cut = |value: &Value| match value {
-        Value::String(text) => json!(truncate_text(text, 48)),
-        Value::Array(_) | Value::Object(_) => json!(truncate_text(&value.to_string(), 48)),
-        other => other.clone(),
-    };
-    let Value::Object(map) = record else { return cut(record) };
-    let mut short = Map::new();
-    let mut size = 2;
-    for (name, value) in map {
-        let value = cut(value);
-        size += name.len() + value.to_string().len() + 4;
-        if size > most.saturating_sub(10) {
-            short.insert("…".to_string(), json!("…"));
-            break;
-        }
-        short.insert(name.clone(), value);
-    }
-    Value::Object(short)
-}
-
-fn truncate_text(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_string();
-    }
-    text.chars().take(most).chain(['…']).collect()
-}
-
-/// For a search, replaces the summary by the best hits: usually the agent needs nothing else.
-pub(crate) fn summarize_best(operation: &Operation, head: &Value, rows: &[Value], file_ref: &mut FileRef) {
+/// For a search, replaces the summary by what the next step needs: status, IDs, guidance and the best hits, as many as fit.
+pub(crate) fn summarize_best(operation: &Operation, head: &Value, rows: &[Value], envelope: &mut Envelope) {
     if operation.name != api::search::OPERATION.name {
         return;
     }
-    let best = rows.iter().take(4).map(|chat| {
-        json!({
-            "chatId": chat["chatId"],
-            "title": truncate_text(chat["title"].as_str().unwrap_or_default(), 60),
-            "at": chat["timeRange"]["to"],
-            "text": truncate_text(chat["snippets"][0]["text"].as_str().unwrap_or_default(), 110),
-        })
-    });
-    let summary = &mut file_ref.summary;
-    (summary.first_line, summary.last_line) = (Value::Null, Value::Null);
-    file_ref.fields.clear();
-    summary.counts = Map::from_iter([
-        ("confidence".to_string(), head["confidence"].clone()),
-        ("best".to_string(), best.collect()),
-    ]);
+    for hits in (1..=MOST_HITS).rev() {
+        let Some(file_ref) = &mut envelope.file_ref else { return };
+        let summary = &mut file_ref.summary;
+        (summary.first_line, summary.last_line) = (Value::Null, Value::Null);
+        file_ref.fields.clear();
+        summary.counts = search_summary(head, rows, hits);
+        if serde_json::to_string(envelope).map_or(0, |text| text.len()) + AROUND <= LARGEST_REF {
+            return;
+        }
+    }
 }
+
+/// Hits and IDs in the summary of a search.
+const MOST_HITS: usize = 4;

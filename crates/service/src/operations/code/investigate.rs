@@ -35,7 +35,7 @@ impl Handle<Investigate> for Service {
         request.check_params()?;
         let root = resolve_root(self, request.root.as_ref())?;
         let case = with_root(self, &root, |query| Inquiry::new(query, request))?;
-        let folder = match LociFolder::open_or_create(&root) {
+        let folder = match LociFolder::open_or_create(&storage_root(self, &root)) {
             Ok(folder) => folder,
             // A read-only tree is investigated without storing the result.
             Err(error) => return InvestigationRun::begin(self, case, None)?.run(None, &error.to_string()),
@@ -93,7 +93,8 @@ fn lock_or_existing(
 fn spawn_investigation(service: &Service, case: Inquiry, lock: Lock) -> Result<(), Error> {
     let (places, exe) = (service.places.clone(), service.exe.clone());
     let own = Service::new(places, service.clock, service.cwd.clone(), exe, service.threads);
-    let folder = LociFolder::open_or_create(&case.root).map_err(|error| folder_error(&error))?;
+    let folder = LociFolder::open_or_create(&storage_root(service, &case.root))
+        .map_err(|error| folder_error(&error))?;
     let work = move || {
         if let Ok(course) = InvestigationRun::begin(&own, case, Some(&folder)) {
             let _ = course.run(Some(lock), "");
@@ -110,7 +111,7 @@ impl Handle<StreamOp> for Service {
     fn handle(&self, request: &StreamOp) -> Result<Investigation, Error> {
         request.check_params()?;
         let root = resolve_root(self, request.root.as_ref())?;
-        let op = resolve_prefix(&root, &request.op)?;
+        let op = resolve_prefix(&storage_root(self, &root), &request.op)?;
         let poll = StreamOp { op, ..request.clone() };
         let mut investigation =
             poll_until(self, &root, &poll, |now| now.state != RUNNING || now.next > poll.from)?;
@@ -134,6 +135,17 @@ fn poll_until(
         }
         std::thread::sleep(POLL_INTERVAL);
     }
+}
+
+/// Where the investigations of a tree are stored: in its `.loci` folder, or in the cache if it has none. A question creates no
+/// files in a tree.
+fn storage_root(service: &Service, root: &Path) -> PathBuf {
+    let has_folder = !matches!(LociFolder::open(root), Ok(None));
+    let Some(home) = service.home().filter(|_| !has_folder) else { return root.to_path_buf() };
+    let folder = home.code().join(format!("{}-investigations", tree_name(root)));
+    // If it cannot be created, opening it fails, and the answer is not stored.
+    let _ = home::create_private_dir(&folder);
+    folder
 }
 
 const RUNNING: &str = "running";
@@ -188,7 +200,10 @@ fn read_investigation(service: &Service, root: &Path, id: &str) -> Result<Invest
 /// Returns `None` also for a file not written on this machine: a tree may come from anywhere, and a forged file would pass as
 /// a model's answer.
 fn load_stored(service: &Service, root: &Path, id: &str) -> Result<Option<Investigation>, Error> {
-    let Some(folder) = LociFolder::open(root).map_err(|error| folder_error(&error))? else { return Ok(None) };
+    let root = storage_root(service, root);
+    let Some(folder) = LociFolder::open(&root).map_err(|error| folder_error(&error))? else {
+        return Ok(None);
+    };
     let bytes = folder.read(&investigation_path(id)).map_err(|error| folder_error(&error))?;
     let read = |bytes: Vec<u8>| {
         serde_json::from_slice::<StoredInvestigation>(&bytes).map_err(|error| {

@@ -10,6 +10,7 @@ use api::status::StatusRequest;
 use api::{Code, Error, Handle};
 use history::home::{disk_full, mask_key};
 use mask::Masker;
+use render::support_bundle::{encode_tar, truncate_paths};
 use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -110,63 +111,5 @@ fn redact_text(service: &Service, text: &str) -> String {
     let home = service.places.home.to_string_lossy();
     let home = home.trim_end_matches('/');
     let text = if home.is_empty() { text.to_string() } else { text.replace(home, "~") };
-    let text: String = text.split_inclusive(is_path_end).map(truncate_path).collect();
-    Masker::new(mask_key(service.home().as_ref())).mask_text(&text).into_owned()
-}
-
-/// Characters that end a path, in JSON and in prose.
-fn is_path_end(c: char) -> bool {
-    c.is_whitespace() || "\"'`,;".contains(c)
-}
-
-/// Truncates a path to the part that identifies the program's folder: agents name subfolders after projects.
-fn truncate_path(word: &str) -> String {
-    let (path, edge) = word.split_at(word.trim_end_matches(is_path_end).len());
-    let parts: Vec<&str> = path.split('/').collect();
-    if parts.len() <= PATH_COMPONENTS
-        || !(path.starts_with("~/") || path.starts_with('/'))
-        || is_own_path(&parts)
-    {
-        return word.to_string();
-    }
-    format!("{}/…{edge}", parts[..PATH_COMPONENTS].join("/"))
-}
-
-/// Path components kept, as in `~/.claude/projects` and `/usr/local`.
-const PATH_COMPONENTS: usize = 3;
-
-/// Whether a path is one of Loci's own files: below a hidden folder of the home, at most six components deep.
-fn is_own_path(parts: &[&str]) -> bool {
-    parts[0] == "~" && parts[1].starts_with('.') && parts.contains(&"loci") && parts.len() <= 6
-}
-
-/// Encodes the files in the oldest tar format, which every program reads: a 512-byte header before each file, and two zero
-/// blocks at the end.
-fn encode_tar(files: &[(&str, String)], now: i64) -> Vec<u8> {
-    let mut out = Vec::new();
-    for (name, text) in files {
-        out.extend(encode_header(name, text.len(), now));
-        out.extend(text.as_bytes());
-        out.resize(out.len().next_multiple_of(512), 0);
-    }
-    out.resize(out.len() + 1024, 0);
-    out
-}
-
-fn encode_header(name: &str, size: usize, now: i64) -> [u8; 512] {
-    let mut head = [0; 512];
-    let mut put = |at: usize, text: &str| head[at..at + text.len()].copy_from_slice(text.as_bytes());
-    put(0, &format!("loci-report/{name}"));
-    put(100, "0000600\0");
-    put(108, "0000000\0");
-    put(116, "0000000\0");
-    put(124, &format!("{size:011o}\0"));
-    put(136, &format!("{:011o}\0", now.max(0)));
-    // The checksum field counts as spaces in the checksum.
-    put(148, "        ");
-    put(156, "0");
-    put(257, "ustar\x0000");
-    let sum: u32 = head.iter().map(|byte| u32::from(*byte)).sum();
-    head[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    head
+    Masker::new(mask_key(service.home().as_ref())).mask_text(&truncate_paths(&text)).into_owned()
 }

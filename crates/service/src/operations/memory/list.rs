@@ -65,7 +65,8 @@ fn apply_filters(service: &Service, request: &ListMemory, found: &mut Vec<Memory
     if let Some(project) =
         request.project.as_ref().map(|named| scope::find_project(&service.history(), named))
     {
-        found.retain(|one| one.project.as_deref().is_some_and(|path| Path::new(path).starts_with(&project)));
+        let is_within = |path: &str| project.iter().any(|folder| Path::new(path).starts_with(folder));
+        found.retain(|one| one.project.as_deref().is_some_and(is_within));
     }
     if let Some(since) = request.since.as_deref().and_then(|text| service.clock.parse_time(text)) {
         found.retain(|one| one.at.is_some_and(|at| at >= since.0));

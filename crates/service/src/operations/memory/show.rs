@@ -9,6 +9,7 @@ use api::memory::{MemoryShown, Quote, ShowMemory};
 use api::search::{TimeRange, stamp_to_ms};
 use api::{Error, Handle, Request, ViewRequest};
 use history::error::read_error;
+use history::projects::Projects;
 use history::scan::{by_time, scan_rows};
 use memory::{Evidence, Fact, SessionMemory, State, Store};
 use record::{Row, Stamp};
@@ -19,13 +20,13 @@ impl Handle<ShowMemory> for Service {
         request.check_params()?;
         let store = require_store(self)?;
         match resolve_memory(&store, &request.id)? {
-            Resolved::Session(one) => show_session(&store, &one),
+            Resolved::Session(one) => show_session(self, &store, &one),
             Resolved::Fact(fact) => Ok(show_fact(self, &fact)),
         }
     }
 }
 
-fn show_session(store: &Store, one: &SessionMemory) -> Result<MemoryShown, Error> {
+fn show_session(service: &Service, store: &Store, one: &SessionMemory) -> Result<MemoryShown, Error> {
     let mut facts = Vec::new();
     for id in
         store.facts_of(&one.source, &one.session_id).map_err(|error| memory_store::store_error(&error))?
@@ -33,6 +34,7 @@ fn show_session(store: &Store, one: &SessionMemory) -> Result<MemoryShown, Error
         facts.extend(store.fact(&id).map_err(|error| memory_store::store_error(&error))?);
     }
     facts.retain(|fact| matches!(fact.state, State::Fresh | State::Stale));
+    let folder = Projects::load(&service.history()).present_folder(&one.project);
     Ok(MemoryShown {
         note: format!("history from {}, not a task", one.ended_at.utc_day()),
         memory: session_line(one),
@@ -40,7 +42,7 @@ fn show_session(store: &Store, one: &SessionMemory) -> Result<MemoryShown, Error
         summary_by: Some(one.summary.by.word().to_string()),
         summary_at: stamp_to_ms(one.summary.at),
         time_range: Some(TimeRange::new(one.started_at, one.ended_at)),
-        resume: api::resume_command(&one.source, &one.project, &one.session_id),
+        resume: api::resume_command(&one.source, &folder, &one.session_id),
         facts: facts.iter().map(fact_line).collect(),
         evidence: Vec::new(),
     })

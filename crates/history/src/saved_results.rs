@@ -3,10 +3,9 @@
 //!
 //! Does not know the meaning of the lines.
 
-use crate::{Service, Take};
+use crate::home;
 use api::saved_results::{CleanedUp, Cleanup, Part, ReadRef, RefRead};
 use api::{Code, Error};
-use history::home;
 use record::{Clock, Stamp};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
 use sources::Environment;
@@ -19,26 +18,26 @@ use std::path::{Path, PathBuf};
 /// Total size of all files; the oldest are removed first. A single result may be larger.
 const MAX_TOTAL_BYTES: u64 = 256 << 20;
 /// How long they are kept.
-pub(crate) const KEPT_DAYS: u64 = 7;
+pub const KEPT_DAYS: u64 = 7;
 const DAY: i64 = 86_400_000;
 const EXTENSION: &str = ".jsonl";
 
-pub(crate) struct SavedResults {
+pub struct SavedResults {
     dir: PathBuf,
     clock: Clock,
 }
 
 /// A file that is being written; deleted on drop unless finished.
-pub(crate) struct ResultWriter {
+pub struct ResultWriter {
     file: std::io::BufWriter<File>,
-    pub(crate) path: PathBuf,
-    pub(crate) bytes: u64,
-    pub(crate) lines: u64,
+    pub path: PathBuf,
+    pub bytes: u64,
+    pub lines: u64,
     whole: bool,
 }
 
 /// Deletes every saved result, and returns how many there were. Any of them may quote a session without naming it.
-pub(crate) fn remove_all(home: &home::Home) -> Result<u64, Error> {
+pub fn remove_all(home: &home::Home) -> Result<u64, Error> {
     let saved = SavedResults { dir: home.saved_results(), clock: Clock::System };
     let all = Cleanup { max_age_days: 0, ..Cleanup::default() };
     let done = saved.remove_old(&all)?;
@@ -50,24 +49,18 @@ pub(crate) fn remove_all(home: &home::Home) -> Result<u64, Error> {
 }
 
 /// The number of saved results.
-pub(crate) fn count_all(home: &home::Home) -> Result<u64, Error> {
+pub fn count_all(home: &home::Home) -> Result<u64, Error> {
     let saved = SavedResults { dir: home.saved_results(), clock: Clock::System };
     Ok(saved.list_files()?.map_or(0, |(_, files)| files.len() as u64))
 }
 
-impl Service {
-    pub(crate) fn saved_results(&self) -> SavedResults {
-        SavedResults::new(&self.places, self.clock)
-    }
-}
-
 impl SavedResults {
-    pub(crate) fn new(places: &Environment, clock: Clock) -> SavedResults {
+    pub fn new(places: &Environment, clock: Clock) -> SavedResults {
         SavedResults { dir: places.xdg_dir("XDG_STATE_HOME", ".local/state").join("loci/refs"), clock }
     }
 
     /// Creates a file, named after session, time and query.
-    pub(crate) fn create_file(&self, session: &str, query: &str) -> std::io::Result<ResultWriter> {
+    pub fn create_file(&self, session: &str, query: &str) -> std::io::Result<ResultWriter> {
         let dir = self.open_folder()?;
         let name = self.new_name(session, query)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -111,7 +104,7 @@ impl SavedResults {
     // ---- reading
 
     /// Reads lines of a file, up to `limit` bytes.
-    pub(crate) fn read_lines(&self, request: &ReadRef, limit: u64) -> Result<RefRead, Error> {
+    pub fn read_lines(&self, request: &ReadRef, limit: u64) -> Result<RefRead, Error> {
         let mut file = BufReader::new(self.open_result(&request.name)?);
         let fail = |e: std::io::Error| Error::new(Code::ReadError, format!("{}: {e}", request.name));
         let mut read = RefRead::default();
@@ -171,7 +164,7 @@ impl SavedResults {
 
     // ---- removing
 
-    pub(crate) fn remove_old(&self, request: &Cleanup) -> Result<CleanedUp, Error> {
+    pub fn remove_old(&self, request: &Cleanup) -> Result<CleanedUp, Error> {
         let mut done = CleanedUp { dry_run: request.dry_run, ..CleanedUp::default() };
         let Some((dir, files)) = self.list_files()? else { return Ok(done) };
         let oldest = self.clock.now().0.saturating_sub((request.max_age_days as i64).saturating_mul(DAY));
@@ -187,7 +180,7 @@ impl SavedResults {
     }
 
     /// Removes the oldest files beyond the total size; the newest is kept regardless of its size.
-    pub(crate) fn enforce_size_limit(&self) {
+    pub fn enforce_size_limit(&self) {
         let Ok(Some((dir, mut files))) = self.list_files() else { return };
         files.sort_by_key(|file| std::cmp::Reverse(file.at));
         let mut taken = 0;
@@ -225,14 +218,14 @@ struct SavedFile {
 }
 
 impl ResultWriter {
-    pub(crate) fn write_line(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+    pub fn write_line(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.file.write_all(bytes)?;
         (self.bytes, self.lines) = (self.bytes + bytes.len() as u64, self.lines + 1);
         Ok(())
     }
 
     /// Reads the lines back and deletes the file.
-    pub(crate) fn read_back(mut self, take: Take<'_>) -> std::io::Result<()> {
+    pub fn read_back(mut self, take: &mut dyn FnMut(&[u8]) -> bool) -> std::io::Result<()> {
         self.file.flush()?;
         let mut lines = BufReader::with_capacity(64 * 1024, File::open(&self.path)?);
         let mut line = Vec::new();
@@ -242,7 +235,7 @@ impl ResultWriter {
         Ok(())
     }
 
-    pub(crate) fn finish(mut self) -> std::io::Result<(PathBuf, u64, u64)> {
+    pub fn finish(mut self) -> std::io::Result<(PathBuf, u64, u64)> {
         self.file.flush()?;
         self.whole = true;
         Ok((self.path.clone(), self.bytes, self.lines))

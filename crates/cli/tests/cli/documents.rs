@@ -1,0 +1,210 @@
+//! Every command in the README and the guides is run, on a made-up history; where a document shows output, it is compared. In
+//! a document `…` stands for what varies: a part of a line, or as a line of its own any number of lines.
+
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use testutil::{Home, Rollout, Session, binary, set_environment, write_file};
+
+/// Documents with commands, relative to the repository.
+const FOLDERS: &[&str] = &[".", "docs/guides", "docs/concepts"];
+
+/// Commands that are not run, each with the reason.
+const NOT_RUN: &[(&str, &str)] = &[
+    ("loci daemon ", "starts a process that outlives the test; the suite `daemon` runs it"),
+    ("loci agent add", "starts a real agent"),
+    ("loci dispatch", "starts a real agent"),
+    ("loci setup", "changes agents' files; the suite `agents` runs it"),
+    ("loci resume the flaky", "starts a real agent"),
+    ("loci mcp", "waits for messages"),
+    ("loci code", "needs the source tree that the guide is about; the suites of the crate `code` run these"),
+];
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A command in a document, with the output that the document shows; empty if it shows none.
+struct Block {
+    place: String,
+    command: String,
+    output: Vec<String>,
+}
+
+fn blocks_of(name: &str, text: &str) -> Vec<Block> {
+    let (mut found, mut in_console): (Vec<Block>, bool) = (Vec::new(), false);
+    for (at, line) in text.lines().enumerate() {
+        let place = format!("{name}:{}", at + 1);
+        if line.starts_with("```") {
+            in_console = line == "```console";
+            continue;
+        }
+        let indented = line.strip_prefix("    ").filter(|rest| rest.starts_with("loci ") && !in_console);
+        match (line.strip_prefix("$ ").filter(|_| in_console), indented) {
+            (Some(command), _) => {
+                found.push(Block { place, command: command.to_string(), output: Vec::new() })
+            }
+            (None, Some(command)) => {
+                let command = command.split("  #").next().unwrap_or(command).trim_end().to_string();
+                found.push(Block { place, command, output: Vec::new() });
+            }
+            (None, None) if in_console => {
+                if let Some(block) = found.last_mut() {
+                    block.output.push(line.to_string());
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn all_blocks() -> Vec<Block> {
+    let mut found = Vec::new();
+    for folder in FOLDERS {
+        let mut files: Vec<PathBuf> = std::fs::read_dir(repository().join(folder))
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
+        files.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
+        files.retain(|path| !path.ends_with("CHANGELOG.md"));
+        files.sort();
+        for path in files {
+            let name = format!("{folder}/{}", path.file_name().unwrap().to_string_lossy());
+            found.extend(blocks_of(name.trim_start_matches("./"), &std::fs::read_to_string(&path).unwrap()));
+        }
+    }
+    found
+}
+
+/// The history that the documents are about.
+fn demo_home() -> Home {
+    let home = Home::new();
+    let shop = "/home/dev/work/shop";
+    let mut helper = Session::new("505e9438-b658-4593-90bc-b7ae879d6fe4", shop, "2026-11-14T22:58:00Z");
+    helper.prompt("Please add a helper and test it.").reply(&["I will add a helper."]);
+    helper.did("Write", json!({"file_path": "/home/dev/work/shop/src/main.rs", "content": "x"}), "written");
+    for _ in 0..3 {
+        helper.failed(
+            "Bash",
+            json!({"command": "pytest"}),
+            "Exit code 3\nAssertionError: expected 42 got 41",
+        );
+    }
+    helper.failed("Read", json!({"file_path": "/home/dev/work/shop/gone.py"}), "File does not exist.");
+    let edit = json!({"file_path": "/home/dev/work/shop/src/main.rs", "old_string": "a", "new_string": "b"});
+    helper.failed("Edit", edit, "String to replace not found in file.\nString: NOT THERE");
+    helper.reply(&["The helper is there and tested."]);
+    home.add(&helper);
+    for (id, day, prompt, reply) in [
+        (
+            "7f3a0000",
+            "2026-11-12",
+            "why did we drop the retry in fetchUser?",
+            "Because the socket retries by itself.",
+        ),
+        ("91bc0000", "2026-11-13", "the daemon loses its socket", "It is rebound now."),
+        ("975e66ab", "2026-11-13", "make the parser faster", "It is twice as fast."),
+    ] {
+        let id = format!("{id}-0000-4000-8000-000000000001");
+        home.add(Session::new(&id, shop, &format!("{day}T09:00:00Z")).prompt(prompt).reply(&[reply]));
+    }
+    let mut codex = Rollout::new("0199a213-81c0-7800-8aa1-bbab2a035a53", shop, "2026-11-14T20:30:00Z");
+    codex.prompt("list the files").did("c1", "ls", 0).reply("Three files.");
+    home.add_codex(&codex);
+    write_file(&home.path().join("work/src/main.rs"), b"fn main() {}\n");
+    home
+}
+
+/// Runs a command as a shell does, as on a terminal of 100 columns where the document shows text.
+fn run(home: &Home, command: &str) -> (i32, String, String) {
+    let folder = Path::new(binary()).parent().unwrap().display().to_string();
+    let is_piped = command.contains('|') || command.contains("--json") || command.contains("--hybrid");
+    let mut shell = Command::new(if is_piped { "sh" } else { "script" });
+    if is_piped {
+        shell.args(["-c", command]);
+    } else {
+        shell.args(["-qec", &format!("stty cols 100 rows 500; {command}"), "/dev/null"]);
+    }
+    set_environment(&mut shell, home.path());
+    shell.env("PATH", format!("{folder}:/usr/bin:/bin")).env("LOCI_PAGER", "cat").env("NO_COLOR", "1");
+    shell.env("TERM", "dumb").current_dir(home.path().join("work")).stdin(std::process::Stdio::null());
+    let output = shell.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
+    (output.status.code().unwrap_or(-1), text, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Whether printed lines are what a document shows.
+fn is_shown(shown: &[String], printed: &[&str]) -> bool {
+    match (shown.split_first(), printed.split_first()) {
+        (None, None) => true,
+        (Some((line, rest)), _) if line.trim() == "…" => {
+            (0..=printed.len()).any(|at| is_shown(rest, &printed[at..]))
+        }
+        (Some((line, rest)), Some((first, others))) => is_line_shown(line, first) && is_shown(rest, others),
+        _ => false,
+    }
+}
+
+fn is_line_shown(shown: &str, printed: &str) -> bool {
+    let mut parts = shown.trim_end().split('…');
+    let Some(mut rest) = printed.trim_end().strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[test]
+fn every_command_in_the_documents_works_and_prints_what_they_show() {
+    let home = demo_home();
+    std::fs::create_dir_all(home.path().join("work")).unwrap();
+    run(&home, "loci memory consolidate --no-model");
+    let (mut wrong, mut ran) = (Vec::new(), 0);
+    for block in all_blocks() {
+        if NOT_RUN.iter().any(|(start, _)| block.command.starts_with(start))
+            || !block.command.starts_with("loci ")
+        {
+            continue;
+        }
+        ran += 1;
+        let (code, text, errors) = run(&home, &block.command);
+        let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("loci: times in")).collect();
+        if ![0, 2, 3].contains(&code) {
+            wrong.push(format!("{}: {} ends with {code}\n{text}{errors}", block.place, block.command));
+        } else if !block.output.is_empty() && !is_shown(&block.output, &lines) {
+            let shown = block.output.join("\n");
+            wrong
+                .push(format!("{}: {}\n--- shown\n{shown}\n--- printed\n{text}", block.place, block.command));
+        }
+    }
+    println!("{ran} commands of the documents were run");
+    assert!(ran > 50, "only {ran} commands were found");
+    assert!(wrong.is_empty(), "{} of {ran}:\n{}", wrong.len(), wrong.join("\n\n"));
+}
+
+#[test]
+fn an_ellipsis_stands_for_what_varies() {
+    let lines = |text: &str| text.lines().map(str::to_string).collect::<Vec<String>>();
+    for (shown, printed, is_same) in [
+        ("a\n…\nb", "a\nx\ny\nb", true),
+        ("a … c", "a b c", true),
+        ("a … c", "a b d", false),
+        ("a…", "abc", true),
+        ("a", "ab", false),
+        ("a\nb", "a", false),
+        ("…", "", true),
+    ] {
+        assert_eq!(
+            is_shown(&lines(shown), &printed.lines().collect::<Vec<_>>()),
+            is_same,
+            "{shown} {printed}"
+        );
+    }
+}
