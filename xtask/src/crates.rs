@@ -23,6 +23,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ("folder", &[]),
     ("code", &["db", "syntax", "project", "scip", "folder"]),
     ("subprocess", &[]),
+    ("edits", &["code", "project", "subprocess", "syntax"]),
     ("mailbox", &["db", "subprocess"]),
     ("memory", &["record", "db"]),
     ("recommend", &["record", "search"]),

@@ -55,5 +55,5 @@ pub use syntax::{
     Digest, LANGUAGES, MemberId, MemberKind, Span, TypeId, TypeKind, Visibility, decode_text, language_of,
 };
 pub use type_summary::{MemberSummary, SourceRange, TypeSummary};
-pub use usage::{Usage, UsageFinder};
+pub use usage::{Meaning, Mention, NameReport, NamedDeclaration, Usage, UsageFinder};
 pub use window::{Region, ShownEntry, Window, WindowEntry, fill_window, recency_score};
