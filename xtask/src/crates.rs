@@ -40,6 +40,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
             "catalogue",
             "code",
             "config",
+            "edits",
             "history",
             "llm",
             "mask",

@@ -6,6 +6,7 @@
 pub mod code;
 pub mod control;
 pub mod costs;
+pub mod edits;
 pub mod envelope;
 pub mod error;
 pub mod gather_chats;

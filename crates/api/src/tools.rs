@@ -22,6 +22,7 @@ pub enum Set {
     Chat,
     History,
     Code,
+    Edit,
     Agents,
     Memory,
     Core,
@@ -32,6 +33,7 @@ impl Set {
         (Set::Chat, "chat", "search and read past sessions"),
         (Set::History, "history", "query tool calls, errors, messages and files"),
         (Set::Code, "code", "outlines, symbols and usages in a source tree"),
+        (Set::Edit, "edit", "rename, replace, insert and delete code by symbol"),
         (Set::Agents, "agents", "send messages to named agents"),
         (Set::Memory, "memory", "names, summaries and facts of past sessions"),
         (Set::Core, "core", "a few tools of each kind: search, sessions, errors, memory, code"),
@@ -63,9 +65,10 @@ const CORE_CODE: &[Set] = &[Set::Core, Set::Code];
 const CORE_MEMORY: &[Set] = &[Set::Core, Set::Memory];
 const HISTORY: &[Set] = &[Set::History];
 const CODE: &[Set] = &[Set::Code];
+const EDIT: &[Set] = &[Set::Edit];
 const AGENTS: &[Set] = &[Set::Agents];
 const MEMORY: &[Set] = &[Set::Memory];
-const EVERY: &[Set] = &[Set::Core, Set::Chat, Set::History, Set::Code, Set::Memory, Set::Agents];
+const EVERY: &[Set] = &[Set::Core, Set::Chat, Set::History, Set::Code, Set::Edit, Set::Memory, Set::Agents];
 
 const fn tool_row(name: &'static str, sets: &'static [Set], asks: ToolTarget, about: &'static str) -> Tool {
     Tool { name, sets, about, asks }
@@ -200,6 +203,33 @@ pub const TOOLS: &[Tool] = &[
         "List types changed since a commit, with dependents and tests to run.",
     ),
     tool_row("code_status", CODE, ToolTarget::Operation, "Show code index statistics."),
+    tool_row(
+        "rename_symbol",
+        EDIT,
+        ToolTarget::Operation,
+        "Plan the rename of a symbol with all its uses; returns a diff and an ID for apply_edit.",
+    ),
+    tool_row(
+        "replace_symbol",
+        EDIT,
+        ToolTarget::Operation,
+        "Plan a new body or declaration; then apply_edit.",
+    ),
+    tool_row(
+        "insert_code",
+        EDIT,
+        ToolTarget::Operation,
+        "Plan text before, after or inside a symbol; then apply_edit.",
+    ),
+    tool_row(
+        "delete_symbol",
+        EDIT,
+        ToolTarget::Operation,
+        "Plan the removal of an unused symbol; then apply_edit.",
+    ),
+    tool_row("apply_edit", EDIT, ToolTarget::Operation, "Apply a planned edit to all its files, or to none."),
+    tool_row("undo_edit", EDIT, ToolTarget::Operation, "Undo an applied edit."),
+    tool_row("list_edits", EDIT, ToolTarget::Operation, "List applied edits."),
     tool_row(
         "dispatch",
         AGENTS,

@@ -3,6 +3,7 @@
 //! Does not parse source text (`syntax` does) or read manifests (`project` does), and does not know sessions, the network or
 //! terminals.
 
+pub mod access;
 mod alias;
 mod classify;
 mod codebase;

@@ -9,6 +9,15 @@
 //! refused and why, and how many break the build although they were thought complete. Needs the compiler of the language on the
 //! path. Does not change the tree.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::pedantic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    clippy::expect_used
+)] // a measurement, run by hand
+
 use loci_edits::{
     CheckError, CheckRun, Checker, Diagnostic, EditError, Plan, RenameOptions, Scratch, SymbolPlace, Tree,
     checker_for, plan_rename, settle_plan,

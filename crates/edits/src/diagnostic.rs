@@ -46,7 +46,8 @@ pub fn parse_diagnostics(format: Format, output: &str, folder: &str) -> Vec<Diag
     for diagnostic in &mut found {
         let file = diagnostic.file.strip_prefix(folder).map_or(diagnostic.file.as_str(), |rest| rest);
         diagnostic.file = file.trim_start_matches('/').trim_start_matches("./").to_owned();
-        diagnostic.message = diagnostic.message.replace(folder, "").trim().to_owned();
+        let message = diagnostic.message.replace(folder, "");
+        message.trim().clone_into(&mut diagnostic.message);
     }
     // several targets of a package report the same place
     found.sort();

@@ -76,6 +76,9 @@ pub struct Journal {
     fault: Box<dyn Fault>,
 }
 
+/// The files of a transaction, and the new content of each.
+type Prepared = (Vec<JournalFile>, Vec<Option<Vec<u8>>>);
+
 /// Exclusive access, until dropped.
 struct Lock(#[expect(dead_code, reason = "the kernel releases the lock when the file is closed")] File);
 
@@ -86,6 +89,7 @@ impl Journal {
     }
 
     /// With faults, for tests.
+    #[must_use]
     pub fn with_fault(self, fault: Box<dyn Fault>) -> Journal {
         Journal { fault, ..self }
     }
@@ -174,7 +178,7 @@ impl Journal {
     }
 
     /// The files of a plan as they will be, and their new contents.
-    fn prepare(&self, plan: &Plan, id: &str) -> Result<(Vec<JournalFile>, Vec<Option<Vec<u8>>>), EditError> {
+    fn prepare(&self, plan: &Plan, id: &str) -> Result<Prepared, EditError> {
         let planned = plan.files.iter().map(|file| (file.path.as_str(), Some(file.digest)));
         let moved = plan.files.iter().filter_map(|file| file.moved_to.as_deref()).map(|path| (path, None));
         let read = plan.read.iter().map(|(path, digest)| (path.as_str(), Some(*digest)));
@@ -366,8 +370,9 @@ impl Journal {
     pub fn entries(&self) -> Vec<JournalEntry> {
         let Ok(listing) = std::fs::read_dir(&self.folder) else { return Vec::new() };
         let names = listing.flatten().filter_map(|it| it.file_name().into_string().ok());
-        let is_entry =
-            |name: &String| name.ends_with(".json") && !name.ends_with(".plan.json") && name.starts_with('e');
+        let is_entry = |name: &String| {
+            name.strip_suffix(".json").is_some_and(|id| id.starts_with('e') && !id.contains('.'))
+        };
         let read = |name: String| serde_json::from_slice(&std::fs::read(self.folder.join(name)).ok()?).ok();
         let mut found: Vec<JournalEntry> = names.filter(is_entry).filter_map(read).collect();
         found.sort_by(|one, other| (other.time, &one.id).cmp(&(one.time, &other.id)));

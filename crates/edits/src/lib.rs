@@ -18,6 +18,7 @@ mod settle;
 mod text;
 mod transaction;
 mod tree;
+mod workbench;
 
 pub use checker::{CHECKERS, CheckError, CheckRun, Checker, checker_for};
 pub use diagnostic::{Diagnostic, Format, new_diagnostics, parse_diagnostics};
@@ -32,3 +33,4 @@ pub use settle::{Contents, Settled, settle_plan};
 pub use text::SourceText;
 pub use transaction::{Fault, JournalFile, Step};
 pub use tree::{SymbolPlace, Tree};
+pub use workbench::{CheckRefusal, CheckSetup, Checked, EditKind, Workbench, plan_edit};

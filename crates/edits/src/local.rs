@@ -139,7 +139,7 @@ fn named_arguments(
         vec![name, member.name.clone()]
     });
     let is_only = names.first().is_some_and(|name| declared_once(tree, name));
-    for other in tree.files_mentioning(&place.name, file)? {
+    for other in tree.files_mentioning(&place.name, file) {
         let path = tree.path(other).to_owned();
         for it in tree.occurrences(other, &place.name)?.all {
             if it.role != Role::Key {

@@ -288,7 +288,7 @@ impl<'a> Rename<'a> {
     fn judge_all(&self) -> Result<Judged, EditError> {
         let mut edits: BTreeMap<String, Vec<TextEdit>> = BTreeMap::new();
         let mut unsure = Vec::new();
-        for file in self.tree.files_mentioning(self.old, self.target.file)? {
+        for file in self.tree.files_mentioning(self.old, self.target.file) {
             let path = self.tree.path(file).to_owned();
             let source = self.tree.text(&path)?;
             let found = self.tree.occurrences(file, self.old)?;
@@ -417,39 +417,27 @@ impl<'a> Rename<'a> {
     }
 
     fn judge(&self, file: u32, it: &Occurrence, text: &str) -> Verdict {
+        let is_bound = it.variable.is_some();
         let verdict = match it.role {
-            Role::Label | Role::Binding => Verdict::No,
             Role::Comment if self.options.in_comments => Verdict::Yes,
-            Role::Comment => Verdict::No,
             Role::Text => self.judge_text(it, text),
             Role::Inactive => Verdict::Unsure("excluded by the preprocessor", false),
             Role::Unparsed => Verdict::Unsure("in a construct that is not understood", self.is_unique),
             Role::Declaration => self.judge_declaration(file, it),
             Role::Import => self.judge_mention(file, it, text),
-            Role::Name | Role::Capture if it.variable.is_some() => Verdict::No,
-            Role::Name | Role::Capture => self.judge_name(file, it, text),
             Role::Member => self.judge_member(file, it, text),
-            Role::Shorthand | Role::ShorthandBinding if self.is_member() => self.judge_key(file, it, text),
-            Role::ShorthandBinding => Verdict::No,
-            Role::Shorthand if it.variable.is_some() => Verdict::No,
-            Role::Shorthand => self.judge_name(file, it, text),
-            Role::Key if self.is_member() => self.judge_key(file, it, text),
-            Role::Key => Verdict::No,
+            Role::Key | Role::Shorthand | Role::ShorthandBinding if self.is_member() => {
+                self.judge_key(file, it, text)
+            }
+            Role::Name | Role::Capture | Role::Shorthand if !is_bound => self.judge_name(file, it, text),
+            _ => Verdict::No,
         };
         match verdict {
-            Verdict::Yes if it.in_macro && self.is_in_definition(file, it, text) => {
+            Verdict::Yes if it.in_macro && is_in_macro_definition(it, text) => {
                 Verdict::Unsure("in the definition of a macro", self.is_unique)
             }
             other => other,
         }
-    }
-
-    /// Whether a macro invocation is not one of those whose arguments are plain expressions.
-    fn is_in_definition(&self, _file: u32, it: &Occurrence, text: &str) -> bool {
-        let before = &text[..it.span.from as usize];
-        let start = before.rfind("macro_rules!").unwrap_or(before.len());
-        let opened = before[start..].matches('{').count();
-        opened > before[start..].matches('}').count()
     }
 
     fn judge_text(&self, it: &Occurrence, text: &str) -> Verdict {
@@ -483,11 +471,10 @@ impl<'a> Rename<'a> {
         let size = |at: &u32| all[*at as usize].span.to - all[*at as usize].span.from;
         match (0..all.len() as u32).filter(around).min_by_key(size) {
             Some(at) if self.family.contains(&at) => Verdict::Yes,
-            Some(_) => Verdict::No,
             None if self.is_member() => {
                 Verdict::Unsure("declares a member of a type without a name", self.is_unique)
             }
-            None => Verdict::No,
+            _ => Verdict::No,
         }
     }
 
@@ -664,6 +651,13 @@ impl<'a> Rename<'a> {
         }
         check_syntax(self.tree, plan)
     }
+}
+
+/// Whether a place is inside of `macro_rules!`.
+fn is_in_macro_definition(it: &Occurrence, text: &str) -> bool {
+    let before = &text[..it.span.from as usize];
+    let start = before.rfind("macro_rules!").unwrap_or(before.len());
+    before[start..].matches('{').count() > before[start..].matches('}').count()
 }
 
 /// The word before the dot or the colons that end a text.

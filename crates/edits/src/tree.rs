@@ -108,20 +108,15 @@ impl Tree {
     }
 
     /// The files that may mention a name and are in the same language as a file, by number.
-    pub(crate) fn files_mentioning(&self, name: &str, like: u32) -> Result<Vec<u32>, EditError> {
+    pub(crate) fn files_mentioning(&self, name: &str, like: u32) -> Vec<u32> {
         let family = language_family(self.path(like));
-        let mut found = Vec::new();
-        for (at, file) in self.code.files.iter().enumerate() {
-            if language_family(&file.path) == family {
-                let mentions = match self.read(&file.path) {
-                    Ok((_, Some(source))) => !syntax::whole_words(&source.text, name).is_empty(),
-                    Ok((_, None)) => false,
-                    Err(_) => false,
-                };
-                found.extend(mentions.then_some(at as u32));
-            }
-        }
-        Ok(found)
+        let mentions = |path: &str| match self.read(path) {
+            Ok((_, Some(source))) => !syntax::whole_words(&source.text, name).is_empty(),
+            _ => false,
+        };
+        let files =
+            self.code.files.iter().enumerate().filter(|(_, file)| language_family(&file.path) == family);
+        files.filter(|(_, file)| mentions(&file.path)).map(|(at, _)| at as u32).collect()
     }
 
     /// `src/a.rs:12:5` as a place, with the name that is there.

@@ -5,6 +5,7 @@
 
 mod code;
 mod costs;
+mod edits;
 pub mod export;
 mod format;
 mod gather_chats;

@@ -7,6 +7,7 @@ mod archive;
 pub(crate) mod code;
 mod coverage;
 mod doctor;
+mod edits;
 mod forget;
 mod gather_chats;
 mod index;

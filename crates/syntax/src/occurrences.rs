@@ -9,7 +9,7 @@ use crate::preprocessor::Symbols;
 use crate::reader::Reader;
 use crate::token::{Span, Token, TokenKind};
 use crate::walk::is_word_char;
-use rules::{Extent, NameRules, Rule, rules_of};
+use rules::{Extent, NameRules, Rule, default_rule, rules_of};
 use tree_sitter::{Node, Tree};
 
 /// An occurrence of a name.
@@ -242,7 +242,7 @@ impl<'a> Finder<'a> {
             in_pattern |= parent.kind() != "generic_name";
             node = parent;
         }
-        (self.rules.default_rule(leaf.kind()), leaf)
+        (default_rule(leaf.kind()), leaf)
     }
 
     fn apply_rule(
@@ -258,10 +258,11 @@ impl<'a> Finder<'a> {
             || parent.named_child(parent.named_child_count().saturating_sub(1) as u32) == Some(node);
         let (role, local) = match rule {
             _ if rule.binds_names() && self.is_constant(leaf) => (Role::Name, None),
-            Rule::Bind(extent) => (Role::Binding, Some((VariableKind::Local, extent))),
             Rule::BindIfDeclared(_) if !has_child(parent, ":=") => (Role::Name, None),
-            Rule::BindIfDeclared(extent) => (Role::Binding, Some((VariableKind::Local, extent))),
-            Rule::Parameter => self.role_of_parameter(parent),
+            Rule::Bind(extent) | Rule::BindIfDeclared(extent) => {
+                (Role::Binding, Some((VariableKind::Local, extent)))
+            }
+            Rule::Parameter => role_of_parameter(parent),
             Rule::TypeParameter => (Role::Binding, Some((VariableKind::TypeParameter, Extent::Declaration))),
             Rule::ShorthandBinding => return self.bind_shorthand(parent, found, at),
             Rule::Item(extent) if self.is_in_body(parent) => {
@@ -289,19 +290,6 @@ impl<'a> Finder<'a> {
 
     fn is_constant(&self, leaf: Node<'a>) -> bool {
         self.rules.capitals_are_constants && self.node_text(leaf).starts_with(char::is_uppercase)
-    }
-
-    /// A parameter of a function; of a record it is a member, of a class it is visible to all members.
-    fn role_of_parameter(&self, parameter: Node<'a>) -> (Role, Option<(VariableKind, Extent)>) {
-        let around = std::iter::successors(Some(parameter), Node::parent);
-        let declaration = around.into_iter().find(|node| !node.kind().contains("parameter"));
-        let is_property = has_child(parameter, "accessibility_modifier") || has_child(parameter, "readonly");
-        match declaration.map_or("", |it| it.kind()) {
-            "record_declaration" => (Role::Declaration, None),
-            "class_declaration" | "struct_declaration" => (Role::Unparsed, None),
-            _ if is_property => (Role::Unparsed, None),
-            _ => (Role::Binding, Some((VariableKind::Parameter, Extent::Function))),
-        }
     }
 
     fn bind_shorthand(&self, pattern: Node<'a>, found: &mut Occurrence, at: usize) -> Option<Binding<'a>> {
@@ -431,6 +419,19 @@ impl<'a> Finder<'a> {
 
     fn node_text(&self, node: Node) -> &'a str {
         self.text.get(node.start_byte()..node.end_byte()).unwrap_or_default()
+    }
+}
+
+/// A parameter of a function; of a record it is a member, of a class it is visible to all members.
+fn role_of_parameter(parameter: Node<'_>) -> (Role, Option<(VariableKind, Extent)>) {
+    let around = std::iter::successors(Some(parameter), Node::parent);
+    let declaration = around.into_iter().find(|node| !node.kind().contains("parameter"));
+    let is_property = has_child(parameter, "accessibility_modifier") || has_child(parameter, "readonly");
+    match declaration.map_or("", |it| it.kind()) {
+        "record_declaration" => (Role::Declaration, None),
+        "class_declaration" | "struct_declaration" => (Role::Unparsed, None),
+        _ if is_property => (Role::Unparsed, None),
+        _ => (Role::Binding, Some((VariableKind::Parameter, Extent::Function))),
     }
 }
 

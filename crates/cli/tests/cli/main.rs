@@ -10,6 +10,7 @@ mod code_store;
 mod commands;
 mod doctor;
 mod durable_stores;
+mod edits;
 mod hostile_trees;
 mod interface;
 mod loci_folder;

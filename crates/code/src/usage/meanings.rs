@@ -193,7 +193,10 @@ impl UsageFinder<'_> {
         declarations: &[NamedDeclaration],
         families: &mut Families,
     ) {
-        let is_go = |at: usize| self.code.files[declarations[at].file as usize].path.ends_with(".go");
+        let is_go = |at: usize| {
+            syntax::language_of(self.code.files[declarations[at].file as usize].path.as_ref())
+                .is_some_and(|it| it.name == "Go")
+        };
         let is_method = |at: usize| declarations[at].member == Some(MemberKind::Method);
         let of_go: Vec<(u32, usize)> = by_type
             .iter()

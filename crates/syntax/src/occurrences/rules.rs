@@ -113,15 +113,15 @@ impl NameRules {
         let row = self.rows.iter().find(|(kind, of, _)| *kind == parent && (*of == field || *of == "*"));
         row.map(|(_, _, rule)| *rule)
     }
+}
 
-    /// The rule for a kind of leaf where no row applies.
-    pub(super) fn default_rule(&self, kind: &str) -> Rule {
-        match kind {
-            "shorthand_property_identifier" => Shorthand,
-            "property_identifier" | "field_identifier" => Key,
-            "statement_identifier" | "label_name" => Label,
-            _ => Name,
-        }
+/// The rule for a kind of leaf where no row applies.
+pub(super) fn default_rule(kind: &str) -> Rule {
+    match kind {
+        "shorthand_property_identifier" => Shorthand,
+        "property_identifier" | "field_identifier" => Key,
+        "statement_identifier" | "label_name" => Label,
+        _ => Name,
     }
 }
 
