@@ -189,7 +189,7 @@ pub const TRUST: Operation = Operation {
     command: "edit trust",
     about: "Allow Loci to run the compiler of this source tree, which runs code of the project",
     answer: "whether the compiler may run",
-    example: "loci edit trust",
+    example: "loci edit trust --root .",
     words: None,
     params: &[param("revoke", Shape::Flag, "", "Forbid it again"), ROOT],
     required: &[],

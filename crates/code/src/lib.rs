@@ -3,7 +3,6 @@
 //! Does not parse source text (`syntax` does) or read manifests (`project` does), and does not know sessions, the network or
 //! terminals.
 
-pub mod access;
 mod alias;
 mod classify;
 mod codebase;
@@ -33,6 +32,7 @@ pub use codebase::{Codebase, SourceFile, Type};
 pub use diagram::{DIAGRAM_FORMATS, DiagramFormat, render_diagram};
 pub use filter::{FIELDS, Field, Filter, FilterError};
 pub use folder;
+pub use folder::access;
 pub use graph::Graph;
 pub use hash::{HASH_VERSION, Hashes, MemberHashes, TypeHashes, hash_type};
 pub use head::head_commit;

@@ -2,6 +2,7 @@
 //!
 //! Does not run compilers.
 
+use crate::edit::Place;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -16,6 +17,15 @@ pub struct Diagnostic {
     pub is_error: bool,
     pub code: String,
     pub message: String,
+}
+
+impl Diagnostic {
+    /// Its place, with what it says.
+    pub fn place(&self) -> Place {
+        let code = if self.code.is_empty() { String::new() } else { format!("{}: ", self.code) };
+        let reason = format!("{code}{}", self.message);
+        Place { file: self.file.clone(), line: self.line, column: 1, text: String::new(), reason }
+    }
 }
 
 /// How a compiler prints its diagnostics.

@@ -2,7 +2,7 @@
 //!
 //! Does not compare texts: it shows the lines that the edits touch.
 
-use crate::plan::{FileEdit, TextEdit};
+use crate::edit::{FileEdit, TextEdit};
 use std::fmt::Write as _;
 
 /// Lines shown around a change.

@@ -2,7 +2,7 @@
 //!
 //! Does not know exit codes or protocols.
 
-use crate::plan::Place;
+use crate::edit::Place;
 use std::io::Error as IoError;
 
 #[derive(Debug, thiserror::Error)]

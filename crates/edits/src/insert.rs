@@ -2,10 +2,12 @@
 //!
 //! Does not check that the new text means something: only that the file still parses.
 
+use crate::edit::TextEdit;
 use crate::error::EditError;
 use crate::mentions::Mentions;
-use crate::plan::{Plan, TextEdit};
-use crate::rename::{RenameOptions, check_syntax, find_uses};
+use crate::naming::RenameOptions;
+use crate::plan::{Plan, check_syntax};
+use crate::rename::find_uses;
 use crate::text::SourceText;
 use crate::tree::{SymbolPlace, Tree, language_family};
 use std::collections::BTreeMap;
@@ -18,6 +20,17 @@ pub enum Position {
     After,
     /// At the end of the body of a type.
     Inside,
+}
+
+impl Position {
+    /// `before` or `inside`; anything else is `after`.
+    pub fn from_name(name: &str) -> Position {
+        match name {
+            "before" => Position::Before,
+            "inside" => Position::Inside,
+            _ => Position::After,
+        }
+    }
 }
 
 /// The spans of the declaration at a place.

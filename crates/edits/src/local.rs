@@ -3,9 +3,10 @@
 //!
 //! Does not know types and members.
 
+use crate::edit::{Place, TextEdit};
 use crate::error::EditError;
-use crate::plan::{Place, Plan, TextEdit, Uncertain};
-use crate::rename::{RenameOptions, check_name, check_syntax};
+use crate::naming::{RenameOptions, check_name};
+use crate::plan::{Plan, Uncertain, check_syntax};
 use crate::tree::{SymbolPlace, Tree, language_family};
 use code::{Resolver, UsageFinder};
 use std::collections::BTreeMap;

@@ -3,43 +3,13 @@
 //! Does not know how the edits were found, or how they are written.
 
 use crate::diff::unified_diff;
+use crate::edit::{FileEdit, Place, TextEdit};
 use crate::error::EditError;
 use crate::text::{SourceText, apply_edits, line_and_column, line_at};
 use crate::tree::Tree;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use syntax::Digest;
-
-/// Replaces a range of the decoded text of a file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct TextEdit {
-    pub from: u32,
-    pub to: u32,
-    pub text: String,
-}
-
-/// The edits of one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileEdit {
-    /// Relative to the root of the tree.
-    pub path: String,
-    /// The digest of its content when the edit was planned.
-    pub digest: u64,
-    /// Sorted, without overlap.
-    pub edits: Vec<TextEdit>,
-    /// The new path, if the file is renamed.
-    pub moved_to: Option<String>,
-}
-
-/// A place in a file, and what is said about it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
-    pub file: String,
-    pub line: u32,
-    pub column: u32,
-    pub text: String,
-    pub reason: String,
-}
 
 /// A place that may have to change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -182,4 +152,19 @@ impl Place {
         let shown = line_at(text, at as usize).trim().chars().take(200).collect();
         Place { file: file.to_owned(), line, column, text: shown, reason: reason.into() }
     }
+}
+
+/// Refuses a plan after which more of a file does not parse than before.
+pub(crate) fn check_syntax(tree: &Tree, plan: &Plan) -> Result<(), EditError> {
+    let mut places = Vec::new();
+    for file in &plan.files {
+        let Some(number) = tree.file_number(&file.path) else { continue };
+        let before = &tree.text(&file.path)?.text;
+        let after = apply_edits(before, &file.edits).ok_or_else(|| EditError::Encoding(file.path.clone()))?;
+        if tree.gap_count(number, &after) > tree.gap_count(number, before) {
+            let at = file.edits.first().map_or(0, |edit| edit.from);
+            places.push(Place::new(&file.path, before, at, "does not parse after the edit"));
+        }
+    }
+    if places.is_empty() { Ok(()) } else { Err(EditError::Broken { places }) }
 }

@@ -4,24 +4,16 @@
 //! Does not know local variables (`local` does), and does not guess: an occurrence is renamed only if it certainly means the
 //! symbol, and left alone only if it certainly does not.
 
+use crate::edit::{Place, TextEdit};
 use crate::error::EditError;
 use crate::local::plan_local_rename;
 use crate::mentions::Mentions;
-use crate::plan::{Place, Plan, TextEdit, Uncertain};
-use crate::text::apply_edits;
+use crate::naming::{RenameOptions, check_name};
+use crate::plan::{Plan, Uncertain, check_syntax};
 use crate::tree::{SymbolPlace, Tree, language_family};
 use code::{Certainty, Meaning, NamedDeclaration};
 use std::collections::BTreeMap;
 use syntax::{MemberKind, Occurrence, Occurrences, Role, Span, TypeKind};
-
-/// What a rename may do besides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RenameOptions {
-    /// Also rename whole words in comments and strings.
-    pub in_comments: bool,
-    /// Also rename the uncertain places whose name nothing else in the tree has.
-    pub include_likely: bool,
-}
 
 /// Plans to rename the symbol at a place: a local variable, or the declaration there with all its mentions.
 pub fn plan_rename(
@@ -43,142 +35,6 @@ pub fn plan_rename(
     let rename = Rename::new(tree, &mentions, target, &place.name, new_name, options);
     rename.plan()
 }
-
-/// Refuses what is no name in the language, or the old name.
-pub(crate) fn check_name(new_name: &str, old: &str, language: &'static str) -> Result<(), EditError> {
-    let is_word = new_name.chars().all(|c| c.is_alphanumeric() || c == '_')
-        && new_name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    if !is_word
-        || KEYWORDS.iter().any(|(of, words)| (*of == language || of.is_empty()) && words.contains(&new_name))
-    {
-        return Err(EditError::NotAName(new_name.to_owned(), language));
-    }
-    if new_name == old { Err(EditError::SameName(old.to_owned())) } else { Ok(()) }
-}
-
-/// Words that are no names: in all languages, and in one.
-const KEYWORDS: &[(&str, &[&str])] = &[
-    (
-        "",
-        &[
-            "if", "else", "for", "while", "return", "break", "continue", "true", "false", "class", "struct",
-            "enum", "switch", "case", "default", "try", "catch", "finally", "throw", "new", "this", "super",
-            "null", "import", "const", "static", "void", "int", "in", "is", "as", "do", "_",
-        ],
-    ),
-    (
-        "Rust",
-        &[
-            "fn", "let", "mut", "pub", "mod", "use", "impl", "trait", "type", "where", "match", "loop",
-            "move", "ref", "self", "Self", "crate", "unsafe", "async", "await", "dyn", "extern", "box",
-            "yield", "abstract", "final",
-        ],
-    ),
-    (
-        "Go",
-        &[
-            "func",
-            "var",
-            "type",
-            "map",
-            "chan",
-            "go",
-            "defer",
-            "range",
-            "select",
-            "interface",
-            "package",
-            "goto",
-        ],
-    ),
-    (
-        "Python",
-        &[
-            "def", "lambda", "pass", "None", "True", "False", "and", "or", "not", "with", "yield", "from",
-            "global", "nonlocal", "del", "elif", "except", "raise", "assert", "async", "await",
-        ],
-    ),
-    (
-        "TypeScript",
-        &[
-            "function",
-            "var",
-            "let",
-            "typeof",
-            "instanceof",
-            "delete",
-            "export",
-            "extends",
-            "yield",
-            "with",
-            "await",
-        ],
-    ),
-    (
-        "Java",
-        &[
-            "public",
-            "private",
-            "protected",
-            "package",
-            "interface",
-            "extends",
-            "implements",
-            "final",
-            "abstract",
-            "synchronized",
-            "volatile",
-            "transient",
-            "throws",
-            "instanceof",
-            "boolean",
-            "byte",
-            "char",
-            "long",
-            "float",
-            "double",
-            "short",
-            "assert",
-            "goto",
-        ],
-    ),
-    (
-        "C#",
-        &[
-            "public",
-            "private",
-            "protected",
-            "internal",
-            "namespace",
-            "using",
-            "interface",
-            "abstract",
-            "sealed",
-            "override",
-            "virtual",
-            "readonly",
-            "string",
-            "object",
-            "bool",
-            "byte",
-            "char",
-            "long",
-            "float",
-            "double",
-            "short",
-            "out",
-            "ref",
-            "params",
-            "event",
-            "delegate",
-            "base",
-            "lock",
-            "checked",
-            "typeof",
-            "sizeof",
-        ],
-    ),
-];
 
 /// The innermost declaration at a place.
 fn find_target(mentions: &Mentions, here: &Occurrences, file: u32, place: &SymbolPlace) -> Option<u32> {
@@ -680,21 +536,6 @@ fn code_places(tree: &Tree, plan: &Plan, name: &str) -> Result<Vec<Place>, EditE
         found.extend(all.all.iter().filter(means).map(to_place));
     }
     Ok(found)
-}
-
-/// Refuses a plan after which more of a file does not parse than before.
-pub(crate) fn check_syntax(tree: &Tree, plan: &Plan) -> Result<(), EditError> {
-    let mut places = Vec::new();
-    for file in &plan.files {
-        let Some(number) = tree.file_number(&file.path) else { continue };
-        let before = &tree.text(&file.path)?.text;
-        let after = apply_edits(before, &file.edits).ok_or_else(|| EditError::Encoding(file.path.clone()))?;
-        if tree.gap_count(number, &after) > tree.gap_count(number, before) {
-            let at = file.edits.first().map_or(0, |edit| edit.from);
-            places.push(Place::new(&file.path, before, at, "does not parse after the edit"));
-        }
-    }
-    if places.is_empty() { Ok(()) } else { Err(EditError::Broken { places }) }
 }
 
 /// Methods by which types satisfy interfaces of Go's standard library.

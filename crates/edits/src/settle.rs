@@ -4,8 +4,9 @@
 //! Does not know which compiler it is, or how it runs.
 
 use crate::diagnostic::{Diagnostic, new_diagnostics};
+use crate::edit::Place;
 use crate::error::EditError;
-use crate::plan::{Place, Plan, Uncertain};
+use crate::plan::{Plan, Uncertain};
 use crate::tree::Tree;
 use std::collections::BTreeMap;
 
@@ -63,7 +64,7 @@ pub fn settle_plan<E: From<EditError>>(
             }
         }
         if !has_moved || settled.runs >= MAX_RUNS {
-            let places = errors.iter().map(|error| error_place(error)).collect();
+            let places = errors.iter().map(|error| error.place()).collect();
             return Err(EditError::NewErrors(places).into());
         }
     }
@@ -116,10 +117,4 @@ fn is_at(error: &Diagnostic, place: &Place, plan: &Plan) -> bool {
     let moved =
         plan.files.iter().find(|file| file.path == place.file).and_then(|file| file.moved_to.as_ref());
     error.line == place.line && (error.file == place.file || Some(&error.file) == moved)
-}
-
-fn error_place(error: &Diagnostic) -> Place {
-    let code = if error.code.is_empty() { String::new() } else { format!("{}: ", error.code) };
-    let reason = format!("{code}{}", error.message);
-    Place { file: error.file.clone(), line: error.line, column: 1, text: String::new(), reason }
 }

@@ -3,7 +3,7 @@
 //!
 //! Does not know what the text means.
 
-use crate::plan::TextEdit;
+use crate::edit::TextEdit;
 use syntax::decode_text;
 
 /// Decoded text and how to encode it again.

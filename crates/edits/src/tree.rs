@@ -119,7 +119,14 @@ impl Tree {
         files.filter(|(_, file)| mentions(&file.path)).map(|(at, _)| at as u32).collect()
     }
 
-    /// `src/a.rs:12:5` as a place, with the name that is there.
+    /// `src/a.rs:12:5` as a place; `None` for a text that does not end in a line and a column.
+    pub fn parse_place(&self, text: &str) -> Option<Result<SymbolPlace, EditError>> {
+        let mut parts = text.trim().rsplitn(3, ':');
+        let (column, line, file) = (parts.next()?, parts.next()?, parts.next()?);
+        Some(self.place_at(file, line.parse().ok()?, column.parse().ok()?))
+    }
+
+    /// The place at a line and a column, with the name that is there.
     pub fn place_at(&self, file: &str, line: u32, column: u32) -> Result<SymbolPlace, EditError> {
         let text = &self.text(file)?.text;
         let nowhere = || EditError::NotFound(format!("{file}:{line}:{column}"));

@@ -40,7 +40,7 @@ fn a_rename_is_planned_applied_and_undone() {
 #[test]
 fn a_parameter_is_renamed_by_its_place_and_written_at_once() {
     let home = home_with_code();
-    let done = run_line(&home, "edit rename src/a.rs:1:12 count --apply --root .").expect(0);
+    let done = run_line(&home, "edit rename src/a.rs:1:12 count --apply --root . -o text").expect(0);
     assert!(done.text().contains("applied as e"), "{}", done.text());
     assert!(read(&home, "src/a.rs").starts_with("pub fn get(count: u8) -> u8 {\n    count\n}"));
 }

@@ -54,11 +54,7 @@ impl Handle<InsertCode> for Service {
     fn handle(&self, request: &InsertCode) -> Result<EditPlanned, Error> {
         request.check_params()?;
         let InsertCode { check, apply, .. } = *request;
-        let position = match request.position.as_str() {
-            "before" => Position::Before,
-            "inside" => Position::Inside,
-            _ => Position::After,
-        };
+        let position = Position::from_name(&request.position);
         let kind = EditKind::Insert { position, text: &request.text };
         plan(self, &Wanted { path: &request.path, kind, check, apply, root: request.root.as_ref() })
     }
@@ -140,45 +136,32 @@ fn plan(service: &Service, wanted: &Wanted<'_>) -> Result<EditPlanned, Error> {
         let checked = bench.check(&tree, &mut plan, (new_name, &place.name), &setup);
         let checked = checked.map_err(|refusal| to_check_error(&refusal))?;
         planned.checked_by = Some(checked.checker.to_owned());
-        let warn = |it: &edits::Diagnostic| EditPlace {
-            file: it.file.clone(),
-            line: it.line,
-            text: String::new(),
-            reason: it.message.clone(),
-        };
-        planned.new_warnings = checked.settled.new_warnings.iter().map(warn).collect();
+        planned.new_warnings = checked.settled.new_warnings.iter().map(|it| to_place(&it.place())).collect();
     }
     planned.id = bench.journal.save_plan(&plan).map_err(|error| to_error(&error))?;
     if wanted.apply {
         bench.journal.apply(&plan, service.clock.now().0).map_err(|error| to_error(&error))?;
     }
-    Ok(describe_plan(service, &plan, planned, wanted.apply))
-}
-
-fn describe_plan(service: &Service, plan: &Plan, planned: EditPlanned, applied: bool) -> EditPlanned {
     let files = plan.files.iter().map(|file| EditedFile {
         path: file.path.clone(),
         edits: file.edits.len() as u64,
         moved_to: file.moved_to.clone(),
     });
-    EditPlanned {
+    Ok(EditPlanned {
         title: plan.title.clone(),
         complete: plan.is_complete(),
-        applied,
+        applied: wanted.apply,
         files: files.collect(),
         unsure: plan.unsure.iter().map(|it| to_place(&it.place)).collect(),
         diff: service.history().mask_text(&plan.diff),
         ..planned
-    }
+    })
 }
 
 /// The place of a symbol: `file:line:column`, or the declaration that a name resolves to.
 fn find_place(service: &Service, root: &Path, tree: &Tree, path: &str) -> Result<SymbolPlace, Error> {
-    let parts: Vec<&str> = path.trim().rsplitn(3, ':').collect();
-    if let [column, line, file] = parts[..]
-        && let (Ok(line), Ok(column)) = (line.parse(), column.parse())
-    {
-        return tree.place_at(file, line, column).map_err(|error| to_error(&error));
+    if let Some(found) = tree.parse_place(path) {
+        return found.map_err(|error| to_error(&error));
     }
     with_root(service, root, |query| {
         let symbol = query.resolve_overloads(path)?[0];

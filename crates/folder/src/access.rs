@@ -2,7 +2,7 @@
 //!
 //! Does not know types: it stores IDs, and the names at the time of recording.
 
-use crate::folder::{ACCESS, FolderError, LociFolder};
+use crate::{ACCESS, FolderError, LociFolder};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
