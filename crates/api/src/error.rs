@@ -27,6 +27,7 @@ codes! {
     SymbolNotFound = "SYMBOL_NOT_FOUND", "no type or member has this name; the hints list similar names";
     AmbiguousSymbol = "AMBIGUOUS_SYMBOL", "the name is ambiguous; the hints list the matching types or members";
     InvalidFilter = "INVALID_FILTER", "the filter of a pack or graph cannot be parsed; the hint says where";
+    EditRefused = "EDIT_REFUSED", "the edit is uncertain, would break the code, or a file has changed; the hints list the places";
     ShuttingDown = "SHUTTING_DOWN", "the daemon is shutting down; commands run without it";
     Cancelled = "CANCELLED", "the caller cancelled the request";
     InternalError = "INTERNAL_ERROR", "a defect in Loci";

@@ -7,6 +7,7 @@ pub mod code;
 pub mod control;
 pub mod costs;
 pub mod digest;
+pub mod edits;
 pub mod envelope;
 pub mod error;
 pub mod gather_chats;

@@ -5,7 +5,7 @@
 
 use crate::operation::{Handle, Operation, Request, Response};
 use crate::{
-    Code, Error, Exit, code, costs, digest, gather_chats, mailbox, maintenance, memory, project, recommend,
+    Code, Error, Exit, code, costs, digest, edits, gather_chats, mailbox, maintenance, memory, project, recommend,
     resolve_ids, saved_results, search, sessions, setup, status,
 };
 use serde::Serialize;
@@ -104,6 +104,14 @@ operations! { $
     code::IndexCode,
     code::CodeChanges,
     code::CodeStatusRequest,
+    edits::RenameSymbol,
+    edits::ReplaceSymbol,
+    edits::InsertCode,
+    edits::DeleteSymbol,
+    edits::ApplyEdit,
+    edits::UndoEdit,
+    edits::ListEdits,
+    edits::TrustChecks,
     mailbox::Dispatch,
     mailbox::ListMessages,
     mailbox::AddAgent,
@@ -159,6 +167,9 @@ mod tests {
     };
     use crate::costs::{MemoryCosts, MemoryJobs};
     use crate::digest::DigestRequest;
+    use crate::edits::{
+        ApplyEdit, DeleteSymbol, InsertCode, ListEdits, RenameSymbol, ReplaceSymbol, TrustChecks, UndoEdit,
+    };
     use crate::gather_chats::GatherChats;
     use crate::maintenance::{ArchiveRequest, DoctorRequest, ForgetRequest, Index, SecretsRequest};
     use crate::memory::{
@@ -265,6 +276,23 @@ mod tests {
         round_trip::<ListPacks>(json!({"root": "src"}));
         round_trip::<GetPromptWindow>(json!({"budget": 9, "pack": "core", "root": "src"}));
         round_trip::<CodeContext>(json!({"action": "add", "path": "A", "minutes": 9, "root": "src"}));
+        round_trip::<RenameSymbol>(json!({
+            "path": "A.b", "new_name": "c", "in_comments": true, "include_likely": true, "check": true, "apply": true,
+            "root": "/x",
+        }));
+        round_trip::<ReplaceSymbol>(
+            json!({"path": "A.b", "text": "x", "whole": true, "check": true, "apply": true, "root": "/x"}),
+        );
+        round_trip::<InsertCode>(
+            json!({"path": "A.b", "text": "x", "position": "before", "check": true, "apply": true, "root": "/x"}),
+        );
+        round_trip::<DeleteSymbol>(
+            json!({"path": "A.b", "force": true, "check": true, "apply": true, "root": "/x"}),
+        );
+        round_trip::<ApplyEdit>(json!({"id": "e1", "root": "/x"}));
+        round_trip::<UndoEdit>(json!({"id": "e1", "root": "/x"}));
+        round_trip::<ListEdits>(json!({"root": "/x"}));
+        round_trip::<TrustChecks>(json!({"revoke": true, "root": "/x"}));
         round_trip::<CodeStatusRequest>(json!({"root": "src"}));
         round_trip::<IndexCode>(json!({"root": "src"}));
         round_trip::<CodeChanges>(json!({"since": "v1", "root": "src"}));

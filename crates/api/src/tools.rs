@@ -37,9 +37,10 @@ const CORE_CODE: &[Set] = &[Set::Core, Set::Code];
 const CORE_MEMORY: &[Set] = &[Set::Core, Set::Memory];
 const HISTORY: &[Set] = &[Set::History];
 const CODE: &[Set] = &[Set::Code];
+const EDIT: &[Set] = &[Set::Edit];
 const AGENTS: &[Set] = &[Set::Agents];
 const MEMORY: &[Set] = &[Set::Memory];
-const EVERY: &[Set] = &[Set::Core, Set::Chat, Set::History, Set::Code, Set::Memory, Set::Agents];
+const EVERY: &[Set] = &[Set::Core, Set::Chat, Set::History, Set::Code, Set::Edit, Set::Memory, Set::Agents];
 
 const fn tool_row(name: &'static str, sets: &'static [Set], asks: ToolTarget, about: &'static str) -> Tool {
     Tool { name, sets, about, asks }
@@ -174,6 +175,33 @@ pub const TOOLS: &[Tool] = &[
         "List types changed since a commit, with dependents and tests to run.",
     ),
     tool_row("code_status", CODE, ToolTarget::Operation, "Show code index statistics."),
+    tool_row(
+        "rename_symbol",
+        EDIT,
+        ToolTarget::Operation,
+        "Plan the rename of a symbol with all its uses; returns a diff and an ID for apply_edit.",
+    ),
+    tool_row(
+        "replace_symbol",
+        EDIT,
+        ToolTarget::Operation,
+        "Plan a new body or declaration; then apply_edit.",
+    ),
+    tool_row(
+        "insert_code",
+        EDIT,
+        ToolTarget::Operation,
+        "Plan text before, after or inside a symbol; then apply_edit.",
+    ),
+    tool_row(
+        "delete_symbol",
+        EDIT,
+        ToolTarget::Operation,
+        "Plan the removal of an unused symbol; then apply_edit.",
+    ),
+    tool_row("apply_edit", EDIT, ToolTarget::Operation, "Apply a planned edit to all its files, or to none."),
+    tool_row("undo_edit", EDIT, ToolTarget::Operation, "Undo an applied edit."),
+    tool_row("list_edits", EDIT, ToolTarget::Operation, "List applied edits."),
     tool_row(
         "dispatch",
         AGENTS,

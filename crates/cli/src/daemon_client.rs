@@ -18,7 +18,21 @@ use std::time::{Duration, Instant};
 
 /// Operations that never use the daemon: those that inspect this process and machine, and those that may need a model's API key,
 /// which is in the caller's environment.
-const LOCAL_OPERATIONS: &[&str] = &["setup", "doctor", "status", "consolidate", "write_notes", "investigate"];
+const LOCAL_OPERATIONS: &[&str] = &[
+    "setup",
+    "doctor",
+    "status",
+    "consolidate",
+    "write_notes",
+    "investigate",
+    "rename_symbol",
+    "replace_symbol",
+    "insert_code",
+    "delete_symbol",
+    "apply_edit",
+    "undo_edit",
+    "trust_checks",
+];
 
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 

@@ -10,7 +10,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Find", &["search", "show", "sessions", "project", "resume", "export", "resolve"]),
     ("Understand", &["query", "analyze", "stats", "usage", "digest"]),
     ("Remember", &["memory", "recommend"]),
-    ("Code", &["code"]),
+    ("Code", &["code", "edit"]),
     ("Agents", &["setup", "mcp", "hook", "statusline", "agent", "dispatch", "daemon"]),
     (
         "Upkeep",

@@ -32,6 +32,7 @@ pub use codebase::{Codebase, SourceFile, Type};
 pub use diagram::{DIAGRAM_FORMATS, DiagramFormat, render_diagram};
 pub use filter::{FIELDS, Field, Filter, FilterError};
 pub use folder;
+pub use folder::access;
 pub use graph::Graph;
 pub use hash::{HASH_VERSION, Hashes, MemberHashes, TypeHashes, hash_type};
 pub use head::head_commit;
@@ -55,5 +56,5 @@ pub use syntax::{
     Digest, LANGUAGES, MemberId, MemberKind, Span, TypeId, TypeKind, Visibility, decode_text, language_of,
 };
 pub use type_summary::{MemberSummary, SourceRange, TypeSummary};
-pub use usage::{Usage, UsageFinder};
+pub use usage::{Meaning, Mention, NameReport, NamedDeclaration, Usage, UsageFinder};
 pub use window::{Region, ShownEntry, Window, WindowEntry, fill_window, recency_score};

@@ -5,6 +5,9 @@
 //! as uncertain. Members that are used without their names (indexers, operators) are not found.
 
 mod free_names;
+mod meanings;
+
+pub use meanings::{Meaning, Mention, NameReport, NamedDeclaration};
 
 use crate::codebase::{Codebase, GLOBAL_NAMESPACE, MemberLocation};
 use crate::resolve::{Certainty, LookupPlace, LookupResult, Resolver, TypeOrNamespace};

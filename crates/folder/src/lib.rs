@@ -3,6 +3,8 @@
 //!
 //! Does not know the content of the files, and does not follow symbolic links: their targets belong to someone else.
 
+pub mod access;
+
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, unlinkat};
 use std::fs::{File, TryLockError};
 use std::io::{Error as IoError, ErrorKind, Read, Write};

@@ -98,6 +98,11 @@ impl Home {
         self.cache.join("code")
     }
 
+    /// Plans and journals of edits, one folder per source tree.
+    pub fn edits(&self) -> PathBuf {
+        self.state.join("edits")
+    }
+
     /// Saved results: responses too large to inline.
     pub fn saved_results(&self) -> PathBuf {
         self.state.join("refs")

@@ -6,6 +6,7 @@
 mod code;
 mod costs;
 mod digest;
+mod edits;
 pub mod export;
 mod format;
 mod gather_chats;

@@ -8,6 +8,7 @@ pub(crate) mod code;
 mod coverage;
 mod digest;
 mod doctor;
+mod edits;
 mod forget;
 mod gather_chats;
 mod index;

@@ -11,6 +11,7 @@ mod id;
 mod java;
 mod language;
 mod module_path;
+mod occurrences;
 mod preprocessor;
 mod python;
 mod reader;
@@ -29,6 +30,7 @@ pub use facts::{
 };
 pub use id::{MemberId, TypeId, matches_prefix};
 pub use language::Language;
+pub use occurrences::{Occurrence, Occurrences, Role, Variable, VariableKind, whole_words};
 pub use preprocessor::Symbols;
 pub use reader::{GrammarError, LANGUAGES, Reader, decode_text, language_of};
 pub use token::Span;

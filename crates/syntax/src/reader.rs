@@ -29,7 +29,7 @@ pub fn language_of(path: &Path) -> Option<&'static Language> {
 
 /// Extracts facts from files of one language; reuses one parser.
 pub struct Reader {
-    language: &'static Language,
+    pub(crate) language: &'static Language,
     parser: Parser,
 }
 
@@ -75,7 +75,7 @@ impl Reader {
     }
 
     /// Always returns a tree: a parser returns `None` only when a timeout or cancellation flag is set.
-    fn parse_tree(&mut self, prepared: &PreparedText) -> Option<Tree> {
+    pub(crate) fn parse_tree(&mut self, prepared: &PreparedText) -> Option<Tree> {
         self.parser.parse(&prepared.bytes, None)
     }
 }

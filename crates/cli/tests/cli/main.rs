@@ -14,6 +14,7 @@ mod documents;
 mod durable_stores;
 mod export;
 mod findings;
+mod edits;
 mod hostile_trees;
 mod interface;
 mod loci_folder;

@@ -3,9 +3,8 @@
 //!
 //! Does not know how source is parsed: only `tree.rs` and `code_query.rs` call the `code` crate for that.
 
-mod access;
 mod changes;
-mod code_query;
+pub(crate) mod code_query;
 mod focus;
 mod graph;
 mod index;

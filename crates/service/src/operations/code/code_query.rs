@@ -2,11 +2,11 @@
 //!
 //! Does not parse the tree itself: the store is brought up to date first, and only the data that a request needs is loaded.
 
-use super::access::{self, Access};
 use super::tree::{Tree, store_error};
 use crate::Service;
 use api::code::{Coverage, FindSymbols, SymbolRef, TypeRef};
 use api::{Code, Error};
+use code::access::{self, Access, Accessed};
 use code::folder::{FolderError, LociFolder};
 use code::note::Baseline;
 use code::{
@@ -328,6 +328,15 @@ impl<'a> CodeQuery<'a> {
         self.card(symbol.of)?.members.get(symbol.member? as usize).cloned()
     }
 
+    /// File, byte and name of the first declaration of a symbol.
+    pub(crate) fn declaration_place(&self, symbol: Symbol) -> Option<(String, u32, String)> {
+        let card = self.card(symbol.of)?;
+        let member = self.member(symbol);
+        let range = member.as_ref().map_or_else(|| card.parts.first().copied(), |it| Some(it.range))?;
+        let name = member.map_or_else(|| card.simple_name.clone(), |it| it.name);
+        Some((card.files.get(range.file as usize)?.clone(), range.signature.from, name))
+    }
+
     fn member_id(&self, symbol: Symbol) -> Option<String> {
         let member = self.member(symbol)?;
         Some(code::MemberId::new(self.type_id(symbol.of), member.kind, &member.key).to_string())
@@ -561,7 +570,7 @@ impl<'a> CodeQuery<'a> {
         let Some(folder) = self.folder() else { return };
         let seen = self.type_ref(of);
         let noted = access::update_access(&folder, access::SHORT_LOCK_TIMEOUT, self.now, |access| {
-            access.record_request(&seen, self.now)
+            access.record_request(Accessed { id: &seen.type_id, name: &seen.path }, self.now)
         });
         match noted {
             Ok((_, notes)) => notes.into_iter().for_each(|note| self.add_note(note)),

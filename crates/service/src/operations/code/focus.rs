@@ -2,13 +2,13 @@
 //!
 //! Does not know how that affects the prompt window.
 
-use super::access::{self, Access, AccessEntry, LONG_LOCK_TIMEOUT};
 use super::code_query::{folder_error, resolve_root, with_tree};
 use crate::Service;
 use api::code::{
     CodeContext, Dismiss, FocusEntry, FocusList, GetPromptWindow, Pin, PinResult, TypeRef, Unpin,
 };
 use api::{Error, Handle, Request};
+use code::access::{self, Access, AccessEntry, Accessed, LONG_LOCK_TIMEOUT};
 use code::folder::LociFolder;
 use record::Stamp;
 use std::path::Path;
@@ -72,7 +72,7 @@ fn resolve_recorded(
     let in_any_case = |seen: &&AccessEntry| {
         seen.id.eq_ignore_ascii_case(wanted) || ends(&seen.name.to_lowercase(), &wanted.to_lowercase())
     };
-    let one = |fits: &[&AccessEntry]| if let [seen] = fits { Some(seen.type_ref()) } else { None };
+    let one = |fits: &[&AccessEntry]| if let [seen] = fits { Some(type_ref(seen)) } else { None };
     let exact: Vec<&AccessEntry> = noted.iter().filter(just_so).collect();
     let any: Vec<&AccessEntry> = noted.iter().filter(in_any_case).collect();
     one(&exact).or_else(|| one(&any)).map_or_else(|| resolve_in_tree(service, path, root), Ok)
@@ -83,13 +83,13 @@ fn update_record(
     root: &Path,
     of: TypeRef,
     now: i64,
-    change: impl FnOnce(&mut Access, &TypeRef) -> bool,
+    change: impl FnOnce(&mut Access, Accessed<'_>) -> bool,
 ) -> Result<PinResult, Error> {
     let folder = LociFolder::open(root).map_err(|error| folder_error(&error))?;
     let Some(folder) = folder else { return Ok(PinResult { resolved: of, ..PinResult::default() }) };
     let done = access::update_access(&folder, LONG_LOCK_TIMEOUT, now, |access| {
-        let changed = change(access, &of);
-        (changed, access.pinned.iter().map(AccessEntry::type_ref).collect())
+        let changed = change(access, accessed(&of));
+        (changed, access.pinned.iter().map(type_ref).collect())
     });
     let ((changed, pinned), notes) = done.map_err(|error| folder_error(&error))?;
     Ok(PinResult { resolved: of, changed, pinned, notes })
@@ -135,7 +135,7 @@ impl Service {
         }
         let done = access::update_access(&folder, LONG_LOCK_TIMEOUT, now, |access| {
             let changed = match &added {
-                Some(of) => access.focus(of, until),
+                Some(of) => access.focus(accessed(of), until),
                 None => access.clear_focus(),
             };
             (changed, focused_types(access, now))
@@ -143,6 +143,14 @@ impl Service {
         let ((changed, context), notes) = done.map_err(|error| folder_error(&error))?;
         Ok(FocusList { context, changed, notes, ..FocusList::default() })
     }
+}
+
+fn accessed(of: &TypeRef) -> Accessed<'_> {
+    Accessed { id: &of.type_id, name: &of.path }
+}
+
+fn type_ref(seen: &AccessEntry) -> TypeRef {
+    TypeRef { path: seen.name.clone(), type_id: seen.id.clone() }
 }
 
 fn focused_types(access: &Access, now: i64) -> Vec<FocusEntry> {

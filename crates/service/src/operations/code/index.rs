@@ -2,13 +2,13 @@
 //!
 //! Does not know how source is read or how the files are written.
 
-use super::access::LONG_LOCK_TIMEOUT;
 use super::code_query::{folder_error, with_open_tree};
 use super::tree::{Tree, store_error};
 use super::{code_query::resolve_root, window};
 use crate::Service;
 use api::code::{IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
 use api::{Error, Handle, Request};
+use code::access::LONG_LOCK_TIMEOUT;
 use code::folder::{LociFolder, PROMPT_WINDOW};
 use code::{ChangedType, ExportError, MemberChange, TypeId};
 

@@ -6,13 +6,13 @@
 mod evidence;
 mod model;
 
-use super::access::LONG_LOCK_TIMEOUT;
 use super::code_query::{CodeQuery, folder_error, resolve_root, with_root};
 use super::tree::tree_name;
 use crate::Service;
 use api::code::{Conclusion, Investigate, Investigation, Step, StreamOp};
 use api::{Code, Error, Handle, Request};
 use code::Digest;
+use code::access::LONG_LOCK_TIMEOUT;
 use code::folder::{LociFolder, OPS, investigation_path};
 use history::error::no_home;
 use history::home::{self, Lock};

@@ -2,13 +2,13 @@
 //!
 //! Does not choose what fits the budget: `code::pack` does.
 
-use super::access::LONG_LOCK_TIMEOUT;
 use super::code_query::{CodeQuery, folder_error, resolve_root, with_tree};
 use super::graph::{parse_filter, select_types};
 use super::notes;
 use crate::Service;
 use api::code::{BuildPack, ListPacks, PackBuilt, PackInfo, Packs, check_pack_name};
 use api::{Code, Error, Handle, Request};
+use code::access::LONG_LOCK_TIMEOUT;
 use code::folder::{FOLDER_NAME, LociFolder, PACKS, pack_path};
 use code::{Graph, PackCost, count_tokens};
 use std::collections::{BTreeMap, BTreeSet};

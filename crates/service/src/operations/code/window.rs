@@ -2,12 +2,12 @@
 //!
 //! Does not choose what fits the budget: [`code::fill_window`] does.
 
-use super::access::{AccessEntry, SHORT_LOCK_TIMEOUT};
 use super::code_query::{CodeQuery, with_tree};
 use super::{notes, pack};
 use crate::Service;
 use api::code::{GetPromptWindow, PromptWindow, WindowEntry};
 use api::{Error, Handle, Request};
+use code::access::{AccessEntry, SHORT_LOCK_TIMEOUT};
 use code::folder::{FOLDER_NAME, LociFolder, PROMPT_WINDOW};
 use code::{NoteStatus, count_tokens, recency_score};
 use std::collections::{BTreeMap, BTreeSet};

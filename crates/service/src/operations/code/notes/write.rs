@@ -5,13 +5,13 @@
 
 use super::question::{NotePrompt, failed_jobs, ranking_state};
 use super::{is_excluded, read_note, read_own_note};
-use crate::operations::code::access::LONG_LOCK_TIMEOUT;
 use crate::operations::code::code_query::{CodeQuery, folder_error, resolve_root, with_root};
 use crate::operations::code::graph::{parse_filter, select_types};
 use crate::operations::code::tree::store_error;
 use crate::{Service, ledger, model_run};
 use api::code::{NoteLine, NotesWritten, WriteNotes};
 use api::{Code, Error, Handle, Request};
+use code::access::LONG_LOCK_TIMEOUT;
 use code::folder::{GROUPS, LociFolder, TYPES, WriteLock, group_note_path, note_path};
 use code::note::{self, NoteResponse, SECTIONS, Sections};
 use code::{Hashes, NoteState, NoteStatus};

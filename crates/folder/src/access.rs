@@ -2,8 +2,7 @@
 //!
 //! Does not know types: it stores IDs, and the names at the time of recording.
 
-use api::code::TypeRef;
-use code::folder::{ACCESS, FolderError, LociFolder};
+use crate::{ACCESS, FolderError, LociFolder};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -12,38 +11,41 @@ use std::time::Duration;
 /// Maximum number of types per list.
 const MAX_ENTRIES: usize = 512;
 /// Lock timeout for recording an access, which is best effort.
-pub(super) const SHORT_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+pub const SHORT_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 /// Lock timeout for explicit changes, which wait for another writer.
-pub(super) const LONG_LOCK_TIMEOUT: Duration = Duration::from_mins(1);
+pub const LONG_LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Access {
+pub struct Access {
     /// Latest first.
-    pub(super) recent: Vec<AccessEntry>,
+    pub recent: Vec<AccessEntry>,
     /// In pinning order.
-    pub(super) pinned: Vec<AccessEntry>,
-    pub(super) dismissed: Vec<AccessEntry>,
+    pub pinned: Vec<AccessEntry>,
+    pub dismissed: Vec<AccessEntry>,
     /// Latest first; `at` is the expiry time.
-    pub(super) context: Vec<AccessEntry>,
+    pub context: Vec<AccessEntry>,
+}
+
+/// A type by ID and name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accessed<'a> {
+    pub id: &'a str,
+    pub name: &'a str,
 }
 
 /// A type and a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct AccessEntry {
-    pub(super) id: String,
-    pub(super) name: String,
+pub struct AccessEntry {
+    pub id: String,
+    pub name: String,
     /// In milliseconds.
-    pub(super) at: i64,
+    pub at: i64,
 }
 
 impl AccessEntry {
-    fn new(of: &TypeRef, at: i64) -> AccessEntry {
-        AccessEntry { id: of.type_id.clone(), name: of.path.clone(), at }
-    }
-
-    pub(super) fn type_ref(&self) -> TypeRef {
-        TypeRef { path: self.name.clone(), type_id: self.id.clone() }
+    fn new(of: Accessed<'_>, at: i64) -> AccessEntry {
+        AccessEntry { id: of.id.to_owned(), name: of.name.to_owned(), at }
     }
 }
 
@@ -56,49 +58,49 @@ fn remove_entry(list: &mut Vec<AccessEntry>, id: &str) -> bool {
 
 impl Access {
     /// Recency rank of each type by ID: larger is more recent.
-    pub(super) fn recency_ranks(&self) -> FxHashMap<String, u64> {
+    pub fn recency_ranks(&self) -> FxHashMap<String, u64> {
         let later = |(age, seen): (usize, &AccessEntry)| (seen.id.clone(), (self.recent.len() - age) as u64);
         self.recent.iter().enumerate().map(later).collect()
     }
 
     /// Recently requested types that were not dismissed since, latest first.
-    pub(super) fn recent_entries(&self) -> impl Iterator<Item = &AccessEntry> {
+    pub fn recent_entries(&self) -> impl Iterator<Item = &AccessEntry> {
         self.recent.iter().filter(|seen| !self.dismissed.iter().any(|gone| gone.id == seen.id))
     }
 
     /// The focused types that have not expired at `now`.
-    pub(super) fn focused_at(&self, now: i64) -> impl Iterator<Item = &AccessEntry> {
+    pub fn focused_at(&self, now: i64) -> impl Iterator<Item = &AccessEntry> {
         self.context.iter().filter(move |seen| seen.at > now)
     }
 
     // ---- changes; each returns whether anything changed
 
     /// Records a request for a type. Requesting a dismissed type brings it back.
-    pub(super) fn record_request(&mut self, of: &TypeRef, now: i64) -> bool {
-        remove_entry(&mut self.dismissed, &of.type_id);
-        remove_entry(&mut self.recent, &of.type_id);
+    pub fn record_request(&mut self, of: Accessed<'_>, now: i64) -> bool {
+        remove_entry(&mut self.dismissed, of.id);
+        remove_entry(&mut self.recent, of.id);
         self.recent.insert(0, AccessEntry::new(of, now));
         self.recent.truncate(MAX_ENTRIES);
         true
     }
 
-    pub(super) fn pin(&mut self, of: &TypeRef, now: i64) -> bool {
-        let new = !self.pinned.iter().any(|seen| seen.id == of.type_id);
+    pub fn pin(&mut self, of: Accessed<'_>, now: i64) -> bool {
+        let new = !self.pinned.iter().any(|seen| seen.id == of.id);
         if new {
             self.pinned.push(AccessEntry::new(of, now));
         }
         new
     }
 
-    pub(super) fn unpin(&mut self, of: &TypeRef) -> bool {
-        remove_entry(&mut self.pinned, &of.type_id)
+    pub fn unpin(&mut self, of: Accessed<'_>) -> bool {
+        remove_entry(&mut self.pinned, of.id)
     }
 
-    pub(super) fn dismiss(&mut self, of: &TypeRef, now: i64) -> bool {
-        let known = self.recent.iter().chain(&self.context).any(|seen| seen.id == of.type_id);
-        let new = known && !self.dismissed.iter().any(|seen| seen.id == of.type_id);
+    pub fn dismiss(&mut self, of: Accessed<'_>, now: i64) -> bool {
+        let known = self.recent.iter().chain(&self.context).any(|seen| seen.id == of.id);
+        let new = known && !self.dismissed.iter().any(|seen| seen.id == of.id);
         if new {
-            remove_entry(&mut self.context, &of.type_id);
+            remove_entry(&mut self.context, of.id);
             self.dismissed.push(AccessEntry::new(of, now));
             // The oldest dismissed entries are no longer in `recent`.
             let over = self.dismissed.len().saturating_sub(MAX_ENTRIES);
@@ -107,21 +109,21 @@ impl Access {
         new
     }
 
-    pub(super) fn focus(&mut self, of: &TypeRef, until: i64) -> bool {
-        remove_entry(&mut self.dismissed, &of.type_id);
-        remove_entry(&mut self.context, &of.type_id);
+    pub fn focus(&mut self, of: Accessed<'_>, until: i64) -> bool {
+        remove_entry(&mut self.dismissed, of.id);
+        remove_entry(&mut self.context, of.id);
         self.context.insert(0, AccessEntry::new(of, until));
         self.context.truncate(MAX_ENTRIES);
         true
     }
 
-    pub(super) fn clear_focus(&mut self) -> bool {
+    pub fn clear_focus(&mut self) -> bool {
         !std::mem::take(&mut self.context).is_empty()
     }
 }
 
 /// Reads the access file of a tree. A damaged file yields the default and a note.
-pub(super) fn read_access(root: &Path) -> (Access, Vec<String>) {
+pub fn read_access(root: &Path) -> (Access, Vec<String>) {
     match LociFolder::open(root).and_then(|folder| folder.map_or(Ok(None), |folder| folder.read(ACCESS))) {
         Ok(None) => (Access::default(), Vec::new()),
         Ok(Some(bytes)) => match serde_json::from_slice(&bytes) {
@@ -138,7 +140,7 @@ fn damaged_note(error: &serde_json::Error) -> String {
 
 /// Updates the access file. It is read and written under one lock, so that concurrent updates are not lost. A damaged file is
 /// set aside first.
-pub(super) fn update_access<T>(
+pub fn update_access<T>(
     folder: &LociFolder,
     patience: Duration,
     now: i64,
@@ -167,8 +169,8 @@ pub(super) fn update_access<T>(
 mod tests {
     use super::*;
 
-    fn type_ref(id: &str) -> TypeRef {
-        TypeRef { path: format!("N.{id}"), type_id: id.to_string() }
+    fn accessed(id: &str) -> Accessed<'_> {
+        Accessed { id, name: "N" }
     }
 
     fn entry_ids<'a>(seen: impl Iterator<Item = &'a AccessEntry>) -> Vec<&'a str> {
@@ -179,9 +181,9 @@ mod tests {
     fn the_latest_request_comes_first_and_the_list_is_bounded() {
         let mut access = Access::default();
         for n in 0..600 {
-            access.record_request(&type_ref(&n.to_string()), n);
+            access.record_request(accessed(&n.to_string()), n);
         }
-        access.record_request(&type_ref("300"), 700);
+        access.record_request(accessed("300"), 700);
         assert_eq!(access.recent.len(), 512);
         assert_eq!(entry_ids(access.recent_entries())[..3], ["300", "599", "598"]);
     }
@@ -189,23 +191,23 @@ mod tests {
     #[test]
     fn a_dismissed_type_returns_when_requested_again() {
         let mut access = Access::default();
-        assert!(!access.dismiss(&type_ref("a"), 0), "it was never requested");
-        access.record_request(&type_ref("a"), 1);
-        access.record_request(&type_ref("b"), 2);
-        assert!(access.dismiss(&type_ref("b"), 3) && !access.dismiss(&type_ref("b"), 4));
+        assert!(!access.dismiss(accessed("a"), 0), "it was never requested");
+        access.record_request(accessed("a"), 1);
+        access.record_request(accessed("b"), 2);
+        assert!(access.dismiss(accessed("b"), 3) && !access.dismiss(accessed("b"), 4));
         assert_eq!(entry_ids(access.recent_entries()), ["a"]);
-        access.record_request(&type_ref("b"), 5);
+        access.record_request(accessed("b"), 5);
         assert_eq!(entry_ids(access.recent_entries()), ["b", "a"]);
     }
 
     #[test]
     fn focus_expires() {
         let mut access = Access::default();
-        access.focus(&type_ref("a"), 100);
-        access.focus(&type_ref("b"), 200);
+        access.focus(accessed("a"), 100);
+        access.focus(accessed("b"), 200);
         assert_eq!(entry_ids(access.focused_at(99)), ["b", "a"]);
         assert_eq!(entry_ids(access.focused_at(100)), ["b"]);
-        access.focus(&type_ref("a"), 300);
+        access.focus(accessed("a"), 300);
         assert_eq!(entry_ids(access.focused_at(200)), ["a"], "focusing again extends the expiry");
         assert!(access.clear_focus() && !access.clear_focus());
     }
@@ -218,11 +220,11 @@ mod tests {
         let (access, notes) = read_access(root.path());
         assert!(access == Access::default() && notes[0].contains("cannot be parsed"), "{notes:?}");
         let (new, notes) =
-            update_access(&folder, LONG_LOCK_TIMEOUT, 10, |access| access.focus(&type_ref("a"), 20)).unwrap();
+            update_access(&folder, LONG_LOCK_TIMEOUT, 10, |access| access.focus(accessed("a"), 20)).unwrap();
         assert!(new && notes[0].contains("access.json.damaged"), "{notes:?}");
         assert_eq!(std::fs::read_to_string(folder.path("access.json.damaged")).unwrap(), "{\"pinned\": 3}");
         assert_eq!(read_access(root.path()).0.context.len(), 1);
-        update_access(&folder, LONG_LOCK_TIMEOUT, 20, |access| access.pin(&type_ref("b"), 20)).unwrap();
+        update_access(&folder, LONG_LOCK_TIMEOUT, 20, |access| access.pin(accessed("b"), 20)).unwrap();
         let (access, notes) = read_access(root.path());
         assert_eq!((access.context.len(), access.pinned.len(), notes.len()), (0, 1, 0));
     }

@@ -1,0 +1,406 @@
+//! Operations that edit source code by symbol: plans with a diff, and applying and undoing them.
+//!
+//! Does not know how an edit is planned or checked.
+
+use crate::operation::{Number, Operation, Positional, Request, Response};
+use crate::params::param;
+use crate::schema::schema_properties;
+use crate::search::is_false;
+use crate::{Code, Error, Param, Shape};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+const NAMED: &str =
+    "A type or member by name or file:line; a local variable or parameter by file:line:column";
+
+const ROOT: Param = param(
+    "root",
+    Shape::Text,
+    "DIR",
+    "Source tree [default: the enclosing git repository, or the current directory]",
+);
+const PATH: Param = param("path", Shape::Text, "NAME", NAMED);
+const CHECK: Param = param(
+    "check",
+    Shape::Flag,
+    "",
+    "Complete and check the plan with the project's own compiler, in a copy of the tree; `loci edit trust` allows it",
+);
+const APPLY: Param = param("apply", Shape::Flag, "", "Write the files if the plan is complete");
+const TEXT: Param = param("text", Shape::Text, "TEXT", "The new source text; its indentation is adapted");
+const ID: Param = param("id", Shape::Text, "ID", "The ID of the edit");
+
+const ONE: Option<Positional> =
+    Some(Positional { value: "NAME", about: NAMED, into: &["path"], number: Number::One });
+const BY_ID: Option<Positional> =
+    Some(Positional { value: "ID", about: "The ID of the edit", into: &["id"], number: Number::One });
+
+/// Where text can be inserted.
+pub const POSITIONS: &[&str] = &["before", "after", "inside"];
+
+const PLANNED: &str = "the plan: its ID, files, uncertain places, what the compiler said, and the diff";
+
+pub const RENAME: Operation = Operation {
+    name: "rename_symbol",
+    command: "edit rename",
+    about: "Rename a type, member, function, parameter or local with all its uses",
+    answer: PLANNED,
+    example: "loci edit rename Store.Get Fetch",
+    words: Some(Positional {
+        value: "NAME NEW_NAME",
+        about: "The symbol, and its new name",
+        into: &["path", "new_name"],
+        number: Number::InTurn,
+    }),
+    params: &[
+        PATH,
+        param("new_name", Shape::Text, "NEW_NAME", "The new name"),
+        param("in_comments", Shape::Flag, "", "Also rename whole words in comments and strings"),
+        param(
+            "include_likely",
+            Shape::Flag,
+            "",
+            "Also rename uncertain places whose name nothing else in the tree has",
+        ),
+        CHECK,
+        APPLY,
+        ROOT,
+    ],
+    required: &["path", "new_name"],
+    shapes: schema_properties::<RenameSymbol>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+pub const REPLACE: Operation = Operation {
+    name: "replace_symbol",
+    command: "edit replace",
+    about: "Replace the body of a member or function, or its whole declaration",
+    answer: PLANNED,
+    example: "loci edit replace Store.Get --text 'return null;'",
+    words: ONE,
+    params: &[
+        PATH,
+        TEXT,
+        param("whole", Shape::Flag, "", "Replace the whole declaration instead of the body"),
+        CHECK,
+        APPLY,
+        ROOT,
+    ],
+    required: &["path", "text"],
+    shapes: schema_properties::<ReplaceSymbol>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+pub const INSERT: Operation = Operation {
+    name: "insert_code",
+    command: "edit insert",
+    about: "Insert source text before, after or inside a symbol",
+    answer: PLANNED,
+    example: "loci edit insert Store --position inside --text 'void Clear() {}'",
+    words: ONE,
+    params: &[
+        PATH,
+        TEXT,
+        param("position", Shape::Choice(POSITIONS), "WHERE", "Where to insert it [default: after]"),
+        CHECK,
+        APPLY,
+        ROOT,
+    ],
+    required: &["path", "text"],
+    shapes: schema_properties::<InsertCode>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+pub const DELETE: Operation = Operation {
+    name: "delete_symbol",
+    command: "edit delete",
+    about: "Delete a symbol that nothing uses",
+    answer: PLANNED,
+    example: "loci edit delete Store.Clear",
+    words: ONE,
+    params: &[PATH, param("force", Shape::Flag, "", "Delete it although it is used"), CHECK, APPLY, ROOT],
+    required: &["path"],
+    shapes: schema_properties::<DeleteSymbol>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+pub const APPLY_EDIT: Operation = Operation {
+    name: "apply_edit",
+    command: "edit apply",
+    about: "Apply a planned edit to all its files, or to none",
+    answer: "the files that were written",
+    example: "loci edit apply e1f3a0b2c",
+    words: BY_ID,
+    params: &[ID, ROOT],
+    required: &["id"],
+    shapes: schema_properties::<ApplyEdit>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+pub const UNDO_EDIT: Operation = Operation {
+    name: "undo_edit",
+    command: "edit undo",
+    about: "Undo an applied edit, if its files are still as it left them",
+    answer: "the files that were written",
+    example: "loci edit undo e1f3a0b2c",
+    words: BY_ID,
+    params: &[ID, ROOT],
+    required: &["id"],
+    shapes: schema_properties::<UndoEdit>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+pub const LIST_EDITS: Operation = Operation {
+    name: "list_edits",
+    command: "edit list",
+    about: "List applied and undone edits, newest first",
+    answer: "edits with their ID, state and files, newest first",
+    example: "loci edit list",
+    words: None,
+    params: &[ROOT],
+    required: &[],
+    shapes: schema_properties::<ListEdits>,
+    handy: &[],
+    read_only: true,
+    rows: &["edits"],
+    stats: &["state"],
+};
+
+pub const TRUST: Operation = Operation {
+    name: "trust_checks",
+    command: "edit trust",
+    about: "Allow Loci to run the compiler of this source tree, which runs code of the project",
+    answer: "whether the compiler may run",
+    example: "loci edit trust --root .",
+    words: None,
+    params: &[param("revoke", Shape::Flag, "", "Forbid it again"), ROOT],
+    required: &[],
+    shapes: schema_properties::<TrustChecks>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+/// Requests that name a symbol or an edit.
+macro_rules! requests {
+    ($($name:ident = $operation:ident -> $response:ident, $required:ident, $missing:literal { $($field:ident: $type:ty,)* })*) => {$(
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name {
+            $(pub $field: $type,)*
+            pub root: Option<String>,
+        }
+
+        impl Request for $name {
+            const OPERATION: &'static Operation = &$operation;
+            type Response = $response;
+
+            fn check_params(&self) -> Result<(), Error> {
+                require_text(&self.$required, $missing, &$operation)
+            }
+        }
+    )*};
+}
+
+requests! {
+    RenameSymbol = RENAME -> EditPlanned, new_name, "missing new name" {
+        path: String,
+        new_name: String,
+        in_comments: bool,
+        include_likely: bool,
+        check: bool,
+        apply: bool,
+    }
+    ReplaceSymbol = REPLACE -> EditPlanned, text, "missing text" {
+        path: String,
+        text: String,
+        whole: bool,
+        check: bool,
+        apply: bool,
+    }
+    DeleteSymbol = DELETE -> EditPlanned, path, "missing name" {
+        path: String,
+        force: bool,
+        check: bool,
+        apply: bool,
+    }
+    ApplyEdit = APPLY_EDIT -> EditApplied, id, "missing ID" { id: String, }
+    UndoEdit = UNDO_EDIT -> EditApplied, id, "missing ID" { id: String, }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InsertCode {
+    pub path: String,
+    pub text: String,
+    pub position: String,
+    pub check: bool,
+    pub apply: bool,
+    pub root: Option<String>,
+}
+
+impl Default for InsertCode {
+    fn default() -> InsertCode {
+        InsertCode {
+            path: String::new(),
+            text: String::new(),
+            position: "after".to_owned(),
+            check: false,
+            apply: false,
+            root: None,
+        }
+    }
+}
+
+impl Request for InsertCode {
+    const OPERATION: &'static Operation = &INSERT;
+    type Response = EditPlanned;
+
+    fn check_params(&self) -> Result<(), Error> {
+        require_text(&self.text, "missing text", &INSERT)?;
+        if POSITIONS.contains(&self.position.as_str()) {
+            return Ok(());
+        }
+        Err(Error::new(Code::InvalidArgument, format!("unknown position `{}`", self.position))
+            .hint(format!("positions: {}", POSITIONS.join(", "))))
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ListEdits {
+    pub root: Option<String>,
+}
+
+impl Request for ListEdits {
+    const OPERATION: &'static Operation = &LIST_EDITS;
+    type Response = EditList;
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrustChecks {
+    pub revoke: bool,
+    pub root: Option<String>,
+}
+
+impl Request for TrustChecks {
+    const OPERATION: &'static Operation = &TRUST;
+    type Response = Trust;
+}
+
+fn require_text(text: &str, missing: &str, operation: &Operation) -> Result<(), Error> {
+    if text.trim().is_empty() {
+        return Err(Error::new(Code::InvalidArgument, missing).hint(operation.example));
+    }
+    Ok(())
+}
+
+/// A planned edit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EditPlanned {
+    /// For `apply_edit` or, once applied, `undo_edit`.
+    pub id: String,
+    pub title: String,
+    /// Whether every place is certain; only a complete plan can be applied.
+    pub complete: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub applied: bool,
+    pub files: Vec<EditedFile>,
+    /// Places that may have to change too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unsure: Vec<EditPlace>,
+    /// The compiler that checked the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checked_by: Option<String>,
+    /// Warnings that the tree did not have before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub new_warnings: Vec<EditPlace>,
+    /// A unified diff.
+    pub diff: String,
+}
+
+impl Response for EditPlanned {}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EditedFile {
+    pub path: String,
+    /// The number of changed places.
+    pub edits: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<String>,
+}
+
+/// A place and what is said about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EditPlace {
+    pub file: String,
+    pub line: u32,
+    pub text: String,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EditApplied {
+    pub id: String,
+    pub title: String,
+    /// `applied` or `undone`.
+    pub state: String,
+    pub files: Vec<String>,
+}
+
+impl Response for EditApplied {}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EditList {
+    pub edits: Vec<EditEntry>,
+}
+
+impl Response for EditList {
+    fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EditEntry {
+    pub id: String,
+    pub title: String,
+    pub state: String,
+    pub time: String,
+    pub files: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trust {
+    pub root: String,
+    pub trusted: bool,
+}
+
+impl Response for Trust {}

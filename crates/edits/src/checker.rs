@@ -1,0 +1,230 @@
+//! Runs the project's own compiler in a scratch copy and returns its diagnostics.
+//!
+//! Does not decide whether it may run: a compiler runs code of the project, so a person has to allow it per tree.
+
+use crate::diagnostic::{Diagnostic, Format, parse_diagnostics};
+use crate::tree::language_family;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use subprocess::{Job, RunError, Supervisor};
+
+/// A compiler that can check a tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Checker {
+    pub name: &'static str,
+    /// The languages it decides about.
+    pub language: &'static str,
+    /// The manifest at the root of the tree; empty if it needs none.
+    manifest: &'static str,
+    program: &'static str,
+    arguments: &'static [&'static str],
+    format: Format,
+    /// Whether the values of the language have no types to check: then a place that no error names proves nothing.
+    pub is_gradual: bool,
+}
+
+/// The argument that stands for the list of source files.
+const FILES: &str = "{files}";
+/// The argument that stands for a folder of its own for output.
+const OUTPUT: &str = "{output}";
+
+/// The known compilers; the first whose language and manifest fit is used.
+pub const CHECKERS: &[Checker] = &[
+    Checker {
+        name: "cargo check",
+        language: "Rust",
+        manifest: "Cargo.toml",
+        program: "cargo",
+        arguments: &[
+            "check",
+            "--workspace",
+            "--all-targets",
+            "--message-format=json",
+            "--offline",
+            "--keep-going",
+        ],
+        format: Format::CargoJson,
+        is_gradual: false,
+    },
+    Checker {
+        name: "tsc",
+        language: "TypeScript",
+        manifest: "tsconfig.json",
+        program: "tsc",
+        arguments: &["--noEmit", "--pretty", "false", "-p", "tsconfig.json"],
+        format: Format::Parentheses,
+        is_gradual: true,
+    },
+    Checker {
+        name: "pyright",
+        language: "Python",
+        manifest: "",
+        program: "pyright",
+        arguments: &["--outputjson"],
+        format: Format::PyrightJson,
+        is_gradual: true,
+    },
+    Checker {
+        name: "go vet",
+        language: "Go",
+        manifest: "go.mod",
+        program: "go",
+        arguments: &["vet", "./..."],
+        format: Format::ColonColumn,
+        is_gradual: false,
+    },
+    Checker {
+        name: "javac",
+        language: "Java",
+        manifest: "",
+        program: "javac",
+        arguments: &[
+            "-proc:none",
+            "-nowarn",
+            "-Xmaxerrs",
+            "10000",
+            "-XDshould-stop.ifError=FLOW",
+            "-d",
+            OUTPUT,
+            FILES,
+        ],
+        format: Format::Colon,
+        is_gradual: false,
+    },
+    Checker {
+        name: "dotnet build",
+        language: "C#",
+        manifest: "",
+        program: "dotnet",
+        arguments: &["build", "--no-restore", "-nologo", "-clp:NoSummary"],
+        format: Format::Parentheses,
+        is_gradual: false,
+    },
+];
+
+/// Output beyond this is no list of diagnostics.
+const OUTPUT_LIMIT: usize = 64 << 20;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    #[error("{program}: {error}")]
+    Run { program: String, error: RunError },
+    #[error("{program} failed without a diagnostic (exit code {status}): {stderr}")]
+    Failed { program: String, status: i32, stderr: String },
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+/// The compiler for a file of a tree.
+pub fn checker_for(root: &Path, file: &str) -> Option<&'static Checker> {
+    let language = language_family(file);
+    let fits = |it: &&Checker| {
+        it.language == language && (it.manifest.is_empty() || root.join(it.manifest).is_file())
+    };
+    CHECKERS.iter().find(fits)
+}
+
+/// How a checker is run.
+pub struct CheckRun<'a> {
+    pub supervisor: &'a Supervisor,
+    /// The whole environment of the compiler; it needs `PATH` and `HOME`.
+    pub env: BTreeMap<OsString, OsString>,
+    pub deadline: Duration,
+    /// A folder for what the compiler builds.
+    pub output: &'a Path,
+}
+
+impl Checker {
+    /// Runs the compiler in a folder.
+    pub fn run(&self, folder: &Path, run: &CheckRun<'_>) -> Result<Vec<Diagnostic>, CheckError> {
+        std::fs::create_dir_all(run.output)?;
+        let mut env = run.env.clone();
+        env.insert("CARGO_TARGET_DIR".into(), run.output.into());
+        let program = find_program(self.program, folder, &env);
+        let job = Job {
+            program: program.clone(),
+            args: self.resolve_arguments(folder, run.output)?,
+            env,
+            cwd: folder.to_path_buf(),
+            stdin: Vec::new(),
+            deadline: run.deadline,
+            stdout_limit: OUTPUT_LIMIT,
+            cancel: None,
+        };
+        // compilers disagree on where diagnostics go: the shell joins both
+        let finished = run
+            .supervisor
+            .run(join_outputs(job, self.format))
+            .map_err(|error| CheckError::Run { program: self.name.to_owned(), error })?;
+        let output = String::from_utf8_lossy(&finished.stdout);
+        let found = parse_diagnostics(self.format, &output, &folder.to_string_lossy());
+        if finished.status != 0 && !found.iter().any(|it| it.is_error) {
+            let shown = output.lines().rev().take(5).collect::<Vec<_>>().join(" / ");
+            let stderr = format!("{}{shown}", finished.stderr);
+            return Err(CheckError::Failed {
+                program: self.name.to_owned(),
+                status: finished.status,
+                stderr,
+            });
+        }
+        Ok(found)
+    }
+
+    fn resolve_arguments(&self, folder: &Path, output: &Path) -> Result<Vec<OsString>, CheckError> {
+        let mut all = Vec::new();
+        for argument in self.arguments {
+            match *argument {
+                OUTPUT => all.push(output.join("classes").into_os_string()),
+                FILES => {
+                    let list = output.join("files.txt");
+                    let mut files = Vec::new();
+                    list_files(folder, ".java", &mut files)?;
+                    std::fs::write(&list, files.join("\n"))?;
+                    let mut at = OsString::from("@");
+                    at.push(list);
+                    all.push(at);
+                }
+                plain => all.push(plain.into()),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Compilers that print diagnostics to standard error are run by a shell that joins it with standard output.
+fn join_outputs(job: Job<'_>, format: Format) -> Job<'_> {
+    if matches!(format, Format::CargoJson | Format::PyrightJson) {
+        return job;
+    }
+    let mut args: Vec<OsString> = vec!["-c".into(), "exec \"$0\" \"$@\" 2>&1".into(), job.program.into()];
+    args.extend(job.args);
+    Job { program: "/bin/sh".into(), args, ..job }
+}
+
+/// A program that the project has installed itself, or the one on the path.
+fn find_program(name: &str, folder: &Path, env: &BTreeMap<OsString, OsString>) -> PathBuf {
+    let installed = folder.join("node_modules/.bin").join(name);
+    if installed.exists() {
+        return installed;
+    }
+    let path = env.get(&OsString::from("PATH")).cloned().unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file());
+    found.unwrap_or_else(|| name.into())
+}
+
+fn list_files(folder: &Path, ending: &str, found: &mut Vec<String>) -> Result<(), std::io::Error> {
+    let mut entries: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<_, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type()?.is_dir() {
+            list_files(&path, ending, found)?;
+        } else if name.ends_with(ending) && name != "module-info.java" {
+            found.push(format!("\"{}\"", path.display()));
+        }
+    }
+    Ok(())
+}

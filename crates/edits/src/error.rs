@@ -1,0 +1,100 @@
+//! Why an edit is refused or failed.
+//!
+//! Does not know exit codes or protocols.
+
+use crate::edit::Place;
+use std::io::Error as IoError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    #[error("`{0}` is not a name in {1}")]
+    NotAName(String, &'static str),
+    #[error("`{0}` is already its name")]
+    SameName(String),
+    #[error("no declaration of `{0}` found at that place")]
+    NotFound(String),
+    #[error("`{name}` already means something in {} of the changed places", .places.len())]
+    Captured { name: String, places: Vec<Place> },
+    #[error("`{name}` may implement a member that is declared outside of this tree")]
+    DeclaredOutside { name: String, places: Vec<Place> },
+    #[error("the edit would leave text that does not parse")]
+    Broken { places: Vec<Place> },
+    #[error("{} places still use `{name}`", .places.len())]
+    StillUsed { name: String, places: Vec<Place> },
+    #[error("{} places are not certain", .0.len())]
+    Incomplete(Vec<Place>),
+    #[error("the compiler reports {} new errors", .0.len())]
+    NewErrors(Vec<Place>),
+    #[error("generated file: {0}")]
+    Generated(String),
+    #[error("`{0}` has no body")]
+    NoBody(String),
+    #[error("the edit changes nothing")]
+    NoChange,
+    #[error("changed since the edit was planned: {}", .0.join(", "))]
+    Changed(Vec<String>),
+    #[error("read-only file: {0}")]
+    ReadOnly(String),
+    #[error("{0} is a link, or has several names")]
+    Linked(String),
+    #[error("{0} cannot be written in its own encoding")]
+    Encoding(String),
+    #[error("outside of the tree: {0}")]
+    Outside(String),
+    #[error("another edit of this tree is being applied")]
+    Busy,
+    #[error("no edit with ID `{0}`")]
+    NoSuchEdit(String),
+    #[error("edit `{0}` is not applied")]
+    NotApplied(String),
+    #[error("edit `{0}` has already been applied")]
+    AlreadyApplied(String),
+    #[error("{path}: {error}")]
+    Io { path: String, error: IoError },
+    #[error("rolled back: {path}: {error}")]
+    RolledBack { path: String, error: IoError },
+    /// Only under test: the process would have been killed here.
+    #[error("stopped by a fault")]
+    Killed,
+}
+
+impl EditError {
+    pub(crate) fn io(path: impl Into<String>, error: IoError) -> EditError {
+        EditError::Io { path: path.into(), error }
+    }
+
+    /// A stable word for metrics and scripts.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            EditError::NotAName(..) | EditError::SameName(_) => "bad-name",
+            EditError::NotFound(_) | EditError::NoSuchEdit(_) | EditError::NoBody(_) => "not-found",
+            EditError::Captured { .. } => "captured",
+            EditError::DeclaredOutside { .. } => "declared-outside",
+            EditError::Broken { .. } => "broken-syntax",
+            EditError::StillUsed { .. } => "still-used",
+            EditError::Incomplete(_) => "incomplete",
+            EditError::NewErrors(_) => "new-errors",
+            EditError::Generated(_) => "generated",
+            EditError::NoChange => "no-change",
+            EditError::Changed(_) => "changed",
+            EditError::ReadOnly(_) | EditError::Linked(_) | EditError::Outside(_) => "not-writable",
+            EditError::Encoding(_) => "encoding",
+            EditError::Busy => "busy",
+            EditError::NotApplied(_) | EditError::AlreadyApplied(_) => "wrong-state",
+            EditError::Io { .. } | EditError::RolledBack { .. } | EditError::Killed => "io",
+        }
+    }
+
+    /// The places that the refusal is about.
+    pub fn places(&self) -> &[Place] {
+        match self {
+            EditError::Captured { places, .. }
+            | EditError::DeclaredOutside { places, .. }
+            | EditError::Broken { places }
+            | EditError::StillUsed { places, .. }
+            | EditError::NewErrors(places)
+            | EditError::Incomplete(places) => places,
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Plans edits of one declaration: a new body or declaration, text before, after or inside of it, its removal.
+//!
+//! Does not check that the new text means something: only that the file still parses.
+
+use crate::edit::TextEdit;
+use crate::error::EditError;
+use crate::mentions::Mentions;
+use crate::naming::RenameOptions;
+use crate::plan::{Plan, check_syntax};
+use crate::rename::find_uses;
+use crate::text::SourceText;
+use crate::tree::{SymbolPlace, Tree, language_family};
+use std::collections::BTreeMap;
+use syntax::Span;
+
+/// Where text is inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    Before,
+    After,
+    /// At the end of the body of a type.
+    Inside,
+}
+
+impl Position {
+    /// `before` or `inside`; anything else is `after`.
+    pub fn from_name(name: &str) -> Position {
+        match name {
+            "before" => Position::Before,
+            "inside" => Position::Inside,
+            _ => Position::After,
+        }
+    }
+}
+
+/// The spans of the declaration at a place.
+struct Declared {
+    span: Span,
+    body: Option<Span>,
+    is_type: bool,
+}
+
+/// Plans to replace the body of a member, or with `whole` its declaration.
+pub fn plan_replacement(tree: &Tree, place: &SymbolPlace, new: &str, whole: bool) -> Result<Plan, EditError> {
+    let source = editable(tree, place)?;
+    let declared = find_declared(tree, place)?;
+    let (span, new) = if whole {
+        let base = indent_at(&source.text, declared.span.from);
+        (declared.span, indent_after_first(&dedent(new), base))
+    } else {
+        let body = declared.body.ok_or_else(|| EditError::NoBody(place.name.clone()))?;
+        (body, format_body(source, declared.span, body, new))
+    };
+    let edit = TextEdit { from: span.from, to: span.to, text: with_line_ends(source, span.from, &new) };
+    let what = if whole { "declaration" } else { "body" };
+    build(tree, place, format!("replace the {what} of {}", place.name), vec![edit])
+}
+
+/// Plans to insert text next to a declaration, or at the end of a type.
+pub fn plan_insertion(
+    tree: &Tree,
+    place: &SymbolPlace,
+    position: Position,
+    new: &str,
+) -> Result<Plan, EditError> {
+    let source = editable(tree, place)?;
+    let declared = find_declared(tree, place)?;
+    let text = &source.text;
+    let base = indent_at(text, declared.span.from);
+    let (at, new) = match position {
+        Position::Before => {
+            let at = start_with_comments(text, declared.span.from);
+            (at, format!("{}\n\n", indent_all(&dedent(new), base)))
+        }
+        Position::After => {
+            let at = line_end(text, declared.span.to);
+            (at, format!("\n\n{}", indent_all(&dedent(new), base)))
+        }
+        Position::Inside => {
+            if !declared.is_type {
+                return Err(EditError::NoBody(place.name.clone()));
+            }
+            let inner = format!("{base}{}", indent_unit(text, language_family(&place.file)));
+            place_inside(text, declared.span, &indent_all(&dedent(new), &inner), base)
+        }
+    };
+    let edit = TextEdit { from: at, to: at, text: with_line_ends(source, at, &new) };
+    build(tree, place, format!("insert text at {}", place.name), vec![edit])
+}
+
+/// Plans to delete a declaration. Refused while it is used, unless `force` is set: then the uses are listed as unsure.
+pub fn plan_deletion(tree: &Tree, place: &SymbolPlace, force: bool) -> Result<Plan, EditError> {
+    let source = editable(tree, place)?;
+    let declared = find_declared(tree, place)?;
+    let mentions = Mentions::find(tree, &place.name);
+    let own = (place.file.as_str(), declared.span);
+    let (used, unsure) = find_uses(tree, &mentions, place, own, RenameOptions::default())?;
+    if !used.is_empty() && !force {
+        return Err(EditError::StillUsed { name: place.name.clone(), places: used });
+    }
+    let text = &source.text;
+    let from = start_with_comments(text, declared.span.from);
+    let mut to = line_end(text, declared.span.to);
+    // one of the two blank lines around it goes as well
+    for _ in 0..2 {
+        let rest = &text[to as usize..];
+        let end = if rest.starts_with("\r\n") { 2 } else { u32::from(rest.starts_with('\n')) };
+        to += end;
+        let next = &text[to as usize..];
+        if !(next.starts_with('\n') || next.starts_with("\r\n")) {
+            break;
+        }
+    }
+    let edit = TextEdit { from, to, text: String::new() };
+    let mut plan = build(tree, place, format!("delete {}", place.name), vec![edit])?;
+    plan.unsure = if force { Vec::new() } else { unsure };
+    Ok(plan)
+}
+
+fn editable<'t>(tree: &'t Tree, place: &SymbolPlace) -> Result<&'t SourceText, EditError> {
+    let file = tree.file_number(&place.file).ok_or_else(|| EditError::NotFound(place.file.clone()))?;
+    if tree.code.files[file as usize].generated {
+        return Err(EditError::Generated(place.file.clone()));
+    }
+    tree.text(&place.file)
+}
+
+fn build(tree: &Tree, place: &SymbolPlace, title: String, edits: Vec<TextEdit>) -> Result<Plan, EditError> {
+    let plan = Plan::build(tree, title, BTreeMap::from([(place.file.clone(), edits)]))?;
+    check_syntax(tree, &plan)?;
+    Ok(plan)
+}
+
+/// The innermost declaration with this name at a place.
+fn find_declared(tree: &Tree, place: &SymbolPlace) -> Result<Declared, EditError> {
+    let not_found = || EditError::NotFound(place.name.clone());
+    let file = tree.file_number(&place.file).ok_or_else(not_found)?;
+    let mut found: Option<Declared> = None;
+    let mut offer = |declared: Declared| {
+        let size = |it: &Declared| it.span.to - it.span.from;
+        let is_around = (declared.span.from..declared.span.to).contains(&place.at);
+        if is_around && found.as_ref().is_none_or(|known| size(&declared) < size(known)) {
+            found = Some(declared);
+        }
+    };
+    for part in &tree.code.files[file as usize].facts.types {
+        if part.name == place.name {
+            offer(Declared { span: part.span, body: None, is_type: true });
+        }
+        for member in part.members.iter().filter(|it| it.name == place.name) {
+            offer(Declared { span: member.span, body: member.body_span, is_type: false });
+        }
+    }
+    found.ok_or_else(not_found)
+}
+
+// ---- layout
+
+/// The white space at the start of the line that contains a byte.
+fn indent_at(text: &str, at: u32) -> &str {
+    let start = text[..at as usize].rfind('\n').map_or(0, |end| end + 1);
+    let line = &text[start..];
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+/// The end of the line that contains a byte, before its line end.
+fn line_end(text: &str, at: u32) -> u32 {
+    let rest = &text[at as usize..];
+    let end = rest.find('\n').unwrap_or(rest.len());
+    at + rest[..end].trim_end_matches('\r').len() as u32
+}
+
+/// The start of the lines with comments and attributes directly above a declaration.
+fn start_with_comments(text: &str, at: u32) -> u32 {
+    let mut start = text[..at as usize].rfind('\n').map_or(0, |end| end + 1);
+    while start > 0 {
+        let before = text[..start - 1].rfind('\n').map_or(0, |end| end + 1);
+        let line = text[before..start].trim();
+        let belongs = ["//", "#", "@", "*", "/*", "[", "\"\"\""].iter().any(|mark| line.starts_with(mark));
+        if !belongs || line.starts_with("#!") || line.starts_with("#include") || line.starts_with("#region") {
+            break;
+        }
+        start = before;
+    }
+    start as u32
+}
+
+/// One level of indentation in a file.
+fn indent_unit(text: &str, language: &str) -> String {
+    let indents = text.lines().map(|line| &line[..line.len() - line.trim_start().len()]);
+    let smallest = indents.filter(|indent| !indent.is_empty()).min_by_key(|indent| indent.len());
+    let default = if language == "Go" { "\t" } else { "    " };
+    match smallest {
+        Some(indent) if indent.starts_with('\t') => "\t".to_owned(),
+        Some(indent) if (2..=8).contains(&indent.len()) => indent.to_owned(),
+        _ => default.to_owned(),
+    }
+}
+
+/// Removes the indentation that all lines share, and blank lines at both ends.
+fn dedent(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let lines: Vec<&str> = text.trim_matches('\n').lines().collect();
+    let indent = |line: &&str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let filled = || lines.iter().filter(|line| !line.trim().is_empty());
+    // text that was cut from its line starts without the indentation of the others
+    let first = filled().next().map_or(0, indent);
+    let others = filled().skip(1).map(indent).min().unwrap_or(first);
+    let cut = |at: usize, line: &str| {
+        let count = if at == 0 { first } else { others.min(first.max(others)) };
+        let count = if at > 0 && first > 0 { first.min(count) } else { count };
+        let count = if at > 0 && first == 0 { 0 } else { count };
+        line.get(count.min(line.len())..).unwrap_or_default().trim_end().to_owned()
+    };
+    lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| cut(at, line))
+        .collect::<Vec<_>>()
+        .join("\n")
+        .trim_end()
+        .to_owned()
+}
+
+fn indent_all(text: &str, indent: &str) -> String {
+    let line = |line: &str| if line.is_empty() { String::new() } else { format!("{indent}{line}") };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn indent_after_first(text: &str, indent: &str) -> String {
+    indent_all(text, indent).get(indent.len()..).unwrap_or_default().to_owned()
+}
+
+/// A new body, with the braces and the indentation of the old one.
+fn format_body(source: &SourceText, declaration: Span, body: Span, new: &str) -> String {
+    let text = &source.text;
+    let base = indent_at(text, declaration.from);
+    let old = body.text_in(text);
+    let new = dedent(new);
+    if !old.trim_start().starts_with('{') {
+        let inner = indent_at(text, body.from);
+        let is_block = text[..body.from as usize].ends_with(inner) && !inner.is_empty();
+        return if is_block { indent_after_first(&new, inner) } else { indent_after_first(&new, base) };
+    }
+    if new.trim_start().starts_with('{') && new.trim_end().ends_with('}') {
+        return indent_after_first(&new, base);
+    }
+    let first_line = old.lines().skip(1).find(|line| !line.trim().is_empty() && line.trim() != "}");
+    let inner = first_line.map_or_else(
+        || format!("{base}{}", indent_unit(text, "")),
+        |line| line[..line.len() - line.trim_start().len()].to_owned(),
+    );
+    format!("{{\n{}\n{base}}}", indent_all(&new, &inner))
+}
+
+/// The place at the end of a type's body, and the text with the blank line before it.
+fn place_inside(text: &str, span: Span, new: &str, base: &str) -> (u32, String) {
+    let declaration = span.text_in(text);
+    let Some(brace) = declaration.rfind('}') else {
+        return (line_end(text, span.to), format!("\n\n{new}"));
+    };
+    let brace = span.from as usize + brace;
+    let before = text[..brace].trim_end_matches([' ', '\t']);
+    if before.ends_with('\n') {
+        let is_empty = before.trim_end().ends_with('{');
+        let gap = if is_empty { "" } else { "\n" };
+        return (before.len() as u32, format!("{gap}{new}\n"));
+    }
+    (brace as u32, format!("\n{new}\n{base}"))
+}
+
+/// Text with the line ends of its surroundings.
+fn with_line_ends(source: &SourceText, at: u32, text: &str) -> String {
+    text.replace('\n', source.line_end_near(at as usize))
+}

@@ -1,0 +1,408 @@
+//! The plans and applied edits of a tree: stores plans, applies them, undoes them, and completes or rolls back what a crash left
+//! behind.
+//!
+//! Does not know how a plan was made.
+
+use crate::error::EditError;
+use crate::plan::Plan;
+use crate::text::SourceText;
+use crate::transaction::{
+    Direction, Disk, Fault, JournalFile, NoFault, Step, replace_file, staged_path, write_synced,
+};
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{Error as IoError, ErrorKind};
+use std::path::{Path, PathBuf};
+use syntax::Digest;
+
+/// Entries older than this are dropped.
+const MAX_AGE_MILLIS: i64 = 30 * 24 * 3600 * 1000;
+/// The oldest entries are dropped until the others fit.
+const MAX_BYTES: u64 = 64 << 20;
+/// Only the user may read what was in the files.
+const PRIVATE: u32 = 0o600;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JournalState {
+    /// Files are being staged; the tree is as before.
+    Staging,
+    /// Staged files are being renamed.
+    Applying,
+    Applied,
+    /// Former contents are being staged; the tree is as after.
+    Unstaging,
+    Undoing,
+    Undone,
+}
+
+impl JournalState {
+    pub fn name(self) -> &'static str {
+        match self {
+            JournalState::Staging => "staging",
+            JournalState::Applying => "applying",
+            JournalState::Applied => "applied",
+            JournalState::Unstaging => "unstaging",
+            JournalState::Undoing => "undoing",
+            JournalState::Undone => "undone",
+        }
+    }
+}
+
+/// An edit that was applied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalEntry {
+    pub id: String,
+    pub title: String,
+    /// In milliseconds since 1970.
+    pub time: i64,
+    pub state: JournalState,
+    pub files: Vec<JournalFile>,
+}
+
+/// The result of applying or undoing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    pub id: String,
+    pub title: String,
+    pub files: Vec<String>,
+}
+
+/// The edits of one tree.
+pub struct Journal {
+    root: PathBuf,
+    folder: PathBuf,
+    fault: Box<dyn Fault>,
+}
+
+/// The files of a transaction, and the new content of each.
+type Prepared = (Vec<JournalFile>, Vec<Option<Vec<u8>>>);
+
+/// Exclusive access, until dropped.
+struct Lock(#[expect(dead_code, reason = "the kernel releases the lock when the file is closed")] File);
+
+impl Journal {
+    /// The journal of the tree at `root`, kept in `folder`.
+    pub fn new(root: &Path, folder: &Path) -> Journal {
+        Journal { root: root.to_path_buf(), folder: folder.to_path_buf(), fault: Box::new(NoFault) }
+    }
+
+    /// With faults, for tests.
+    #[must_use]
+    pub fn with_fault(self, fault: Box<dyn Fault>) -> Journal {
+        Journal { fault, ..self }
+    }
+
+    fn disk(&self) -> Disk<'_> {
+        Disk { root: &self.root, fault: &*self.fault }
+    }
+
+    fn lock(&self) -> Result<Lock, EditError> {
+        let path = self.folder.join("lock");
+        let failed = |error: IoError| EditError::io(path.to_string_lossy(), error);
+        std::fs::create_dir_all(&self.folder).map_err(failed)?;
+        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Lock(file)),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(EditError::Busy),
+            Err(error) => Err(failed(error.into())),
+        }
+    }
+
+    // ---- plans
+
+    /// Stores a plan; returns its ID.
+    pub fn save_plan(&self, plan: &Plan) -> Result<String, EditError> {
+        let id = plan.id();
+        std::fs::create_dir_all(&self.folder).map_err(|error| EditError::io("plans", error))?;
+        let bytes = serde_json::to_vec(plan).unwrap_or_default();
+        replace_file(&self.plan_path(&id), &bytes, PRIVATE).map_err(|error| EditError::io("plans", error))?;
+        Ok(id)
+    }
+
+    pub fn load_plan(&self, id: &str) -> Result<Plan, EditError> {
+        let missing = || EditError::NoSuchEdit(id.to_owned());
+        let is_id =
+            id.len() == 9 && id.starts_with('e') && id[1..].bytes().all(|byte| byte.is_ascii_hexdigit());
+        let bytes = std::fs::read(self.plan_path(id)).ok().filter(|_| is_id).ok_or_else(missing)?;
+        serde_json::from_slice(&bytes).map_err(|_| missing())
+    }
+
+    fn plan_path(&self, id: &str) -> PathBuf {
+        self.folder.join(format!("{id}.plan.json"))
+    }
+
+    fn entry_path(&self, id: &str) -> PathBuf {
+        self.folder.join(format!("{id}.json"))
+    }
+
+    // ---- applying and undoing
+
+    /// Applies a complete plan to all its files, or to none.
+    pub fn apply(&self, plan: &Plan, now: i64) -> Result<Applied, EditError> {
+        plan.require_complete()?;
+        let _lock = self.lock()?;
+        self.recover_locked()?;
+        let id = plan.id();
+        if self.entry(&id).is_ok_and(|entry| entry.state == JournalState::Applied) {
+            return Err(EditError::AlreadyApplied(id));
+        }
+        let (files, contents) = self.prepare(plan, &id)?;
+        let mut entry =
+            JournalEntry { id, title: plan.title.clone(), time: now, state: JournalState::Staging, files };
+        self.run(&mut entry, &contents, Direction::Apply)?;
+        let _ = std::fs::remove_file(self.plan_path(&entry.id));
+        self.prune(now);
+        Ok(applied(&entry))
+    }
+
+    /// Undoes an applied edit, if its files are still as it left them.
+    pub fn undo(&self, id: &str) -> Result<Applied, EditError> {
+        let _lock = self.lock()?;
+        self.recover_locked()?;
+        let mut entry = self.entry(id)?;
+        if entry.state != JournalState::Applied {
+            return Err(EditError::NotApplied(id.to_owned()));
+        }
+        self.require_digests(entry.files.iter().map(|file| (file.path.as_str(), file.after)))?;
+        let mut contents = Vec::new();
+        for file in &mut entry.files {
+            self.disk().check_target(&file.path)?;
+            file.staged = file.before.map(|_| staged_path(&file.path, id));
+            contents.push(self.backup(id, file));
+        }
+        entry.state = JournalState::Unstaging;
+        self.run(&mut entry, &contents, Direction::Undo)?;
+        Ok(applied(&entry))
+    }
+
+    /// The files of a plan as they will be, and their new contents.
+    fn prepare(&self, plan: &Plan, id: &str) -> Result<Prepared, EditError> {
+        let planned = plan.files.iter().map(|file| (file.path.as_str(), Some(file.digest)));
+        let moved = plan.files.iter().filter_map(|file| file.moved_to.as_deref()).map(|path| (path, None));
+        let read = plan.read.iter().map(|(path, digest)| (path.as_str(), Some(*digest)));
+        self.require_digests(planned.chain(moved).chain(read))?;
+        let (mut files, mut contents) = (Vec::new(), Vec::new());
+        let mut add = |path: &str, before: Option<u64>, bytes: Option<Vec<u8>>, mode: u32| {
+            let number = files.len();
+            files.push(JournalFile {
+                path: path.to_owned(),
+                before,
+                after: bytes.as_ref().map(|bytes| Digest::of_bytes(bytes).0),
+                backup: before.map(|_| number.to_string()),
+                staged: bytes.as_ref().map(|_| staged_path(path, id)),
+                mode,
+            });
+            contents.push(bytes);
+        };
+        for file in &plan.files {
+            let mode = self.disk().check_target(&file.path)?;
+            let bytes = self.disk().read(&file.path)?.unwrap_or_default();
+            let source = SourceText::decode(&bytes).ok_or_else(|| EditError::Encoding(file.path.clone()))?;
+            let new = file.apply_to(&source)?;
+            match &file.moved_to {
+                Some(to) => {
+                    self.disk().check_target(to)?;
+                    add(to, None, Some(new), mode);
+                    add(&file.path, Some(file.digest), None, mode);
+                }
+                None => add(&file.path, Some(file.digest), Some(new), mode),
+            }
+        }
+        Ok((files, contents))
+    }
+
+    fn require_digests<'p>(
+        &self,
+        files: impl Iterator<Item = (&'p str, Option<u64>)>,
+    ) -> Result<(), EditError> {
+        let mut changed = Vec::new();
+        for (path, wanted) in files {
+            if self.disk().digest(path).ok() != Some(wanted) {
+                changed.push(path.to_owned());
+            }
+        }
+        if changed.is_empty() { Ok(()) } else { Err(EditError::Changed(changed)) }
+    }
+
+    /// Runs a prepared transaction; on failure the tree is as before, unless the process ends first.
+    fn run(
+        &self,
+        entry: &mut JournalEntry,
+        contents: &[Option<Vec<u8>>],
+        direction: Direction,
+    ) -> Result<(), EditError> {
+        let done = self.stage_and_rename(entry, contents, direction);
+        let Err(error) = done else { return Ok(()) };
+        if error.kind() == ErrorKind::Interrupted {
+            return Err(EditError::Killed);
+        }
+        self.abandon(entry, direction);
+        let path = entry.files.first().map_or_else(String::new, |file| file.path.clone());
+        Err(EditError::RolledBack { path, error })
+    }
+
+    fn stage_and_rename(
+        &self,
+        entry: &mut JournalEntry,
+        contents: &[Option<Vec<u8>>],
+        direction: Direction,
+    ) -> Result<(), IoError> {
+        if direction == Direction::Apply {
+            self.write_backups(entry)?;
+        }
+        self.write_entry(entry)?;
+        for (file, bytes) in entry.files.iter().zip(contents) {
+            if let (Some(staged), Some(bytes)) = (&file.staged, bytes) {
+                self.disk().stage(staged, bytes, file.mode)?;
+            }
+        }
+        let (running, done) = match direction {
+            Direction::Apply => (JournalState::Applying, JournalState::Applied),
+            Direction::Undo => (JournalState::Undoing, JournalState::Undone),
+        };
+        entry.state = running;
+        self.write_entry(entry)?;
+        self.disk().complete(&entry.files, direction)?;
+        entry.state = done;
+        self.write_entry(entry)
+    }
+
+    fn write_backups(&self, entry: &JournalEntry) -> Result<(), IoError> {
+        let folder = self.folder.join(&entry.id);
+        std::fs::create_dir_all(&folder)?;
+        for file in &entry.files {
+            if let Some(name) = &file.backup {
+                self.disk().step(Step::WriteBackup)?;
+                let bytes = std::fs::read(self.root.join(&file.path))?;
+                write_synced(&folder.join(name), &bytes, PRIVATE)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_entry(&self, entry: &JournalEntry) -> Result<(), IoError> {
+        self.disk().step(Step::WriteJournal)?;
+        replace_file(&self.entry_path(&entry.id), &serde_json::to_vec(entry).unwrap_or_default(), PRIVATE)
+    }
+
+    fn backup(&self, id: &str, file: &JournalFile) -> Option<Vec<u8>> {
+        let bytes = std::fs::read(self.folder.join(id).join(file.backup.as_ref()?)).ok()?;
+        (Some(Digest::of_bytes(&bytes).0) == file.before).then_some(bytes)
+    }
+
+    /// Brings the tree back to where a transaction started. Returns the files that someone else has changed.
+    fn abandon(&self, entry: &mut JournalEntry, direction: Direction) -> Vec<String> {
+        let disk = Disk { root: &self.root, fault: &NoFault };
+        let content = |file: &JournalFile| match direction {
+            Direction::Apply => self.backup(&entry.id, file),
+            // the content after the edit is staged nowhere any more; complete the undo instead
+            Direction::Undo => None,
+        };
+        let foreign = disk.roll_back(&entry.files, direction, &content);
+        match direction {
+            Direction::Apply if foreign.is_empty() => self.drop_entry(&entry.id),
+            Direction::Apply => {}
+            Direction::Undo => {
+                entry.state = JournalState::Applied;
+                let bytes = serde_json::to_vec(entry).unwrap_or_default();
+                let _ = replace_file(&self.entry_path(&entry.id), &bytes, PRIVATE);
+            }
+        }
+        foreign
+    }
+
+    // ---- recovery
+
+    /// Completes or rolls back what a crash left behind. Returns the IDs of the edits concerned.
+    pub fn recover(&self) -> Result<Vec<String>, EditError> {
+        if !self.folder.is_dir() {
+            return Ok(Vec::new());
+        }
+        let _lock = self.lock()?;
+        self.recover_locked()
+    }
+
+    fn recover_locked(&self) -> Result<Vec<String>, EditError> {
+        let mut recovered = Vec::new();
+        for mut entry in self.entries() {
+            match entry.state {
+                JournalState::Applied | JournalState::Undone => continue,
+                JournalState::Staging => {
+                    self.disk().remove_staged(&entry.files);
+                    self.drop_entry(&entry.id);
+                }
+                JournalState::Unstaging => {
+                    self.disk().remove_staged(&entry.files);
+                    entry.state = JournalState::Applied;
+                    self.write_entry(&entry).map_err(|error| EditError::io(&entry.id, error))?;
+                }
+                JournalState::Applying => self.settle(&mut entry, Direction::Apply)?,
+                JournalState::Undoing => self.settle(&mut entry, Direction::Undo)?,
+            }
+            recovered.push(entry.id);
+        }
+        Ok(recovered)
+    }
+
+    /// Completes a transaction if all its files allow it, and otherwise rolls it back.
+    fn settle(&self, entry: &mut JournalEntry, direction: Direction) -> Result<(), EditError> {
+        if self.disk().can_complete(&entry.files, direction) {
+            let done = self.disk().complete(&entry.files, direction);
+            done.map_err(|error| EditError::io(&entry.id, error))?;
+            entry.state =
+                if direction == Direction::Apply { JournalState::Applied } else { JournalState::Undone };
+            return self.write_entry(entry).map_err(|error| EditError::io(&entry.id, error));
+        }
+        let foreign = self.abandon(entry, direction);
+        if !foreign.is_empty() {
+            // what someone else wrote since stays; the journal is closed, or it would be tried again at every start
+            self.drop_entry(&entry.id);
+            return Err(EditError::Changed(foreign));
+        }
+        Ok(())
+    }
+
+    // ---- entries
+
+    /// All edits, the latest first.
+    pub fn entries(&self) -> Vec<JournalEntry> {
+        let Ok(listing) = std::fs::read_dir(&self.folder) else { return Vec::new() };
+        let names = listing.flatten().filter_map(|it| it.file_name().into_string().ok());
+        let is_entry = |name: &String| {
+            name.strip_suffix(".json").is_some_and(|id| id.starts_with('e') && !id.contains('.'))
+        };
+        let read = |name: String| serde_json::from_slice(&std::fs::read(self.folder.join(name)).ok()?).ok();
+        let mut found: Vec<JournalEntry> = names.filter(is_entry).filter_map(read).collect();
+        found.sort_by(|one, other| (other.time, &one.id).cmp(&(one.time, &other.id)));
+        found
+    }
+
+    pub fn entry(&self, id: &str) -> Result<JournalEntry, EditError> {
+        let found = self.entries().into_iter().find(|entry| entry.id == id);
+        found.ok_or_else(|| EditError::NoSuchEdit(id.to_owned()))
+    }
+
+    fn drop_entry(&self, id: &str) {
+        let _ = std::fs::remove_file(self.entry_path(id));
+        let _ = std::fs::remove_dir_all(self.folder.join(id));
+    }
+
+    /// Drops what is too old, and the oldest beyond the size limit.
+    fn prune(&self, now: i64) {
+        let mut size = 0;
+        for entry in self.entries() {
+            let backups = std::fs::read_dir(self.folder.join(&entry.id)).into_iter().flatten().flatten();
+            size += backups.filter_map(|it| it.metadata().ok()).map(|meta| meta.len()).sum::<u64>();
+            if now - entry.time > MAX_AGE_MILLIS || size > MAX_BYTES && entry.time < now {
+                self.drop_entry(&entry.id);
+            }
+        }
+    }
+}
+
+fn applied(entry: &JournalEntry) -> Applied {
+    let files = entry.files.iter().map(|file| file.path.clone()).collect();
+    Applied { id: entry.id.clone(), title: entry.title.clone(), files }
+}

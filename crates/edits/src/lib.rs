@@ -1,0 +1,40 @@
+//! Edits code by symbol: plans a change, checks it in memory, shows it as a diff, applies it to all files or none, and undoes it.
+//!
+//! Does not know which symbol a reader means (`code` resolves names), and does not write outside of the tree and its own folder
+//! of plans and journals.
+
+mod checker;
+mod diagnostic;
+mod diff;
+mod edit;
+mod error;
+mod insert;
+mod journal;
+mod local;
+mod mentions;
+mod naming;
+mod plan;
+mod rename;
+mod scratch;
+mod settle;
+mod text;
+mod transaction;
+mod tree;
+mod workbench;
+
+pub use checker::{CHECKERS, CheckError, CheckRun, Checker, checker_for};
+pub use diagnostic::{Diagnostic, Format, new_diagnostics, parse_diagnostics};
+pub use edit::{FileEdit, Place, TextEdit};
+pub use error::EditError;
+pub use insert::{Position, plan_deletion, plan_insertion, plan_replacement};
+pub use journal::{Applied, Journal, JournalEntry, JournalState};
+pub use local::plan_local_rename;
+pub use naming::RenameOptions;
+pub use plan::{Plan, Uncertain};
+pub use rename::plan_rename;
+pub use scratch::Scratch;
+pub use settle::{Contents, Settled, settle_plan};
+pub use text::SourceText;
+pub use transaction::{Fault, JournalFile, Step};
+pub use tree::{SymbolPlace, Tree};
+pub use workbench::{CheckRefusal, CheckSetup, Checked, EditKind, Workbench, plan_edit};

@@ -1,0 +1,170 @@
+//! A planned edit: text edits by byte range in each file, what is uncertain about it, and its diff.
+//!
+//! Does not know how the edits were found, or how they are written.
+
+use crate::diff::unified_diff;
+use crate::edit::{FileEdit, Place, TextEdit};
+use crate::error::EditError;
+use crate::text::{SourceText, apply_edits, line_and_column, line_at};
+use crate::tree::Tree;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use syntax::Digest;
+
+/// A place that may have to change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Uncertain {
+    pub place: Place,
+    /// The edit it would need; `None` if the doubt is about the symbol itself.
+    pub edit: Option<TextEdit>,
+    /// Whether nothing else in the tree has the name.
+    pub likely: bool,
+    /// Whether a compiler can decide about it.
+    pub can_be_compiled: bool,
+}
+
+/// A planned edit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What the plan does, for reading: `rename Store.Get to Fetch`.
+    pub title: String,
+    /// By path.
+    pub files: Vec<FileEdit>,
+    /// The digests of the files that were read and do not change.
+    pub read: BTreeMap<String, u64>,
+    /// Places that may have to change too; the plan is complete if there are none.
+    pub unsure: Vec<Uncertain>,
+    /// A unified diff.
+    pub diff: String,
+}
+
+impl Plan {
+    pub fn is_complete(&self) -> bool {
+        self.unsure.is_empty()
+    }
+
+    pub fn edit_count(&self) -> usize {
+        self.files.iter().map(|file| file.edits.len()).sum()
+    }
+
+    /// An ID that depends on the content of the plan alone.
+    pub fn id(&self) -> String {
+        let bytes = serde_json::to_vec(&(&self.title, &self.files)).unwrap_or_default();
+        format!("e{:08x}", Digest::of_bytes(&bytes).0 >> 32)
+    }
+
+    /// Builds a plan from edits by path; the tree has the text of every file.
+    pub(crate) fn build(
+        tree: &Tree,
+        title: String,
+        edits: BTreeMap<String, Vec<TextEdit>>,
+    ) -> Result<Plan, EditError> {
+        let mut plan =
+            Plan { title, files: Vec::new(), read: BTreeMap::new(), unsure: Vec::new(), diff: String::new() };
+        for (path, mut edits) in edits {
+            edits.sort();
+            edits.dedup();
+            if edits.is_empty() {
+                continue;
+            }
+            let digest = tree.digest(&path)?;
+            plan.files.push(FileEdit { path, digest, edits, moved_to: None });
+        }
+        if plan.files.is_empty() {
+            return Err(EditError::NoChange);
+        }
+        plan.refresh_diff(tree)?;
+        Ok(plan)
+    }
+
+    /// Writes the diff again, after edits were added.
+    pub(crate) fn refresh_diff(&mut self, tree: &Tree) -> Result<(), EditError> {
+        self.diff.clear();
+        for file in &self.files {
+            let text = tree.text(&file.path)?;
+            self.diff.push_str(&unified_diff(file, &text.text));
+        }
+        Ok(())
+    }
+
+    /// Adds the edits of the unsure places for which `is_chosen` holds, and keeps the others as unsure.
+    pub fn confirm(&mut self, tree: &Tree, is_chosen: &dyn Fn(&Uncertain) -> bool) -> Result<(), EditError> {
+        let (chosen, kept) = std::mem::take(&mut self.unsure).into_iter().partition(|it| is_chosen(it));
+        self.unsure = kept;
+        for uncertain in Vec::<Uncertain>::into_iter(chosen) {
+            let Some(edit) = uncertain.edit else { continue };
+            self.add_edit(tree, &uncertain.place.file, edit)?;
+        }
+        self.refresh_diff(tree)
+    }
+
+    fn add_edit(&mut self, tree: &Tree, path: &str, edit: TextEdit) -> Result<(), EditError> {
+        if !self.files.iter().any(|file| file.path == path) {
+            let digest = tree.digest(path)?;
+            self.files.push(FileEdit { path: path.to_owned(), digest, edits: Vec::new(), moved_to: None });
+            self.files.sort_by(|one, other| one.path.cmp(&other.path));
+        }
+        if let Some(file) = self.files.iter_mut().find(|file| file.path == path) {
+            file.edits.push(edit);
+            file.edits.sort();
+            file.edits.dedup();
+        }
+        Ok(())
+    }
+
+    /// Refuses a plan that is not complete.
+    pub fn require_complete(&self) -> Result<(), EditError> {
+        if self.is_complete() {
+            return Ok(());
+        }
+        Err(EditError::Incomplete(self.unsure.iter().map(|it| it.place.clone()).collect()))
+    }
+
+    /// The new content of each file, by path: `None` for a path that goes.
+    pub fn contents(&self, tree: &Tree) -> Result<BTreeMap<String, Option<Vec<u8>>>, EditError> {
+        let mut contents = BTreeMap::new();
+        for file in &self.files {
+            let source = tree.text(&file.path)?;
+            let bytes = file.apply_to(source)?;
+            if let Some(to) = &file.moved_to {
+                contents.insert(file.path.clone(), None);
+                contents.insert(to.clone(), Some(bytes));
+            } else {
+                contents.insert(file.path.clone(), Some(bytes));
+            }
+        }
+        Ok(contents)
+    }
+}
+
+impl FileEdit {
+    /// The edited content, in the encoding of the file.
+    pub(crate) fn apply_to(&self, source: &SourceText) -> Result<Vec<u8>, EditError> {
+        let unwritable = || EditError::Encoding(self.path.clone());
+        let text = apply_edits(&source.text, &self.edits).ok_or_else(unwritable)?;
+        source.encode(&text).ok_or_else(unwritable)
+    }
+}
+
+impl Place {
+    pub(crate) fn new(file: &str, text: &str, at: u32, reason: impl Into<String>) -> Place {
+        let (line, column) = line_and_column(text, at as usize);
+        let shown = line_at(text, at as usize).trim().chars().take(200).collect();
+        Place { file: file.to_owned(), line, column, text: shown, reason: reason.into() }
+    }
+}
+
+/// Refuses a plan after which more of a file does not parse than before.
+pub(crate) fn check_syntax(tree: &Tree, plan: &Plan) -> Result<(), EditError> {
+    let mut places = Vec::new();
+    for file in &plan.files {
+        let Some(number) = tree.file_number(&file.path) else { continue };
+        let before = &tree.text(&file.path)?.text;
+        let after = apply_edits(before, &file.edits).ok_or_else(|| EditError::Encoding(file.path.clone()))?;
+        if tree.gap_count(number, &after) > tree.gap_count(number, before) {
+            let at = file.edits.first().map_or(0, |edit| edit.from);
+            places.push(Place::new(&file.path, before, at, "does not parse after the edit"));
+        }
+    }
+    if places.is_empty() { Ok(()) } else { Err(EditError::Broken { places }) }
+}

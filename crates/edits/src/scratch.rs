@@ -1,0 +1,154 @@
+//! A copy of a tree for compilers: its sources are copied, installed packages are linked, build folders are its own, so that the
+//! user's build neither blocks nor is spoiled.
+//!
+//! Does not know what is run in it.
+
+use std::collections::BTreeMap;
+use std::fs::{DirEntry, Metadata};
+use std::io::Error as IoError;
+use std::path::{Path, PathBuf};
+
+/// Folders with the output of builds, which the copy does not share.
+const BUILD_FOLDERS: &[&str] =
+    &["target", "build", "out", "obj", ".gradle", ".git", ".loci", "__pycache__", ".mypy_cache"];
+/// Folders with installed packages, which are linked.
+const PACKAGE_FOLDERS: &[&str] = &["node_modules", ".venv", "venv"];
+
+/// A copy of a tree.
+#[derive(Debug)]
+pub struct Scratch {
+    root: PathBuf,
+    folder: PathBuf,
+}
+
+impl Scratch {
+    /// Copies a tree into `folder`, or brings an earlier copy there up to date.
+    pub fn create(root: &Path, folder: &Path) -> Result<Scratch, IoError> {
+        std::fs::create_dir_all(folder)?;
+        copy_folder(root, folder)?;
+        Ok(Scratch { root: root.to_path_buf(), folder: folder.to_path_buf() })
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Runs `work` with these contents in place, and restores the copy.
+    pub fn with_contents<T>(
+        &self,
+        contents: &BTreeMap<String, Option<Vec<u8>>>,
+        work: impl FnOnce() -> T,
+    ) -> Result<T, IoError> {
+        for (path, bytes) in contents {
+            write_or_remove(&self.folder.join(path), bytes.as_deref())?;
+        }
+        let result = work();
+        for path in contents.keys() {
+            let original = std::fs::read(self.root.join(path)).ok();
+            write_or_remove(&self.folder.join(path), original.as_deref())?;
+        }
+        Ok(result)
+    }
+}
+
+fn write_or_remove(path: &Path, bytes: Option<&[u8]>) -> Result<(), IoError> {
+    match bytes {
+        Some(bytes) => std::fs::write(path, bytes),
+        None if path.exists() => std::fs::remove_file(path),
+        None => Ok(()),
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<(), IoError> {
+    std::fs::create_dir_all(to)?;
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is = |list: &[&str]| name.to_str().is_some_and(|name| list.contains(&name));
+        let kind = entry.file_type()?;
+        if kind.is_dir() && is(BUILD_FOLDERS) {
+            continue;
+        }
+        let target = to.join(&name);
+        if kind.is_dir() && is(PACKAGE_FOLDERS) {
+            link(&entry.path(), &target)?;
+        } else if kind.is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else if kind.is_file() {
+            copy_if_changed(&entry, &target)?;
+        } else if kind.is_symlink() {
+            link(&std::fs::read_link(entry.path())?, &target)?;
+        }
+        names.push(name);
+    }
+    for entry in std::fs::read_dir(to)? {
+        let entry = entry?;
+        let is_build = entry.file_name().to_str().is_some_and(|name| BUILD_FOLDERS.contains(&name));
+        if !names.contains(&entry.file_name()) && !is_build {
+            remove(&entry)?;
+        }
+    }
+    Ok(())
+}
+
+fn remove(entry: &DirEntry) -> Result<(), IoError> {
+    if entry.file_type()?.is_dir() {
+        std::fs::remove_dir_all(entry.path())
+    } else {
+        std::fs::remove_file(entry.path())
+    }
+}
+
+fn link(to: &Path, at: &Path) -> Result<(), IoError> {
+    if at.read_link().is_ok_and(|known| known == to) {
+        return Ok(());
+    }
+    let _ = std::fs::remove_file(at);
+    std::os::unix::fs::symlink(to, at)
+}
+
+fn copy_if_changed(from: &DirEntry, to: &Path) -> Result<(), IoError> {
+    let is_same = |one: &Metadata, other: &Metadata| one.len() == other.len();
+    if let (Ok(one), Ok(other)) = (from.metadata(), to.symlink_metadata())
+        && is_same(&one, &other)
+        && std::fs::read(from.path())? == std::fs::read(to)?
+    {
+        return Ok(());
+    }
+    std::fs::copy(from.path(), to).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_follows_the_tree_and_shares_no_build() {
+        let home = tempfile::tempdir().unwrap();
+        let (root, copy) = (home.path().join("tree"), home.path().join("copy"));
+        for folder in ["src", "target", "node_modules/p"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        std::fs::write(root.join("src/a.rs"), "one").unwrap();
+        std::fs::write(root.join("target/x"), "build").unwrap();
+        std::fs::write(root.join("node_modules/p/i.js"), "package").unwrap();
+        let scratch = Scratch::create(&root, &copy).unwrap();
+        assert!(!copy.join("target").exists() && copy.join("node_modules/p/i.js").exists());
+        let new = BTreeMap::from([
+            ("src/a.rs".to_owned(), Some(b"two".to_vec())),
+            ("src/b.rs".to_owned(), Some(Vec::new())),
+        ]);
+        let seen =
+            scratch.with_contents(&new, || std::fs::read_to_string(copy.join("src/a.rs")).unwrap()).unwrap();
+        assert_eq!(
+            (seen.as_str(), std::fs::read_to_string(copy.join("src/a.rs")).unwrap().as_str()),
+            ("two", "one")
+        );
+        assert!(!copy.join("src/b.rs").exists());
+        std::fs::remove_file(root.join("src/a.rs")).unwrap();
+        std::fs::write(root.join("src/c.rs"), "three").unwrap();
+        Scratch::create(&root, &copy).unwrap();
+        assert!(!copy.join("src/a.rs").exists() && copy.join("src/c.rs").exists());
+    }
+}

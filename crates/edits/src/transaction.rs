@@ -1,0 +1,242 @@
+//! Replaces, creates and removes several files so that after a crash at any point the tree can be brought to the state before or
+//! the state after: the journal is written first, files are staged beside their targets, then renamed in order.
+//!
+//! Does not know what the files contain.
+
+use crate::error::EditError;
+use rustix::fs::{Mode, OFlags, open};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{Error as IoError, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use syntax::Digest;
+
+/// A step of a transaction, for faults under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    WriteBackup,
+    WriteJournal,
+    Stage,
+    Rename,
+    Remove,
+    CleanUp,
+}
+
+/// Decides whether a step fails; the default never does.
+pub trait Fault {
+    /// Called before each step. `Some(error)` of kind `Interrupted` stops as if the process had been killed; any other fails
+    /// the step.
+    fn before(&self, step: Step) -> Option<IoError>;
+}
+
+/// No faults.
+pub(crate) struct NoFault;
+
+impl Fault for NoFault {
+    fn before(&self, _: Step) -> Option<IoError> {
+        None
+    }
+}
+
+/// One file of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalFile {
+    pub path: String,
+    /// The digest before and after; `None` if there is no such file then.
+    pub before: Option<u64>,
+    pub after: Option<u64>,
+    /// The file with the content before, in the folder of the entry.
+    pub backup: Option<String>,
+    /// The staged file beside the target, while a transaction is running.
+    pub staged: Option<String>,
+    /// The permissions of the file.
+    pub mode: u32,
+}
+
+/// Which way a transaction goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Apply,
+    Undo,
+}
+
+impl JournalFile {
+    fn origin(&self, direction: Direction) -> Option<u64> {
+        if direction == Direction::Apply { self.before } else { self.after }
+    }
+
+    fn goal(&self, direction: Direction) -> Option<u64> {
+        if direction == Direction::Apply { self.after } else { self.before }
+    }
+}
+
+/// Access to the files of a tree.
+pub(crate) struct Disk<'a> {
+    pub(crate) root: &'a Path,
+    pub(crate) fault: &'a dyn Fault,
+}
+
+impl Disk<'_> {
+    pub(crate) fn step(&self, step: Step) -> Result<(), IoError> {
+        self.fault.before(step).map_or(Ok(()), Err)
+    }
+
+    /// The content of a file of the tree; `None` if it does not exist.
+    pub(crate) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, EditError> {
+        match project::read_source(self.root, path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(EditError::io(path, error)),
+        }
+    }
+
+    pub(crate) fn digest(&self, path: &str) -> Result<Option<u64>, EditError> {
+        Ok(self.read(path)?.map(|bytes| Digest::of_bytes(&bytes).0))
+    }
+
+    /// Refuses a file that must not be replaced; returns its permissions.
+    pub(crate) fn check_target(&self, path: &str) -> Result<u32, EditError> {
+        let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
+        if path.starts_with('/') || !path.split('/').all(is_plain) {
+            return Err(EditError::Outside(path.to_owned()));
+        }
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        self.check_folder(folder).map_err(|_| EditError::Linked(folder.to_owned()))?;
+        let meta = match self.root.join(path).symlink_metadata() {
+            Ok(meta) => meta,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(NEW_FILE_MODE),
+            Err(error) => return Err(EditError::io(path, error)),
+        };
+        if !meta.is_file() || meta.nlink() > 1 {
+            return Err(EditError::Linked(path.to_owned()));
+        }
+        if meta.mode() & OWNER_WRITES == 0 {
+            return Err(EditError::ReadOnly(path.to_owned()));
+        }
+        Ok(meta.mode() & PERMISSION_BITS)
+    }
+
+    /// Follows a folder from the root without following links.
+    fn check_folder(&self, folder: &str) -> Result<(), IoError> {
+        let mut path = self.root.to_path_buf();
+        for part in folder.split('/').filter(|part| !part.is_empty()) {
+            path.push(part);
+            open(&path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+        }
+        Ok(())
+    }
+
+    /// Writes and syncs a new file beside its target.
+    pub(crate) fn stage(&self, staged: &str, bytes: &[u8], mode: u32) -> Result<(), IoError> {
+        self.step(Step::Stage)?;
+        write_synced(&self.root.join(staged), bytes, mode)
+    }
+
+    /// Completes a transaction in a direction: every file reaches its goal, or already has it.
+    pub(crate) fn complete(&self, files: &[JournalFile], direction: Direction) -> Result<(), IoError> {
+        let (removed, written): (Vec<_>, Vec<_>) = files.iter().partition(|it| it.goal(direction).is_none());
+        for file in written {
+            if let Some(staged) = file.staged.as_ref().map(|staged| self.root.join(staged))
+                && staged.exists()
+            {
+                self.step(Step::Rename)?;
+                std::fs::rename(staged, self.root.join(&file.path))?;
+            }
+        }
+        for file in removed {
+            self.step(Step::Remove)?;
+            remove_file(&self.root.join(&file.path))?;
+        }
+        for file in files {
+            sync_folder(self.root.join(&file.path).parent());
+        }
+        Ok(())
+    }
+
+    /// Whether every file has its goal or can still reach it.
+    pub(crate) fn can_complete(&self, files: &[JournalFile], direction: Direction) -> bool {
+        files.iter().all(|file| {
+            let now = self.digest(&file.path).ok().flatten();
+            let staged = file.staged.as_ref().and_then(|staged| std::fs::read(self.root.join(staged)).ok());
+            let is_staged =
+                staged.is_some_and(|bytes| Some(Digest::of_bytes(&bytes).0) == file.goal(direction));
+            let is_free = now == file.origin(direction);
+            now == file.goal(direction) || is_free && (is_staged || file.goal(direction).is_none())
+        })
+    }
+
+    /// Brings every file that has its goal back to where it was. Returns the paths that someone else has changed.
+    pub(crate) fn roll_back(
+        &self,
+        files: &[JournalFile],
+        direction: Direction,
+        content: &dyn Fn(&JournalFile) -> Option<Vec<u8>>,
+    ) -> Vec<String> {
+        let mut foreign = Vec::new();
+        for file in files {
+            let now = self.digest(&file.path).ok().flatten();
+            if now == file.goal(direction) && now != file.origin(direction) {
+                let target = self.root.join(&file.path);
+                let done = match (file.origin(direction), content(file)) {
+                    (None, _) => remove_file(&target),
+                    (Some(_), Some(bytes)) => replace_file(&target, &bytes, file.mode),
+                    (Some(_), None) => Err(IoError::other("its former content is lost")),
+                };
+                foreign.extend(done.is_err().then(|| file.path.clone()));
+            } else if now != file.origin(direction) {
+                foreign.push(file.path.clone());
+            }
+        }
+        self.remove_staged(files);
+        foreign
+    }
+
+    pub(crate) fn remove_staged(&self, files: &[JournalFile]) {
+        for staged in files.iter().filter_map(|file| file.staged.as_ref()) {
+            let _ = remove_file(&self.root.join(staged));
+        }
+    }
+}
+
+const NEW_FILE_MODE: u32 = 0o644;
+const OWNER_WRITES: u32 = 0o200;
+const PERMISSION_BITS: u32 = 0o7777;
+
+/// The name of the staged file beside a target.
+pub(crate) fn staged_path(path: &str, id: &str) -> String {
+    let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
+    let staged = format!(".{name}.loci-{id}");
+    if folder.is_empty() { staged } else { format!("{folder}/{staged}") }
+}
+
+pub(crate) fn write_synced(path: &Path, bytes: &[u8], mode: u32) -> Result<(), IoError> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)?;
+    file.write_all(bytes)?;
+    file.set_permissions(Permissions::from_mode(mode))?;
+    file.sync_all()
+}
+
+/// Replaces a file by renaming a synced one over it.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> Result<(), IoError> {
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let staged: PathBuf = path.with_file_name(format!(".{name}.loci-new"));
+    write_synced(&staged, bytes, mode)?;
+    std::fs::rename(&staged, path)?;
+    sync_folder(path.parent());
+    Ok(())
+}
+
+fn remove_file(path: &Path) -> Result<(), IoError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Best effort: some file systems cannot sync a folder.
+fn sync_folder(folder: Option<&Path>) {
+    if let Some(folder) = folder.and_then(|folder| File::open(folder).ok()) {
+        let _ = folder.sync_all();
+    }
+}

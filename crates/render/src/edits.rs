@@ -1,0 +1,81 @@
+//! Text of the responses about edits of source code.
+
+use crate::Render;
+use crate::format::count_of;
+use crate::options::{RenderOptions, Style};
+use api::edits::{EditApplied, EditList, EditPlace, EditPlanned, Trust};
+use api::terminal_text::{append_fmt, one_line, strip_controls};
+
+impl Render for EditPlanned {
+    fn render(&self, options: &RenderOptions) -> String {
+        let mut out = String::new();
+        for line in self.diff.lines() {
+            append_fmt(&mut out, format_args!("{}\n", strip_controls(&line.replace('\t', "    "))));
+        }
+        let places: u64 = self.files.iter().map(|file| file.edits).sum();
+        let size = format!("{} in {}", count_of(places, "place"), count_of(self.files.len() as u64, "file"));
+        append_fmt(
+            &mut out,
+            format_args!("\n{}: {size}\n", options.paint(Style::Bold, &one_line(&self.title))),
+        );
+        if let Some(checker) = &self.checked_by {
+            append_fmt(&mut out, format_args!("{checker} reports no new errors\n"));
+        }
+        push_places(&mut out, "new warnings", &self.new_warnings);
+        push_places(&mut out, "not certain", &self.unsure);
+        let id = &self.id;
+        let next = match (self.applied, self.complete) {
+            (true, _) => format!("applied as {id}; `loci edit undo {id}` undoes it"),
+            (false, true) => format!("not written yet; `loci edit apply {id}` writes it"),
+            (false, false) => {
+                "not complete, so it cannot be applied; --check lets the compiler decide".into()
+            }
+        };
+        append_fmt(&mut out, format_args!("{next}\n"));
+        out
+    }
+}
+
+/// How many places are listed for people.
+const PLACES_SHOWN: usize = 20;
+
+fn push_places(out: &mut String, title: &str, places: &[EditPlace]) {
+    if places.is_empty() {
+        return;
+    }
+    append_fmt(out, format_args!("{title}:\n"));
+    for place in places.iter().take(PLACES_SHOWN) {
+        let (file, text) = (strip_controls(&place.file), one_line(&place.text));
+        append_fmt(out, format_args!("  {file}:{}  {}  {text}\n", place.line, one_line(&place.reason)));
+    }
+    if places.len() > PLACES_SHOWN {
+        append_fmt(out, format_args!("  … {} more\n", places.len() - PLACES_SHOWN));
+    }
+}
+
+impl Render for EditApplied {
+    fn render(&self, _: &RenderOptions) -> String {
+        let mut out = format!("{} {}: {}\n", self.state, self.id, one_line(&self.title));
+        self.files.iter().for_each(|file| append_fmt(&mut out, format_args!("  {}\n", strip_controls(file))));
+        out
+    }
+}
+
+impl Render for EditList {
+    fn render(&self, options: &RenderOptions) -> String {
+        let mut out = String::new();
+        for edit in &self.edits {
+            let files = count_of(edit.files.len() as u64, "file");
+            let line = format!("{}  {}  {}  {files}", edit.id, edit.state, one_line(&edit.title));
+            append_fmt(&mut out, format_args!("{line}  {}\n", options.paint(Style::Dim, &edit.time)));
+        }
+        out
+    }
+}
+
+impl Render for Trust {
+    fn render(&self, _: &RenderOptions) -> String {
+        let word = if self.trusted { "may" } else { "may not" };
+        format!("edits of {} {word} run its compiler\n", strip_controls(&self.root))
+    }
+}

@@ -1,0 +1,213 @@
+//! Edits source code by symbol: resolves the symbol, plans, checks, applies and undoes.
+//!
+//! Does not know how an edit is planned or written: `edits` does.
+
+use super::code::{code_query, tree};
+use crate::Service;
+use api::edits::{
+    ApplyEdit, DeleteSymbol, EditApplied, EditEntry, EditList, EditPlace, EditPlanned, EditedFile,
+    InsertCode, ListEdits, RenameSymbol, ReplaceSymbol, Trust, TrustChecks, UndoEdit,
+};
+use api::{Code, Error, Handle, Request};
+use code_query::{resolve_root, with_root};
+use edits::{
+    Applied, CheckRefusal, CheckSetup, EditError, EditKind, Place, Plan, Position, RenameOptions,
+    SymbolPlace, Tree, Workbench, plan_edit,
+};
+use record::Stamp;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use subprocess::Supervisor;
+
+/// A compiler that takes longer is ended.
+const CHECK_DEADLINE: Duration = Duration::from_mins(20);
+
+/// The parameters that all planning requests share.
+struct Wanted<'a> {
+    path: &'a str,
+    kind: EditKind<'a>,
+    check: bool,
+    apply: bool,
+    root: Option<&'a String>,
+}
+
+impl Handle<RenameSymbol> for Service {
+    fn handle(&self, request: &RenameSymbol) -> Result<EditPlanned, Error> {
+        request.check_params()?;
+        let RenameSymbol { in_comments, include_likely, check, apply, .. } = *request;
+        let options = RenameOptions { in_comments, include_likely };
+        let kind = EditKind::Rename { new_name: &request.new_name, options };
+        plan(self, &Wanted { path: &request.path, kind, check, apply, root: request.root.as_ref() })
+    }
+}
+
+impl Handle<ReplaceSymbol> for Service {
+    fn handle(&self, request: &ReplaceSymbol) -> Result<EditPlanned, Error> {
+        request.check_params()?;
+        let ReplaceSymbol { whole, check, apply, .. } = *request;
+        let kind = EditKind::Replace { text: &request.text, whole };
+        plan(self, &Wanted { path: &request.path, kind, check, apply, root: request.root.as_ref() })
+    }
+}
+
+impl Handle<InsertCode> for Service {
+    fn handle(&self, request: &InsertCode) -> Result<EditPlanned, Error> {
+        request.check_params()?;
+        let InsertCode { check, apply, .. } = *request;
+        let position = Position::from_name(&request.position);
+        let kind = EditKind::Insert { position, text: &request.text };
+        plan(self, &Wanted { path: &request.path, kind, check, apply, root: request.root.as_ref() })
+    }
+}
+
+impl Handle<DeleteSymbol> for Service {
+    fn handle(&self, request: &DeleteSymbol) -> Result<EditPlanned, Error> {
+        request.check_params()?;
+        let DeleteSymbol { force, check, apply, .. } = *request;
+        let kind = EditKind::Delete { force };
+        plan(self, &Wanted { path: &request.path, kind, check, apply, root: request.root.as_ref() })
+    }
+}
+
+impl Handle<ApplyEdit> for Service {
+    fn handle(&self, request: &ApplyEdit) -> Result<EditApplied, Error> {
+        request.check_params()?;
+        let (_, bench) = open_bench(self, request.root.as_ref())?;
+        let plan = bench.journal.load_plan(&request.id).map_err(|error| to_error(&error))?;
+        let done = bench.journal.apply(&plan, self.clock.now().0).map_err(|error| to_error(&error))?;
+        Ok(to_applied(done, "applied"))
+    }
+}
+
+impl Handle<UndoEdit> for Service {
+    fn handle(&self, request: &UndoEdit) -> Result<EditApplied, Error> {
+        request.check_params()?;
+        let (_, bench) = open_bench(self, request.root.as_ref())?;
+        bench
+            .journal
+            .undo(&request.id)
+            .map(|done| to_applied(done, "undone"))
+            .map_err(|error| to_error(&error))
+    }
+}
+
+impl Handle<ListEdits> for Service {
+    fn handle(&self, request: &ListEdits) -> Result<EditList, Error> {
+        let (_, bench) = open_bench(self, request.root.as_ref())?;
+        let to_entry = |entry: edits::JournalEntry| EditEntry {
+            id: entry.id,
+            title: entry.title,
+            state: entry.state.name().to_owned(),
+            time: Stamp(entry.time).to_string(),
+            files: entry.files.into_iter().map(|file| file.path).collect(),
+        };
+        Ok(EditList { edits: bench.journal.entries().into_iter().map(to_entry).collect() })
+    }
+}
+
+impl Handle<TrustChecks> for Service {
+    fn handle(&self, request: &TrustChecks) -> Result<Trust, Error> {
+        let (root, bench) = open_bench(self, request.root.as_ref())?;
+        bench.set_trusted(!request.revoke).map_err(|error| to_error(&error))?;
+        Ok(Trust { root: root.to_string_lossy().into_owned(), trusted: bench.is_trusted() })
+    }
+}
+
+fn open_bench(service: &Service, root: Option<&String>) -> Result<(PathBuf, Workbench), Error> {
+    let root = resolve_root(service, root)?;
+    let home = service.home().ok_or_else(|| Error::new(Code::NotFound, "HOME is not set"))?;
+    let folder = home.edits().join(tree::tree_name(&root).to_string());
+    history::home::create_private_dir(&folder).map_err(|error| history::home::unwritable(&folder, &error))?;
+    let bench = Workbench::open(&root, &folder).map_err(|error| to_error(&error))?;
+    Ok((root, bench))
+}
+
+fn plan(service: &Service, wanted: &Wanted<'_>) -> Result<EditPlanned, Error> {
+    let (root, bench) = open_bench(service, wanted.root)?;
+    let tree = Tree::open(&root, service.threads).map_err(|error| to_error(&error))?;
+    let place = find_place(service, &root, &tree, wanted.path)?;
+    let mut plan = plan_edit(&tree, &place, wanted.kind).map_err(|error| to_error(&error))?;
+    let mut planned = EditPlanned::default();
+    if wanted.check {
+        let new_name = if let EditKind::Rename { new_name, .. } = wanted.kind { new_name } else { "" };
+        let supervisor = Supervisor::new(&service.exe);
+        let env = crate::env::inherited_env();
+        let setup = CheckSetup { supervisor: &supervisor, env, deadline: CHECK_DEADLINE };
+        let checked = bench.check(&tree, &mut plan, (new_name, &place.name), &setup);
+        let checked = checked.map_err(|refusal| to_check_error(&refusal))?;
+        planned.checked_by = Some(checked.checker.to_owned());
+        planned.new_warnings = checked.settled.new_warnings.iter().map(|it| to_place(&it.place())).collect();
+    }
+    planned.id = bench.journal.save_plan(&plan).map_err(|error| to_error(&error))?;
+    if wanted.apply {
+        bench.journal.apply(&plan, service.clock.now().0).map_err(|error| to_error(&error))?;
+    }
+    let files = plan.files.iter().map(|file| EditedFile {
+        path: file.path.clone(),
+        edits: file.edits.len() as u64,
+        moved_to: file.moved_to.clone(),
+    });
+    Ok(EditPlanned {
+        title: plan.title.clone(),
+        complete: plan.is_complete(),
+        applied: wanted.apply,
+        files: files.collect(),
+        unsure: plan.unsure.iter().map(|it| to_place(&it.place)).collect(),
+        diff: service.history().mask_text(&plan.diff),
+        ..planned
+    })
+}
+
+/// The place of a symbol: `file:line:column`, or the declaration that a name resolves to.
+fn find_place(service: &Service, root: &Path, tree: &Tree, path: &str) -> Result<SymbolPlace, Error> {
+    if let Some(found) = tree.parse_place(path) {
+        return found.map_err(|error| to_error(&error));
+    }
+    with_root(service, root, |query| {
+        let symbol = query.resolve_overloads(path)?[0];
+        query.declaration_place(symbol).map(|(file, at, name)| SymbolPlace { file, at, name }).ok_or_else(
+            || Error::new(Code::SymbolNotFound, format!("`{path}` has no declaration that can be edited")),
+        )
+    })
+}
+
+fn to_applied(done: Applied, state: &str) -> EditApplied {
+    EditApplied { id: done.id, title: done.title, state: state.to_owned(), files: done.files }
+}
+
+fn to_place(place: &Place) -> EditPlace {
+    EditPlace {
+        file: place.file.clone(),
+        line: place.line,
+        text: place.text.clone(),
+        reason: place.reason.clone(),
+    }
+}
+
+/// How many places an error lists.
+const PLACES_IN_ERROR: usize = 20;
+
+fn to_error(error: &EditError) -> Error {
+    let code = match error.reason() {
+        "bad-name" => Code::InvalidArgument,
+        "not-found" => Code::NotFound,
+        "busy" => Code::WriterBusy,
+        "io" => Code::ReadError,
+        _ => Code::EditRefused,
+    };
+    let places = error.places().iter().take(PLACES_IN_ERROR);
+    places.fold(Error::new(code, error.to_string()), |refused, place| {
+        refused.hint(format!("{}:{}: {}: {}", place.file, place.line, place.reason, place.text))
+    })
+}
+
+fn to_check_error(refusal: &CheckRefusal) -> Error {
+    match refusal {
+        CheckRefusal::Edit(error) => to_error(error),
+        CheckRefusal::NotTrusted => Error::new(Code::EditRefused, refusal.to_string())
+            .hint("`loci edit trust` allows it; a compiler runs code of the project, such as build scripts"),
+        CheckRefusal::NoChecker(_) | CheckRefusal::Check(_) => {
+            Error::new(Code::EditRefused, refusal.to_string())
+        }
+    }
+}
