@@ -5,26 +5,17 @@
 //! A source is read twice: a *survey* of the whole transcript keeps a small row per message and call, and a
 //! *fetch* reads one of them again, in full, from its position. Does not know queries, indexes or terminals.
 
-mod acp;
 pub mod archive;
 pub mod chatwise;
 pub mod claude;
-pub mod cline;
-pub mod cn;
 pub mod codex;
-pub mod copilot;
-pub mod droid;
 #[cfg(fuzzing)]
 mod fuzz;
 pub mod gemini;
-pub mod grok;
-pub mod hermes;
-pub mod kimi;
 pub mod opencode;
-pub mod openhands;
-pub mod pi;
-pub mod qwen;
+pub mod zed;
 
+pub use agents::find_encrypted;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use fuzz::survey as fuzz_survey;
@@ -45,16 +36,34 @@ pub const SOURCES: &[&dyn Source] = &[
     &opencode::OPENCODE,
     &chatwise::ChatWise,
     &opencode::KILO,
-    &qwen::QWEN,
-    &pi::PI,
-    &copilot::COPILOT,
-    &droid::DROID,
-    &grok::GROK,
-    &kimi::KIMI,
-    &cline::CLINE,
-    &cn::CN,
-    &openhands::OPENHANDS,
-    &hermes::HERMES,
+    &agents::qwen::QWEN,
+    &agents::pi::PI,
+    &agents::copilot::COPILOT,
+    &agents::droid::DROID,
+    &agents::grok::GROK,
+    &agents::kimi::KIMI,
+    &agents::cline::CLINE,
+    &agents::cn::CN,
+    &agents::openhands::OPENHANDS,
+    &agents::hermes::HERMES,
+    &agents::vibe::VIBE,
+    &agents::aider::AIDER,
+    &agents::gptme::GPTME,
+    &agents::cursor::CURSOR,
+    &agents::cursor::CURSOR_CLI,
+    &agents::vscode::VSCODE,
+    &agents::roo::ROO,
+    &agents::roo::CLINE_VSCODE,
+    &agents::roo::KILO_VSCODE,
+    &zed::ZED,
+    &agents::goose::GOOSE,
+    &agents::crush::CRUSH,
+    &agents::kiro::KIRO,
+    &agents::amp::AMP,
+    &agents::warp::WARP,
+    &agents::junie::JUNIE,
+    &agents::auggie::AUGGIE,
+    &agents::antigravity::ANTIGRAVITY,
 ];
 
 /// Where an agent's history would be. Without a home directory there is none unless a variable names an

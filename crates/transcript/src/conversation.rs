@@ -106,6 +106,17 @@ impl Conversation {
         true
     }
 
+    /// Gives the tokens to the last reply: some agents record them per session or after the message.
+    pub fn set_reply_tokens(&mut self, sum: Tokens) {
+        let last = self.parts.iter_mut().rev().find_map(|part| match part {
+            Part::Message { kind: Kind::Reply, tokens, .. } => Some(tokens),
+            _ => None,
+        });
+        if let Some(tokens) = last {
+            *tokens = sum;
+        }
+    }
+
     pub fn count_understood(&mut self) {
         self.coverage.lines += 1;
         self.coverage.understood += 1;

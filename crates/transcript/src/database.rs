@@ -45,6 +45,45 @@ fn read_ids(path: &Path, table: &str, columns: [&str; 2]) -> Result<Vec<(String,
     Ok(rows.into_iter().filter_map(|(id, at)| Some((id?, at))).collect())
 }
 
+/// Lists the values of a key-value table whose keys begin with `prefix`; the rest of the key is the ID. The time of the
+/// last change is in the value, as `lastUpdatedAt`.
+pub fn list_keys(path: &Path, group: &Path, table: &str, prefix: &str, found: &mut TranscriptList) {
+    match read_keys(path, table, prefix) {
+        Ok(sessions) => add_sessions(path, group, sessions, found),
+        Err(error) => found.add_problem(path, &error),
+    }
+}
+
+fn read_keys(path: &Path, table: &str, prefix: &str) -> Result<Vec<(String, Stamp)>, db::Error> {
+    let connection = open_foreign(path)?;
+    if table_columns(&connection, table)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let text = "cast(value as text)";
+    let mut statement = connection.prepare(&format!(
+        "select key, case when json_valid({text}) then json_extract({text}, '$.lastUpdatedAt') end \
+         from {table} where key >= ?1 and key < ?2"
+    ))?;
+    let rows = statement.query_map([prefix, &after(prefix)], |row| {
+        let at = crate::conversation::value::as_stamp(&Value::from(column_text(row, 1)));
+        Ok((column_text(row, 0), at))
+    })?;
+    let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+    let id = |key: String| key.strip_prefix(prefix).map(str::to_string);
+    Ok(rows.into_iter().filter_map(|(key, at)| Some((id(key?)?, at))).collect())
+}
+
+/// The first text behind all those that begin with `prefix`.
+fn after(prefix: &str) -> String {
+    format!("{prefix}\u{10ffff}")
+}
+
+/// A time as `SQLite`'s own functions write it: UTC without a zone; or a number.
+pub fn sql_time(text: &str) -> Stamp {
+    let stamp = crate::conversation::value::as_stamp(&Value::from(text));
+    if stamp.is_some() { stamp } else { Stamp::parse(format!("{}Z", text.replacen(' ', "T", 1)).as_bytes()) }
+}
+
 fn add_sessions(path: &Path, group: &Path, sessions: Vec<(String, Stamp)>, found: &mut TranscriptList) {
     let now = FileStamp::from_database(path);
     // The exact share of the file is expensive to compute, so each session gets an equal one.
@@ -117,6 +156,32 @@ impl Snapshot {
             Ok(Value::Object(columns.iter().enumerate().map(cell).collect::<Map<_, _>>()))
         })?;
         rows.collect()
+    }
+
+    /// The value of a key in a key-value table, as JSON; null if it is missing or damaged.
+    pub fn value_of(&self, table: &str, key: &str) -> Result<Value, Error> {
+        let found = self.rows(table, "key", key, &["value"], "")?.into_iter().next().unwrap_or_default();
+        Ok(serde_json::from_str(found["value"].as_str().unwrap_or("")).unwrap_or_default())
+    }
+
+    /// The values of all keys that begin with `prefix`; null where a value is damaged.
+    pub fn values_below(&self, table: &str, prefix: &str) -> Result<Vec<(String, Value)>, Error> {
+        let fail = |error| Error::Database { path: self.path.clone(), error };
+        let query = format!("select key, value from {table} where key >= ?1 and key < ?2 order by key");
+        let mut statement = self.connection.prepare(&query).map_err(fail)?;
+        let rows = statement
+            .query_map([prefix, &after(prefix)], |row| Ok((column_text(row, 0), column_text(row, 1))));
+        let rows: Vec<_> = rows.map_err(fail)?.collect::<Result<_, _>>().map_err(fail)?;
+        let parse =
+            |text: Option<String>| serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default();
+        Ok(rows.into_iter().filter_map(|(key, value)| Some((key?, parse(value)))).collect())
+    }
+
+    /// A column that is not text. Empty if it is missing.
+    pub fn blob(&self, table: &str, key: &str, id: &str, column: &str) -> Result<Vec<u8>, Error> {
+        let query = format!("select cast({column} as blob) from {table} where {key} = ?1");
+        let read = self.connection.query_row(&query, [id], |row| row.get(0));
+        read.map_err(|error| Error::Database { path: self.path.clone(), error })
     }
 
     /// The one row of a session, or an error: it was deleted after it was listed.

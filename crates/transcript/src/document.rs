@@ -125,6 +125,13 @@ fn read_record(
     }
 }
 
+/// Reads a whole text file.
+pub fn read_text(path: &Path, conversation: &mut Conversation) -> Result<String, Error> {
+    let bytes = read_bytes(path)?;
+    conversation.coverage.bytes += bytes.len() as u64;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// The files of a folder with this extension, ordered by name. Empty if there is no such folder.
 pub fn list_files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -71,7 +71,9 @@ fn load_conversation(transcript: &Transcript) -> Result<Conversation, Error> {
             parse_event(&event, &mut usage, &mut conversation);
         }
     }
-    add_total(&usage, &mut conversation);
+    if !usage.total.is_zero() {
+        conversation.set_reply_tokens(usage.total);
+    }
     Ok(conversation)
 }
 
@@ -91,17 +93,6 @@ fn read_usage(state: &Value) -> Usage {
     let model =
         optional_text(metrics, "model_name").or_else(|| optional_text(&state["agent"]["llm"], "model"));
     Usage { model, by_response, total }
-}
-
-fn add_total(usage: &Usage, conversation: &mut Conversation) {
-    use transcript::conversation::Part;
-    let last = conversation.parts.iter_mut().rev().find_map(|part| match part {
-        Part::Message { role: Role::Assistant, kind: Kind::Reply, tokens, .. } => Some(tokens),
-        _ => None,
-    });
-    if let Some(tokens) = last.filter(|_| !usage.total.is_zero()) {
-        *tokens = usage.total;
-    }
 }
 
 fn time_of(event: &Value) -> Stamp {

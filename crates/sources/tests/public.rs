@@ -1,0 +1,108 @@
+//! Agents whose format is known from public descriptions: made-up stores, one folder each in `testdata`, and what Loci
+//! reads of them. What a store has that no description covers is counted and skipped.
+
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in functions they call
+
+use loci_sources::{Environment, Evidence, SOURCES, Source, source_roots};
+use record::{Call, Message, Row};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use testutil::copy_folder;
+use testutil::survey::{Surveyed, survey_all};
+
+fn stores() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")
+}
+
+/// Creates the database of each `.sql` file and the file of each `.in`, in which `HOME` stands for the directory.
+fn build_files(folder: &Path, home: &str) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let made = path.with_extension("");
+        if path.is_dir() {
+            build_files(&path, home);
+        } else if path.extension().is_some_and(|ending| ending == "sql") {
+            let database = db::Connection::open(made).unwrap();
+            database.execute_batch(&fs::read_to_string(&path).unwrap()).unwrap();
+        } else if path.extension().is_some_and(|ending| ending == "in") {
+            fs::write(made, fs::read_to_string(&path).unwrap().replace("HOME", home)).unwrap();
+        }
+    }
+}
+
+fn read_store(source: &dyn Source) -> (tempfile::TempDir, Vec<Surveyed>) {
+    let home = tempfile::tempdir().unwrap();
+    copy_folder(&stores().join(source.name()).join("home"), home.path());
+    build_files(home.path(), home.path().to_str().unwrap());
+    let places = Environment { home: home.path().into(), vars: BTreeMap::new() };
+    let roots = source_roots(source, &places);
+    let sessions = roots.iter().flat_map(|root| survey_all(source, root)).collect();
+    (home, sessions)
+}
+
+/// Everything a store contains, as text.
+fn describe(sessions: &[Surveyed], home: &Path) -> String {
+    let mut out = String::new();
+    for surveyed in sessions {
+        let session = surveyed.session();
+        let parent = session.parent_session_id.as_deref().unwrap_or("-");
+        let (id, title) = (&session.session_id, session.title_text());
+        writeln!(out, "session {id} in {:?}: {title:?}, parent {parent}", session.directory()).unwrap();
+        let mut lines: Vec<(u32, String)> = surveyed.messages.iter().map(describe_message).collect();
+        lines.extend(surveyed.calls.iter().map(describe_call));
+        lines.sort_by_key(|(sequence, _)| *sequence);
+        for (_, line) in &lines {
+            writeln!(out, "  {line}").unwrap();
+        }
+        writeln!(out, "  tokens {:?}, unknown {:?}", surveyed.tokens(), surveyed.unknown_names()).unwrap();
+        for problem in &surveyed.facts.problems {
+            writeln!(out, "  problem {}", problem.kind.as_str()).unwrap();
+        }
+    }
+    out.replace(home.to_str().unwrap(), "~")
+}
+
+fn describe_message((row, message): &(Row, Message)) -> (u32, String) {
+    let model = message.model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
+    (row.sequence, format!("{}{model}: {:?}", row.kind().as_str(), message.text))
+}
+
+fn describe_call((row, call): &(Row, Call)) -> (u32, String) {
+    let code = call.exit_code.map(|code| format!(" {code}")).unwrap_or_default();
+    let output = call.output.as_deref().unwrap_or("-");
+    (row.sequence, format!("call {} {}{code}: {} -> {output}", call.tool, call.status.as_str(), call.input))
+}
+
+#[test]
+fn made_up_stores_are_read_as_described() {
+    let mut tested = 0;
+    for source in SOURCES.iter().filter(|source| stores().join(source.name()).join("home").is_dir()) {
+        assert_eq!(source.evidence(), Evidence::PublicSchema, "{}", source.name());
+        let (home, sessions) = read_store(*source);
+        assert!(!sessions.is_empty(), "{}: nothing found", source.name());
+        insta::assert_snapshot!(source.name(), describe(&sessions, home.path()));
+        tested += 1;
+    }
+    assert_eq!(
+        tested,
+        fs::read_dir(stores())
+            .unwrap()
+            .filter(|entry| entry.as_ref().unwrap().path().join("home").is_dir())
+            .count(),
+        "a store without a source"
+    );
+}
+
+/// `ChatWise` has tests of its own.
+#[test]
+fn every_unverified_source_has_a_made_up_store() {
+    let without: Vec<&str> = SOURCES
+        .iter()
+        .filter(|source| source.evidence() == Evidence::PublicSchema && source.name() != "chatwise")
+        .map(|source| source.name())
+        .filter(|name| !stores().join(name).join("home").is_dir())
+        .collect();
+    assert_eq!(without, [""; 0]);
+}
