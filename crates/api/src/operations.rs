@@ -5,8 +5,8 @@
 
 use crate::operation::{Handle, Operation, Request, Response};
 use crate::{
-    Code, Error, Exit, code, costs, digest, edits, gather_chats, mailbox, maintenance, memory, project, recommend,
-    resolve_ids, saved_results, search, sessions, setup, status,
+    Code, Error, Exit, code, costs, digest, edits, gather_chats, mailbox, maintenance, memory, project,
+    recommend, resolve_ids, saved_results, search, sessions, setup, status,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -44,8 +44,12 @@ pub(crate) const SOURCE: Param = param(
     "NAME",
     "Only these agents, comma-separated: claude-code, codex, opencode, … (`loci sources` lists all)",
 );
-pub(crate) const PROJECT: Param =
-    param("project", Shape::Text, "PROJECT", "Only this project: path, name or git remote [default: all projects]");
+pub(crate) const PROJECT: Param = param(
+    "project",
+    Shape::Text,
+    "PROJECT",
+    "Only this project: path, name or git remote [default: all projects]",
+);
 pub(crate) const SINCE: Param = param(
     "since",
     Shape::Text,

@@ -38,8 +38,13 @@ static SET: LazyLock<RegexSet> = LazyLock::new(|| {
 /// The classes of the table with ASCII letters only. `\b` between Latin and Han letters: by default Han counts as part of a
 /// word. `\w` and `\d` of all scripts make the set twice as slow to compile, which every prompt pays for.
 fn ascii_classes(pattern: &str) -> String {
-    let classes =
-        [(r"\b", r"(?-u:\b)"), (r"[\w", "[a-z0-9_"), (r"\w", "[a-z0-9_]"), (r"\d", "[0-9]"), (r"\s", r"[ \t\r\n]")];
+    let classes = [
+        (r"\b", r"(?-u:\b)"),
+        (r"[\w", "[a-z0-9_"),
+        (r"\w", "[a-z0-9_]"),
+        (r"\d", "[0-9]"),
+        (r"\s", r"[ \t\r\n]"),
+    ];
     classes.iter().fold(pattern.to_string(), |text, (from, to)| text.replace(from, to))
 }
 

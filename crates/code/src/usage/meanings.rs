@@ -136,21 +136,6 @@ impl UsageFinder<'_> {
         })
     }
 
-    /// A type and everything it derives from.
-    fn lineage(&self, of: u32) -> Vec<u32> {
-        let mut lineage = vec![of];
-        let mut at = 0;
-        while let Some(of) = lineage.get(at).copied() {
-            for base in self.resolver.bases(of) {
-                if !lineage.contains(base) {
-                    lineage.push(*base);
-                }
-            }
-            at += 1;
-        }
-        lineage
-    }
-
     /// Joins the parts of a type, the overloads of a member, and the members that a common type inherits.
     fn join_families(&self, declarations: &mut [NamedDeclaration]) {
         let mut families = Families::new(declarations.len());

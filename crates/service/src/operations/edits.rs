@@ -11,8 +11,8 @@ use api::edits::{
 use api::{Code, Error, Handle, Request};
 use code_query::{resolve_root, with_root};
 use edits::{
-    Applied, CheckRefusal, CheckSetup, EditError, EditKind, Place, Plan, Position, RenameOptions,
-    SymbolPlace, Tree, Workbench, plan_edit,
+    Applied, CheckRefusal, CheckSetup, EditError, EditKind, Place, Position, RenameOptions, SymbolPlace,
+    Tree, Workbench, plan_edit,
 };
 use record::Stamp;
 use std::path::{Path, PathBuf};
