@@ -6,8 +6,10 @@ mod cargo;
 mod compile_items;
 mod discover;
 mod ecosystem;
+mod filter;
 mod framework;
 mod go_mod;
+mod head;
 mod java;
 mod manifest;
 mod msbuild;
@@ -21,5 +23,7 @@ mod xml;
 pub use discover::{
     Layout, LayoutError, Project, Solution, discover, discover_with_progress, is_generated, is_layout_file,
 };
+pub use filter::{FIELDS, Field, Filter, FilterError};
+pub use head::head_commit;
 pub use source::read_source;
 pub use wildcard::wildcard_matches;

@@ -7,7 +7,7 @@ use super::{Resolution, UsageFinder};
 use crate::codebase::{Codebase, MemberLocation};
 use crate::resolve::Certainty;
 use rustc_hash::FxHashMap;
-use syntax::{MemberKind, Span, TypeKind, Visibility};
+use syntax::{MemberKind, Span, TypeKind};
 
 /// What has one name in a codebase.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,6 @@ pub struct NamedDeclaration {
     pub member: Option<MemberKind>,
     /// The type that is declared or that has the member.
     pub of: u32,
-    pub visibility: Visibility,
     /// Declarations with the same number have to keep the same name: overloads, overrides and the parts of a type.
     pub family: u32,
     /// Whether a base outside of the source may declare it too.
@@ -81,7 +80,6 @@ impl UsageFinder<'_> {
                     signature: part.signature,
                     member: None,
                     of,
-                    visibility: part.visibility.unwrap_or(self.code.types[of as usize].visibility),
                     family: 0,
                     may_override: false,
                 };
@@ -93,7 +91,6 @@ impl UsageFinder<'_> {
                         span: member.span,
                         signature: member.signature,
                         member: Some(member.kind),
-                        visibility: member.visibility,
                         may_override: self.has_unseen_contract(file as u32, index as u32, member.kind),
                         ..base.clone()
                     });
