@@ -21,6 +21,7 @@ pub mod goose;
 pub mod gptme;
 pub mod grok;
 pub mod hermes;
+pub mod import;
 pub mod junie;
 pub mod kimi;
 pub mod kiro;

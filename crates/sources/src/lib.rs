@@ -64,6 +64,7 @@ pub const SOURCES: &[&dyn Source] = &[
     &agents::junie::JUNIE,
     &agents::auggie::AUGGIE,
     &agents::antigravity::ANTIGRAVITY,
+    &agents::import::IMPORT,
 ];
 
 /// Where an agent's history would be. Without a home directory there is none unless a variable names an

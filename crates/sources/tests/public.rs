@@ -79,7 +79,7 @@ fn describe_call((row, call): &(Row, Call)) -> (u32, String) {
 fn made_up_stores_are_read_as_described() {
     let mut tested = 0;
     for source in SOURCES.iter().filter(|source| stores().join(source.name()).join("home").is_dir()) {
-        assert_eq!(source.evidence(), Evidence::PublicSchema, "{}", source.name());
+        assert_ne!(source.evidence(), Evidence::RealClient, "{}", source.name());
         let (home, sessions) = read_store(*source);
         assert!(!sessions.is_empty(), "{}: nothing found", source.name());
         insta::assert_snapshot!(source.name(), describe(&sessions, home.path()));

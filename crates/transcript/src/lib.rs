@@ -169,6 +169,8 @@ pub enum Evidence {
     RealClient,
     /// Public descriptions of the format and made-up stores: `loci sources` says so.
     PublicSchema,
+    /// Loci's own description of the format.
+    OwnFormat,
 }
 
 impl Evidence {
@@ -176,6 +178,7 @@ impl Evidence {
         match self {
             Evidence::RealClient => "real client",
             Evidence::PublicSchema => "unverified",
+            Evidence::OwnFormat => "own format",
         }
     }
 }
