@@ -33,7 +33,7 @@ pub const OPERATION: Operation = Operation {
             "toolsets",
             Shape::List,
             "SETS",
-            "Toolsets to offer to all agents, comma-separated: chat, history, code, agents, memory, core; stored as the setting \
+            "Toolsets to offer to all agents, comma-separated: chat, history, code, edit, agents, memory, core; stored as the setting \
              mcp.toolsets [default: chat,history,core, or the setting]",
         ),
         param("remove", Shape::Flag, "", "Undo the changes made by setup, byte for byte"),

@@ -116,7 +116,7 @@ pub const TOOLS: &[Tool] = &[
         "query_history",
         CORE_HISTORY,
         ToolTarget::AnyView,
-        "Run any view by name, such as `query messages`, `analyze errors`, `usage`.",
+        "Run any view, such as `query messages`, `analyze errors`, `usage`.",
     ),
     tool_row(
         "read_ref",
@@ -134,7 +134,7 @@ pub const TOOLS: &[Tool] = &[
         ToolTarget::Operation,
         "Find usages, callers, callees, subtypes or tests of a symbol.",
     ),
-    tool_row("code_map", CORE_CODE, ToolTarget::Operation, "Show the most important symbols of the tree."),
+    tool_row("code_map", CODE, ToolTarget::Operation, "Show the most important symbols of the tree."),
     tool_row("code_graph", CODE, ToolTarget::Operation, "Draw the dependency graph (mermaid, dot, svg)."),
     tool_row(
         "get_semantic",
@@ -307,8 +307,9 @@ pub fn rewrite_for_agents(hint: &str) -> String {
     known.iter().fold(hint.to_string(), |hint, (typed, name)| hint.replace(typed, name))
 }
 
-/// Parameters that a tool limited to the calling session does not have.
-const OWN_KNOWS: &[&str] = &["session", "project", "all_projects", "source"];
+/// Parameters that a tool limited to the calling session does not have: its scope is known, and it is short.
+const OWN_KNOWS: &[&str] =
+    &["session", "project", "all_projects", "source", "since", "until", "slurp", "stats_first"];
 
 #[cfg(test)]
 mod tests {

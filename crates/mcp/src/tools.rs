@@ -17,9 +17,11 @@ pub fn list_tools(sets: &[Set]) -> Vec<Listed> {
 fn describe_tool(tool: &'static Tool, output: Arc<rmcp::model::JsonObject>) -> Listed {
     let hints = ToolAnnotations::default().read_only(tool.read_only()).open_world(false);
     let hints = if tool.read_only() { hints } else { hints.destructive(true).idempotent(true) };
-    let listed = Listed::new(tool.name, tool.about, tool_schema::input_schema(tool))
-        .with_raw_output_schema(output)
-        .with_annotations(hints);
+    // Unknown parameters are refused either way; saying so for each tool costs a hundred tokens.
+    let mut input = tool_schema::input_schema(tool);
+    input.remove("additionalProperties");
+    let listed =
+        Listed::new(tool.name, tool.about, input).with_raw_output_schema(output).with_annotations(hints);
     if ENTRY_TOOLS.contains(&tool.name) { listed.with_meta(always_loaded_meta()) } else { listed }
 }
 

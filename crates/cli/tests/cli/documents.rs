@@ -17,6 +17,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("loci setup", "changes agents' files; the suite `agents` runs it"),
     ("loci resume the flaky", "starts a real agent"),
     ("loci mcp", "waits for messages"),
+    ("loci edit", "changes the source tree that the guide is about; `edits` runs these"),
     ("loci code", "needs the source tree that the guide is about; the suites of the crate `code` run these"),
 ];
 
