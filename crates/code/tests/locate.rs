@@ -143,3 +143,18 @@ fn the_outline_of_a_file_lists_its_declarations_with_their_lines() {
     let expected = "shop/app.py (9 lines)\n        4-9  class Shop(Base)\n        5-6    def url_for(self)\n        8-9    def run(self)\n";
     assert_eq!(outline, expected);
 }
+
+#[test]
+fn names_are_understood_as_people_write_them() {
+    let (_root, store) = index(&[
+        ("pyproject.toml", "[project]\nname = \"shop\"\n"),
+        ("shop/store.py", "class Store:\n    def keep(self):\n        pass\n\ndef clean():\n    pass\n"),
+    ]);
+    let first = |name: &str| names(&store, name).into_iter().next().unwrap_or_default();
+    assert_eq!(first("Store#keep"), "shop.store.Store.keep", "as in Java's documentation");
+    assert_eq!(first("(*Store).keep"), "shop.store.Store.keep", "as in Go's");
+    assert_eq!(first("shop/store.py"), "shop.store", "a file is its module");
+    let variable = resolve(&store, "kept.keep");
+    assert!(variable.resolved.is_empty(), "a variable is not guessed");
+    assert_eq!(variable.candidates.len(), 1, "but its members are suggested");
+}

@@ -6,6 +6,10 @@
 use super::format::{SECTIONS, Sections};
 use serde::Deserialize;
 
+/// A section with fewer words says nothing that the name of the type does not.
+const MIN_SECTION_WORDS: usize = 5;
+/// The request, which small models repeat.
+const PROMPT: &str = include_str!("../../prompts/note.md");
 /// Maximum length of a section, in characters.
 pub const MAX_SECTION_CHARS: usize = 900;
 
@@ -27,6 +31,10 @@ pub enum NoteResponseError {
     Missing(&'static str),
     #[error("`{0}` is longer than {MAX_SECTION_CHARS} characters")]
     Long(&'static str),
+    #[error("`{0}` says too little: a name, or fewer than {MIN_SECTION_WORDS} words")]
+    Thin(&'static str),
+    #[error("`{0}` repeats the request")]
+    Echo(&'static str),
     #[error("`no_change` is true, but the response contains sections")]
     Both,
 }
@@ -53,6 +61,11 @@ pub fn parse_response(text: &str, update: bool) -> Result<NoteResponse, NoteResp
         if text.as_ref().is_some_and(|text| text.chars().count() > MAX_SECTION_CHARS) {
             return Err(NoteResponseError::Long(name));
         }
+        match text.as_deref().map(str::trim) {
+            Some(text) if count_words(text) < MIN_SECTION_WORDS => return Err(NoteResponseError::Thin(name)),
+            Some(text) if is_echo(text) => return Err(NoteResponseError::Echo(name)),
+            _ => {}
+        }
         if text.is_none() && !update {
             return Err(NoteResponseError::Missing(name));
         }
@@ -64,6 +77,20 @@ pub fn parse_response(text: &str, update: bool) -> Result<NoteResponse, NoteResp
         (false, true) => Err(NoteResponseError::Missing("no_change")),
         (false, false) => Ok(NoteResponse::Sections(sections)),
     }
+}
+
+/// Whether a text is the request for a section; the sentence for a section without content is not.
+fn is_echo(text: &str) -> bool {
+    PROMPT.lines().filter(|line| line.starts_with("- `")).any(|line| line.contains(text))
+}
+
+/// The number of words; in a script without spaces, a character counts as one.
+fn count_words(text: &str) -> usize {
+    let is_unspaced =
+        |c: char| ('\u{2e80}'..='\u{9fff}').contains(&c) || ('\u{ac00}'..='\u{d7af}').contains(&c);
+    let spaced = text.split(|c: char| c.is_whitespace() || is_unspaced(c));
+    let words = spaced.filter(|word| word.chars().any(char::is_alphabetic)).count();
+    words + text.chars().filter(|c| is_unspaced(*c)).count()
 }
 
 /// Replaces the sections that the response contains; the others stay.
@@ -82,7 +109,9 @@ mod tests {
     use serde_json::{Value, json};
 
     fn complete_response() -> Value {
-        json!({"role": "a", "lifecycle": "b", "edge_cases": "c", "limitations": "d", "recommendations": "e"})
+        json!({"role": "it keeps nodes by their ids", "lifecycle": "made once and kept until exit",
+            "edge_cases": "an empty store returns no node", "limitations": "not shared between several threads",
+            "recommendations": "节点的编号保持不变"})
     }
 
     fn response_with(field: &str, value: Value) -> String {
@@ -97,13 +126,22 @@ mod tests {
         else {
             panic!()
         };
-        assert_eq!((sections.len(), sections[&Section::Limitations].as_str()), (5, "d"));
+        assert_eq!(
+            (sections.len(), sections[&Section::Limitations].as_str()),
+            (5, "not shared between several threads")
+        );
         for (text, why) in [
             ("Here it is: {}".to_string(), "not the JSON object"),
             ("{}".to_string(), "`role` is missing"),
             (response_with("limitations", json!(null)), "`limitations` is missing"),
             (response_with("role", json!("  ")), "`role` is missing"),
             (response_with("role", json!("x".repeat(MAX_SECTION_CHARS + 1))), "`role` is longer"),
+            (response_with("role", json!("flask.config.Config")), "`role` says too little"),
+            (response_with("lifecycle", json!("lifecycle")), "`lifecycle` says too little"),
+            (
+                response_with("role", json!("what it is responsible for and who relies on it.")),
+                "repeats the request",
+            ),
             (response_with("role", json!(["x"])), "not the JSON object"),
             (response_with("command", json!("rm")), "not the JSON object"),
             (json!({"no_change": true}).to_string(), "`role` is missing"),
@@ -117,14 +155,15 @@ mod tests {
     fn an_update_has_changed_sections_or_no_change() {
         let none = json!({"no_change": true, "role": null});
         assert_eq!(parse_response(&none.to_string(), true), Ok(NoteResponse::NoChange));
-        let one = json!({"no_change": false, "role": "new", "lifecycle": null});
+        let one = json!({"no_change": false, "role": "it now keeps edges too", "lifecycle": null});
         assert_eq!(
             parse_response(&one.to_string(), true),
-            Ok(NoteResponse::Sections([(Section::Role, "new".to_string())].into()))
+            Ok(NoteResponse::Sections([(Section::Role, "it now keeps edges too".to_string())].into()))
         );
         for (text, why) in [
             ("{}", NoteResponseError::Missing("no_change")),
-            (r#"{"no_change":true,"role":"x"}"#, NoteResponseError::Both),
+            (r#"{"no_change":true,"role":"it now keeps edges too"}"#, NoteResponseError::Both),
+            (r#"{"role":"x"}"#, NoteResponseError::Thin("role")),
         ] {
             assert_eq!(parse_response(text, true), Err(why), "{text}");
         }
@@ -137,7 +176,10 @@ mod tests {
             panic!()
         };
         let after = merge_sections(&before, [(Section::Role, "new".to_string())].into()).unwrap();
-        assert_eq!((after[&Section::Role].as_str(), after[&Section::Lifecycle].as_str()), ("new", "b"));
+        assert_eq!(
+            (after[&Section::Role].as_str(), after[&Section::Lifecycle].as_str()),
+            ("new", "made once and kept until exit")
+        );
         assert_eq!(merge_sections(&Sections::new(), after.clone()), Ok(after));
         let half = [(Section::Role, "new".to_string())].into();
         assert_eq!(merge_sections(&Sections::new(), half), Err(NoteResponseError::Missing("lifecycle")));

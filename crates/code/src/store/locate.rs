@@ -58,7 +58,8 @@ impl Store {
         path: &str,
         recency: &dyn Fn(TypeId) -> u64,
     ) -> Result<NameResolution, StoreError> {
-        if let Some(found) = self.by_id(path)?.or(self.by_place(path)?) {
+        let path = &plain_spelling(path);
+        if let Some(found) = self.by_id(path)?.or(self.by_place(path)?).or(self.by_file(path)?) {
             return Ok(found.into());
         }
         let found = self.by_name(path, recency)?;
@@ -76,7 +77,39 @@ impl Store {
         {
             return Ok(renamed);
         }
+        if found.is_unknown()
+            && let Some(similar) = self.by_variable(path, recency)?
+        {
+            return Ok(similar);
+        }
         Ok(found.into())
+    }
+
+    /// `src/a.py`: the module of a file, or the first type in it.
+    fn by_file(&self, path: &str) -> Result<Option<Located>, StoreError> {
+        let Some(file) = self.file_named(path)? else { return Ok(None) };
+        let types = self.types_of_file(&file)?;
+        let of = types.iter().find(|of| of.kind == TypeKind::Module).or_else(|| types.first());
+        Ok(of.map(|of| Located { of: of.id, member: None }))
+    }
+
+    /// `app.route`, where `app` is a variable of the reader: members of that name, as similar names.
+    fn by_variable(
+        &self,
+        path: &str,
+        recency: &dyn Fn(TypeId) -> u64,
+    ) -> Result<Option<NameResolution>, StoreError> {
+        let Some((variable, member)) = path.split_once('.') else { return Ok(None) };
+        let is_plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if !is_plain(variable) || !is_plain(member) || variable.starts_with(char::is_uppercase) {
+            return Ok(None);
+        }
+        let mut candidates = self.by_name(member, recency)?.candidates;
+        candidates.retain(|(at, fit)| at.member.is_some() && !matches!(fit, MatchKind::Near(_)));
+        for (_, fit) in &mut candidates {
+            *fit = MatchKind::Near(1);
+        }
+        Ok((!candidates.is_empty()).then(|| NameResolution { candidates, ..NameResolution::default() }))
     }
 
     fn by_id(&self, path: &str) -> Result<Option<Located>, StoreError> {
@@ -315,6 +348,11 @@ struct ByName {
 }
 
 impl ByName {
+    /// Whether no name matches, or only a similar one.
+    fn is_unknown(&self) -> bool {
+        self.candidates.iter().all(|(_, fit)| matches!(fit, MatchKind::Near(_)))
+    }
+
     fn new(types: &[TypeNames], found: &PathResolution) -> ByName {
         let same = |symbol: &Symbol, first: Symbol| {
             symbol.of == first.of && symbol.member.is_some() == first.member.is_some()
@@ -351,6 +389,20 @@ pub(super) fn locate(types: &[TypeNames], symbol: Symbol) -> Located {
 
 fn split_member(path: &str) -> Option<(&str, Option<&str>)> {
     path.rsplit_once('.').map(|(outer, name)| (outer, Some(name)))
+}
+
+/// A name as the tables have it: `A#b` of Java's documentation and `(*A).B` of Go's are `A.b` and `A.B`.
+fn plain_spelling(path: &str) -> String {
+    let path = path.trim();
+    // but `#b` is a private name of JavaScript, and `b#2` the second of two variants
+    let documented = path.split_once('#').filter(|(of, member)| {
+        of.ends_with(char::is_alphanumeric) && member.starts_with(char::is_alphabetic)
+    });
+    let path = documented.map_or_else(|| path.to_owned(), |(of, member)| format!("{of}.{member}"));
+    match path.strip_prefix("(*").and_then(|rest| rest.split_once(')')) {
+        Some((of, rest)) => format!("{of}{rest}"),
+        None => path,
+    }
 }
 
 /// A file that imports a path from the global namespace.
