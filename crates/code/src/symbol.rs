@@ -468,23 +468,3 @@ pub fn edit_distance(one: &str, other: &str) -> Option<usize> {
     }
     Some(strsim::osa_distance(one, other)).filter(|distance| *distance <= MAX_DISTANCE)
 }
-
-#[cfg(test)]
-impl TypeNames {
-    /// A public type with members that take no parameters.
-    pub(crate) fn sample_type(name: &str, members: &[&str]) -> TypeNames {
-        let member = |name: &&str| MemberName {
-            name: (*name).to_string(),
-            key: format!("{name}()"),
-            visibility: Visibility::Public,
-        };
-        TypeNames {
-            id: TypeId(syntax::Digest::of_bytes(name.as_bytes()).0),
-            name: name.to_string(),
-            project: String::new(),
-            arity: 0,
-            visibility: Visibility::Public,
-            members: members.iter().map(member).collect(),
-        }
-    }
-}
