@@ -275,7 +275,12 @@ mod tests {
         round_trip::<StreamOp>(json!({"op": "O_a", "from": 1, "wait": 2, "root": "src"}));
         round_trip::<ListPacks>(json!({"root": "src"}));
         round_trip::<GetPromptWindow>(json!({"budget": 9, "pack": "core", "root": "src"}));
-        round_trip::<CodeContext>(json!({"action": "add", "path": "A", "minutes": 9, "root": "src"}));
+        round_trip::<CodeContext>(
+            json!({"action": "add", "path": "A", "minutes": 9, "budget": 8000, "pack": null, "root": "src"}),
+        );
+        round_trip::<CodeContext>(
+            json!({"action": "show", "path": "", "minutes": 30, "budget": 900, "pack": "core", "root": "src"}),
+        );
         round_trip::<RenameSymbol>(json!({
             "path": "A.b", "new_name": "c", "in_comments": true, "include_likely": true, "check": true, "apply": true,
             "root": "/x",
@@ -394,7 +399,8 @@ mod tests {
         assert_rejected::<ForgetMemory>(json!({"ids": [""]}));
         assert_rejected::<ImportMemory>(json!({"file": ""}));
         for request in [
-            json!({}),
+            json!({"action": "add", "path": "A", "budget": 900}),
+            json!({"action": "pin", "path": "A", "pack": "core"}),
             json!({"action": "drop"}),
             json!({"action": "add"}),
             json!({"action": "add", "path": "A", "minutes": 0}),
