@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 /// Sessions requested from the search: the best one and its rivals.
 const RIVALS: usize = 6;
 const DAY: f64 = 86_400_000.0;
-/// What remains of the confidence if a word was found only inside of identifiers.
+/// What remains of the confidence if half of the words were found only inside of identifiers.
 const IN_IDENTIFIER: f64 = 0.8;
 
 /// The prompt to find a suggestion for, and its context.
@@ -156,7 +156,7 @@ impl Service {
         Ok(pick)
     }
 
-    /// Whether a word of the prompt occurs in the best passages only inside of identifiers: `DATABASE_URL` is not about the
+    /// Whether half of the prompt's words occur in the best passages only inside of identifiers: `DATABASE_URL` is not about the
     /// choice of a database.
     fn matches_identifier_only(&self, pick: &Candidate) -> bool {
         let mut is_free: BTreeMap<String, bool> = BTreeMap::new();
@@ -167,7 +167,9 @@ impl Service {
                 *is_free.entry(word).or_default() |= !is_inside_identifier(&cut.text, place.clone());
             }
         }
-        is_free.values().any(|is_free| !is_free)
+        // One of many words inside an identifier says nothing against the others.
+        let inside = is_free.values().filter(|is_free| !**is_free).count();
+        inside > 0 && inside * 2 >= is_free.len()
     }
 
     /// The name and the best passages of a candidate.

@@ -11,7 +11,7 @@ use std::process::Command;
 use testutil::clients::{CLAUDE, Clients};
 use testutil::needs::shared_folder;
 
-/// Prompts that refer back and get a card: 13 of the 24 in the set do.
+/// Prompts that refer back and get a card: half of the 24 in the set do.
 const REFERRING: [&str; 10] = [
     "continue the carriers thing",
     "where were we with the label voids?",
@@ -19,7 +19,7 @@ const REFERRING: [&str; 10] = [
     "devon wants to touch the pgbouncer",
     "mara pushed a new version",
     "did we ever finish the grpc thing",
-    "the 38 lost labels",
+    "new job for the postnl manifest",
     "add a fuel surcharge for postnl",
     "what did u tell me about skip locked",
     "jonas is on about own repos",
@@ -103,6 +103,9 @@ fn write_transcripts(fixture: &Fixture, set: &PathBuf) -> Value {
 fn ten_prompts_that_refer_back_get_their_cards_and_each_session_what_holds() {
     let mut left = REFERRING.to_vec();
     for attempt in 0..ATTEMPTS {
+        if left.is_empty() {
+            break;
+        }
         // A fresh home: otherwise the earlier attempt is a session that says the same.
         let talk = Talk::new();
         let prompts: Vec<&Value> = left.iter().map(|start| talk.find_prompt(start)).collect();

@@ -448,7 +448,7 @@ fn provider_errors_occur_where_the_script_causes_them() {
     let prompts = home.prompts();
     let scenarios: BTreeMap<&str, &str> =
         prompts.iter().map(|p| (text(p, "session_id"), scenario_name(text(p, "text")).unwrap())).collect();
-    let errors = home.all(&["query", "errors", "--tool", "api"]);
+    let errors = home.all(&["query", "errors", "--tool", "api", "--reverse"]);
     let found: Vec<_> =
         errors.iter().map(|e| (scenarios[text(e, "session_id")], text(e, "message"))).collect();
     let expected = [
@@ -624,7 +624,7 @@ fn a_session_is_found_by_its_id_prefix() {
         let tools = home.tools();
         for session in home.sessions().iter().filter(|s| is_main(s)) {
             let id = text(session, "session_id");
-            let found = home.run(&["query", "tools", "--session", &id[..8]]).records;
+            let found = home.run(&["query", "tools", "--session", &id[..8], "--reverse"]).records;
             let expected: Vec<&Value> = tools.iter().filter(|t| text(t, "session_id") == id).collect();
             assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{version}: {id}");
             let named = home.run(&["query", "sessions", "--session", &id[..8]]).records;

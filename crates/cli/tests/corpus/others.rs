@@ -360,7 +360,7 @@ fn check_store(store: &Store) {
         "{label}"
     );
     assert!(tools.iter().chain(&prompts).all(|r| text(r, "source") == store.client), "{label}");
-    let chosen = home.all(&["query", "user-messages", "--source", store.client]);
+    let chosen = home.all(&["query", "user-messages", "--source", store.client, "--reverse"]);
     assert_eq!(chosen, prompts, "{label}");
     let other = home.run(&["query", "user-messages", "--all-projects", "--source", "claude-code"]);
     assert_eq!((other.code, other.records.len()), (2, 0), "{label}");

@@ -134,7 +134,7 @@ fn assert_tools_are_deferred(queries: &ScriptedSession) {
             names.join(" ")
         );
     }
-    let loaded: Vec<String> = ["search_conversations", "query_errors", "get_outline", "list_memory"]
+    let loaded: Vec<String> = ["get_outline", "list_memory", "query_errors", "search_conversations"]
         .map(|name| format!("mcp__loci__{name}"))
         .to_vec();
     assert_eq!(loci_tools_in_request(queries, 0).0, loaded, "one of each kind");
