@@ -96,7 +96,7 @@ fn a_small_real_model_names_a_session_with_one_successful_call() {
 
 #[test]
 #[ignore = "needs model: see CONTRIBUTING.md"]
-fn a_small_real_model_writes_a_note_and_answers_a_question() {
+fn the_note_of_a_small_real_model_is_kept_whole_or_not_at_all_and_a_question_is_answered() {
     let model = start_model_server(testutil::needs::small_model());
     let fixture = Fixture { home: Home::new() };
     fixture.configure(&format!(
@@ -107,21 +107,27 @@ fn a_small_real_model_writes_a_note_and_answers_a_question() {
         &fixture.path("shop/src/Store.cs"),
         b"namespace Memo { /// <summary>Keeps nodes by id.</summary>\npublic class Store { public int Get(int id) { return id; } } }",
     );
-    let until = Instant::now() + Duration::from_secs(280);
-    for attempts in 1.. {
-        let mut command = fixture.command("code notes Store --root shop -o json");
-        let stdout = command.stderr(Stdio::inherit()).output().unwrap().stdout;
-        let done: Value = serde_json::from_slice(&stdout).unwrap();
-        if done["notes"][0]["outcome"] == json!("written") {
+    let mut note = ask_for_note(&fixture);
+    for _ in 1..3 {
+        if note["outcome"] == json!("written") {
             break;
         }
-        assert_eq!(done["notes"][0]["outcome"], json!("failed"), "{done}");
-        assert!(attempts < 3 && Instant::now() < until, "{done}");
         fixture.make_jobs_due();
+        note = ask_for_note(&fixture);
     }
-    let shown = fixture.run_json("code semantic Store --root shop", 0);
-    assert_eq!(shown["state"], json!("cached"), "{shown}");
-    assert!(shown["text"].as_str().unwrap().contains("\nModel: openai smollm2\n"), "{shown}");
+    let is_written = note["outcome"] == json!("written");
+    let shown = fixture.run_json("code semantic Store --root shop", if is_written { 0 } else { 2 });
+    // A model of this size often writes too little; then nothing is kept of it.
+    if is_written {
+        assert_eq!(shown["state"], json!("cached"), "{shown}");
+        assert!(shown["text"].as_str().unwrap().contains("\nModel: openai smollm2\n"), "{shown}");
+    } else {
+        assert!(note["outcome"] == json!("failed") && !note["why"].as_str().unwrap().is_empty(), "{note}");
+        assert!(
+            shown["state"] != json!("cached") && shown["text"].as_str().unwrap_or_default().is_empty(),
+            "{shown}"
+        );
+    }
     // The answer cites only existing symbols, or consists of the evidence alone.
     let mut command = fixture.command("code investigate 'What does the store keep?' --root shop -o json");
     let stdout = command.stderr(Stdio::inherit()).output().unwrap().stdout;
@@ -131,4 +137,11 @@ fn a_small_real_model_writes_a_note_and_answers_a_question() {
         assert!(citation["path"].as_str().unwrap().starts_with("Memo.Store"), "{response}");
     }
     assert_eq!(response["answer"]["evidence"][0]["symbol"]["path"], json!("Memo.Store"));
+}
+
+fn ask_for_note(fixture: &Fixture) -> Value {
+    let mut command = fixture.command("code notes Store --root shop -o json");
+    let stdout = command.stderr(Stdio::inherit()).output().unwrap().stdout;
+    let done: Value = serde_json::from_slice(&stdout).unwrap();
+    done["notes"][0].clone()
 }
