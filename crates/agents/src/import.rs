@@ -39,8 +39,27 @@ fn list_files(root: &Path, found: &mut TranscriptList) {
     });
 }
 
+/// What one line contains.
+pub fn inspect_record(line: &Value) -> Entry {
+    let mut entry = Entry::default();
+    parse_record(line, &mut entry);
+    entry
+}
+
+/// Whether the line is a message of the Agent Client Protocol: whole, or only the parameters of an update.
+pub fn is_acp(line: &Value) -> bool {
+    line["jsonrpc"].is_string() || line["method"].is_string() || line["update"]["sessionUpdate"].is_string()
+}
+
+/// The ID of the session that a message of the Agent Client Protocol belongs to. The request for a new session has none;
+/// its response does.
+pub fn acp_session(line: &Value) -> Option<String> {
+    let named = [&line["params"], &line["result"], line];
+    named.into_iter().find_map(|of| optional_text(of, "sessionId"))
+}
+
 fn parse_record(line: &Value, entry: &mut Entry) {
-    if line["method"].is_string() {
+    if is_acp(line) {
         return parse_acp(line, entry);
     }
     let at = as_stamp(&line["at"]);
@@ -115,11 +134,12 @@ fn parse_result(line: &Value, at: Stamp, entry: &mut Entry) {
 
 /// Requests and notifications of the Agent Client Protocol, as a client or proxy records them.
 fn parse_acp(line: &Value, entry: &mut Entry) {
-    let params = &line["params"];
+    let params = if line["update"].is_object() { line } else { &line["params"] };
     let at = as_stamp(&line["timestamp"]).or(as_stamp(&line["at"]));
     let id = optional_text(&params["update"], "messageId").unwrap_or_else(|| derived_id(line));
-    entry.session.session_id = optional_text(params, "sessionId");
-    match text_field(line, "method") {
+    entry.session.session_id = acp_session(line);
+    let method = if line["update"].is_object() { "session/update" } else { text_field(line, "method") };
+    match method {
         "session/update" => acp::parse_update(&params["update"], &id, at, entry),
         "session/new" | "session/load" => entry.session.cwd = optional_text(params, "cwd"),
         "session/prompt" => {

@@ -17,6 +17,7 @@ pub mod crush;
 pub mod cursor;
 pub mod droid;
 mod encrypted;
+pub mod export;
 pub mod goose;
 pub mod gptme;
 pub mod grok;

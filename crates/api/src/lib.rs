@@ -12,6 +12,7 @@ pub mod envelope;
 pub mod error;
 pub mod gather_chats;
 pub mod guidance;
+pub mod import;
 mod lenient;
 pub mod mailbox;
 pub mod maintenance;

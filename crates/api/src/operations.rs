@@ -5,8 +5,8 @@
 
 use crate::operation::{Handle, Operation, Request, Response};
 use crate::{
-    Code, Error, Exit, code, costs, digest, edits, gather_chats, mailbox, maintenance, memory, project,
-    recommend, resolve_ids, saved_results, search, sessions, setup, status,
+    Code, Error, Exit, code, costs, digest, edits, gather_chats, import, mailbox, maintenance, memory,
+    project, recommend, resolve_ids, saved_results, search, sessions, setup, status,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -73,6 +73,7 @@ operations! { $
     project::AliasProject,
     digest::DigestRequest,
     maintenance::Index,
+    import::ImportRequest,
     maintenance::ArchiveRequest,
     maintenance::DoctorRequest,
     maintenance::SecretsRequest,
@@ -171,6 +172,7 @@ mod tests {
         ApplyEdit, DeleteSymbol, InsertCode, ListEdits, RenameSymbol, ReplaceSymbol, TrustChecks, UndoEdit,
     };
     use crate::gather_chats::GatherChats;
+    use crate::import::ImportRequest;
     use crate::maintenance::{ArchiveRequest, DoctorRequest, ForgetRequest, Index, SecretsRequest};
     use crate::memory::{
         AcceptMemory, AddMemory, Consolidate, EditMemory, ExportMemory, ForgetMemory, ImportMemory,
@@ -229,6 +231,7 @@ mod tests {
         round_trip::<ListProjects>(json!({"limit": 3, "offset": 1, "reverse": true}));
         round_trip::<AliasProject>(json!({"name": "shop", "folders": ["/srv/shop"], "remove": false}));
         round_trip::<Index>(json!({"rebuild": true}));
+        round_trip::<ImportRequest>(json!({"file": "m.jsonl", "dry_run": true}));
         round_trip::<ArchiveRequest>(json!({"prune_to": "2G", "older_than": "365d", "dry_run": true}));
         assert_eq!(DoctorRequest::read(Map::new()).unwrap(), DoctorRequest::default());
         assert!(
@@ -398,6 +401,7 @@ mod tests {
         assert_rejected::<ForgetMemory>(json!({"ids": []}));
         assert_rejected::<ForgetMemory>(json!({"ids": [""]}));
         assert_rejected::<ImportMemory>(json!({"file": ""}));
+        assert_rejected::<ImportRequest>(json!({"file": " "}));
         for request in [
             json!({"action": "add", "path": "A", "budget": 900}),
             json!({"action": "pin", "path": "A", "pack": "core"}),

@@ -19,6 +19,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "config",
             "status",
             "doctor",
+            "import",
             "index",
             "archive",
             "secrets",

@@ -21,6 +21,8 @@ pub(crate) struct TextFormatter {
     rows: Vec<Vec<String>>,
     /// Lines printed below the table: sources without transcripts.
     footer: Vec<String>,
+    /// Above those: sources that are encrypted.
+    encrypted: Vec<String>,
     last_session: String,
     /// The sums of the columns of `usage`, for its last row.
     totals: Totals,
@@ -115,6 +117,7 @@ impl TextFormatter {
                 || request.problems,
             rows: Vec::new(),
             footer: Vec::new(),
+            encrypted: Vec::new(),
             last_session: String::new(),
             totals: Totals::default(),
             has_times: false,
@@ -139,7 +142,8 @@ impl TextFormatter {
         }
         let text = self.format_record(&record);
         if self.view.name == "sources" {
-            self.footer.push(text);
+            let lines = if record["found"] == true { &mut self.encrypted } else { &mut self.footer };
+            lines.push(text);
             return true;
         }
         text.is_empty() || writeln!(to, "{text}").is_ok()
@@ -148,7 +152,9 @@ impl TextFormatter {
     /// Prints the collected table, if the view has one.
     pub(crate) fn write_table(self, to: &mut impl Write) {
         let Some((_, columns)) = TABLES.iter().find(|(name, _)| *name == self.view.name) else { return };
+        let encrypted = self.encrypted.join("\n");
         if self.rows.is_empty() {
+            let _ = if encrypted.is_empty() { Ok(()) } else { writeln!(to, "{encrypted}") };
             return;
         }
         let total = (self.view.name == "usage" && self.rows.len() > 1).then(|| self.totals.to_record());
@@ -171,6 +177,9 @@ impl TextFormatter {
             let line = strip_controls(line.trim_end());
             let bold = n == 0 || (n == last && total.is_some());
             let _ = writeln!(to, "{}", if bold { self.paint("1", &line) } else { line });
+        }
+        if !encrypted.is_empty() {
+            let _ = writeln!(to, "{encrypted}");
         }
         // If nothing at all was found, the command prints where it looked.
         if self.footer.len() > MAX_MISSING_LINES {
@@ -239,6 +248,12 @@ impl TextFormatter {
             ),
             (_, "stats") if r.get("tools").is_some() => self.format_stats(r),
             (_, "usage") => self.format_counted(r),
+            (_, "sources") if r["found"] == true => format!(
+                "{}: encrypted, {} ({})",
+                text_field(r, "source"),
+                text_field(r, "note"),
+                joined_field(r, "looked_in")
+            ),
             (_, "sources") => {
                 format!("{}: nothing found in {}", text_field(r, "source"), joined_field(r, "looked_in"))
             }

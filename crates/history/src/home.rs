@@ -117,6 +117,11 @@ impl Home {
         self.data.join("archive")
     }
 
+    /// Histories that a person imported: the source `import` reads them.
+    pub fn imports(&self) -> PathBuf {
+        self.data.join("imports")
+    }
+
     /// The memory database.
     pub fn memory(&self) -> PathBuf {
         self.data.join("memory.db")

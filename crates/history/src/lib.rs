@@ -16,6 +16,7 @@ mod file_system;
 pub mod freshness;
 pub mod guard;
 pub mod home;
+pub mod import;
 pub mod ingest;
 pub mod masked_read;
 pub mod masker;

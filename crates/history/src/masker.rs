@@ -17,7 +17,7 @@ pub struct LazyMasker {
 }
 
 impl LazyMasker {
-    fn new(home: Option<home::Home>) -> LazyMasker {
+    pub(crate) fn new(home: Option<home::Home>) -> LazyMasker {
         LazyMasker { detector: Masker::new([0; 32]), home, keyed: OnceLock::new() }
     }
 
@@ -28,7 +28,7 @@ impl LazyMasker {
         }
     }
 
-    fn mask_json<'t>(&self, json: &'t str) -> Cow<'t, str> {
+    pub(crate) fn mask_json<'t>(&self, json: &'t str) -> Cow<'t, str> {
         match self.detector.mask_json(json) {
             Cow::Owned(_) => self.keyed_masker().mask_json(json),
             clean @ Cow::Borrowed(_) => clean,

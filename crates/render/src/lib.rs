@@ -10,6 +10,7 @@ mod edits;
 pub mod export;
 mod format;
 mod gather_chats;
+mod import;
 mod mailbox;
 mod maintenance;
 mod markdown;

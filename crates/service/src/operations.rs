@@ -11,6 +11,7 @@ mod doctor;
 mod edits;
 mod forget;
 mod gather_chats;
+mod import;
 mod index;
 pub(crate) mod mailbox;
 pub(crate) mod memory;

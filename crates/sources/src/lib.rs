@@ -15,14 +15,14 @@ pub mod gemini;
 pub mod opencode;
 pub mod zed;
 
-pub use agents::find_encrypted;
+pub use agents::{export, find_encrypted, import};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use fuzz::survey as fuzz_survey;
 pub(crate) use transcript::records;
 pub use transcript::{
     Environment, Error, Evidence, FileStamp, Names, Source, Survey, SurveyOptions, SurveyOutcome, Transcript,
-    conversation, json, line_reader, lines, salvage, survey, walk,
+    conversation, document, event_log, json, line_reader, lines, salvage, survey, walk,
 };
 
 use record::{Call, Message, Row};

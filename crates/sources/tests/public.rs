@@ -7,35 +7,13 @@ use loci_sources::{Environment, Evidence, SOURCES, Source, source_roots};
 use record::{Call, Message, Row};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs;
-use std::path::{Path, PathBuf};
-use testutil::copy_folder;
+use std::path::Path;
+use testutil::made_up_stores;
 use testutil::survey::{Surveyed, survey_all};
-
-fn stores() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")
-}
-
-/// Creates the database of each `.sql` file and the file of each `.in`, in which `HOME` stands for the directory.
-fn build_files(folder: &Path, home: &str) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let made = path.with_extension("");
-        if path.is_dir() {
-            build_files(&path, home);
-        } else if path.extension().is_some_and(|ending| ending == "sql") {
-            let database = db::Connection::open(made).unwrap();
-            database.execute_batch(&fs::read_to_string(&path).unwrap()).unwrap();
-        } else if path.extension().is_some_and(|ending| ending == "in") {
-            fs::write(made, fs::read_to_string(&path).unwrap().replace("HOME", home)).unwrap();
-        }
-    }
-}
 
 fn read_store(source: &dyn Source) -> (tempfile::TempDir, Vec<Surveyed>) {
     let home = tempfile::tempdir().unwrap();
-    copy_folder(&stores().join(source.name()).join("home"), home.path());
-    build_files(home.path(), home.path().to_str().unwrap());
+    made_up_stores::add(source.name(), home.path());
     let places = Environment { home: home.path().into(), vars: BTreeMap::new() };
     let roots = source_roots(source, &places);
     let sessions = roots.iter().flat_map(|root| survey_all(source, root)).collect();
@@ -77,32 +55,27 @@ fn describe_call((row, call): &(Row, Call)) -> (u32, String) {
 
 #[test]
 fn made_up_stores_are_read_as_described() {
-    let mut tested = 0;
-    for source in SOURCES.iter().filter(|source| stores().join(source.name()).join("home").is_dir()) {
+    let mut names = made_up_stores::names();
+    for source in SOURCES.iter().filter(|source| made_up_stores::names().contains(&source.name().to_string()))
+    {
         assert_ne!(source.evidence(), Evidence::RealClient, "{}", source.name());
         let (home, sessions) = read_store(*source);
         assert!(!sessions.is_empty(), "{}: nothing found", source.name());
         insta::assert_snapshot!(source.name(), describe(&sessions, home.path()));
-        tested += 1;
+        names.retain(|name| name != source.name());
     }
-    assert_eq!(
-        tested,
-        fs::read_dir(stores())
-            .unwrap()
-            .filter(|entry| entry.as_ref().unwrap().path().join("home").is_dir())
-            .count(),
-        "a store without a source"
-    );
+    assert_eq!(names, [""; 0], "a store without a source");
 }
 
 /// `ChatWise` has tests of its own.
 #[test]
 fn every_unverified_source_has_a_made_up_store() {
+    let made_up = made_up_stores::names();
     let without: Vec<&str> = SOURCES
         .iter()
         .filter(|source| source.evidence() == Evidence::PublicSchema && source.name() != "chatwise")
         .map(|source| source.name())
-        .filter(|name| !stores().join(name).join("home").is_dir())
+        .filter(|name| !made_up.contains(&name.to_string()))
         .collect();
     assert_eq!(without, [""; 0]);
 }

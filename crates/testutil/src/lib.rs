@@ -14,6 +14,7 @@
 pub mod clients;
 pub mod corpus;
 mod home;
+pub mod made_up_stores;
 mod mcp_client;
 pub mod model_server;
 pub mod needs;

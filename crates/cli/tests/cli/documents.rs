@@ -12,6 +12,7 @@ const FOLDERS: &[&str] = &[".", "docs/guides", "docs/concepts"];
 /// Commands that are not run, each with the reason.
 const NOT_RUN: &[(&str, &str)] = &[
     ("loci daemon ", "starts a process that outlives the test; the suite `daemon` runs it"),
+    ("loci import FILE", "needs a file; `import` runs it"),
     ("loci agent add", "starts a real agent"),
     ("loci dispatch", "starts a real agent"),
     ("loci setup", "changes agents' files; the suite `agents` runs it"),

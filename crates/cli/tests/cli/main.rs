@@ -16,6 +16,7 @@ mod edits;
 mod export;
 mod findings;
 mod hostile_trees;
+mod import;
 mod interface;
 mod loci_folder;
 mod memory;

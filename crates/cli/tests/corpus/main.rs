@@ -8,6 +8,7 @@
 // shipped code.
 #![allow(clippy::unwrap_used, clippy::pedantic)]
 
+mod all_agents;
 mod claude;
 mod coverage;
 mod live_claude;

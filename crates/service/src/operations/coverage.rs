@@ -50,6 +50,7 @@ pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) 
         })
         .collect();
     let seen: BTreeSet<&str> = sums.keys().map(|(source, _)| SOURCES[*source].name()).collect();
+    lines.extend(encrypted_stores(question));
     lines.extend(missing_sources(&searched_roots(&question.service.history(), question.request), &seen));
     question.print_records(lines, printer);
     Ok(library.outcome)
@@ -87,6 +88,27 @@ fn coverage_record(
         ("unknown_types", named(&coverage.unknown_types)),
         ("unknown_fields", named(&coverage.unknown_fields)),
     ]
+}
+
+/// Agents whose histories are here, but in a form that only they can read.
+fn encrypted_stores(question: &ViewQuery<'_>) -> Vec<Record<'static>> {
+    let only = &question.request.source;
+    let mut places: BTreeMap<&'static str, Vec<Cell<'static>>> = BTreeMap::new();
+    for (name, folder) in sources::find_encrypted(&question.service.places) {
+        if only.is_empty() || only.iter().any(|one| one == name) {
+            places.entry(name).or_default().push(Cell::text(folder.to_string_lossy().into_owned()));
+        }
+    }
+    let line = |(name, folders)| {
+        vec![
+            ("source", Cell::text(name)),
+            ("evidence", Cell::text("encrypted")),
+            ("found", Cell::Bool(true)),
+            ("looked_in", Cell::List(folders)),
+            ("note", Cell::text("only the agent itself can read it")),
+        ]
+    };
+    places.into_iter().map(line).collect()
 }
 
 /// Agents without any transcript, with the directories searched.

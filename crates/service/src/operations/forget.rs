@@ -52,6 +52,8 @@ impl Handle<ForgetRequest> for Service {
         forgotten.archive_files = ingest::forget_sessions(&self.history(), &home, &lock, &|source, id| {
             selected.contains_key(&(source.to_string(), id.to_string()))
         })?;
+        let sessions = selected.keys().map(|(source, id)| (source.as_str(), id.as_str()));
+        history::import::forget_imported(&home, sessions);
         let after = super::index::size_of_path(&home.data) + super::index::size_of_path(&home.cache);
         forgotten.bytes = before.saturating_sub(after);
         Ok(forgotten)
