@@ -331,8 +331,13 @@ fn errors_page() -> String {
     }
     page.push_str(
         "\nAn error is reported twice: as text on standard error, with hints, and as one record on standard output in the\n\
-         requested format (`jsonl`, `json`: `error`, `code`, `hints`; `tsv`: `error`, `code`). A command line that cannot be\n\
-         parsed is reported on standard error only.\n\n| code | meaning |\n| --- | --- |\n",
+         requested format (`jsonl`, `json`: `status`, `error`, `code`, `hints`; `tsv`: `error`, `code`). A command line that cannot be\n\
+         parsed is reported on standard error only. An MCP tool returns the same record with `isError`, its hints as tools to call.\n\n\
+         `status` is `error`. `hints` are what to type or call next: similar names for a symbol that was not found, the matches of an\n\
+         ambiguous one, the place in a filter. There is no code for a symbol that is not accessible, since the index has private members too\n\
+         and shows them; none for an index that is being built, since a request builds what it needs, with progress, and only a second\n\
+         writer is told that it has to wait; and no trace ID, since an internal error names the operation.\n\n\
+         | code | meaning |\n| --- | --- |\n",
     );
     for (_, word, meaning) in Code::ALL {
         push_line(&mut page, &format!("| `{word}` | {} |", escape_cell(meaning)));

@@ -57,6 +57,7 @@ impl Error {
     pub fn to_record(&self) -> Record<'_> {
         let hints = self.hints.iter().map(|h| Cell::text(h.as_str())).collect::<Vec<_>>();
         vec![
+            ("status", Cell::text("error")),
             ("error", Cell::text(self.message.as_str())),
             ("code", Cell::text(self.code.word())),
             ("hints", if hints.is_empty() { Cell::Null } else { Cell::List(hints) }),

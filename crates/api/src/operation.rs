@@ -171,6 +171,13 @@ impl Operation {
             || (!self.rows.is_empty() && control::CONTROL.iter().any(|c| c.name == name))
     }
 
+    /// The parameter that `--limit` sets.
+    pub fn limit_param(&self) -> Option<&'static str> {
+        let alias =
+            self.handy.iter().find(|handy| handy.flag == "limit").map(|handy| handy.means.param_name());
+        alias.or_else(|| self.accepts_param("limit").then_some("limit"))
+    }
+
     fn parameter_error(&self, why: &str) -> Error {
         let known = self.params.iter().map(|param| param.name).collect::<Vec<_>>().join(", ");
         let known = if known.is_empty() { "none".to_string() } else { known };

@@ -232,7 +232,7 @@ impl Default for SearchConversations {
 
 /// Limits of a request: each word may be compared with every word of the index, and each passage is read again.
 const LONGEST: u64 = 4096; // bytes of all texts together
-const MOST_CHATS: u64 = 1000;
+pub const MOST_CHATS: u64 = 1000;
 const MOST_SNIPPETS: u64 = 100;
 const WIDEST: u64 = 10_000;
 

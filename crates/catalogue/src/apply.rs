@@ -169,11 +169,20 @@ impl Writer {
         for key in orphaned {
             let owner = self.copies_of_event(key)?.into_iter().min_by(|a, b| a.precedence.cmp(&b.precedence));
             if let Some(owner) = owner.filter(|owner| !owner.indexed) {
-                self.execute("update events set told = 1 where id = ?1", [owner.id as i64])?;
+                self.set_indexed(owner.id, true)?;
                 owners.push(owner.id);
             }
         }
         Ok(owners)
+    }
+
+    /// Sets whether the text index takes an event from this file. The file counts as changed: after a kill before the commit of the
+    /// index, what the index has of it must be written again.
+    fn set_indexed(&self, event: u64, indexed: bool) -> Result<(), Error> {
+        self.execute("update events set told = ?2 where id = ?1", params![event as i64, indexed])?;
+        let file = split_event_id(event).0;
+        self.execute("update files set sequence = ?2 where id = ?1", params![file, self.sequence as i64])?;
+        Ok(())
     }
 
     /// All copies of an event; rows of stray results do not count.
@@ -212,7 +221,7 @@ impl Writer {
             return Ok(false);
         }
         for copy in indexed {
-            self.execute("update events set told = 0 where id = ?1", [copy.id as i64])?;
+            self.set_indexed(copy.id, false)?;
             taken.push(copy.id);
         }
         Ok(true)

@@ -4,7 +4,7 @@
 //! Does not know what the operations and views do.
 
 use api::{AnyResponse, Envelope, Error, Operation, Tool, View};
-use daemon::client::CallError;
+use daemon::client::{CONNECT_TIMEOUT, CallError};
 use daemon::{BaseDirs, Client, ConnectError, Holder, Meta, RuntimePaths};
 use serde_json::{Map, Value, json};
 use service::{DaemonPaths, Environment, OutcomeSummary, Service};
@@ -95,15 +95,16 @@ fn is_newer(one: &str, other: &str) -> bool {
     parts(one) > parts(other)
 }
 
-/// Connects to the daemon and starts one if there is none. After a timeout of two seconds, the caller goes on without it.
+/// Connects to the daemon and starts one if there is none. After a timeout of two seconds, the caller goes on without it: one that
+/// hangs in the handshake has used them up.
 pub(crate) fn connect_or_start(places: &Environment, exe: &Path) -> Option<Client> {
+    let until = Instant::now() + CONNECT_TIMEOUT;
     if let Some(client) = connect_to_daemon(places) {
         return Some(client);
     }
-    if daemon_mode(places) != DaemonMode::Start || !start_daemon(exe) {
+    if daemon_mode(places) != DaemonMode::Start || Instant::now() >= until || !start_daemon(exe) {
         return None;
     }
-    let until = Instant::now() + Duration::from_secs(2);
     while Instant::now() < until {
         if let Some(client) = connect_to_daemon(places) {
             return Some(client);

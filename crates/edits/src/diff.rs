@@ -1,6 +1,6 @@
 //! A unified diff of edits whose places are known: UTF-8 and LF, whatever the file uses.
 //!
-//! Does not compare texts: it shows the lines that the edits touch.
+//! Does not search for a smallest diff: it shows the lines that the edits touch, without those that stay as they are at either end.
 
 use crate::edit::{FileEdit, TextEdit};
 use std::fmt::Write as _;
@@ -13,6 +13,20 @@ struct Replacement {
     from: usize,
     to: usize,
     new: Vec<String>,
+}
+
+impl Replacement {
+    /// Leaves out the lines that stay as they are: a new body begins and ends with the braces of the old one.
+    fn trim_equal(mut self, lines: &[&str]) -> Replacement {
+        let equal = |(old, new): &(&&str, &String)| **old == new.as_str();
+        let start = lines[self.from..self.to].iter().zip(&self.new).take_while(equal).count();
+        self.from += start;
+        self.new.drain(..start);
+        let end = lines[self.from..self.to].iter().rev().zip(self.new.iter().rev()).take_while(equal).count();
+        self.to -= end;
+        self.new.truncate(self.new.len() - end);
+        self
+    }
 }
 
 /// The diff of one file.
@@ -74,7 +88,8 @@ fn join_lines(lines: &[&str], edits: &[TextEdit]) -> Vec<Replacement> {
             new: new.split_inclusive('\n').map(str::to_owned).collect(),
         }
     };
-    groups.into_iter().map(new_lines).collect()
+    let all = groups.into_iter().map(new_lines).map(|it| it.trim_equal(lines));
+    all.filter(|it| it.from < it.to || !it.new.is_empty()).collect()
 }
 
 /// Writes one hunk; returns by how many lines the text grows.
@@ -132,8 +147,10 @@ mod tests {
 
     #[test]
     fn insertions_and_deletions_count_lines() {
-        assert_eq!(diff("a\nb\n", &[(2, 2, "x\n")]), "@@ -1,2 +1,3 @@| a|-b|+x|+b");
+        assert_eq!(diff("a\nb\n", &[(2, 2, "x\n")]), "@@ -1,2 +1,3 @@| a|+x| b");
         assert_eq!(diff("a\nb\n", &[(0, 2, "")]), "@@ -1,2 +1,1 @@|-a| b");
+        assert_eq!(diff("{\na\n}\n", &[(0, 6, "{\nb\nc\n}\n")]), "@@ -1,3 +1,4 @@| {|-a|+b|+c| }");
+        assert_eq!(diff("a\na\n", &[(0, 2, "a\na\n")]), "@@ -1,2 +1,3 @@| a|+a| a");
         assert_eq!(
             diff("a\r\nb", &[(3, 4, "c")]),
             "@@ -1,2 +1,2 @@| a|-b|\\ No newline at end of file|+c|\\ No newline at end of file"

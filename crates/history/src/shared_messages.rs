@@ -20,7 +20,7 @@ pub fn shared_messages(chats: &[Vec<ChatMessage>]) -> Vec<SharedMessage> {
                 let (role, content) = (message.role.clone(), message.content.clone());
                 groups.push(SharedMessage { role, content, refs: Vec::new() });
             }
-            let message_id_prefix = message.message_id.chars().take(8).collect();
+            let message_id_prefix = id_prefix(&message.message_id).to_string();
             groups[group].refs.push(Reference { chat_idx, index, message_id_prefix });
         }
     }
@@ -40,6 +40,13 @@ pub fn interleave_by_time(chats: Vec<Vec<ChatMessage>>) -> Vec<NarrativeEntry> {
     }
     all.sort_by_key(|(at, entry)| (*at, entry.chat_idx, entry.index));
     all.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// The first eight characters that tell IDs apart: those after a label that all share, as in `msg_01XFDUDYJg`.
+fn id_prefix(id: &str) -> &str {
+    let label = id.find('_').map_or(0, |at| at + 1);
+    let end = id[label..].char_indices().nth(8).map_or(id.len(), |(at, _)| label + at);
+    &id[..end]
 }
 
 fn is_in_several_chats(shared: &SharedMessage) -> bool {
@@ -114,6 +121,19 @@ mod tests {
             [("Fix  the\nSOCKET", vec![(0, 0), (1, 0), (1, 1)]), ("ÄRGER", vec![(1, 2), (2, 2)]),]
         );
         assert_eq!(shared[0].refs[0].message_id_prefix, "message-");
+    }
+
+    #[test]
+    fn a_prefix_goes_past_the_label_that_all_ids_share() {
+        let cases = [
+            ("msg_01XFDUDYJgAACzvnptvVoYEL", "msg_01XFDUDY"),
+            ("505e9438-b658", "505e9438"),
+            ("msg_é", "msg_é"),
+            ("", ""),
+        ];
+        for (id, prefix) in cases {
+            assert_eq!(id_prefix(id), prefix);
+        }
     }
 
     #[test]

@@ -196,7 +196,7 @@ fn tool_result(envelope: &Envelope) -> CallToolResult {
 /// An error that the model can read and act on.
 fn tool_error(error: &api::Error) -> CallToolResult {
     let hints: Vec<String> = error.hints.iter().map(|hint| rewrite_for_agents(hint)).collect();
-    let error = json!({"error": error.message, "code": error.code.word(), "hints": hints});
+    let error = json!({"status": "error", "error": error.message, "code": error.code.word(), "hints": hints});
     CallToolResult::error(vec![ContentBlock::text(error.to_string())])
 }
 

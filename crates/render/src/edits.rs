@@ -63,6 +63,9 @@ impl Render for EditApplied {
 
 impl Render for EditList {
     fn render(&self, options: &RenderOptions) -> String {
+        if self.edits.is_empty() {
+            return "no edit of this tree was applied\n".to_string();
+        }
         let mut out = String::new();
         for edit in &self.edits {
             let files = count_of(edit.files.len() as u64, "file");

@@ -53,5 +53,5 @@ pub use query::{Parts, Query, Scope, Terms, content_words, fold_text, quoted_phr
 pub use rank::{TUNING, Tuning};
 pub use schema::Part;
 pub use snippet::{Snippet, snippet};
-pub use token::{Kind, Scratch, Token, Tokens};
+pub use token::{Kind, Scratch, Token, Tokens, find_written};
 pub use writer::{Doc, Writer};

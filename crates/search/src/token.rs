@@ -146,6 +146,18 @@ impl<'a> Tokens<'a> {
     }
 }
 
+/// The first word of a text that is indexed under this term, as written: an index has only stems.
+pub fn find_written<'t>(text: &'t str, term: &str) -> Option<&'t str> {
+    let mut scratch = Scratch::default();
+    let mut tokens = Tokens::new(text, &mut scratch);
+    while let Some(token) = tokens.advance() {
+        if token.text == term {
+            return Some(&text[token.place]);
+        }
+    }
+    None
+}
+
 impl Scratch {
     /// Puts a token's text into the buffer: lower case, without joints and accents, stemmed where applicable.
     fn fill_buffer(&mut self, text: &str, kind: Kind) {

@@ -133,9 +133,9 @@ impl Service {
         }
         let control = Control::take_from_params(params)?;
         // Counts are of everything, not of the first page.
-        let has_limit = operation.params.iter().any(|param| param.name == "limit");
-        if control.stats_only && has_limit && !params.contains_key("limit") {
-            params.insert("limit".to_string(), json!(MAX_COUNTED));
+        if let Some(limit) = operation.limit_param().filter(|_| control.stats_only) {
+            let most = if limit == "limit_chats" { api::search::MOST_CHATS } else { MAX_COUNTED };
+            params.entry(limit).or_insert_with(|| json!(most));
         }
         Ok(control)
     }

@@ -147,7 +147,8 @@ impl Service {
             signs,
             age: age.max(0.0) as f32,
         };
-        let confidence = f64::from(evidence.confidence());
+        // Four digits, as for a search: the order in which segments were written changes the seventh.
+        let confidence = (f64::from(evidence.confidence()) * 10_000.0).round() / 10_000.0;
         let reader = ground.reader;
         let mut pick = Candidate { chat, evidence, confidence, reference, found, here, reader };
         if pick.confidence >= THRESHOLD && self.matches_identifier_only(&pick) {

@@ -6,7 +6,7 @@
 use super::boost::{Example, Settings};
 use super::linear::{self, Linear};
 use super::model::{Model, format_linear, write_text};
-use super::talk_set::{Session, TalkSet, fold, has};
+use super::talk_set::{LANGUAGES, Session, TalkSet, fold, has};
 use crate::Outcome;
 use crate::args::Args;
 use crate::repository;
@@ -201,6 +201,8 @@ struct Report {
     kept: usize,
     right: usize,
     by_kind: [(usize, usize); 6],
+    /// By the language of the session: facts found and wanted, texts right and kept.
+    by_language: [[usize; 4]; LANGUAGES.len()],
     confusion: [[usize; 6]; 6],
 }
 
@@ -267,10 +269,17 @@ impl Report {
         self.kept = kept.len();
         self.right = kept.iter().filter(|one| one.is_right).count();
         let texts: Vec<String> = kept.iter().map(|one| fold(&one.candidate.text)).collect();
-        let current =
-            set.sessions.iter().flat_map(|session| &session.facts).filter(|fact| !fact.is_superseded);
-        for fact in current {
+        for one in kept {
+            let language = &mut self.by_language[set.sessions[one.session].language()];
+            language[2] += usize::from(one.is_right);
+            language[3] += 1;
+        }
+        let facts =
+            set.sessions.iter().flat_map(|session| session.facts.iter().map(move |fact| (session, fact)));
+        for (session, fact) in facts.filter(|(_, fact)| !fact.is_superseded) {
             let is_found = texts.iter().any(|text| has(text, &fact.words));
+            self.by_language[session.language()][0] += usize::from(is_found);
+            self.by_language[session.language()][1] += 1;
             self.wanted += 1;
             self.found += usize::from(is_found);
             if let Some(kind) = KINDS.iter().position(|kind| *kind == fact.kind) {
@@ -285,6 +294,9 @@ impl Report {
         self.found += other.found;
         self.kept += other.kept;
         self.right += other.right;
+        for (sum, part) in self.by_language.iter_mut().flatten().zip(other.by_language.iter().flatten()) {
+            *sum += part;
+        }
         for (kind, (found, wanted)) in other.by_kind.iter().enumerate() {
             self.by_kind[kind].0 += found;
             self.by_kind[kind].1 += wanted;
@@ -306,6 +318,9 @@ impl Report {
         let kinds =
             KINDS.iter().zip(self.by_kind).map(|(kind, (found, wanted))| format!("{kind} {found}/{wanted}"));
         println!("  {}", kinds.collect::<Vec<_>>().join(", "));
+        for (language, [found, wanted, right, kept]) in LANGUAGES.iter().zip(self.by_language) {
+            println!("  {language}: recall {found}/{wanted}, precision {right}/{kept}");
+        }
     }
 }
 

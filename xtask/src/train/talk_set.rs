@@ -26,6 +26,24 @@ pub(crate) struct Session {
     pub(crate) kinds: Vec<String>,
 }
 
+/// The languages that sessions are counted by.
+pub(crate) const LANGUAGES: [&str; 3] = ["other", "Chinese", "mixed"];
+
+impl Session {
+    /// The language of what the person writes, by its share of Chinese characters.
+    pub(crate) fn language(&self) -> usize {
+        let said = self.digest.prompts.iter();
+        let letters: Vec<char> =
+            said.flat_map(|message| message.text.chars()).filter(|c| c.is_alphabetic()).collect();
+        let han = letters.iter().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(*c)).count();
+        match 100 * han / letters.len().max(1) {
+            0 => 0,
+            40.. => 1,
+            _ => 2,
+        }
+    }
+}
+
 pub(crate) struct TalkSet {
     pub(crate) name: String,
     pub(crate) sessions: Vec<Session>,

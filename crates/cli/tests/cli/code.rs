@@ -332,3 +332,16 @@ fn changes_since_a_commit_do_not_depend_on_earlier_requests() {
     assert_eq!(run("code changes HEAD")["changes"], found["changes"]);
     assert_eq!(run_line(&home, "code changes nowhere").expect(1).records()[0]["code"], "NOT_FOUND");
 }
+
+#[test]
+fn a_name_that_lacks_its_last_letter_is_found_with_those_that_contain_it() {
+    let home = Home::new();
+    write_file(
+        &home.path().join("src/a.cs"),
+        b"class NodeStore { NodeStore() { } } class NodeStoreTests { }",
+    );
+    let found = run_line(&home, "code find NodeStor").expect(0).records().remove(0);
+    let names: Vec<&str> =
+        found["candidates"].as_array().unwrap().iter().map(|one| one["path"].as_str().unwrap()).collect();
+    assert!(names.contains(&"NodeStore") && names.contains(&"NodeStoreTests"), "{names:?}");
+}

@@ -1,9 +1,12 @@
 //! Every command in the README and the guides is run, on a made-up history; where a document shows output, it is compared. In
-//! a document `…` stands for what varies: a part of a line, or as a line of its own any number of lines.
+//! a document `…` stands for what varies: a part of a line, or as a line of its own any number of lines. Commands about code run in a
+//! copy of the source tree that the document names last (`<!-- tree: docs/examples/memo -->`). An edit has another ID each time: the
+//! one that is printed takes the place of the one that is shown.
 
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 use testutil::{Home, Rollout, Session, binary, set_environment, write_file};
 
 /// Documents with commands, relative to the repository.
@@ -18,9 +21,15 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("loci setup", "changes agents' files; the suite `agents` runs it"),
     ("loci resume the flaky", "starts a real agent"),
     ("loci mcp", "waits for messages"),
-    ("loci edit", "changes the source tree that the guide is about; `edits` runs these"),
-    ("loci code", "needs the source tree that the guide is about; the suites of the crate `code` run these"),
+    (
+        "loci edit rename Node.Title Heading --check",
+        "needs the .NET SDK; the suites of the crate `edits` run compilers",
+    ),
+    ("loci code notes", "needs a model; the suite `models` runs it"),
 ];
+
+/// The source tree of documents that name none.
+const DEFAULT_TREE: &str = "docs/examples/memo";
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -31,12 +40,18 @@ struct Block {
     place: String,
     command: String,
     output: Vec<String>,
+    /// The source tree named last, and how many were named before it.
+    tree: (usize, String),
 }
 
 fn blocks_of(name: &str, text: &str) -> Vec<Block> {
     let (mut found, mut in_console): (Vec<Block>, bool) = (Vec::new(), false);
+    let mut tree = (0, DEFAULT_TREE.to_string());
     for (at, line) in text.lines().enumerate() {
         let place = format!("{name}:{}", at + 1);
+        if let Some(named) = line.strip_prefix("<!-- tree: ").and_then(|rest| rest.strip_suffix(" -->")) {
+            tree = (tree.0 + 1, named.to_string());
+        }
         if line.starts_with("```") {
             in_console = line == "```console";
             continue;
@@ -44,11 +59,12 @@ fn blocks_of(name: &str, text: &str) -> Vec<Block> {
         let indented = line.strip_prefix("    ").filter(|rest| rest.starts_with("loci ") && !in_console);
         match (line.strip_prefix("$ ").filter(|_| in_console), indented) {
             (Some(command), _) => {
-                found.push(Block { place, command: command.to_string(), output: Vec::new() })
+                let (command, tree) = (command.to_string(), tree.clone());
+                found.push(Block { place, command, output: Vec::new(), tree })
             }
             (None, Some(command)) => {
                 let command = command.split("  #").next().unwrap_or(command).trim_end().to_string();
-                found.push(Block { place, command, output: Vec::new() });
+                found.push(Block { place, command, output: Vec::new(), tree: tree.clone() });
             }
             (None, None) if in_console => {
                 if let Some(block) = found.last_mut() {
@@ -119,9 +135,28 @@ fn demo_home() -> Home {
     home
 }
 
+/// The directory in which a block's command runs: for commands about code, a copy of its tree under version control, made once.
+fn working_folder(home: &Home, block: &Block) -> PathBuf {
+    if !["loci code", "loci edit"].iter().any(|start| block.command.contains(start)) {
+        return home.path().join("work");
+    }
+    let document = block.place.split(':').next().unwrap_or_default().replace('/', "-");
+    let folder = home.path().join(format!("trees/{document}-{}/project", block.tree.0));
+    if !folder.exists() {
+        std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
+        let copied = Command::new("cp").arg("-r").arg(repository().join(&block.tree.1)).arg(&folder).status();
+        assert!(copied.unwrap().success(), "{}: no tree {}", block.place, block.tree.1);
+        let script =
+            "git init -qb main && git add . && git -c user.name=a -c user.email=a@b commit -qm first";
+        let (code, _, errors) = run(home, script, &folder);
+        assert_eq!(code, 0, "{errors}");
+    }
+    folder
+}
+
 /// Runs a command as a shell does, as on a terminal of 100 columns where the document shows text.
-fn run(home: &Home, command: &str) -> (i32, String, String) {
-    let folder = Path::new(binary()).parent().unwrap().display().to_string();
+fn run(home: &Home, command: &str, folder: &Path) -> (i32, String, String) {
+    let programs = Path::new(binary()).parent().unwrap().display().to_string();
     let is_piped = command.contains('|') || command.contains("--json") || command.contains("--hybrid");
     let mut shell = Command::new(if is_piped { "sh" } else { "script" });
     if is_piped {
@@ -130,11 +165,21 @@ fn run(home: &Home, command: &str) -> (i32, String, String) {
         shell.args(["-qec", &format!("stty cols 100 rows 500; {command}"), "/dev/null"]);
     }
     set_environment(&mut shell, home.path());
-    shell.env("PATH", format!("{folder}:/usr/bin:/bin")).env("LOCI_PAGER", "cat").env("NO_COLOR", "1");
-    shell.env("TERM", "dumb").current_dir(home.path().join("work")).stdin(std::process::Stdio::null());
+    shell.env("PATH", format!("{programs}:/usr/bin:/bin")).env("LOCI_PAGER", "cat").env("NO_COLOR", "1");
+    shell.env("TERM", "dumb").current_dir(folder).stdin(std::process::Stdio::null());
     let output = shell.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
     (output.status.code().unwrap_or(-1), text, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// The ID of the edit that an output says how to apply.
+fn edit_id(output: &str) -> Option<String> {
+    let (_, rest) = output.split_once("`loci edit apply ")?;
+    rest.split('`').next().filter(|id| *id != "…").map(str::to_string)
+}
+
+fn renumber_edits(line: &str, edits: &[(String, String)]) -> String {
+    edits.iter().fold(line.to_string(), |line, (shown, printed)| line.replace(shown, printed))
 }
 
 /// Whether printed lines are what a document shows.
@@ -167,16 +212,25 @@ fn is_line_shown(shown: &str, printed: &str) -> bool {
 fn every_command_in_the_documents_works_and_prints_what_they_show() {
     let home = demo_home();
     std::fs::create_dir_all(home.path().join("work")).unwrap();
-    run(&home, "loci memory consolidate --no-model");
+    run(&home, "loci memory consolidate --no-model", &home.path().join("work"));
     let (mut wrong, mut ran) = (Vec::new(), 0);
-    for block in all_blocks() {
+    let (mut edits, mut first_minute): (Vec<(String, String)>, _) = (Vec::new(), Duration::ZERO);
+    for mut block in all_blocks() {
         if NOT_RUN.iter().any(|(start, _)| block.command.starts_with(start))
-            || !block.command.starts_with("loci ")
+            || !block.command.contains("loci ")
         {
             continue;
         }
         ran += 1;
-        let (code, text, errors) = run(&home, &block.command);
+        block.command = renumber_edits(&block.command, &edits);
+        let folder = working_folder(&home, &block);
+        let started = Instant::now();
+        let (code, text, errors) = run(&home, &block.command, &folder);
+        if block.place.starts_with("README") {
+            first_minute += started.elapsed();
+        }
+        edits.extend(edit_id(&block.output.join("\n")).zip(edit_id(&text)));
+        block.output = block.output.iter().map(|line| renumber_edits(line, &edits)).collect();
         let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("loci: times in")).collect();
         if ![0, 2, 3].contains(&code) {
             wrong.push(format!("{}: {} ends with {code}\n{text}{errors}", block.place, block.command));
@@ -186,7 +240,7 @@ fn every_command_in_the_documents_works_and_prints_what_they_show() {
                 .push(format!("{}: {}\n--- shown\n{shown}\n--- printed\n{text}", block.place, block.command));
         }
     }
-    println!("{ran} commands of the documents were run");
+    println!("{ran} commands of the documents were run, those of the README in {first_minute:.1?}");
     assert!(ran > 50, "only {ran} commands were found");
     assert!(wrong.is_empty(), "{} of {ran}:\n{}", wrong.len(), wrong.join("\n\n"));
 }

@@ -170,6 +170,9 @@ fn a_hanging_daemon_does_not_block_commands_for_long() {
     let alone = fixture.loci(&["sessions", "--json"]).expect(0);
     assert_eq!(alone.records()[0]["sessions"].as_array().unwrap().len(), 5);
     assert!(alone.took < Duration::from_secs(20), "{:?}", alone.took);
+    // A message waits for the same handshake once, and not for a second daemon after it.
+    let sent = fixture.loci(&["dispatch", "nobody", "hello"]);
+    assert!(sent.took.as_secs_f64() < 1.7 * alone.took.as_secs_f64(), "{:?} {:?}", sent.took, alone.took);
     let status = fixture.loci(&["daemon", "status", "--json"]).expect(1).records().remove(0);
     assert_eq!(status["trouble"], "the daemon does not respond");
     crate::fixture::signal(&child, "-CONT");

@@ -17,6 +17,21 @@ fn source_tree() -> Home {
 }
 
 #[test]
+fn counts_are_of_all_usages_and_not_of_the_first_page() {
+    let home = source_tree();
+    let calls: Vec<String> = (0..70).map(|n| format!("void F{n}(Node node) {{ }}")).collect();
+    let source = format!("namespace Memo {{ public class Many {{ {} }} }}", calls.join(" "));
+    write_file(&home.path().join("src/Many.cs"), source.as_bytes());
+    let listed = run_line(&home, "code usages Node").expect(0).records().remove(0);
+    assert_eq!(listed["usages"].as_array().unwrap().len(), 50);
+    let counted = run_line(&home, "code usages Node --stats-only").expect(0).records();
+    let total: u64 = counted.iter().map(|kind| kind["count"].as_u64().unwrap()).sum();
+    assert!(total >= 70, "{counted:?}");
+    let page = run_line(&home, "code usages Node --stats-only --limit 3").expect(0).records();
+    assert_eq!(page.iter().map(|kind| kind["count"].as_u64().unwrap()).sum::<u64>(), 3);
+}
+
+#[test]
 fn the_code_toolset_gives_the_same_responses_as_the_command_line() {
     let home = source_tree();
     let mut agent = McpClient::start_with_args(home.path(), &["mcp", "--toolsets", "code"], &[]);

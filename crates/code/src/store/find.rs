@@ -72,13 +72,15 @@ impl Store {
         let mut found = self.resolve_name(name, recency)?;
         let all = self.all_names()?;
         let similar = SymbolIndex::new(&all, recency).search_text(name, usize::MAX);
-        let similar = similar.into_iter().map(|(symbol, fit)| (locate(&all, symbol), fit));
-        let known: Vec<Located> = found.candidates.iter().map(|(at, _)| *at).collect();
-        found.candidates.extend(similar.filter(|(at, _)| !known.contains(at)));
-        // a name that is only similar says nothing where another contains the text
-        if found.candidates.iter().any(|(_, fit)| !matches!(fit, MatchKind::Near(_))) {
-            found.candidates.retain(|(_, fit)| !matches!(fit, MatchKind::Near(_)));
+        let mut similar: Vec<(Located, MatchKind)> =
+            similar.into_iter().map(|(symbol, fit)| (locate(&all, symbol), fit)).collect();
+        // a name that is only similar says nothing where another contains the text, or the same one does: `NodeStor`
+        if found.candidates.iter().chain(&similar).any(|(_, fit)| !is_near(*fit)) {
+            found.candidates.retain(|(_, fit)| !is_near(*fit));
+            similar.retain(|(_, fit)| !is_near(*fit));
         }
+        let known: Vec<Located> = found.candidates.iter().map(|(at, _)| *at).collect();
+        found.candidates.extend(similar.into_iter().filter(|(at, _)| !known.contains(at)));
         Ok(found)
     }
 
@@ -106,6 +108,10 @@ impl Store {
         let candidates = scored.into_iter().map(|(.., symbol)| (locate(&all, symbol), fit)).collect();
         Ok(NameResolution { candidates, ..NameResolution::default() })
     }
+}
+
+fn is_near(fit: MatchKind) -> bool {
+    matches!(fit, MatchKind::Near(_))
 }
 
 fn full_key(names: &TypeNames, member: usize) -> String {

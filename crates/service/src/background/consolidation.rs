@@ -1,11 +1,14 @@
 //! Consolidates memory in the background: after a period without agent activity, and at most every few hours.
 //!
-//! Does not read transcripts to detect activity: the watcher passes the time of the last write.
+//! Does not read transcripts to detect activity: the watcher passes the time of the last write it saw, and the catalogue has the
+//! end of the newest session.
 
 use crate::{Service, config, memory_store};
 use api::Error;
 use api::memory::{Consolidate, Consolidated};
+use catalogue::SessionFilter;
 use config::Memory;
+use history::catalogue_cache;
 use history::error::no_home;
 use history::home::Lock;
 use record::Stamp;
@@ -20,9 +23,25 @@ pub(crate) fn is_due(now: Stamp, last_activity: Stamp, last_run: Stamp, settings
     since(last_activity) >= quiet.saturating_mul(MINUTE) && since(last_run) >= apart.saturating_mul(HOUR)
 }
 
+/// When an agent was last active. The watcher counts from its own start although the newest session may have ended days before;
+/// the minute keeps a daemon that has just been started out of the way of whoever started it.
+fn last_activity(now: Stamp, watched: Stamp, newest: Stamp) -> Stamp {
+    let has_settled = now.0.saturating_sub(watched.0) >= MINUTE;
+    if has_settled && newest.is_some() { Stamp(newest.0.min(watched.0)) } else { watched }
+}
+
 impl Service {
+    /// The end of the newest session in the catalogue.
+    fn newest_session_end(&self) -> Stamp {
+        let reader = catalogue_cache::open_catalogue(&self.history());
+        let newest = SessionFilter { limit: 1, ..SessionFilter::default() };
+        let listed = reader.and_then(|reader| reader.newest_sessions(&newest).ok()).unwrap_or_default();
+        listed.first().map_or(Stamp::NONE, |chat| chat.session.ended_at)
+    }
+
     /// Consolidates memory if a run is due and no other process is doing it. None: nothing was done.
-    pub fn consolidate_if_due(&self, last_activity: Stamp) -> Result<Option<Consolidated>, Error> {
+    pub fn consolidate_if_due(&self, watched: Stamp) -> Result<Option<Consolidated>, Error> {
+        let last_activity = last_activity(self.clock.now(), watched, self.newest_session_end());
         let settings = config::read_config(&self.places)?.memory;
         let is_due = || -> Result<bool, Error> {
             let last_run = match memory_store::open_existing(self)? {
@@ -56,6 +75,20 @@ impl Service {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_that_ended_before_the_daemon_started_counts_as_idle() {
+        let now = Stamp(100 * HOUR);
+        let ago = |minutes: i64| Stamp(now.0 - minutes * MINUTE);
+        for (watched, newest, expected) in [
+            (ago(2), ago(600), ago(600)),
+            (ago(0), ago(600), ago(0)),
+            (ago(30), ago(2), ago(30)),
+            (ago(5), Stamp::NONE, ago(5)),
+        ] {
+            assert_eq!(last_activity(now, watched, newest), expected);
+        }
+    }
 
     #[test]
     fn a_run_is_due_after_idle_time_and_an_interval() {

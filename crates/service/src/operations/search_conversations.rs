@@ -50,11 +50,12 @@ impl Handle<SearchConversations> for Service {
         found.confidence = (f64::from(hits.confidence) * 10_000.0).round() / 10_000.0;
         found.as_of = Some(self.clock.now().0);
         found.total_chats = hits.total_chats as u64;
-        if !hits.chats.is_empty() {
-            found.notes.extend(hits.corrected.iter().map(describe_correction));
-        }
         for chat in &hits.chats {
             found.results.extend(searched.chat_result(chat, &hits.terms, request)?);
+        }
+        if !hits.chats.is_empty() {
+            let notes = hits.corrected.iter().map(|(typed, forms)| describe_correction(&found, typed, forms));
+            found.notes.extend(notes.collect::<Vec<_>>());
         }
         if searched.unread.take() > 0 {
             found.partial = true;
@@ -80,11 +81,15 @@ impl Handle<SearchConversations> for Service {
     }
 }
 
-/// What was searched in place of a word that occurs nowhere.
-fn describe_correction((typed, forms): (&String, &Vec<String>)) -> String {
-    match &forms[..] {
-        [] => format!("`{typed}` occurs in no session"),
-        forms => format!("`{typed}` occurs in no session; searched for {}", forms.join(", ")),
+/// What was searched in place of a word that occurs nowhere, as the results write it.
+fn describe_correction(found: &SearchFound, typed: &str, forms: &[String]) -> String {
+    let written = |form: &String| {
+        let mut texts = found.results.iter().flat_map(|chat| &chat.snippets).map(|snippet| &snippet.text);
+        texts.find_map(|text| search::find_written(text, form)).unwrap_or(form).to_lowercase()
+    };
+    match forms.iter().map(written).collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => format!("`{typed}` occurs in no session"),
+        words => format!("`{typed}` occurs in no session; searched for {words}"),
     }
 }
 
