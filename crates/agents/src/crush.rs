@@ -17,6 +17,13 @@ use transcript::document::{Documents, read_sidecar};
 use transcript::walk::TranscriptList;
 use transcript::{Environment, Error, Evidence, Store, Transcript};
 
+const SESSIONS: database::SessionTable = database::SessionTable {
+    name: "sessions",
+    id: "id",
+    updated: "updated_at",
+    messages: &[("messages", "session_id")],
+};
+
 pub const CRUSH: Documents = Documents {
     store: Store {
         name: "crush",
@@ -45,7 +52,7 @@ fn find_roots(places: &Environment) -> Vec<PathBuf> {
 fn list_sessions(root: &Path, found: &mut TranscriptList) {
     let path = root.join("crush.db");
     if path.is_file() {
-        database::list_sessions(&path, root, "sessions", ["id", "updated_at"], found);
+        database::list_sessions(&path, root, &SESSIONS, found);
     }
 }
 

@@ -17,6 +17,13 @@ use transcript::document::{Documents, list_files, read_records};
 use transcript::walk::TranscriptList;
 use transcript::{Environment, Error, Evidence, Store, Transcript};
 
+const SESSIONS: database::SessionTable = database::SessionTable {
+    name: "sessions",
+    id: "id",
+    updated: "updated_at",
+    messages: &[("messages", "session_id")],
+};
+
 pub const GOOSE: Documents = Documents {
     store: Store {
         name: "goose",
@@ -40,7 +47,7 @@ fn list_sessions(root: &Path, found: &mut TranscriptList) {
     let path = root.join("sessions.db");
     let first = found.transcripts.len();
     if path.is_file() {
-        database::list_sessions(&path, root, "sessions", ["id", "updated_at"], found);
+        database::list_sessions(&path, root, &SESSIONS, found);
     }
     let migrated: Vec<Arc<str>> = found.transcripts[first..].iter().map(|one| one.hint.clone()).collect();
     for path in list_files(root, "jsonl") {

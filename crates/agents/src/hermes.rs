@@ -17,6 +17,13 @@ use transcript::document::{Documents, list_files, read_sidecar};
 use transcript::walk::TranscriptList;
 use transcript::{Error, Evidence, Store, Transcript};
 
+const SESSIONS: database::SessionTable = database::SessionTable {
+    name: "sessions",
+    id: "id",
+    updated: "started_at",
+    messages: &[("messages", "session_id")],
+};
+
 pub const HERMES: Documents = Documents {
     store: Store {
         name: "hermes",
@@ -31,7 +38,7 @@ pub const HERMES: Documents = Documents {
 fn list_sessions(root: &Path, found: &mut TranscriptList) {
     let path = root.join("state.db");
     if path.is_file() {
-        database::list_sessions(&path, root, "sessions", ["id", "started_at"], found);
+        database::list_sessions(&path, root, &SESSIONS, found);
     }
 }
 

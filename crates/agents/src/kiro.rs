@@ -15,6 +15,9 @@ use transcript::document::Documents;
 use transcript::walk::TranscriptList;
 use transcript::{Error, Evidence, Store, Transcript};
 
+const SESSIONS: database::SessionTable =
+    database::SessionTable { name: TABLE, id: "conversation_id", updated: "updated_at", messages: &[] };
+
 pub const KIRO: Documents = Documents {
     store: Store {
         name: "kiro",
@@ -36,7 +39,7 @@ const TABLE: &str = "conversations_v2";
 fn list_conversations(root: &Path, found: &mut TranscriptList) {
     let path = root.join("data.sqlite3");
     if path.is_file() {
-        database::list_sessions(&path, root, TABLE, ["conversation_id", "updated_at"], found);
+        database::list_sessions(&path, root, &SESSIONS, found);
     }
 }
 

@@ -14,6 +14,13 @@ use transcript::document::Documents;
 use transcript::walk::TranscriptList;
 use transcript::{Error, Evidence, Store, Transcript};
 
+const SESSIONS: database::SessionTable = database::SessionTable {
+    name: "agent_conversations",
+    id: "conversation_id",
+    updated: "last_modified_at",
+    messages: &[("ai_queries", "conversation_id")],
+};
+
 pub const WARP: Documents = Documents {
     store: Store {
         name: "warp",
@@ -34,8 +41,7 @@ pub const WARP: Documents = Documents {
 fn list_conversations(root: &Path, found: &mut TranscriptList) {
     let path = root.join("warp.sqlite");
     if path.is_file() {
-        let columns = ["conversation_id", "last_modified_at"];
-        database::list_sessions(&path, root, "agent_conversations", columns, found);
+        database::list_sessions(&path, root, &SESSIONS, found);
     }
 }
 

@@ -16,6 +16,13 @@ use std::path::{Path, PathBuf};
 use transcript::document::Documents;
 use transcript::{Evidence, Store, database};
 
+const SESSIONS: database::SessionTable = database::SessionTable {
+    name: "session",
+    id: "id",
+    updated: "time_updated",
+    messages: &[("message", "session_id"), ("part", "session_id")],
+};
+
 pub const OPENCODE: Documents = Documents {
     store: Store {
         name: "opencode",
@@ -41,7 +48,7 @@ pub const KILO: Documents = Documents {
 
 fn list_sessions(root: &Path, name: &str, found: &mut TranscriptList) {
     for path in find_databases(root, name) {
-        database::list_sessions(&path, root, "session", ["id", "time_updated"], found);
+        database::list_sessions(&path, root, &SESSIONS, found);
     }
     walk_files(&root.join("storage/session"), found, &mut |path, meta, found| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();

@@ -17,6 +17,9 @@ use transcript::document::Documents;
 use transcript::walk::TranscriptList;
 use transcript::{Environment, Error, Evidence, Store, Transcript};
 
+const SESSIONS: database::SessionTable =
+    database::SessionTable { name: "threads", id: "id", updated: "updated_at", messages: &[] };
+
 pub const ZED: Documents = Documents {
     store: Store {
         name: "zed",
@@ -36,7 +39,7 @@ pub const ZED: Documents = Documents {
 fn list_threads(root: &Path, found: &mut TranscriptList) {
     let path = root.join("threads.db");
     if path.is_file() {
-        database::list_sessions(&path, root, "threads", ["id", "updated_at"], found);
+        database::list_sessions(&path, root, &SESSIONS, found);
     }
 }
 

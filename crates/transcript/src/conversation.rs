@@ -150,6 +150,7 @@ impl Conversation {
 
 /// Adds a conversation to a survey.
 pub fn survey_conversation(conversation: &Conversation, survey: &mut Survey<'_>) {
+    survey.text_is_decoded = true;
     let session = survey.add_session(conversation.session.clone());
     survey.set_version(conversation.session.version.as_bytes());
     survey.coverage_mut().merge(&conversation.coverage);

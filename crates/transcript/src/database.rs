@@ -13,36 +13,104 @@ use std::path::Path;
 /// Sessions this close to the newest may still be changing in ways that their own time does not show.
 const ACTIVE_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Lists the sessions of a database: `ids` selects an ID and, if the table has one, the time of the last change.
-/// A session older than a day before the newest is unchanged as long as its own time is: without that, every message
-/// in a database would make all its sessions look changed.
-pub fn list_sessions(
-    path: &Path,
-    group: &Path,
-    table: &str,
-    [id, updated]: [&str; 2],
-    found: &mut TranscriptList,
-) {
-    match read_ids(path, table, [id, updated]) {
+/// The table of sessions, and those of their messages.
+pub struct SessionTable {
+    pub name: &'static str,
+    pub id: &'static str,
+    /// The time of the last change, if the table has it.
+    pub updated: &'static str,
+    /// Each table of messages, with the column that has the session's ID.
+    pub messages: &'static [(&'static str, &'static str)],
+}
+
+/// A session as the listing finds it.
+struct Listed {
+    id: String,
+    at: Stamp,
+    /// Differs once a row of an active session was added, removed or rewritten. None: its time or the file can tell.
+    content: Option<i64>,
+}
+
+/// Lists the sessions of a database. A message in it must not make all its sessions look changed. One that is older than a
+/// day before the newest is unchanged as long as its own time is; a newer one as long as number, sizes and numeric columns
+/// of its rows are, which `SQLite` knows without reading the texts.
+pub fn list_sessions(path: &Path, group: &Path, table: &SessionTable, found: &mut TranscriptList) {
+    match read_ids(path, table) {
         Ok(sessions) => add_sessions(path, group, sessions, found),
         Err(error) => found.add_problem(path, &error),
     }
 }
 
-fn read_ids(path: &Path, table: &str, columns: [&str; 2]) -> Result<Vec<(String, Stamp)>, db::Error> {
+fn read_ids(path: &Path, table: &SessionTable) -> Result<Vec<Listed>, db::Error> {
     let connection = open_foreign(path)?;
-    let present = table_columns(&connection, table)?;
-    if !present.iter().any(|column| column == columns[0]) {
+    let present = table_columns(&connection, table.name)?;
+    if !present.iter().any(|column| column == table.id) {
         return Ok(Vec::new());
     }
-    let wanted = select_list(&present, &columns);
-    let mut statement = connection.prepare(&format!("select {wanted} from {table}"))?;
+    let wanted = select_list(&present, &[table.id, table.updated]);
+    let mut statement = connection.prepare(&format!("select {wanted} from {}", table.name))?;
     let rows = statement.query_map([], |row| {
         let at = crate::conversation::value::as_stamp(&Value::from(column_text(row, 1)));
-        Ok((column_text(row, 0), at))
+        // A time that is text has the same size whenever it is.
+        let updated = record::event_key(b'd', &[column_text(row, 1).unwrap_or_default().as_bytes()]);
+        Ok((column_text(row, 0), at, updated as i64))
     })?;
     let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
-    Ok(rows.into_iter().filter_map(|(id, at)| Some((id?, at))).collect())
+    let listed =
+        rows.into_iter().filter_map(|(id, at, content)| Some(Listed { id: id?, at, content: Some(content) }));
+    let mut sessions: Vec<Listed> = listed.collect();
+    let newest = newest_time(&sessions);
+    let tables = [&[(table.name, table.id)], table.messages].concat();
+    let queries = tables.iter().map(|(name, key)| content_query(&connection, name, key));
+    let queries: Vec<String> = queries.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    let is_comparable = queries.len() == tables.len();
+    for session in &mut sessions {
+        session.content = match session.content {
+            Some(updated) if is_comparable && !is_settled(session.at, newest) => {
+                Some(updated ^ read_content(&connection, &queries, &session.id)?)
+            }
+            _ => None,
+        };
+    }
+    Ok(sessions)
+}
+
+fn newest_time(sessions: &[Listed]) -> Stamp {
+    sessions.iter().map(|one| one.at).max().unwrap_or(Stamp::NONE)
+}
+
+fn is_settled(at: Stamp, newest: Stamp) -> bool {
+    at.is_some() && newest.0.saturating_sub(at.0) > ACTIVE_MS
+}
+
+/// The query for number, sizes and numbers of the rows of one session. None without the table.
+fn content_query(connection: &Connection, table: &str, key: &str) -> Result<Option<String>, db::Error> {
+    let columns = table_columns(connection, table)?;
+    if !columns.iter().any(|column| column == key) {
+        return Ok(None);
+    }
+    // The size of a text is in the header of its row: the text itself, often on pages of its own, is not read.
+    let sums = columns.iter().map(|column| {
+        let quoted = format!("\"{}\"", column.replace('"', "\"\""));
+        format!("total(case when typeof({quoted}) in ('text', 'blob') then octet_length({quoted}) else {quoted} end)")
+    });
+    let sums: Vec<String> = sums.collect();
+    Ok(Some(format!("select count(*), {} from {table} where {key} = ?1", sums.join(", "))))
+}
+
+fn read_content(connection: &Connection, queries: &[String], session: &str) -> Result<i64, db::Error> {
+    let mut numbers = Vec::new();
+    for query in queries {
+        let mut statement = connection.prepare_cached(query)?;
+        let columns = statement.column_count();
+        statement.query_row([session], |row| {
+            for column in 0..columns {
+                numbers.extend(row.get::<_, f64>(column)?.to_le_bytes());
+            }
+            Ok(())
+        })?;
+    }
+    Ok(record::event_key(b'd', &[&numbers]) as i64)
 }
 
 /// Lists the values of a key-value table whose keys begin with `prefix`; the rest of the key is the ID. The time of the
@@ -54,7 +122,7 @@ pub fn list_keys(path: &Path, group: &Path, table: &str, prefix: &str, found: &m
     }
 }
 
-fn read_keys(path: &Path, table: &str, prefix: &str) -> Result<Vec<(String, Stamp)>, db::Error> {
+fn read_keys(path: &Path, table: &str, prefix: &str) -> Result<Vec<Listed>, db::Error> {
     let connection = open_foreign(path)?;
     if table_columns(&connection, table)?.is_empty() {
         return Ok(Vec::new());
@@ -70,7 +138,8 @@ fn read_keys(path: &Path, table: &str, prefix: &str) -> Result<Vec<(String, Stam
     })?;
     let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
     let id = |key: String| key.strip_prefix(prefix).map(str::to_string);
-    Ok(rows.into_iter().filter_map(|(key, at)| Some((id(key?)?, at))).collect())
+    let listed = rows.into_iter().filter_map(|(key, at)| Some(Listed { id: id(key?)?, at, content: None }));
+    Ok(listed.collect())
 }
 
 /// The first text behind all those that begin with `prefix`.
@@ -84,22 +153,22 @@ pub fn sql_time(text: &str) -> Stamp {
     if stamp.is_some() { stamp } else { Stamp::parse(format!("{}Z", text.replacen(' ', "T", 1)).as_bytes()) }
 }
 
-fn add_sessions(path: &Path, group: &Path, sessions: Vec<(String, Stamp)>, found: &mut TranscriptList) {
+fn add_sessions(path: &Path, group: &Path, sessions: Vec<Listed>, found: &mut TranscriptList) {
     let now = FileStamp::from_database(path);
     // The exact share of the file is expensive to compute, so each session gets an equal one.
     let size = path.metadata().map_or(0, |meta| meta.len()) / sessions.len().max(1) as u64;
-    let newest = sessions.iter().map(|(_, at)| *at).max().unwrap_or(Stamp::NONE);
-    for (id, at) in sessions {
-        let settled = at.is_some() && newest.0.saturating_sub(at.0) > ACTIVE_MS;
+    let newest = newest_time(&sessions);
+    for Listed { id, at, content } in sessions {
         let changed = at.0.saturating_mul(1_000_000);
-        let own = FileStamp { inode: now.inode, changed, inode_changed: changed };
+        let own = content.or(is_settled(at, newest).then_some(changed));
+        let stamp = own.map(|own| FileStamp { inode: now.inode, changed, inode_changed: own });
         found.transcripts.push(Transcript {
             source: found.source,
             path: path.to_path_buf(),
             part: Some(id.clone()),
-            // Rounded, so that a settled session does not change with the size of the file around it.
-            size: if settled { size.next_power_of_two() } else { size },
-            file_stamp: if settled { own } else { now },
+            // Rounded, so that a session does not change with the size of the file around it.
+            size: if stamp.is_some() { size.next_power_of_two() } else { size },
+            file_stamp: stamp.unwrap_or(now),
             hint: id.into(),
             group: group.into(),
         });

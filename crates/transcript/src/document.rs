@@ -5,7 +5,7 @@
 
 use crate::conversation::{self, Conversation, value};
 use crate::lines::{Lines, MAX_LINE, NextPiece};
-use crate::{Environment, Error, Evidence, Source, Store, Survey, Transcript, line_reader, walk};
+use crate::{Error, Source, Store, Survey, Transcript, line_reader};
 use record::{Call, Message, ProblemKind, Row};
 use serde_json::Value;
 use std::io::Read;
@@ -18,25 +18,7 @@ pub struct Documents {
 }
 
 impl Source for Documents {
-    fn name(&self) -> &'static str {
-        self.store.name
-    }
-
-    fn env_variables(&self) -> &'static [(&'static str, &'static str)] {
-        self.store.variables
-    }
-
-    fn evidence(&self) -> Evidence {
-        self.store.evidence
-    }
-
-    fn default_roots(&self, places: &Environment) -> Vec<PathBuf> {
-        (self.store.roots)(places)
-    }
-
-    fn list_transcripts(&self, root: &Path, found: &mut walk::TranscriptList) {
-        (self.store.list)(root, found);
-    }
+    crate::delegate_to_store!();
 
     fn survey(&self, transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
         conversation::survey_conversation(&(self.load)(transcript)?, survey);

@@ -8,11 +8,10 @@ use crate::conversation::{Outcome, Part, value};
 use crate::json::{self, JsonResult, Malformed};
 use crate::records::{self, LineParser};
 use crate::survey::{MessageEntry, row_flags};
-use crate::{Environment, Error, Evidence, Source, Store, Survey, Transcript, line_reader, walk};
+use crate::{Error, Source, Store, Survey, Transcript, line_reader};
 use record::row::USAGE_ONLY;
 use record::{Call, Kind, Message, Role, Row, Session, Stamp, TitleOrigin, Tokens};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A row in the table of sources, for a log with one record per line.
@@ -100,25 +99,7 @@ impl Entry {
 }
 
 impl Source for EventLog {
-    fn name(&self) -> &'static str {
-        self.store.name
-    }
-
-    fn env_variables(&self) -> &'static [(&'static str, &'static str)] {
-        self.store.variables
-    }
-
-    fn evidence(&self) -> Evidence {
-        self.store.evidence
-    }
-
-    fn default_roots(&self, places: &Environment) -> Vec<PathBuf> {
-        (self.store.roots)(places)
-    }
-
-    fn list_transcripts(&self, root: &Path, found: &mut walk::TranscriptList) {
-        (self.store.list)(root, found);
-    }
+    crate::delegate_to_store!();
 
     fn survey(&self, transcript: &Transcript, survey: &mut Survey<'_>) -> Result<(), Error> {
         let mut walk = Walk::new(self, transcript, survey);
@@ -251,6 +232,7 @@ impl<'s, 'a, 'l> Walk<'s, 'a, 'l> {
         (log.describe)(transcript, &mut session);
         survey.add_session(session);
         survey.copies_keep_ids = true;
+        survey.text_is_decoded = true;
         let usage = log.usage.map_or((None, Tokens::ZERO), |read| read(transcript));
         Walk { log, survey, usage }
     }

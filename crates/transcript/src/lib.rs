@@ -183,6 +183,32 @@ impl Evidence {
     }
 }
 
+/// Implements the part of [`Source`] that the row in the table of sources answers, for a type with a [`Store`].
+macro_rules! delegate_to_store {
+    () => {
+        fn name(&self) -> &'static str {
+            self.store.name
+        }
+
+        fn env_variables(&self) -> &'static [(&'static str, &'static str)] {
+            self.store.variables
+        }
+
+        fn evidence(&self) -> $crate::Evidence {
+            self.store.evidence
+        }
+
+        fn default_roots(&self, places: &$crate::Environment) -> Vec<std::path::PathBuf> {
+            (self.store.roots)(places)
+        }
+
+        fn list_transcripts(&self, root: &std::path::Path, found: &mut $crate::walk::TranscriptList) {
+            (self.store.list)(root, found);
+        }
+    };
+}
+pub(crate) use delegate_to_store;
+
 pub trait Source: Sync {
     /// Its name in `--source` and in every record.
     fn name(&self) -> &'static str;

@@ -97,6 +97,8 @@ pub struct Survey<'a> {
     pub mask_text: Option<MaskText<'a>>,
     /// Whether copies of the current entry keep its ID: then no other key is needed to recognise them.
     pub copies_keep_ids: bool,
+    /// Texts are what they say, not the inside of a JSON string: a backslash is a backslash.
+    pub text_is_decoded: bool,
     file: u32,
     path: &'a Path,
     names: &'a Names,
@@ -133,6 +135,7 @@ impl<'a> Survey<'a> {
             outcome: SurveyOutcome::default(),
             mask_text: None,
             copies_keep_ids: false,
+            text_is_decoded: false,
             file,
             path,
             names,
@@ -222,8 +225,12 @@ impl<'a> Survey<'a> {
             }
             if entry.kind == Kind::Prompt {
                 // Decodes no more than a title can need.
-                let head =
-                    crate::json::decode_string(&entry.text[..entry.text.len().min(8 * MAX_TITLE_CHARS)]);
+                let head = &entry.text[..entry.text.len().min(8 * MAX_TITLE_CHARS)];
+                let head = if self.text_is_decoded {
+                    String::from_utf8_lossy(head).into_owned()
+                } else {
+                    crate::json::decode_string(head)
+                };
                 let masked = self.mask_text.and_then(|mask| mask(&head)).unwrap_or(head);
                 self.set_title(entry.session, &title_from_prompt(&masked), TitleOrigin::FirstPrompt);
             }

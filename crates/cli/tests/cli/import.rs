@@ -159,3 +159,13 @@ fn imported_copies_are_masked_and_forgotten_for_good() {
     assert_eq!((&again["forgotten"], &again["sessions"]), (&json!(1), &json!([])));
     run_line(&home, "search quinces").expect(2);
 }
+
+#[test]
+fn a_title_keeps_the_backslashes_of_its_prompt() {
+    let home = Home::new();
+    let line = json!({"type": "message", "role": "user", "text": r"Open C:\new\table.txt"});
+    put(&home, "mine.jsonl", &format!("{line}\n"));
+    import(&home, "mine.jsonl").expect(0);
+    let found = run_line(&home, "search table.txt -o json").expect(0).records().remove(0);
+    assert_eq!(found["results"][0]["title"], r"Open C:\new\table.txt");
+}

@@ -21,3 +21,4 @@ mod params;
 mod refusals;
 mod settings;
 mod sizes;
+mod stores;

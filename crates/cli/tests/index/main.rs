@@ -32,6 +32,7 @@ mod long_reader;
 mod migration;
 mod mixed_kills;
 mod power_loss;
+mod price_of_change;
 mod secrets;
 mod shapes;
 mod unreadable;
