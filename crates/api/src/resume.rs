@@ -18,6 +18,19 @@ const COMMANDS: &[(&str, &str, bool)] = &[
     ("pi", "pi --session", true),
     ("copilot", "copilot --resume", false),
     ("hermes", "hermes chat --resume", false),
+    ("droid", "droid --resume", true),
+    ("grok", "grok --resume", true),
+    ("kimi", "kimi --session", true),
+    ("cline", "cline --id", true),
+    // It resumes only the newest session; a fork has the same history.
+    ("cn", "cn --fork", true),
+    ("openhands", "openhands --resume", true),
+    ("vibe", "vibe --resume", true),
+    ("gptme", "gptme --name", true),
+    // From their documentation, not tried.
+    ("cursor-cli", "cursor-agent --resume", true),
+    ("goose", "goose session --resume --session-id", false),
+    ("amp", "amp threads continue", true),
 ];
 
 /// None if the agent cannot resume a given session.
@@ -44,6 +57,8 @@ mod tests {
             ("opencode", "/srv/a", Some("opencode -s 7f")),
             ("qwen", "/srv/a", Some("cd /srv/a && qwen --resume 7f")),
             ("pi", "", Some("pi --session 7f")),
+            ("kimi", "/srv/a", Some("cd /srv/a && kimi --session 7f")),
+            ("goose", "/srv/a", Some("goose session --resume --session-id 7f")),
             ("gemini-cli", "/srv/a", None),
             ("chatwise", "", None),
         ] {

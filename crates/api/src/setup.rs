@@ -18,7 +18,8 @@ pub const OPERATION: Operation = Operation {
     example: "loci setup claude-code --dry-run",
     words: Some(Positional {
         value: "AGENT",
-        about: "Agents to configure: claude-code, codex, gemini-cli, opencode",
+        about: "Agents to configure: claude-code, codex, gemini-cli, opencode, kilo, qwen, copilot, droid, cline, kimi, cursor, \
+                vscode-copilot, zed, crush",
         into: &["agents"],
         number: Number::Several,
     }),
@@ -48,7 +49,22 @@ pub const OPERATION: Operation = Operation {
 };
 
 /// Every agent that can be configured, by its name throughout Loci.
-pub const AGENTS: &[&str] = &["claude-code", "codex", "gemini-cli", "opencode"];
+pub const AGENTS: &[&str] = &[
+    "claude-code",
+    "codex",
+    "gemini-cli",
+    "opencode",
+    "kilo",
+    "qwen",
+    "copilot",
+    "droid",
+    "cline",
+    "kimi",
+    "cursor",
+    "vscode-copilot",
+    "zed",
+    "crush",
+];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -2,8 +2,10 @@
 //!
 //! Does not know how files are edited; it only lists what should be in them.
 
+use crate::artifact::Artifact;
 use crate::entry::{Entry, Location};
 use crate::packaged::{self, PackagedFile, Program};
+use crate::settings::{Hooks, ServerForm, Settings};
 use crate::text::SettingsFormat;
 use crate::{Machine, disk};
 use serde_json::{Value, json};
@@ -16,10 +18,19 @@ pub(crate) struct Agent {
     program: &'static str,
     /// Its settings folder.
     settings_folder: fn(&Machine) -> PathBuf,
-    pub(crate) artifacts: fn(&Machine) -> Vec<Artifact>,
+    gives: Gives,
     /// The agent's own notes about what it was given.
     pub(crate) traces: fn(&Machine) -> Vec<Trace>,
     pub(crate) next_step: &'static str,
+}
+
+/// What an agent is given.
+#[derive(Clone, Copy)]
+enum Gives {
+    /// Files of ours, and entries that refer to them.
+    Files(fn(&Machine) -> Vec<Artifact>),
+    /// Only entries in its settings.
+    Settings(&'static Settings),
 }
 
 /// A note of an agent about something of ours.
@@ -36,21 +47,13 @@ impl Trace {
     }
 }
 
-/// A file, or entries in a file, that should exist.
-pub(crate) enum Artifact {
-    /// A file of ours.
-    OwnFile { path: PathBuf, text: String },
-    /// Entries in a user's file.
-    Entries { path: PathBuf, form: SettingsFormat, entries: Vec<Entry> },
-}
-
 pub(crate) const AGENTS: &[Agent] = &[
     Agent {
         name: "claude-code",
         title: "Claude Code",
         program: "claude",
         settings_folder: claude_folder,
-        artifacts: claude_artifacts,
+        gives: Gives::Files(claude_artifacts),
         traces: claude_traces,
         next_step: "start a new session and type `/loci:stats`; `claude mcp list` shows `plugin:loci:loci`",
     },
@@ -59,7 +62,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         title: "Codex",
         program: "codex",
         settings_folder: codex_folder,
-        artifacts: codex_artifacts,
+        gives: Gives::Files(codex_artifacts),
         traces: codex_traces,
         next_step: "start a new session, in which Codex asks whether the two hooks may run; `codex mcp list` shows `loci`",
     },
@@ -68,7 +71,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         title: "Gemini CLI",
         program: "gemini",
         settings_folder: gemini_folder,
-        artifacts: gemini_artifacts,
+        gives: Gives::Files(gemini_artifacts),
         traces: |_| Vec::new(),
         next_step: "start a new session and type `/loci:stats`; `gemini extensions list` shows `loci`",
     },
@@ -77,9 +80,149 @@ pub(crate) const AGENTS: &[Agent] = &[
         title: "OpenCode",
         program: "opencode",
         settings_folder: opencode_folder,
-        artifacts: opencode_artifacts,
+        gives: Gives::Files(opencode_artifacts),
         traces: |_| Vec::new(),
         next_step: "start a new session and type `/loci/stats`; `opencode mcp list` shows `loci`",
+    },
+    Agent {
+        name: "kilo",
+        title: "Kilo",
+        program: "kilo",
+        settings_folder: |machine| config_folder(machine).join("kilo"),
+        gives: Gives::Settings(&Settings {
+            files: &["kilo.jsonc", "kilo.json"],
+            servers: "mcp",
+            form: ServerForm::CommandList,
+            hooks: None,
+        }),
+        traces: |_| Vec::new(),
+        next_step: "start a new session; `kilo mcp list` shows `loci`",
+    },
+    Agent {
+        name: "qwen",
+        title: "Qwen Code",
+        program: "qwen",
+        settings_folder: |machine| machine.folder_or_home("QWEN_HOME", ".qwen"),
+        gives: Gives::Settings(&Settings {
+            files: &["settings.json"],
+            servers: "mcpServers",
+            form: ServerForm::Plain,
+            hooks: Some(Hooks { file: "settings.json", above: &["hooks"], timeout: 1000 }),
+        }),
+        traces: |_| Vec::new(),
+        next_step: "start a new session; `qwen mcp list` shows `loci`",
+    },
+    Agent {
+        name: "copilot",
+        title: "Copilot CLI",
+        program: "copilot",
+        settings_folder: |machine| machine.folder_or_home("COPILOT_HOME", ".copilot"),
+        gives: Gives::Settings(&Settings {
+            files: &["mcp-config.json"],
+            servers: "mcpServers",
+            form: ServerForm::AllTools,
+            hooks: None,
+        }),
+        traces: |_| Vec::new(),
+        next_step: "start a new session and type `/mcp show`",
+    },
+    Agent {
+        name: "droid",
+        title: "Factory Droid",
+        program: "droid",
+        settings_folder: |machine| machine.home.join(".factory"),
+        gives: Gives::Settings(&Settings {
+            files: &["mcp.json"],
+            servers: "mcpServers",
+            form: ServerForm::Stdio,
+            hooks: Some(Hooks { file: "hooks.json", above: &[], timeout: 1 }),
+        }),
+        traces: |_| Vec::new(),
+        next_step: "start a new session and type `/mcp`",
+    },
+    Agent {
+        name: "cline",
+        title: "Cline",
+        program: "cline",
+        settings_folder: |machine| machine.folder_or_home("CLINE_DATA_DIR", ".cline/data"),
+        gives: Gives::Settings(&Settings {
+            files: &["settings/cline_mcp_settings.json"],
+            servers: "mcpServers",
+            form: ServerForm::Plain,
+            hooks: None,
+        }),
+        traces: |_| Vec::new(),
+        next_step: "start a new session",
+    },
+    Agent {
+        name: "kimi",
+        title: "Kimi Code",
+        program: "kimi",
+        settings_folder: |machine| machine.folder_or_home("KIMI_CODE_HOME", ".kimi-code"),
+        gives: Gives::Settings(&Settings {
+            files: &["mcp.json"],
+            servers: "mcpServers",
+            form: ServerForm::Plain,
+            hooks: None,
+        }),
+        traces: |_| Vec::new(),
+        next_step: "start a new session and type `/mcp`",
+    },
+    Agent {
+        name: "cursor",
+        title: "Cursor",
+        program: "cursor-agent",
+        settings_folder: |machine| machine.folder_or_home("CURSOR_CONFIG_DIR", ".cursor"),
+        gives: Gives::Settings(&Settings {
+            files: &["mcp.json"],
+            servers: "mcpServers",
+            form: ServerForm::Plain,
+            hooks: None,
+        }),
+        traces: |_| Vec::new(),
+        next_step: "restart Cursor; its MCP settings show `loci` (not tested with Cursor itself)",
+    },
+    Agent {
+        name: "vscode-copilot",
+        title: "VS Code",
+        program: "code",
+        settings_folder: |machine| editor_folder(machine, "Code/User"),
+        gives: Gives::Settings(&Settings {
+            files: &["mcp.json"],
+            servers: "servers",
+            form: ServerForm::Stdio,
+            hooks: None,
+        }),
+        traces: |_| Vec::new(),
+        next_step: "run `MCP: List Servers` in VS Code (not tested with VS Code itself)",
+    },
+    Agent {
+        name: "zed",
+        title: "Zed",
+        program: "zed",
+        settings_folder: |machine| config_folder(machine).join("zed"),
+        gives: Gives::Settings(&Settings {
+            files: &["settings.json"],
+            servers: "context_servers",
+            form: ServerForm::Plain,
+            hooks: None,
+        }),
+        traces: |_| Vec::new(),
+        next_step: "open the settings of Zed's agent panel (not tested with Zed itself)",
+    },
+    Agent {
+        name: "crush",
+        title: "Crush",
+        program: "crush",
+        settings_folder: |machine| config_folder(machine).join("crush"),
+        gives: Gives::Settings(&Settings {
+            files: &["crush.json"],
+            servers: "mcp",
+            form: ServerForm::Stdio,
+            hooks: None,
+        }),
+        traces: |_| Vec::new(),
+        next_step: "start a new session (not tested with Crush itself)",
     },
 ];
 
@@ -89,27 +232,42 @@ impl Agent {
         let folder = (self.settings_folder)(machine);
         if folder.is_dir() { Some(folder) } else { machine.find_program(self.program) }
     }
+
+    /// What should exist for it.
+    pub(crate) fn artifacts(&self, machine: &Machine) -> Vec<Artifact> {
+        match self.gives {
+            Gives::Files(list) => list(machine),
+            Gives::Settings(settings) => settings.artifacts(&(self.settings_folder)(machine), machine),
+        }
+    }
 }
 
 // ---- folders
 
 fn claude_folder(machine: &Machine) -> PathBuf {
-    machine.folder_from_var("CLAUDE_CONFIG_DIR").unwrap_or_else(|| machine.home.join(".claude"))
+    machine.folder_or_home("CLAUDE_CONFIG_DIR", ".claude")
 }
 
 fn codex_folder(machine: &Machine) -> PathBuf {
-    machine.folder_from_var("CODEX_HOME").unwrap_or_else(|| machine.home.join(".codex"))
+    machine.folder_or_home("CODEX_HOME", ".codex")
 }
 
 fn gemini_folder(machine: &Machine) -> PathBuf {
     machine.folder_from_var("GEMINI_CLI_HOME").unwrap_or_else(|| machine.home.clone()).join(".gemini")
 }
 
+fn config_folder(machine: &Machine) -> PathBuf {
+    machine.folder_or_home("XDG_CONFIG_HOME", ".config")
+}
+
 fn opencode_folder(machine: &Machine) -> PathBuf {
-    machine
-        .folder_from_var("XDG_CONFIG_HOME")
-        .unwrap_or_else(|| machine.home.join(".config"))
-        .join("opencode")
+    config_folder(machine).join("opencode")
+}
+
+/// An editor's settings: on macOS they are not in the configuration directory.
+fn editor_folder(machine: &Machine, name: &str) -> PathBuf {
+    let library = machine.home.join("Library/Application Support").join(name);
+    if library.is_dir() { library } else { config_folder(machine).join(name) }
 }
 
 // ---- artifacts
@@ -230,19 +388,16 @@ fn gemini_artifacts(machine: &Machine) -> Vec<Artifact> {
     packaged_artifacts(machine, packaged::GEMINI, &gemini_folder(machine).join("extensions/loci"))
 }
 
+const OPENCODE_SETTINGS: Settings = Settings {
+    files: &["opencode.jsonc", "opencode.json"],
+    servers: "mcp",
+    form: ServerForm::CommandList,
+    hooks: None,
+};
+
 fn opencode_artifacts(machine: &Machine) -> Vec<Artifact> {
     let folder = opencode_folder(machine);
-    let mut server =
-        json!({"type": "local", "command": [machine.loci_program().path(), "mcp"], "enabled": true});
-    if let Value::Object(env) = machine.passed_env()
-        && !env.is_empty()
-    {
-        server["environment"] = Value::Object(env);
-    }
-    let names = ["opencode.jsonc", "opencode.json"];
-    let name = names.iter().find(|name| folder.join(name).exists()).unwrap_or(&"opencode.json");
-    let entries = vec![Entry::at_key(&["mcp", "loci"], server)];
     let mut pieces = packaged_artifacts(machine, packaged::OPENCODE, &folder);
-    pieces.push(Artifact::Entries { path: folder.join(name), form: SettingsFormat::Json, entries });
+    pieces.extend(OPENCODE_SETTINGS.artifacts(&folder, machine));
     pieces
 }

@@ -3,7 +3,8 @@
 //!
 //! Does not start the agent.
 
-use crate::agents::{Agent, Artifact};
+use crate::agents::Agent;
+use crate::artifact::Artifact;
 use crate::{Machine, disk, is_program};
 use api::setup::Check;
 use std::io::{BufRead, BufReader, Write};
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) fn run_checks(machine: &Machine, agent: &Agent) -> Vec<Check> {
-    let pieces = (agent.artifacts)(machine);
+    let pieces = agent.artifacts(machine);
     let installed = pieces.iter().filter(|piece| piece.is_installed()).count();
     let loci = machine.loci_program();
     let path = Path::new(loci.path());

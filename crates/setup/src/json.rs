@@ -1,5 +1,5 @@
-//! Hand-written JSON, with comments and trailing commas: finds where each member begins and ends, inserts a member beside
-//! the others, and removes one.
+//! Hand-written JSON, with comments and trailing commas: finds where each member of an object and each element of a list
+//! begins and ends, inserts one beside the others, and removes one.
 //!
 //! Does not know whose settings they are, and never rewrites a member that is not ours.
 
@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 /// Deeper than any real settings, and far from exhausting the stack.
 const MAX_DEPTH: usize = 100;
 
-struct Object {
-    /// Offsets of its `{` and `}`.
+/// An object, or a list, whose members have no keys.
+struct Container {
+    /// Offsets of its brackets.
     open: usize,
     close: usize,
     members: Vec<Member>,
@@ -29,8 +30,8 @@ struct Member {
 }
 
 enum Node {
-    Object(Object),
-    Array(Vec<Node>),
+    Object(Container),
+    Array(Container),
     Scalar(Value),
 }
 
@@ -43,7 +44,10 @@ pub(crate) fn parse_tree(text: &str) -> Result<Value, EditError> {
 fn to_value(node: &Node) -> Result<Value, EditError> {
     Ok(match node {
         Node::Scalar(value) => value.clone(),
-        Node::Array(list) => Value::Array(list.iter().map(to_value).collect::<Result<_, _>>()?),
+        Node::Array(list) => {
+            let elements = list.members.iter().map(|element| to_value(&element.value));
+            Value::Array(elements.collect::<Result<_, _>>()?)
+        }
         Node::Object(object) => {
             let mut map = Map::new();
             for member in &object.members {
@@ -109,8 +113,8 @@ impl Parser<'_> {
     fn parse_node(&mut self, depth: usize) -> Result<Node, EditError> {
         match self.peek_byte() {
             _ if depth > MAX_DEPTH => Err(self.syntax_error()),
-            Some(b'{') => self.parse_object(depth).map(Node::Object),
-            Some(b'[') => self.parse_array(depth).map(Node::Array),
+            Some(b'{') => self.parse_container(depth, b'}').map(Node::Object),
+            Some(b'[') => self.parse_container(depth, b']').map(Node::Array),
             _ => self.parse_scalar().map(Node::Scalar),
         }
     }
@@ -123,43 +127,34 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    fn parse_array(&mut self, depth: usize) -> Result<Vec<Node>, EditError> {
-        self.at += 1;
-        let mut list = Vec::new();
-        loop {
-            self.skip_space()?;
-            if self.take_byte(b']') {
-                return Ok(list);
-            }
-            list.push(self.parse_node(depth + 1)?);
-            self.skip_space()?;
-            if !self.take_byte(b',') && self.peek_byte() != Some(b']') {
-                return Err(self.syntax_error());
-            }
-        }
-    }
-
-    fn parse_object(&mut self, depth: usize) -> Result<Object, EditError> {
+    fn parse_container(&mut self, depth: usize, closing: u8) -> Result<Container, EditError> {
         let open = self.at;
         self.at += 1;
-        let mut object = Object { open, close: open, members: Vec::new(), tail: self.at };
+        let mut container = Container { open, close: open, members: Vec::new(), tail: self.at };
         loop {
-            object.tail = self.skip_space()?.unwrap_or(object.tail);
-            object.close = self.at;
-            if self.take_byte(b'}') {
-                return Ok(object);
+            container.tail = self.skip_space()?.unwrap_or(container.tail);
+            container.close = self.at;
+            if self.take_byte(closing) {
+                return Ok(container);
             }
-            let mut member = self.parse_member(depth)?;
-            object.tail = self.skip_space()?.unwrap_or(member.end);
+            let mut member =
+                if closing == b'}' { self.parse_member(depth)? } else { self.parse_element(depth)? };
+            container.tail = self.skip_space()?.unwrap_or(member.end);
             if self.peek_byte() == Some(b',') {
                 member.comma = Some(self.at);
                 self.at += 1;
-                object.tail = self.at;
-            } else if self.peek_byte() != Some(b'}') {
+                container.tail = self.at;
+            } else if self.peek_byte() != Some(closing) {
                 return Err(self.syntax_error());
             }
-            object.members.push(member);
+            container.members.push(member);
         }
+    }
+
+    fn parse_element(&mut self, depth: usize) -> Result<Member, EditError> {
+        let start = self.at;
+        let value = self.parse_node(depth + 1)?;
+        Ok(Member { key: String::new(), start, end: self.at, comma: None, value })
     }
 
     fn parse_member(&mut self, depth: usize) -> Result<Member, EditError> {
@@ -197,28 +192,26 @@ fn word_length(text: &str) -> usize {
 
 pub(crate) fn insert_entry(text: &str, entry: &Entry) -> Result<Vec<Insertion>, EditError> {
     let (keys, eol) = (&entry.location.keys, line_ending(text));
+    let is_element = entry.location.mark.is_some();
+    let value = if is_element { Value::Array(vec![entry.value.clone()]) } else { entry.value.clone() };
     if is_blank(text) {
-        let whole = nest_value(keys, entry.value.clone());
+        let whole = nest_value(keys, value);
         return Ok(vec![Insertion { at: text.len(), text: format_value(&whole, "", "  ", eol) + eol }]);
     }
     let root = parse_document(text)?;
     let mut node = &root;
     for (depth, key) in keys.iter().enumerate() {
         let Node::Object(object) = node else { return Err(shape_error(keys, depth)) };
-        match object.members.iter().find(|member| member.key == *key) {
-            Some(member) => node = &member.value,
-            None => {
-                return Ok(insert_member(
-                    text,
-                    &root,
-                    object,
-                    key,
-                    &nest_value(&keys[depth + 1..], entry.value.clone()),
-                ));
-            }
-        }
+        let Some(member) = object.members.iter().find(|member| member.key == *key) else {
+            let name = format!("{}: ", Value::String(key.clone()));
+            return Ok(insert_member(text, &root, object, &name, &nest_value(&keys[depth + 1..], value)));
+        };
+        node = &member.value;
     }
-    Err(shape_error(keys, keys.len()))
+    match node {
+        Node::Array(list) if is_element => Ok(insert_member(text, &root, list, "", &entry.value)),
+        _ => Err(shape_error(keys, keys.len())),
+    }
 }
 
 fn shape_error(keys: &[String], depth: usize) -> EditError {
@@ -229,22 +222,21 @@ fn nest_value(keys: &[String], value: Value) -> Value {
     keys.iter().rev().fold(value, |inner, key| Value::Object(Map::from_iter([(key.clone(), inner)])))
 }
 
-/// Adds a member after the others, in the style of the file.
-fn insert_member(text: &str, root: &Node, object: &Object, key: &str, value: &Value) -> Vec<Insertion> {
+/// Adds a member after the others, in the style of the file. `name` is its key with the colon, or empty in a list.
+fn insert_member(text: &str, root: &Node, object: &Container, name: &str, value: &Value) -> Vec<Insertion> {
     let inside = &text[object.open + 1..object.close];
     let fresh = object.members.is_empty() && !inside.contains('\n');
     let lines = inside.contains('\n') || (fresh && (text.contains('\n') || is_empty_root(root)));
-    let name = Value::String(key.to_string());
     let mut member = if lines {
         let (eol, unit) = (line_ending(text), indent_unit(text, root));
         let outer = line_indent(text, object.open);
         let inner = object.members.first().and_then(|first| own_line_indent(text, first.start));
         let inner = inner.map_or_else(|| format!("{outer}{unit}"), str::to_string);
         let end = if fresh { format!("{eol}{outer}") } else { String::new() };
-        format!("{eol}{inner}{name}: {}{end}", format_value(value, &inner, &unit, eol))
+        format!("{eol}{inner}{name}{}{end}", format_value(value, &inner, &unit, eol))
     } else {
         let gap = if object.members.is_empty() { "" } else { " " };
-        format!("{gap}{name}: {value}")
+        format!("{gap}{name}{value}")
     };
     let Some(last) = object.members.last() else { return vec![Insertion { at: object.tail, text: member }] };
     if last.comma.is_some() {
@@ -313,15 +305,40 @@ fn format_value(value: &Value, indent: &str, unit: &str, eol: &str) -> String {
 pub(crate) fn remove_entry(text: &str, spot: &Location, made: &[Vec<String>]) -> Result<String, EditError> {
     let mut now = text.to_string();
     let mut keys = &spot.keys[..];
+    let mut is_element = spot.mark.is_some();
     loop {
-        now = remove_key(&now, keys)?;
-        keys = &keys[..keys.len() - 1];
+        if std::mem::take(&mut is_element) {
+            now = remove_element(&now, spot)?;
+        } else {
+            now = remove_key(&now, keys)?;
+            keys = &keys[..keys.len() - 1];
+        }
         let emptied = Location { keys: keys.to_vec(), mark: None };
         let hollow = emptied.find(&parse_tree(&now)?).is_some_and(crate::entry::is_empty_container);
         if keys.is_empty() || !hollow || !made.iter().any(|made| made == keys) {
             return Ok(now);
         }
     }
+}
+
+/// Removes the marked element of a list.
+fn remove_element(text: &str, spot: &Location) -> Result<String, EditError> {
+    let root = parse_document(text)?;
+    let mut node = &root;
+    for (depth, key) in spot.keys.iter().enumerate() {
+        let Node::Object(object) = node else { return Err(shape_error(&spot.keys, depth)) };
+        let Some(member) = object.members.iter().find(|member| member.key == *key) else {
+            return Ok(text.to_string());
+        };
+        node = &member.value;
+    }
+    let Node::Array(list) = node else { return Err(shape_error(&spot.keys, spot.keys.len())) };
+    for (at, element) in list.members.iter().enumerate() {
+        if spot.is_marked(&to_value(&element.value)?) {
+            return Ok(remove_member(text, list, at));
+        }
+    }
+    Ok(text.to_string())
 }
 
 fn remove_key(text: &str, keys: &[String]) -> Result<String, EditError> {
@@ -340,7 +357,7 @@ fn remove_key(text: &str, keys: &[String]) -> Result<String, EditError> {
     Err(shape_error(keys, keys.len()))
 }
 
-fn remove_member(text: &str, object: &Object, at: usize) -> String {
+fn remove_member(text: &str, object: &Container, at: usize) -> String {
     let member = &object.members[at];
     let start = text[..member.start].trim_end().len();
     let mut now = text.to_string();
@@ -353,7 +370,7 @@ fn remove_member(text: &str, object: &Object, at: usize) -> String {
     if let Some(comma) = before.and_then(|before| before.comma).filter(|_| member.comma.is_none()) {
         now.replace_range(comma..=comma, "");
     }
-    let hollow = object.members.len() == 1 && now[object.open + 1..].trim_start().starts_with('}');
+    let hollow = object.members.len() == 1 && now[object.open + 1..].trim_start().starts_with(['}', ']']);
     if hollow {
         let close = now.len() - now[object.open + 1..].trim_start().len();
         now.replace_range(object.open + 1..close, "");

@@ -4,6 +4,7 @@
 //! how operations are implemented.
 
 mod agents;
+mod artifact;
 mod check;
 mod diff;
 mod disk;
@@ -17,6 +18,7 @@ mod packaged;
 mod plan;
 mod receipt;
 mod removal;
+mod settings;
 mod text;
 mod toml;
 mod undo;
@@ -71,6 +73,11 @@ impl Machine {
         let text = self.vars.get(variable)?.to_string_lossy().into_owned();
         let first = text.split([':', ',']).find(|part| !part.is_empty()).map(PathBuf::from);
         first.filter(|path| path.is_absolute())
+    }
+
+    /// The folder that a variable names, or the one below the home directory.
+    fn folder_or_home(&self, variable: &str, default: &str) -> PathBuf {
+        self.folder_from_var(variable).unwrap_or_else(|| self.home.join(default))
     }
 
     /// Finds a program on `PATH`.
@@ -211,6 +218,9 @@ fn uninstall_agent(
         return Ok(());
     }
     disk::remove_empty_folders(&plan.folders);
+    // Other agents may still use a folder that was created for this one: the last of them removes it.
+    let left = plan.folders.iter().filter(|folder| folder.is_dir() && !receipt.folders.contains(folder));
+    receipt.folders.extend(left.cloned().collect::<Vec<_>>());
     receipt.agents.remove(agent.name);
     machine.write_receipt(receipt)
 }

@@ -2,7 +2,8 @@
 //!
 //! Does not write to disk until the plan is applied.
 
-use crate::agents::{Agent, Artifact};
+use crate::agents::Agent;
+use crate::artifact::Artifact;
 use crate::entry::{Entry, Location};
 use crate::file_change::{FileChange, io_problem};
 use crate::receipt::{FileContent, FileRecord, InsertedEntries, Installation, Receipt, fingerprint};
@@ -29,7 +30,7 @@ pub(crate) fn plan_install(
 ) -> Result<Plan, SetupProblem> {
     let folders = receipt.agents.get(agent.name).map(|wiring| wiring.folders.clone()).unwrap_or_default();
     let mut plan = Plan { folders, ..Plan::default() };
-    let pieces = (agent.artifacts)(machine);
+    let pieces = agent.artifacts(machine);
     for piece in &pieces {
         let known = receipt.find_record(agent.name, piece.path());
         match piece {
@@ -43,14 +44,6 @@ pub(crate) fn plan_install(
         plan.changes.extend(undo::revert_record(record)?);
     }
     Ok(plan)
-}
-
-impl Artifact {
-    fn path(&self) -> &Path {
-        match self {
-            Artifact::OwnFile { path, .. } | Artifact::Entries { path, .. } => path,
-        }
-    }
 }
 
 impl Plan {
@@ -178,11 +171,15 @@ impl Plan {
     }
 }
 
-/// The parent objects and tables that have to be created for the entries.
+/// The number of keys above an entry; all of them lead to a list.
+fn depth_of(entry: &Entry) -> usize {
+    entry.location.keys.len() - usize::from(entry.location.mark.is_none())
+}
+
+/// The parent objects, tables and lists that have to be created for the entries.
 fn created_parents(entries: &[Entry], tree: &serde_json::Value) -> Vec<Vec<String>> {
-    let around = entries
-        .iter()
-        .flat_map(|entry| (1..entry.location.keys.len()).map(|end| entry.location.keys[..end].to_vec()));
+    let around =
+        entries.iter().flat_map(|entry| (1..=depth_of(entry)).map(|end| entry.location.keys[..end].to_vec()));
     let mut made: Vec<Vec<String>> =
         around.filter(|keys| Location { keys: keys.clone(), mark: None }.find(tree).is_none()).collect();
     made.dedup();

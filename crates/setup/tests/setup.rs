@@ -502,3 +502,80 @@ fn the_subagents_are_the_same_everywhere() {
         assert!(others.iter().all(|other| !instructions.contains(other)), "{name} depends on another");
     }
 }
+
+/// The files that setup edits for agents that get nothing but entries, with content that a careless edit would destroy.
+const SETTINGS_ONLY: &[(&str, &str, &str)] = &[
+    ("kilo", ".config/kilo/kilo.json", "{\r\n\t\"mcp\": {\"other\": {\"type\": \"remote\"}}\r\n}"),
+    ("qwen", ".qwen/settings.json", "{\"hooks\": {\"Stop\": [{\"hooks\": []}]}, \"$version\": 2}\n\n"),
+    ("copilot", ".copilot/mcp-config.json", "{ \"mcpServers\": { } }"),
+    (
+        "droid",
+        ".factory/mcp.json",
+        "{\n    \"mcpServers\": {\n        \"a\": {\"type\": \"http\"}\n    }\n}\n",
+    ),
+    ("cline", ".cline/data/settings/cline_mcp_settings.json", "{}"),
+    ("kimi", ".kimi-code/mcp.json", "\n"),
+    ("cursor", ".cursor/mcp.json", "{\"mcpServers\":{\"a\":{\"url\":\"x\"}}}"),
+    ("vscode-copilot", ".config/Code/User/mcp.json", "{\n\t\"servers\": {},\n\t\"inputs\": []\n}"),
+    ("zed", ".config/zed/settings.json", "// mine\n{\n  \"theme\": \"One\", // dark\n}\n"),
+    ("crush", ".config/crush/crush.json", "{\"$schema\": \"x\",\n\"lsp\": {}}"),
+];
+
+#[test]
+fn agents_with_settings_only_get_a_server_and_their_files_back() {
+    let sandbox = Sandbox::without_agents();
+    for (_, path, text) in SETTINGS_ONLY {
+        sandbox.write(path, text);
+    }
+    let before = sandbox.snapshot_home();
+    let done = sandbox.run_setup();
+    assert!(!done.has_failed(), "{done:#?}");
+    assert_eq!(done.agents.len(), SETTINGS_ONLY.len());
+    for (agent, path, _) in SETTINGS_ONLY {
+        let report = agent_report(&done, agent);
+        assert!(report.changes.iter().any(|change| change.path.ends_with(path) && change.diff.is_some()));
+        let now = sandbox.read(path);
+        assert!(now.contains("loci\"") && now.contains("bin/loci"), "{agent}: {now}");
+    }
+    for (file, has) in
+        [(".qwen/settings.json", true), (".factory/hooks.json", true), (".factory/mcp.json", false)]
+    {
+        let text = sandbox.read(file);
+        assert_eq!(
+            text.contains("hook session-start") && text.contains("UserPromptSubmit"),
+            has,
+            "{file}: {text}"
+        );
+    }
+    assert_eq!(sandbox.run_setup().change_count(), 0);
+    assert!(!sandbox.run_removal().has_failed());
+    assert_eq!(sandbox.snapshot_home(), before);
+}
+
+#[test]
+fn every_agent_of_the_table_can_be_configured_where_nothing_is_installed() {
+    let sandbox = Sandbox::without_agents();
+    let before = sandbox.snapshot_home();
+    let agents = api::setup::AGENTS.iter().map(ToString::to_string).collect();
+    let done = run_setup(&sandbox.machine, &SetupRequest { agents, ..SetupRequest::default() }).unwrap();
+    let names: Vec<&str> = done.agents.iter().map(|agent| agent.agent.as_str()).collect();
+    assert_eq!(names, api::setup::AGENTS);
+    assert!(!done.has_failed(), "{done:#?}");
+    sandbox.run_removal();
+    assert_eq!(sandbox.snapshot_home(), before);
+}
+
+/// The agent or the user adds hooks beside ours, so that the former bytes cannot be restored as a whole.
+#[test]
+fn hooks_of_others_in_a_list_survive_removal() {
+    let sandbox = Sandbox::without_agents();
+    let theirs = r#"{"hooks": [{"type": "command", "command": "mine"}]}"#;
+    let before = format!("{{\n  \"hooks\": {{\n    \"SessionStart\": [\n      {theirs}\n    ]\n  }}\n}}\n");
+    sandbox.write(".qwen/settings.json", &before);
+    assert!(!sandbox.run_setup().has_failed());
+    let both = sandbox.read(".qwen/settings.json");
+    assert!(both.contains(theirs) && both.contains("hook session-start"), "{both}");
+    sandbox.write(".qwen/settings.json", &both.replace("\"mine\"", "\"mine too\""));
+    assert!(!sandbox.run_removal().has_failed());
+    assert_eq!(sandbox.read(".qwen/settings.json"), before.replace("\"mine\"", "\"mine too\""));
+}

@@ -65,6 +65,9 @@ fn removal_restores_the_files_of_four_agents_byte_for_byte() {
     fixture.run_json(&["setup", "--remove", "--yes"], 2);
 }
 
+const SUPPORTED: &str = "claude-code, codex, gemini-cli, opencode, kilo, qwen, copilot, droid, cline, kimi, cursor, \
+                         vscode-copilot, zed, crush";
+
 /// Each parameter changes the response.
 #[test]
 fn agents_can_be_chosen() {
@@ -78,7 +81,7 @@ fn agents_can_be_chosen() {
     let refused = fixture.run_json(&["setup", "emacs", "--dry-run"], 1);
     assert_eq!(
         (&refused["code"], &refused["hints"][0]),
-        (&json!("INVALID_ARGUMENT"), &json!("supported: claude-code, codex, gemini-cli, opencode"))
+        (&json!("INVALID_ARGUMENT"), &json!(format!("supported: {}", SUPPORTED)))
     );
 }
 
