@@ -79,3 +79,27 @@ fn every_unverified_source_has_a_made_up_store() {
         .collect();
     assert_eq!(without, [""; 0]);
 }
+
+/// The rows of the table in docs/concepts/agents.md.
+fn documented_rows() -> Vec<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/concepts/agents.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    page.lines().filter(|line| line.starts_with("| ") && line.contains("(`")).map(str::to_string).collect()
+}
+
+#[test]
+fn the_documentation_lists_every_agent_and_how_it_was_verified() {
+    let rows: Vec<String> =
+        documented_rows().into_iter().filter(|row| !row.starts_with("| agent ")).collect();
+    for source in SOURCES.iter().filter(|source| source.evidence() != Evidence::OwnFormat) {
+        let named = |row: &&String| row.contains(&format!("(`{}`)", source.name()));
+        let row = rows.iter().find(named).unwrap_or_else(|| panic!("{} is not documented", source.name()));
+        let verified = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        assert!(verified.starts_with(source.evidence().as_str()), "{}: {row}", source.name());
+    }
+    let documented =
+        rows.iter().flat_map(|row| row.split("(`").skip(1)).map(|rest| rest.split('`').next().unwrap());
+    let unknown: Vec<&str> =
+        documented.filter(|name| SOURCES.iter().all(|source| source.name() != *name)).collect();
+    assert_eq!(unknown, [""; 0]);
+}

@@ -51,6 +51,30 @@ impl Clients {
         Clients::require(&[program])
     }
 
+    /// Like [`Clients::require`], for a client that must run as on a machine of its own, which only root can arrange.
+    pub fn as_root(program: &str) -> Clients {
+        let isolated = ["-m", "-u", "-n", "-p", "-f", "--mount-proc", "true"];
+        assert!(
+            crate::needs::is_root() && crate::can_run("unshare", &isolated),
+            "needs root: only root can run a client in namespaces of its own"
+        );
+        Clients::require(&[program])
+    }
+
+    /// Drives a client through runs of its script, with `home` as its home directory. `out` gets what it printed, and the
+    /// provider's requests in `requests.jsonl`.
+    pub fn run_neutral(&self, client: &str, home: &Path, out: &Path, runs: &[&str]) {
+        let mut command = Command::new(self.scripts.join("stub/run_neutral.sh"));
+        command.arg(client).arg(home).arg(out).env("ONLY", runs.join(" "));
+        let output = command.env("CLIENTS_HOME", &self.installed).output().unwrap();
+        assert!(
+            output.status.success() && out.join("requests.jsonl").is_file(),
+            "{client}: {}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+
     pub fn program(&self, program: &str) -> PathBuf {
         self.installed.join(program)
     }

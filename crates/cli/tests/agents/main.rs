@@ -10,5 +10,6 @@ mod cards;
 mod clients;
 mod dispatch;
 mod fixture;
+mod more_clients;
 mod setup;
 mod talk;
