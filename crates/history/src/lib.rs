@@ -9,6 +9,7 @@
 
 pub mod call_summary;
 pub mod catalogue_cache;
+pub mod coverage;
 pub mod error;
 pub mod event_ids;
 pub mod excerpt;

@@ -6,9 +6,10 @@ use super::ViewQuery;
 use crate::Outcome;
 use crate::printer::Printer;
 use api::{Error, ViewRequest};
+use history::coverage;
 use history::scan::{by_time, is_empty, scan_rows, searched_roots};
 use record::{Cell, Coverage, Record};
-use sources::{SOURCES, Source, SurveyOptions};
+use sources::{SOURCES, SurveyOptions};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
@@ -30,9 +31,9 @@ pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) 
     }
     let mut sums: BTreeMap<(usize, String), VersionCoverage> = BTreeMap::new();
     for (transcript, facts) in library.transcripts.iter().zip(&library.facts) {
-        for (i, (version, coverage)) in facts.coverage.iter().enumerate() {
+        for (i, (version, counts)) in facts.coverage.iter().enumerate() {
             let sum = sums.entry((transcript.source, version.to_string())).or_default();
-            sum.0.merge(coverage);
+            sum.0.merge(counts);
             if i == 0 {
                 let ids = facts
                     .sessions
@@ -45,83 +46,19 @@ pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) 
     }
     let mut lines: Vec<Record<'static>> = sums
         .iter()
-        .map(|((source, version), (coverage, sessions))| {
-            coverage_record(SOURCES[*source], version, coverage, sessions.len())
+        .map(|((source, version), (counts, sessions))| {
+            coverage::to_record(SOURCES[*source], version, counts, sessions.len())
         })
         .collect();
     let seen: BTreeSet<&str> = sums.keys().map(|(source, _)| SOURCES[*source].name()).collect();
-    lines.extend(encrypted_stores(question));
-    lines.extend(missing_sources(&searched_roots(&question.service.history(), question.request), &seen));
+    lines.extend(coverage::encrypted_stores(&question.service.places, &question.request.source));
+    lines.extend(coverage::missing_sources(
+        &searched_roots(&question.service.history(), question.request),
+        &seen,
+    ));
     question.print_records(lines, printer);
     Ok(library.outcome)
 }
 
 /// Coverage for one version of an agent, and the sessions it comes from.
 type VersionCoverage = (Coverage, BTreeSet<(String, String)>);
-
-fn coverage_record(
-    source: &'static dyn Source,
-    version: &str,
-    coverage: &Coverage,
-    sessions: usize,
-) -> Record<'static> {
-    let named = |map: &BTreeMap<String, u64>| {
-        let items: Vec<_> = map.iter().map(|(name, n)| Cell::text(format!("{name} ×{n}"))).collect();
-        if items.is_empty() { Cell::Null } else { Cell::List(items) }
-    };
-    vec![
-        ("source", Cell::text(source.name())),
-        ("version", Cell::text(version.to_string())),
-        ("evidence", Cell::text(source.evidence().as_str())),
-        ("files", Cell::count(coverage.files)),
-        ("sessions", Cell::count(sessions)),
-        ("bytes", Cell::count(coverage.bytes)),
-        ("lines", Cell::count(coverage.lines)),
-        ("understood", Cell::count(coverage.understood)),
-        ("ignored", Cell::count(coverage.ignored)),
-        ("blank", Cell::count(coverage.blank)),
-        ("unfinished", Cell::count(coverage.unfinished)),
-        ("unknown", Cell::count(coverage.unknown_count())),
-        ("bad", Cell::count(coverage.bad)),
-        ("salvaged", Cell::count(coverage.salvaged)),
-        ("lossy_utf8", Cell::count(coverage.lossy_utf8)),
-        ("unknown_types", named(&coverage.unknown_types)),
-        ("unknown_fields", named(&coverage.unknown_fields)),
-    ]
-}
-
-/// Agents whose histories are here, but in a form that only they can read.
-fn encrypted_stores(question: &ViewQuery<'_>) -> Vec<Record<'static>> {
-    let only = &question.request.source;
-    let mut places: BTreeMap<&'static str, Vec<Cell<'static>>> = BTreeMap::new();
-    for (name, folder) in sources::find_encrypted(&question.service.places) {
-        if only.is_empty() || only.iter().any(|one| one == name) {
-            places.entry(name).or_default().push(Cell::text(folder.to_string_lossy().into_owned()));
-        }
-    }
-    let line = |(name, folders)| {
-        vec![
-            ("source", Cell::text(name)),
-            ("evidence", Cell::text("encrypted")),
-            ("found", Cell::Bool(true)),
-            ("looked_in", Cell::List(folders)),
-            ("note", Cell::text("only the agent itself can read it")),
-        ]
-    };
-    places.into_iter().map(line).collect()
-}
-
-/// Agents without any transcript, with the directories searched.
-fn missing_sources(
-    looked: &[(&'static str, std::path::PathBuf, bool)],
-    seen: &BTreeSet<&str>,
-) -> Vec<Record<'static>> {
-    let mut places: BTreeMap<&'static str, Vec<Cell<'static>>> = BTreeMap::new();
-    for (name, root, _) in looked.iter().filter(|(name, ..)| !seen.contains(name)) {
-        places.entry(name).or_default().push(Cell::text(root.to_string_lossy().into_owned()));
-    }
-    let line = |(name, roots)| {
-        vec![("source", Cell::text(name)), ("found", Cell::Bool(false)), ("looked_in", Cell::List(roots))]
-    };
-    SOURCES.iter().filter_map(|s| places.remove_entry(s.name())).map(line).collect()
-}
