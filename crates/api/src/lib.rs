@@ -39,6 +39,7 @@ pub mod toolsets;
 pub mod view_params;
 pub mod view_request;
 pub mod views;
+pub mod why;
 
 pub use control::Control;
 pub use envelope::Envelope;

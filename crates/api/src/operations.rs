@@ -6,7 +6,7 @@
 use crate::operation::{Handle, Operation, Request, Response};
 use crate::{
     Code, Error, Exit, code, costs, digest, edits, gather_chats, import, mailbox, maintenance, memory,
-    project, recommend, resolve_ids, saved_results, search, sessions, setup, status,
+    project, recommend, resolve_ids, saved_results, search, sessions, setup, status, why,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -72,6 +72,7 @@ operations! { $
     project::ListProjects,
     project::AliasProject,
     digest::DigestRequest,
+    why::Why,
     maintenance::Index,
     import::ImportRequest,
     maintenance::ArchiveRequest,
@@ -185,6 +186,7 @@ mod tests {
     use crate::search::SearchConversations;
     use crate::sessions::ListSessions;
     use crate::setup::SetupRequest;
+    use crate::why::Why;
     use serde_json::json;
     use std::fmt::Debug;
 
@@ -228,6 +230,7 @@ mod tests {
             json!({"source": ["codex"], "project": "/p", "since": "7d", "until": "today", "limit": 3, "offset": 1, "reverse": true}),
         );
         round_trip::<DigestRequest>(json!({"since": "30d", "until": "today", "project": "/p"}));
+        round_trip::<Why>(json!({"target": "a.rs:3", "budget": 900, "root": "/p"}));
         round_trip::<ListProjects>(json!({"limit": 3, "offset": 1, "reverse": true}));
         round_trip::<AliasProject>(json!({"name": "shop", "folders": ["/srv/shop"], "remove": false}));
         round_trip::<Index>(json!({"rebuild": true}));

@@ -58,7 +58,7 @@ pub const OPERATION: Operation = Operation {
             "Search message text (content), session titles (title) or both [default: both]",
         ),
         param("role_filter", Shape::List, "ROLES", "Only messages with these roles: user, assistant, system"),
-        param("exclude_terms", Shape::List, "WORDS", "Exclude sessions that contain any of these words"),
+        param("exclude_terms", Shape::List, "WORDS", "Exclude sessions with any of these words"),
         param(
             "match",
             Shape::Choice(&["any", "all"]),
@@ -96,7 +96,7 @@ pub const OPERATION: Operation = Operation {
             "include_own",
             Shape::Flag,
             "",
-            "Include the calling session, and Loci's own output in other sessions",
+            "Include the calling session; and Loci's own output in other sessions",
         ),
         param(
             "iteration",

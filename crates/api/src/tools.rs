@@ -112,6 +112,7 @@ pub const TOOLS: &[Tool] = &[
         ToolTarget::View("query", "context"),
         "Show the turns around an error.",
     ),
+    tool_row("why", CORE_CODE, ToolTarget::Operation, "Which sessions made code what it is, and why."),
     tool_row(
         "query_history",
         CORE_HISTORY,

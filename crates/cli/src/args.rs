@@ -98,7 +98,7 @@ fn rewrite_help_and_version(mut typed: Vec<OsString>) -> Vec<OsString> {
 fn meant_command_line(typed: Vec<OsString>) -> Vec<OsString> {
     let Some(first) = typed.get(1).and_then(|word| word.to_str()) else { return typed };
     let root = build_command(Some(""));
-    if root.find_subcommand(first).is_some() {
+    if root.find_subcommand(first).is_some() && !forgiving::is_question(&typed) {
         return typed;
     }
     let is_near = |word: &str| !nearest_names(word, root.get_subcommands().map(Command::get_name)).is_empty();

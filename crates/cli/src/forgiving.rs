@@ -52,6 +52,12 @@ pub(crate) struct Rewritten {
     pub(crate) note: String,
 }
 
+/// Whether the words are a question and not the command `why`, which takes one: "why is the cache cold".
+pub(crate) fn is_question(typed: &[OsString]) -> bool {
+    let is_word = |at: usize| typed.get(at).is_some_and(|word| !word.to_string_lossy().starts_with('-'));
+    typed.get(1).is_some_and(|first| first == "why") && is_word(2) && is_word(3)
+}
+
 /// The command line that is meant, if the first word is not a command but a synonym or a word to search for. A word that
 /// resembles a command is left for the error message, which suggests that one.
 pub(crate) fn rewrite(typed: &[OsString], is_near_command: impl Fn(&str) -> bool) -> Option<Rewritten> {
@@ -62,11 +68,16 @@ pub(crate) fn rewrite(typed: &[OsString], is_near_command: impl Fn(&str) -> bool
         line.extend_from_slice(&typed[2..]);
         return Some(Rewritten { line, note: format!("`{first}` is `loci {command}`") });
     }
-    if first.starts_with('-') || is_near_command(first) {
+    let is_question = is_question(typed);
+    if !is_question && (first.starts_with('-') || is_near_command(first)) {
         return None;
     }
     let mut line = typed.to_vec();
     line.insert(1, "search".into());
+    if is_question {
+        let note = "`loci why` takes one symbol, file or commit; searching for the question".to_string();
+        return Some(Rewritten { line, note });
+    }
     let note = format!("`{}` is not a command; searching for it, as `loci search` does", shorten(first));
     Some(Rewritten { line, note })
 }
@@ -101,6 +112,14 @@ mod tests {
         assert_eq!(rewritten("loci serach test"), None);
         assert_eq!(rewritten("loci --nope"), None);
         assert_eq!(rewritten("loci"), None);
+    }
+
+    #[test]
+    fn a_question_is_searched_for() {
+        assert_eq!(rewritten("loci why is it cold"), Some(line("loci search why is it cold")));
+        for command in ["loci why Store.flush", "loci why Store.flush --budget 900", "loci show a b"] {
+            assert!(!is_question(&line(command)), "{command}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 /// The groups of commands, in the order of help. Every command that is not hidden is in one of them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Find", &["search", "show", "sessions", "project", "resume", "export", "resolve"]),
-    ("Understand", &["query", "analyze", "stats", "usage", "digest"]),
+    ("Understand", &["why", "query", "analyze", "stats", "usage", "digest"]),
     ("Remember", &["memory", "recommend"]),
     ("Code", &["code", "edit"]),
     ("Agents", &["setup", "mcp", "hook", "statusline", "agent", "dispatch", "daemon"]),
@@ -39,6 +39,7 @@ const EXAMPLES: &str = "Examples:
   loci sessions                        list recent sessions
   loci show last                       read the latest one
   loci resume the flaky test           continue the session that was about it
+  loci why src/store.rs:40             see which sessions made a line what it is
   loci query errors --all-projects     list failed tool calls
   loci usage --all-projects            show tokens and cost per day
   loci memory list                     list what was decided

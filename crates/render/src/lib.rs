@@ -23,6 +23,7 @@ mod search;
 mod setup;
 mod status;
 pub mod support_bundle;
+mod why;
 
 pub use options::RenderOptions;
 

@@ -29,6 +29,7 @@ mod stats;
 mod status;
 mod turns;
 mod usage;
+mod why;
 
 use crate::printer::{Format, Printer};
 use crate::{Outcome, Service, Take, query_error};

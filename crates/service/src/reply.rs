@@ -3,16 +3,14 @@
 //!
 //! Does not know the protocol that carries the envelope.
 
-mod collect;
-
 use crate::printer::Format;
 use crate::{Outcome, Service, query_error};
+use ::reply::Collector;
 use api::control::INLINE;
 use api::envelope::{CODE_NOTE, Envelope, NOTE, Recalled};
 use api::sessions::ListSessions;
 use api::tools::ToolTarget;
 use api::{AnyResponse, Code, Control, Error, Handle, Operation, Request, Tool, View, ViewRequest};
-use collect::Collector;
 use history::guard;
 use query::child::Runner;
 use query::tally::Tally;
@@ -172,7 +170,7 @@ impl Service {
             envelope.data = Some(fit_page(operation, whole, rows, limit, &mut envelope.notes));
             envelope.next_offset = None;
         } else {
-            collect::summarize_best(operation, &whole, &rows, &mut envelope);
+            ::reply::summarize_best(operation, &whole, &rows, &mut envelope);
         }
         Ok(self.with_recalled_note(envelope, note))
     }

@@ -22,7 +22,7 @@ pub use fuzz::survey as fuzz_survey;
 pub(crate) use transcript::records;
 pub use transcript::{
     Environment, Error, Evidence, FileStamp, Names, Source, Survey, SurveyOptions, SurveyOutcome, Transcript,
-    conversation, document, event_log, json, line_reader, lines, salvage, survey, walk,
+    conversation, document, edit, event_log, json, line_reader, lines, salvage, survey, walk,
 };
 
 use record::{Call, Message, Row};

@@ -10,6 +10,7 @@
 pub mod conversation;
 pub mod database;
 pub mod document;
+pub mod edit;
 pub mod event_log;
 pub mod json;
 pub mod line_reader;

@@ -26,6 +26,7 @@ const NOT_RUN: &[(&str, &str)] = &[
         "needs the .NET SDK; the suites of the crate `edits` run compilers",
     ),
     ("loci code notes", "needs a model; the suite `models` runs it"),
+    ("loci why", "needs the repository that the page is about; `why` runs these"),
 ];
 
 /// The source tree of documents that name none.

@@ -28,3 +28,4 @@ mod recommend;
 mod search;
 mod show;
 mod walk;
+mod why;

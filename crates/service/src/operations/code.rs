@@ -3,7 +3,7 @@
 //!
 //! Does not know how source is parsed: only `tree.rs` and `code_query.rs` call the `code` crate for that.
 
-mod changes;
+pub(crate) mod changes;
 pub(crate) mod code_query;
 mod focus;
 mod graph;

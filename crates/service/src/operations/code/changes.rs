@@ -44,7 +44,12 @@ impl Handle<CodeChanges> for Service {
 
 /// Runs git without monitors, locks and the network, on the repository around the folder: variables that name another one
 /// are set while git runs a hook.
-fn run_git(service: &Service, root: &Path, args: &[&str], stdin: Vec<u8>) -> Result<Vec<u8>, String> {
+pub(crate) fn run_git(
+    service: &Service,
+    root: &Path,
+    args: &[&str],
+    stdin: Vec<u8>,
+) -> Result<Vec<u8>, String> {
     let quiet = ["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"];
     let mut vars = env::inherited_env();
     vars.retain(|name, _| !name.to_string_lossy().starts_with("GIT_"));

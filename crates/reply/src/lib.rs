@@ -11,7 +11,7 @@ use query::tally::Tally;
 use serde_json::Value;
 use std::borrow::Cow;
 
-pub(crate) struct Collector {
+pub struct Collector {
     refs: SavedResults,
     limit: u64,
     query: String,
@@ -34,7 +34,7 @@ pub(crate) struct Collector {
 const MOST_FIELDS: usize = 24;
 
 impl Collector {
-    pub(crate) fn new(
+    pub fn new(
         refs: SavedResults,
         limit: u64,
         query: &str,
@@ -60,18 +60,18 @@ impl Collector {
     }
 
     #[must_use]
-    pub(crate) fn count_only(mut self, only: bool) -> Collector {
+    pub fn count_only(mut self, only: bool) -> Collector {
         self.counting = only;
         self
     }
 
     /// The response without its records: the first line of the file.
-    pub(crate) fn push_head(&mut self, head: &Value) {
+    pub fn push_head(&mut self, head: &Value) {
         self.store_line(format!("{head}\n").as_bytes());
     }
 
     /// Adds one record, including its newline. Always true: continue.
-    pub(crate) fn push_line(&mut self, bytes: &[u8]) -> bool {
+    pub fn push_line(&mut self, bytes: &[u8]) -> bool {
         let parsed = serde_json::from_slice::<Value>(bytes);
         // A filter may print values that are not JSON, such as `NaN`: kept as a string.
         let (odd, mut record) = (parsed.is_err(), parsed.unwrap_or_else(|_| text_of(bytes)));
@@ -139,7 +139,7 @@ impl Collector {
         self.failed.is_none()
     }
 
-    pub(crate) fn finish(mut self, control: &Control) -> Envelope {
+    pub fn finish(mut self, control: &Control) -> Envelope {
         if control.stats_only {
             return self.only_counts();
         }
@@ -268,7 +268,7 @@ fn put_stats(envelope: &mut Envelope, mut stats: Vec<Value>) {
 }
 
 /// For a search, replaces the summary by what the next step needs: status, IDs, guidance and the best hits, as many as fit.
-pub(crate) fn summarize_best(operation: &Operation, head: &Value, rows: &[Value], envelope: &mut Envelope) {
+pub fn summarize_best(operation: &Operation, head: &Value, rows: &[Value], envelope: &mut Envelope) {
     if operation.name != api::search::OPERATION.name {
         return;
     }

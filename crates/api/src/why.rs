@@ -1,0 +1,201 @@
+//! `why`: which sessions made a piece of code what it is, with the prompt, the reasoning and the outcome of each edit.
+//!
+//! Does not know how lines are matched with edits.
+
+use crate::operation::{Number, Operation, Positional, Request, Response};
+use crate::params::param;
+use crate::schema::schema_properties;
+use crate::{Code, Error, Shape};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+const TARGET: &str = "Symbol, file:line-line, file or commit";
+
+/// Tokens unless the request says otherwise.
+const BUDGET: u64 = 1500;
+const MAX_BUDGET: u64 = 100_000;
+
+pub const WHY: Operation = Operation {
+    name: "why",
+    command: "why",
+    about: "Show which sessions made a symbol, lines or a commit what they are, and why",
+    answer: "one line; then the edits, oldest first, each with its evidence, prompt, reasoning, diff, outcome and commit",
+    example: "loci why src/store.rs:40-60",
+    words: Some(Positional { value: "TARGET", about: TARGET, into: &["target"], number: Number::One }),
+    params: &[
+        param("target", Shape::Text, "TARGET", TARGET),
+        param(
+            "budget",
+            Shape::Count,
+            "TOKENS",
+            "Tokens; decides how many of the latest steps, and how much of each [default: 1500]",
+        ),
+        param(
+            "root",
+            Shape::Text,
+            "DIR",
+            "Source tree [default: the enclosing git repository, or the current directory]",
+        ),
+    ],
+    required: &["target"],
+    shapes: schema_properties::<Why>,
+    handy: &[],
+    read_only: true,
+    // One answer, of a size that the budget limits: no list to filter.
+    rows: &[],
+    stats: &[],
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Why {
+    pub target: String,
+    pub budget: u64,
+    pub root: Option<String>,
+}
+
+impl Default for Why {
+    fn default() -> Why {
+        Why { target: String::new(), budget: BUDGET, root: None }
+    }
+}
+
+/// Fewer tokens say nothing about a step.
+const TOKENS_PER_STEP: u64 = 190;
+
+impl Why {
+    /// How many steps the budget has room for.
+    pub fn max_steps(&self) -> usize {
+        (self.budget / TOKENS_PER_STEP).max(1) as usize
+    }
+}
+
+impl Request for Why {
+    const OPERATION: &'static Operation = &WHY;
+    type Response = WhyFound;
+
+    fn check_params(&self) -> Result<(), Error> {
+        let refused = |message: String| Error::new(Code::InvalidArgument, message).hint(WHY.example);
+        if self.target.trim().is_empty() {
+            return Err(refused("name a symbol, a file, lines or a commit".to_string()));
+        }
+        if !(100..=MAX_BUDGET).contains(&self.budget) {
+            return Err(refused(format!("`budget` must be from 100 to {MAX_BUDGET}")));
+        }
+        Ok(())
+    }
+}
+
+/// Why a piece of code is as it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WhyFound {
+    /// The answer in one line.
+    pub summary: String,
+    /// What was asked about, as it was understood.
+    pub target: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitRef>,
+    /// The lines asked about that say something, and how many of them a recorded edit explains.
+    pub lines: u32,
+    pub explained: u32,
+    /// Oldest first.
+    pub steps: Vec<WhyStep>,
+    /// Earlier steps that the budget left out.
+    #[serde(skip_serializing_if = "crate::why::is_zero")]
+    pub omitted: u32,
+    pub notes: Vec<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde asks for
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+impl Response for WhyFound {
+    fn is_empty(&self) -> bool {
+        self.steps.iter().all(|step| step.evidence == Evidence::Unknown)
+    }
+}
+
+/// How certain it is that an edit wrote the lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Evidence {
+    /// No recorded edit has these lines.
+    #[default]
+    Unknown,
+    /// The new text agrees; the text it replaced is not recorded.
+    Likely,
+    /// The text before and after agrees.
+    Textual,
+    /// The text agrees, and the tool's own output names the commit.
+    Attested,
+}
+
+impl Evidence {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Evidence::Unknown => "unknown",
+            Evidence::Likely => "likely",
+            Evidence::Textual => "textual",
+            Evidence::Attested => "attested",
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CommitRef {
+    pub hash: String,
+    pub subject: String,
+    pub at: i64,
+}
+
+/// The edits of one turn, or a commit that no recorded edit explains.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WhyStep {
+    pub evidence: Evidence,
+    pub at: Option<i64>,
+    #[serde(rename = "session_id", skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
+    /// The IDs of the tool calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
+    /// Lines of the target, now or in the commit, that the step wrote.
+    pub lines: u32,
+    /// Taken back in the same session: an attempt, not a cause.
+    #[serde(skip_serializing_if = "crate::search::is_false")]
+    pub undone: bool,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub prompt: String,
+    /// The last thing the agent said before the edit.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub diff: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<CheckRun>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitRef>,
+}
+
+/// The next build or test after an edit, and its result.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CheckRun {
+    pub command: String,
+    /// `success`, `error`, `pending` or `unknown`.
+    pub status: String,
+}

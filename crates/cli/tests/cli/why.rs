@@ -1,0 +1,204 @@
+//! `loci why`: the sessions behind a symbol, lines and a commit, with their evidence.
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use testutil::{Home, McpClient, Session, command, run_command};
+
+const FIRST: &str = "aaaa1111-0000-4000-8000-000000000001";
+const SECOND: &str = "bbbb2222-0000-4000-8000-000000000002";
+const THIRD: &str = "cccc3333-0000-4000-8000-000000000003";
+
+const STORE: &str = "class Store:\n    def __init__(self, client):\n        self.client = client\n        self.items = []\n\n    \
+def flush(self):\n        self.client.send_batch(self.items)\n        self.items.clear()\n\n    \
+def count(self):\n        return len(self.items)\n";
+const ONCE: &str = "        self.client.send_batch(self.items)\n";
+const THRICE: &str = "        for attempt in range(3):\n            self.client.send_batch(self.items)\n";
+const TWICE: &str =
+    "        if not self.client.send_batch(self.items):\n            self.client.send_batch(self.items)\n";
+
+fn git(folder: &Path, date: &str, args: &[&str]) -> String {
+    let mut git = Command::new("git");
+    git.current_dir(folder).args(["-c", "user.name=a", "-c", "user.email=a@example.org"]).args(args);
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    let done = git.env("GIT_AUTHOR_DATE", date).env("GIT_COMMITTER_DATE", date).output().unwrap();
+    assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).trim().to_string()
+}
+
+fn commit(folder: &Path, date: &str, subject: &str, text: &str) -> String {
+    std::fs::write(folder.join("src/store.py"), text).unwrap();
+    git(folder, date, &["add", "src"]);
+    git(folder, date, &["commit", "-q", "-m", subject]);
+    git(folder, date, &["rev-parse", "HEAD"])
+}
+
+/// A repository that two sessions and a person made: the first session writes a class, the second makes a method retry, after an
+/// attempt that failed, and commits, and the person adds a method.
+fn home_with_history() -> (Home, PathBuf, [String; 3]) {
+    let home = Home::new();
+    let root = home.path().join("shop");
+    std::fs::create_dir_all(root.join("src")).unwrap();
+    git(&root, "2026-02-01T08:00:00Z", &["init", "-q", "-b", "main"]);
+    let file = root.join("src/store.py");
+    let (cwd, path) = (root.to_str().unwrap(), file.to_str().unwrap());
+
+    let mut first = Session::new(FIRST, cwd, "2026-02-01T09:00:00Z");
+    first.prompt("write a store that sends its items in batches").reply(&["A list is enough."]);
+    first.did("Write", json!({"file_path": path, "content": STORE}), "created");
+    first.did("Bash", json!({"command": "python -m pytest -q"}), "1 passed");
+    home.add(&first);
+    let one = commit(&root, "2026-02-01T10:00:00Z", "Add a store", STORE);
+
+    let two_text = STORE.replace(ONCE, TWICE);
+    let two = commit(&root, "2026-02-03T10:00:00Z", "Retry once", &two_text);
+    let mut second = Session::new(SECOND, cwd, "2026-02-03T09:00:00Z");
+    let edit = |old: &str, new: &str| json!({"file_path": path, "old_string": old, "new_string": new});
+    second.prompt("the sandbox drops the first connection, make flush retry");
+    second.did("Edit", edit(ONCE, THRICE), "edited");
+    second.failed("Bash", json!({"command": "python -m pytest -q"}), "Exit code 1\n1 failed");
+    second.reply(&["It sent everything three times, so I retry only after a failure."]);
+    second.did("Edit", edit(THRICE, ONCE), "edited");
+    second.did("Edit", edit(ONCE, TWICE), "edited");
+    second.did("Bash", json!({"command": "python -m pytest -q"}), "1 passed");
+    let output = format!("[main {}] Retry once", &two[..7]);
+    second.did("Bash", json!({"command": "git commit -am 'Retry once'"}), &output);
+    home.add(&second);
+
+    let three_text =
+        format!("{two_text}\n    def is_idle(self):\n        return self.client.pending_requests() == 0\n");
+    let three = commit(&root, "2026-02-05T10:00:00Z", "Tell whether it is idle", &three_text);
+    (home, root, [one, two, three])
+}
+
+fn why(home: &Home, root: &Path, args: &[&str], code: i32) -> Value {
+    let mut run = command(home.path(), &[&["why"], args].concat());
+    run.current_dir(root);
+    run_command(run).expect(code).records().remove(0)
+}
+
+fn texts<'a>(found: &'a Value, field: &str) -> Vec<&'a str> {
+    found["steps"].as_array().unwrap().iter().map(|step| step[field].as_str().unwrap_or_default()).collect()
+}
+
+#[test]
+fn a_symbol_is_explained_by_its_chain() {
+    let (home, root, [one, two, _]) = home_with_history();
+    for _ in 0..2 {
+        let found = why(&home, &root, &["Store.flush"], 0);
+        assert_eq!(texts(&found, "session_id"), [FIRST, SECOND, SECOND], "{found:#}");
+        assert_eq!(texts(&found, "evidence"), ["likely", "textual", "attested"]);
+        let steps = found["steps"].as_array().unwrap();
+        assert_eq!((&steps[0]["commit"]["hash"], &steps[2]["commit"]["hash"]), (&json!(one), &json!(two)));
+        assert_eq!(steps[0]["outcome"]["status"], "success");
+        assert_eq!((&steps[1]["undone"], &steps[1]["outcome"]["status"]), (&json!(true), &json!("error")));
+        assert_eq!(steps[2]["prompt"], "the sandbox drops the first connection, make flush retry");
+        assert_eq!(steps[2]["reasoning"], "It sent everything three times, so I retry only after a failure.");
+        assert!(
+            steps[2]["diff"].as_str().unwrap().contains("+        if not self.client.send_batch"),
+            "{steps:#?}"
+        );
+        assert_eq!((&found["lines"], &found["explained"]), (&json!(4), &json!(4)));
+        let summary = found["summary"].as_str().unwrap();
+        assert!(
+            summary.contains("sandbox drops") && summary.contains("passed afterwards; unchanged since"),
+            "{summary}"
+        );
+        // The second time from the index.
+        run_command(command(home.path(), &["index"])).expect(0);
+    }
+}
+
+#[test]
+fn what_no_session_wrote_is_unknown() {
+    let (home, root, [.., three]) = home_with_history();
+    let found = why(&home, &root, &["src/store.py:14-15"], 2);
+    assert_eq!(texts(&found, "evidence"), ["unknown"], "{found:#}");
+    assert_eq!((&found["lines"], &found["explained"]), (&json!(2), &json!(0)));
+    assert!(found["summary"].as_str().unwrap().contains("unknown, no recorded session"));
+    let commit = why(&home, &root, &[&three], 2);
+    assert_eq!((&commit["explained"], &commit["commit"]["hash"]), (&json!(0), &json!(three)));
+}
+
+#[test]
+fn a_commit_is_explained_by_its_session() {
+    let (home, root, [one, two, _]) = home_with_history();
+    let found = why(&home, &root, &[&two[..9]], 0);
+    assert_eq!((texts(&found, "session_id"), texts(&found, "evidence")), (vec![SECOND], vec!["attested"]));
+    assert_eq!(found["explained"], found["lines"], "{found:#}");
+    let found = why(&home, &root, &[&one], 0);
+    assert_eq!((texts(&found, "session_id"), texts(&found, "evidence")), (vec![FIRST], vec!["likely"]));
+}
+
+#[test]
+fn lines_that_are_not_committed_are_explained() {
+    let (home, root, _) = home_with_history();
+    let file = root.join("src/store.py");
+    let old = std::fs::read_to_string(&file).unwrap();
+    let (before, after) =
+        ("        return len(self.items)\n", "        return len(self.items) + self.client.unsent_items()\n");
+    let mut third = Session::new(THIRD, root.to_str().unwrap(), "2026-02-07T09:00:00Z");
+    third.prompt("count the unsent items too");
+    let input = json!({"file_path": file.to_str().unwrap(), "old_string": before, "new_string": after});
+    third.did("Edit", input, "edited");
+    home.add(&third);
+    std::fs::write(&file, old.replace(before, after)).unwrap();
+    let found = why(&home, &root, &["Store.count"], 0);
+    assert_eq!(texts(&found, "session_id"), [FIRST, THIRD], "{found:#}");
+    assert_eq!(found["steps"][1].get("commit"), None);
+    assert_eq!(found["explained"], found["lines"]);
+}
+
+#[test]
+fn renames_and_formatters_do_not_break_the_chain() {
+    let (home, root, _) = home_with_history();
+    git(&root, "2026-02-06T10:00:00Z", &["mv", "src/store.py", "src/queue.py"]);
+    git(&root, "2026-02-06T10:00:00Z", &["commit", "-q", "-m", "Rename"]);
+    let file = root.join("src/queue.py");
+    let text = std::fs::read_to_string(&file).unwrap().replace("        ", "\t\t").replace("    ", "\t");
+    std::fs::write(&file, text).unwrap();
+    git(&root, "2026-02-06T11:00:00Z", &["commit", "-q", "-am", "Use tabs"]);
+    let found = why(&home, &root, &["src/queue.py:6-9"], 0);
+    assert!(texts(&found, "session_id").contains(&SECOND), "{found:#}");
+    assert_eq!(found["explained"], found["lines"], "{found:#}");
+}
+
+#[test]
+fn every_parameter_is_honoured() {
+    let (home, root, _) = home_with_history();
+    let tight = why(&home, &root, &["Store.flush", "--budget", "200"], 0);
+    assert_eq!((texts(&tight, "session_id"), &tight["omitted"]), (vec![SECOND], &json!(2)));
+    let wide = why(&home, &root, &["Store.flush", "--budget", "5000"], 0);
+    assert_eq!((texts(&wide, "session_id").len(), wide.get("omitted")), (3, None));
+    let elsewhere = why(&home, home.path(), &["Store.flush", "--root", root.to_str().unwrap()], 0);
+    assert_eq!(texts(&elsewhere, "session_id"), [FIRST, SECOND, SECOND]);
+    for wrong in [&["Store.flush", "--budget", "1"][..], &["Store.gone"], &["src/store.py:900"]] {
+        let mut run = command(home.path(), &[&["why"], wrong].concat());
+        run.current_dir(&root);
+        run_command(run).expect(1);
+    }
+}
+
+#[test]
+fn an_agent_gets_the_same_answer() {
+    let (home, root, _) = home_with_history();
+    let mut client = McpClient::new(home.path(), &[]);
+    let found = client.call("why", json!({"target": "Store.flush", "root": root.to_str().unwrap()}));
+    assert!(found.to_string().contains(SECOND), "{found:#}");
+}
+
+#[test]
+fn secrets_in_an_edit_are_masked() {
+    let (home, root, _) = home_with_history();
+    let file = root.join("src/key.py");
+    let secret = ["ghp_", "A1b2C3d4E5f6G7h8I9j0", "K1l2M3n4O5p6Q7r8"].concat();
+    let text = format!("def load_token():\n    token = '{secret}'\n    return token\n");
+    std::fs::write(&file, &text).unwrap();
+    let mut third = Session::new(THIRD, root.to_str().unwrap(), "2026-02-07T09:00:00Z");
+    third.prompt("load the token");
+    third.did("Write", json!({"file_path": file.to_str().unwrap(), "content": text}), "created");
+    home.add(&third);
+    let found = why(&home, &root, &["src/key.py"], 0);
+    assert_eq!((&found["lines"], &found["explained"]), (&json!(3), &json!(3)), "{found:#}");
+    assert!(!found.to_string().contains(&secret), "{found:#}");
+}

@@ -1,0 +1,95 @@
+//! How git says a piece of code came about: the commits that touched lines of a file, and who last changed each line.
+//!
+//! Does not know sessions.
+
+use crate::RunGit;
+use provenance::commit::names_of;
+use provenance::diff::match_lines;
+use provenance::line::{Line, lines_of};
+use provenance::patch::{Commit, LOG_FORMAT, narrow_commits, parse_log};
+use std::collections::BTreeSet;
+
+/// The history of some lines of a file.
+#[derive(Debug, Default)]
+pub struct CodeHistory {
+    /// Newest first.
+    pub commits: Vec<Commit>,
+    /// The lines now, and the commit that last changed each; None if it is not committed.
+    pub lines: Vec<(Line, Option<String>)>,
+    /// The whole file now, and which of its lines are asked for and not committed.
+    pub text: Vec<Line>,
+    pub uncommitted: Vec<bool>,
+    /// Lines that are committed but no longer there.
+    pub removed: Vec<Line>,
+}
+
+/// An old file has thousands of commits, and an answer shows a few.
+const MAX_COMMITS: &str = "-n300";
+
+impl CodeHistory {
+    /// The history of the lines `from` to `to`, counted from 1. A folder without a repository has none.
+    pub fn read(git: RunGit<'_>, file: &str, now: &str, from: u32, to: u32) -> CodeHistory {
+        let old = git(&["show", &format!("HEAD:./{file}")], Vec::new()).unwrap_or_default();
+        let old = String::from_utf8_lossy(&old).into_owned();
+        let (old_lines, text) = (lines_of(&old), lines_of(now));
+        let matched = match_lines(&old_lines, &text);
+        let range = from.saturating_sub(1) as usize..(to as usize).min(text.len());
+        let uncommitted: Vec<bool> =
+            matched.iter().enumerate().map(|(at, old)| old.is_none() && range.contains(&at)).collect();
+        let in_old: Vec<u32> = matched.get(range.clone()).into_iter().flatten().flatten().copied().collect();
+        let span = in_old.iter().min().zip(in_old.iter().max()).map(|(min, max)| (min + 1, max + 1));
+        let is_whole = range.len() == text.len();
+        let commits = span.map_or_else(Vec::new, |span| read_commits(git, file, span, is_whole));
+        let blamed = span.map_or_else(Vec::new, |span| read_blame(git, file, span));
+        let blame_of = |at: u32| {
+            let first = span.map_or(0, |(first, _)| first - 1);
+            blamed.get((at - first) as usize).cloned()
+        };
+        let lines = range.map(|at| (text[at], matched[at].and_then(blame_of))).collect();
+        let kept: rustc_hash::FxHashSet<u32> = matched.iter().flatten().copied().collect();
+        let removed = (0..).zip(&old_lines).filter(|(at, line)| !kept.contains(at) && !line.is_blank());
+        let removed = removed.map(|(_, line)| *line).collect();
+        CodeHistory { commits, lines, text, uncommitted, removed }
+    }
+}
+
+fn read_commits(git: RunGit<'_>, file: &str, (from, to): (u32, u32), is_whole: bool) -> Vec<Commit> {
+    let log = |what: &[&str]| {
+        let form = ["log", LOG_FORMAT, "--no-color", "--no-ext-diff", "--no-textconv", "-M", "-p", "-U3"];
+        let printed = git(&[&form, what].concat(), Vec::new()).unwrap_or_default();
+        parse_log(&String::from_utf8_lossy(&printed))
+    };
+    if is_whole {
+        return log(&["--follow", MAX_COMMITS, "--", file]);
+    }
+    let ranged = log(&[MAX_COMMITS, &format!("-L{from},{to}:{file}")]);
+    // Git prints the lines of the range alone, and their neighbours are evidence.
+    let names: BTreeSet<String> = ranged.iter().flat_map(|commit| &commit.files).flat_map(names_of).collect();
+    let mut what = vec!["--no-walk=unsorted", "-m", "--first-parent"];
+    what.extend(ranged.iter().map(|commit| commit.hash.as_str()));
+    what.push("--");
+    what.extend(names.iter().map(String::as_str));
+    let mut whole = if ranged.is_empty() { Vec::new() } else { log(&what) };
+    narrow_commits(&mut whole, &ranged);
+    whole
+}
+
+/// The commit of each line.
+fn read_blame(git: RunGit<'_>, file: &str, (from, to): (u32, u32)) -> Vec<String> {
+    let range = format!("-L{from},{to}");
+    let printed =
+        git(&["blame", "-s", "-l", "--root", &range, "HEAD", "--", file], Vec::new()).unwrap_or_default();
+    let text = String::from_utf8_lossy(&printed).into_owned();
+    text.lines().map(|line| line.split(' ').next().unwrap_or_default().to_string()).collect()
+}
+
+/// One commit with its patch against its first parent; None if there is no such commit.
+pub fn read_commit(git: RunGit<'_>, named: &str) -> Option<Commit> {
+    let commit = format!("{named}^{{commit}}");
+    let hash = git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit], Vec::new()).ok()?;
+    let hash = String::from_utf8_lossy(&hash).trim().to_string();
+    let args =
+        ["log", "-1", "-p", "-M", "-m", "--first-parent", "--no-color", "--no-ext-diff", "--no-textconv"];
+    let printed = git(&[&args[..], &[LOG_FORMAT, &hash]].concat(), Vec::new()).ok()?;
+    parse_log(&String::from_utf8_lossy(&printed)).pop()
+}

@@ -1,0 +1,16 @@
+//! Joins the edits of sessions with a git repository.
+//!
+//! [`session_edits`] reads the edits of a repository's sessions, [`code_history`] asks git how a piece of code came about, `provenance` matches
+//! the two, and [`session_context`] finds the prompt, the reasoning and the outcome around an edit. [`why`] puts the answer together.
+//!
+//! Does not store anything, and does not know symbols: its caller resolves them to lines.
+
+pub mod code_history;
+pub mod session_context;
+pub mod session_edits;
+pub mod why;
+
+pub use why::{Place, Target, explain};
+
+/// Runs git on the repository with these arguments and this input; the error is what git said.
+pub type RunGit<'a> = &'a dyn Fn(&[&str], Vec<u8>) -> Result<Vec<u8>, String>;

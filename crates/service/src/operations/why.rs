@@ -1,0 +1,30 @@
+//! `why`: resolves what was asked about and lets `lineage` explain it.
+//!
+//! Does not know how lines are matched with edits.
+
+use super::code::changes::run_git;
+use super::code::code_query::{resolve_root, with_root};
+use crate::Service;
+use api::why::{Why, WhyFound};
+use api::{Error, Handle, Request};
+use lineage::{Place, Target, explain};
+
+impl Handle<Why> for Service {
+    fn handle(&self, request: &Why) -> Result<WhyFound, Error> {
+        request.check_params()?;
+        let root = resolve_root(self, request.root.as_ref())?;
+        let git = |args: &[&str], stdin: Vec<u8>| run_git(self, &root, args, stdin);
+        let find_symbol = |name: &str| {
+            with_root(self, &root, |query| {
+                let symbol = query.symbol_ref(query.resolve_symbol(name)?);
+                Ok(Place {
+                    name: symbol.path,
+                    file: symbol.file,
+                    lines: Some((symbol.line, symbol.end_line)),
+                })
+            })
+        };
+        let target = Target::parse(request.target.trim(), &root, &self.cwd, &git, &find_symbol)?;
+        explain(&self.history(), &root, &git, target, request)
+    }
+}
