@@ -33,8 +33,10 @@ fn locations_of(entries: &[Entry]) -> Vec<Location> {
 /// The parents that had to be created, as the plan computes them.
 fn created_parents(form: SettingsFormat, text: &str, entries: &[Entry]) -> Vec<Vec<String>> {
     let tree = form.parse_tree(text).unwrap();
-    let around = entries.iter().map(|entry| entry.location.keys[..1].to_vec());
-    around.filter(|keys| tree.get(&keys[0]).is_none()).collect()
+    let depth = |location: &Location| location.keys.len() - usize::from(location.mark.is_none());
+    let around = entries.iter().map(|entry| &entry.location);
+    let around = around.flat_map(|spot| (1..=depth(spot)).map(|end| spot.keys[..end].to_vec()));
+    around.filter(|keys| Location { keys: keys.clone(), mark: None }.find(&tree).is_none()).collect()
 }
 
 /// Inserts and removes: reverting restores the former bytes, and removing by location restores the same settings.
@@ -135,6 +137,27 @@ fn toml_in_every_style_is_restored_byte_for_byte() {
         "\u{feff}a = 1\n",
     ] {
         check_round_trip(SettingsFormat::Toml, text, &codex_entries());
+    }
+}
+
+#[test]
+fn elements_of_json_lists_are_restored_byte_for_byte() {
+    for text in [
+        "{\n  \"a\": 1\n}\n",
+        "{\"hooks\":{\"Stop\":[{\"hooks\":[]}]}}",
+        "{\"hooks\":{\"SessionStart\":[{\"hooks\":[{\"command\":\"mine\"}]}]}}",
+        "{\r\n\t\"hooks\": {\r\n\t\t\"SessionStart\": [\r\n\t\t\t{\"hooks\": []}, // mine\r\n\t\t],\r\n\t},\r\n}\r\n",
+        "{\n  \"hooks\": {\n    \"UserPromptSubmit\": [\n      {\"matcher\": \"]\"} /* mine */\n    ]\n  }\n}",
+    ] {
+        let found = check_round_trip(SettingsFormat::Json, text, &codex_entries());
+        assert_eq!(found, text, "removing by location leaves nothing either");
+    }
+    for text in ["", "{}", "{\"hooks\": {\"SessionStart\": [ ]}}", "{\"hooks\": {\"SessionStart\": [\n]}}"] {
+        check_round_trip(SettingsFormat::Json, text, &codex_entries());
+    }
+    for text in ["{\"hooks\": []}", "{\"hooks\": {\"SessionStart\": {}}}"] {
+        let refused = SettingsFormat::Json.insert_entries(text, &codex_entries());
+        assert!(matches!(refused, Err(EditError::Shape(_))), "{text}");
     }
 }
 
@@ -315,16 +338,18 @@ fn any_toml_text() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_json_is_restored(text in any_json_text()) {
-        let former = SettingsFormat::Json.parse_tree(&text).unwrap();
-        if let Ok((after, stitches)) = SettingsFormat::Json.insert_entries(&text, &claude_entries()) {
+        let form = SettingsFormat::Json;
+        let former = form.parse_tree(&text).unwrap();
+        for entries in [claude_entries(), codex_entries()] {
+            let Ok((after, stitches)) = form.insert_entries(&text, &entries) else { continue };
             prop_assert_eq!(stitches.revert(&after), Some(text.clone()));
-            let made = created_parents(SettingsFormat::Json, &text, &claude_entries());
-            let found = SettingsFormat::Json.remove_entries(&after, &locations_of(&claude_entries()), &made).unwrap();
-            prop_assert_eq!(SettingsFormat::Json.parse_tree(&found).unwrap(), former.clone());
+            let made = created_parents(form, &text, &entries);
+            let found = form.remove_entries(&after, &locations_of(&entries), &made).unwrap();
+            prop_assert_eq!(form.parse_tree(&found).unwrap(), former.clone());
             // An agent that rewrites its settings in its own style.
-            let rewritten = serde_json::to_string_pretty(&SettingsFormat::Json.parse_tree(&after).unwrap()).unwrap();
-            let found = SettingsFormat::Json.remove_entries(&rewritten, &locations_of(&claude_entries()), &made).unwrap();
-            prop_assert_eq!(SettingsFormat::Json.parse_tree(&found).unwrap(), former);
+            let rewritten = serde_json::to_string_pretty(&form.parse_tree(&after).unwrap()).unwrap();
+            let found = form.remove_entries(&rewritten, &locations_of(&entries), &made).unwrap();
+            prop_assert_eq!(form.parse_tree(&found).unwrap(), former.clone());
         }
     }
 
