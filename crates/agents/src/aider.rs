@@ -6,11 +6,11 @@
 
 use record::{Kind, Message, Role, Session, Stamp, Tokens, event_key, parse_local_time};
 use rustc_hash::FxHashMap;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use transcript::conversation::value::{call_of, known_stamp, token_counts};
-use transcript::conversation::{Conversation, Outcome};
+use transcript::conversation::{Conversation, Outcome, Part};
 use transcript::document::{Documents, read_sidecar_text, read_text};
 use transcript::walk::TranscriptList;
 use transcript::{Environment, Error, Evidence, Store, Transcript};
@@ -213,9 +213,35 @@ impl Reader {
 
     fn add_edit(&self, file: &str, conversation: &mut Conversation) {
         let id = conversation.next_id();
-        conversation.add_call(call_of(&id, "edit", &json!({"path": file})), self.at);
+        let mut input = json!({"path": file});
+        if let Some(text) = last_reply(conversation).and_then(|reply| blocks_of(reply, file)) {
+            input["content"] = Value::from(text);
+        }
+        conversation.add_call(call_of(&id, "edit", &input), self.at);
         conversation.add_result(&id, self.at, Outcome::of_flag(false, format!("Applied edit to {file}")));
     }
+}
+
+fn last_reply(conversation: &Conversation) -> Option<&str> {
+    conversation.parts.iter().rev().find_map(|part| match part {
+        Part::Message { kind: Kind::Reply, message, .. } => Some(message.text.as_str()),
+        _ => None,
+    })
+}
+
+/// What a reply has for a file: the fenced blocks that follow its name, with the whole text or with replacements.
+fn blocks_of(reply: &str, file: &str) -> Option<String> {
+    let mut found = String::new();
+    let mut lines = reply.lines();
+    while lines.any(|line| line.trim() == file) {
+        if lines.next().is_some_and(|line| line.starts_with("```")) {
+            for line in lines.by_ref().take_while(|line| !line.starts_with("```")) {
+                found.push_str(line);
+                found.push('\n');
+            }
+        }
+    }
+    (!found.is_empty()).then_some(found)
 }
 
 /// `848 sent, 50 received.`, `1.0k sent, 2k cache hit, 54 received. Cost: …`
@@ -234,6 +260,14 @@ fn parse_tokens(usage: &str) -> Tokens {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_text_of_an_edit_is_the_block_below_the_name_of_its_file() {
+        let reply =
+            "I add it.\n\na.py\n```python\nx = 1\n```\n\nb.py\n```\ny\n```\na.py\n```python\nz\n```\n";
+        assert_eq!(blocks_of(reply, "a.py").as_deref(), Some("x = 1\nz\n"));
+        assert_eq!(blocks_of("See a.py\na.py\nis done", "a.py"), None);
+    }
 
     #[test]
     fn tokens_are_read_as_aider_rounds_them() {

@@ -79,6 +79,7 @@ const PATH: &[&str] = &[
     "TargetFile",
     "relative_workspace_path",
     "filename",
+    "filepath",
     "file",
 ];
 const BEFORE: &[&str] =
@@ -133,22 +134,24 @@ fn read_object(object: &Value, path: &str, found: &mut Vec<FileEdit>) {
         // An insertion replaces nothing.
         let inserts = object.get("insert_line").is_some();
         found.push(edit(text_of(object, BEFORE).or(inserts.then_some("")), after));
-    } else if let Some(blocks) = text_of(object, &["diff", "content"]).filter(|text| text.contains(SEARCH)) {
+    } else if let Some(blocks) =
+        text_of(object, &["diff", "content"]).filter(|text| SEARCH.iter().any(|mark| text.contains(mark)))
+    {
         found.extend(search_blocks(blocks).into_iter().map(|(before, after)| edit(Some(&before), &after)));
     } else if let Some(after) = text_of(object, WHOLE) {
         found.push(edit(None, after));
     }
 }
 
-/// How Cline, Roo and others write a replacement.
-const SEARCH: &str = "<<<<<<< SEARCH";
+/// How Cline, Roo, Aider and others begin a replacement, and gptme.
+const SEARCH: [&str; 2] = ["<<<<<<< SEARCH", "<<<<<<< ORIGINAL"];
 
 fn search_blocks(text: &str) -> Vec<(String, String)> {
     let (mut found, mut before, mut after) = (Vec::new(), String::new(), String::new());
     let mut part = None;
     for line in text.lines() {
         match (line.trim_end(), part) {
-            (mark, None) if mark.starts_with(SEARCH) => part = Some(false),
+            (line, None) if SEARCH.iter().any(|mark| line.starts_with(mark)) => part = Some(false),
             ("=======", Some(false)) => part = Some(true),
             (mark, Some(true)) if mark.starts_with(">>>>>>> ") => {
                 found.push((std::mem::take(&mut before), std::mem::take(&mut after)));

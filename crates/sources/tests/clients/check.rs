@@ -3,6 +3,7 @@
 //!
 //! Does not know how the store was made.
 
+use loci_sources::edit::{FileEdit, may_edit, read_edits};
 use loci_sources::{Environment, SOURCES, source_roots};
 use record::{Call, Kind, Message, Row, RowKind, Status};
 use serde_json::Value;
@@ -248,4 +249,26 @@ pub(crate) fn check_models(client: &Client, store: &Store) {
         .flat_map(|session| session.messages.iter().filter_map(|(_, message)| message.model.as_deref()))
         .collect();
     assert_eq!(models.into_iter().collect::<Vec<_>>(), client.models, "{}", client.name);
+}
+
+/// The script lets every client write a helper that returns 41 and change it to 42: both texts are known, and that before
+/// the change as well. A client without tools writes it as it should be.
+pub(crate) fn check_edits(client: &Client, store: &Store) {
+    let calls = store.sessions.iter().flat_map(|session| &session.calls).map(|(_, call)| call);
+    let edits: Vec<FileEdit> = calls.filter(|call| may_edit(&call.tool)).flat_map(read_edits).collect();
+    let has = |before: Option<&str>, after: &str| {
+        let is_before = |edit: &FileEdit| match (before, edit.before.as_deref()) {
+            (Some(text), replaced) => replaced.is_some_and(|replaced| replaced.contains(text)),
+            (None, replaced) => replaced.unwrap_or("").is_empty(),
+        };
+        edits
+            .iter()
+            .any(|edit| edit.path.ends_with("helper.py") && is_before(edit) && edit.after.contains(after))
+    };
+    let recorded = if client.own_tools.is_empty() {
+        has(None, "return 41") && has(Some("return 41"), "return 42")
+    } else {
+        has(None, "return 42")
+    };
+    assert!(recorded, "{}: {edits:?}", client.name);
 }

@@ -1,6 +1,6 @@
 //! The recorded stores of further agents, held against what really happened.
 
-use crate::check::{Client, check_runs, check_times, check_usage, read_expected, read_store};
+use crate::check::{Client, check_edits, check_runs, check_times, check_usage, read_expected, read_store};
 use crate::table;
 use testutil::copy_folder;
 use testutil::needs::shared_folder;
@@ -16,6 +16,7 @@ fn check_recorded(client: &Client) {
         check_times(client, &store, "2026-11-16T01:");
     }
     check_usage(client, &store);
+    check_edits(client, &store);
 }
 
 #[test]
