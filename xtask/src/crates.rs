@@ -22,7 +22,8 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ("project", &["syntax"]),
     ("scip", &[]),
     ("folder", &[]),
-    ("code", &["db", "syntax", "project", "scip", "folder"]),
+    ("tokens", &[]),
+    ("code", &["db", "syntax", "project", "scip", "folder", "tokens"]),
     ("subprocess", &[]),
     ("edits", &["code", "project", "subprocess", "syntax"]),
     ("mailbox", &["db", "subprocess"]),
@@ -72,6 +73,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
 const TEST_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("loci", &["db", "mask", "subprocess", "testutil"]),
     ("llm", &["testutil"]),
+    ("mcp", &["tokens"]),
     ("sources", &["testutil"]),
 ];
 
@@ -108,7 +110,7 @@ pub(crate) const ENGINES: &[Engine] = &[
     Engine { name: "tree-sitter-java", owner: "syntax", tests: false },
     Engine { name: "ignore", owner: "project", tests: false },
     Engine { name: "postcard", owner: "code", tests: false },
-    Engine { name: "bpe-openai", owner: "code", tests: true },
+    Engine { name: "bpe-openai", owner: "tokens", tests: false },
     Engine { name: "notify", owner: "daemon", tests: false },
     Engine { name: "signal-hook", owner: "daemon", tests: false },
     Engine { name: "ureq", owner: "llm", tests: false },

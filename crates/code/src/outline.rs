@@ -62,10 +62,7 @@ impl TokenCost {
     }
 }
 
-/// The number of tokens of a text.
-pub fn count_tokens(text: &str) -> usize {
-    bpe_openai::o200k_base().count(text)
-}
+pub use tokens::count_tokens;
 
 /// Writes outlines of the types of one codebase.
 pub struct Outliner<'a> {

@@ -47,7 +47,7 @@ mod tests {
                 .unwrap()
                 .retain(|name, _| ["name", "description", "inputSchema"].contains(&name.as_str()));
         }
-        let count = |value: &serde_json::Value| bpe_openai::o200k_base().count(value.to_string().as_str());
+        let count = |value: &serde_json::Value| tokens::count_tokens(&value.to_string());
         (count(&whole), count(&seen))
     }
 
