@@ -5,7 +5,7 @@
 
 use crate::operation::{Handle, Operation, Request, Response};
 use crate::{
-    Code, Error, Exit, code, costs, digest, edits, gather_chats, import, mailbox, maintenance, memory,
+    Code, Error, Exit, about, code, costs, digest, edits, gather_chats, import, mailbox, maintenance, memory,
     project, recommend, resolve_ids, saved_results, search, sessions, setup, status, why,
 };
 use serde::Serialize;
@@ -73,6 +73,8 @@ operations! { $
     project::AliasProject,
     digest::DigestRequest,
     why::Why,
+    about::About,
+    about::Handoff,
     maintenance::Index,
     import::ImportRequest,
     maintenance::ArchiveRequest,
@@ -162,6 +164,7 @@ pub fn operation_named(name: &str) -> Option<&'static Operation> {
 mod tests {
     use super::*;
     use crate::Param;
+    use crate::about::{About, Handoff};
     use crate::code::{
         BuildPack, CodeChanges, CodeContext, CodeGraph, CodeStatusRequest, Dismiss, FindUsages,
         GetMemberOutline, GetOutline, GetPromptWindow, GetSemantic, GetSource, IndexCode, Investigate,
@@ -230,6 +233,8 @@ mod tests {
             json!({"source": ["codex"], "project": "/p", "since": "7d", "until": "today", "limit": 3, "offset": 1, "reverse": true}),
         );
         round_trip::<DigestRequest>(json!({"since": "30d", "until": "today", "project": "/p"}));
+        round_trip::<About>(json!({"target": "a.rs", "budget": 900, "root": "/p"}));
+        round_trip::<Handoff>(json!({"session": "7f", "to": "codex"}));
         round_trip::<Why>(json!({"target": "a.rs:3", "budget": 900, "root": "/p"}));
         round_trip::<ListProjects>(json!({"limit": 3, "offset": 1, "reverse": true}));
         round_trip::<AliasProject>(json!({"name": "shop", "folders": ["/srv/shop"], "remove": false}));

@@ -35,6 +35,7 @@ const CORE_CHAT: &[Set] = &[Set::Core, Set::Chat];
 const CORE_HISTORY: &[Set] = &[Set::Core, Set::History];
 const CORE_CODE: &[Set] = &[Set::Core, Set::Code];
 const CORE_MEMORY: &[Set] = &[Set::Core, Set::Memory];
+const CODE_MEMORY: &[Set] = &[Set::Code, Set::Memory];
 const HISTORY: &[Set] = &[Set::History];
 const CODE: &[Set] = &[Set::Code];
 const EDIT: &[Set] = &[Set::Edit];
@@ -111,6 +112,12 @@ pub const TOOLS: &[Tool] = &[
         HISTORY,
         ToolTarget::View("query", "context"),
         "Show the turns around an error.",
+    ),
+    tool_row(
+        "recall",
+        CODE_MEMORY,
+        ToolTarget::Operation,
+        "Before changing code: its outline, facts, last sessions and what failed.",
     ),
     tool_row("why", CORE_CODE, ToolTarget::Operation, "Which sessions made code what it is, and why."),
     tool_row(

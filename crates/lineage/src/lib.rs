@@ -1,11 +1,12 @@
 //! Joins the edits of sessions with a git repository.
 //!
 //! [`session_edits`] reads the edits of a repository's sessions, [`code_history`] asks git how a piece of code came about, `provenance` matches
-//! the two, and [`session_context`] finds the prompt, the reasoning and the outcome around an edit. [`why`] puts the answer together.
+//! the two, and [`session_context`] finds the prompt, the reasoning and the outcome around an edit. [`why`] puts the answer together; [`handoff`] sums up a session.
 //!
 //! Does not store anything, and does not know symbols: its caller resolves them to lines.
 
 pub mod code_history;
+pub mod handoff;
 pub mod session_context;
 pub mod session_edits;
 pub mod why;

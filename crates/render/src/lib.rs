@@ -3,6 +3,7 @@
 //!
 //! Does not know whether there is a terminal. Scripts read JSON; this text is never parsed.
 
+mod about;
 mod code;
 mod costs;
 mod digest;

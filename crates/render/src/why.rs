@@ -23,7 +23,7 @@ impl Render for WhyFound {
     }
 }
 
-fn render_step(step: &WhyStep, options: &RenderOptions) -> String {
+pub(crate) fn render_step(step: &WhyStep, options: &RenderOptions) -> String {
     let colour = match step.evidence {
         Evidence::Attested | Evidence::Textual => Style::Good,
         Evidence::Likely => Style::Warn,

@@ -1,5 +1,5 @@
 //! Implements agent hooks. A starting session gets the current rules and decisions of its project and its recent sessions; a session resumed after hours
-//! gets its own context; a prompt that refers back gets a card for its user. All output is dated, labelled as history and
+//! or compacted gets its own context; a prompt that refers back gets a card for its user. All output is dated, labelled as history and
 //! says where to read more.
 //!
 //! Reads no transcript until there is something to print and takes no lock: a hook must not delay the user for unindexed
@@ -41,6 +41,8 @@ struct HookInput {
 const MAX_SESSIONS: u64 = 3;
 /// The most that a session start prints: 400 tokens, of which none is shorter than three bytes on average.
 const MAX_START_BYTES: usize = 1_200;
+/// The most that a session gets back after a compaction, together with the words around it: 800 tokens.
+const MAX_BRIEF_BYTES: usize = 2_000;
 /// Idle time in seconds after which a session has likely been compacted and its user has worked on something else.
 const IDLE_SECONDS: f64 = 2.0 * 3600.0;
 
@@ -79,10 +81,10 @@ impl Service {
     }
 
     fn handle_session_start(&self, input: &HookInput) -> Option<String> {
-        // A compacted or resumed session still has its context, unless it was idle for long.
+        // A resumed session still has its context, unless it was idle for long.
         match input.source.as_str() {
             "resume" => return self.handle_resume(input),
-            "compact" => return None,
+            "compact" => return self.handle_compaction(input),
             _ => {}
         }
         let cwd = Some(Path::new(&input.cwd)).filter(|cwd| cwd.is_absolute())?;
@@ -133,6 +135,18 @@ impl Service {
         let hours = (input.seconds_since_last_response / 3600.0) as u64;
         let about = format!("what this session was about before it rested for {hours} hours");
         (!lines.is_empty()).then(|| self.quote_history(&about, &chat.session, &lines)).flatten()
+    }
+
+    /// A session whose context was compacted gets back what the summary may have dropped: the task in the person's words, decisions,
+    /// files, and the failure that is open.
+    fn handle_compaction(&self, input: &HookInput) -> Option<String> {
+        let reader = catalogue_cache::open_catalogue(&self.history())?;
+        let number = *session_numbers(&reader, &input.session_id).first()?;
+        let chat = load_session(&reader, number)?;
+        let made = self.sum_up_session(&input.session_id).ok()?;
+        let lines = lineage::handoff::brief_lines(&made, MAX_BRIEF_BYTES);
+        let about = "what this session was about before its context was compacted";
+        (!lines.is_empty()).then(|| self.quote_history(about, &chat.session, &lines)).flatten()
     }
 
     /// Handles the response to the pending card first, then looks for another suggestion.

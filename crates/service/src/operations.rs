@@ -2,6 +2,7 @@
 //!
 //! Does not know the interfaces that call them.
 
+mod about;
 mod analyze;
 mod archive;
 pub(crate) mod code;

@@ -26,6 +26,8 @@ const NOT_RUN: &[(&str, &str)] = &[
         "needs the .NET SDK; the suites of the crate `edits` run compilers",
     ),
     ("loci code notes", "needs a model; the suite `models` runs it"),
+    ("loci about", "needs the repository that the page is about; `why` runs these"),
+    ("loci handoff", "needs the session that the page is about; `why` runs these"),
     ("loci why", "needs the repository that the page is about; `why` runs these"),
 ];
 

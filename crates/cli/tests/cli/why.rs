@@ -202,3 +202,50 @@ fn secrets_in_an_edit_are_masked() {
     assert_eq!((&found["lines"], &found["explained"]), (&json!(3), &json!(3)), "{found:#}");
     assert!(!found.to_string().contains(&secret), "{found:#}");
 }
+
+fn run_in(home: &Home, root: &Path, args: &[&str], code: i32) -> Value {
+    let mut run = command(home.path(), args);
+    run.current_dir(root);
+    run_command(run).expect(code).records().remove(0)
+}
+
+#[test]
+fn a_place_is_recalled_with_outline_facts_sessions_and_failures() {
+    let (home, root, _) = home_with_history();
+    let fact = ["memory", "add", "Store.flush must retry at most once", "--project", root.to_str().unwrap()];
+    run_in(&home, &root, &fact, 0);
+    let found = run_in(&home, &root, &["about", "Store.flush"], 0);
+    assert!(found["outline"].as_str().unwrap().contains("flush"), "{found:#}");
+    assert_eq!(found["facts"][0]["text"], "Store.flush must retry at most once", "{found:#}");
+    assert_eq!(found["failed"][0]["undone"], true);
+    assert_eq!(found["sessions"].as_array().unwrap().last().unwrap()["session_id"], SECOND);
+    let other = run_in(&home, &root, &["about", "Store.count", "--budget", "200"], 0);
+    assert_eq!((&other["facts"], other["sessions"].as_array().unwrap().len()), (&json!([]), 1), "{other:#}");
+    let elsewhere = ["about", "src/store.py", "--root", root.to_str().unwrap()];
+    assert_eq!(run_in(&home, home.path(), &elsewhere, 0)["file"], "src/store.py");
+    run_in(&home, &root, &["about", "Store.flush", "--budget", "3"], 1);
+}
+
+#[test]
+fn a_session_is_handed_over_with_task_files_and_open_failure() {
+    let (home, root, _) = home_with_history();
+    let mut third = Session::new(THIRD, root.to_str().unwrap(), "2026-02-07T09:00:00Z");
+    third.prompt("count the unsent items too").prompt("and test it");
+    let input = json!({"file_path": root.join("src/store.py").to_str().unwrap(), "old_string": "a", "new_string": "b"});
+    third.did("Edit", input, "edited");
+    third.failed("Bash", json!({"command": "python -m pytest -q"}), "Exit code 1\nassert 3 == 4");
+    third.reply(&["One test fails."]);
+    home.add(&third);
+    let made = run_in(&home, &root, &["handoff", "cccc"], 0);
+    assert_eq!((&made["session_id"], &made["task"]), (&json!(THIRD), &json!("count the unsent items too")));
+    assert_eq!((&made["prompts"], &made["files"]), (&json!(["and test it"]), &json!(["src/store.py"])));
+    assert_eq!(made["failed"]["command"], "python -m pytest -q");
+    assert!(made["error"].as_str().unwrap().contains("assert 3 == 4"), "{made:#}");
+    assert_eq!(made["last_reply"].as_str().or(made["lastReply"].as_str()), Some("One test fails."));
+    assert!(made["command"].as_str().unwrap().contains("claude --resume cccc3333"), "{made:#}");
+    let codex = run_in(&home, &root, &["handoff", "cccc", "--to", "codex"], 0);
+    assert!(codex["command"].as_str().unwrap().ends_with("codex \"$(loci handoff cccc3333)\""), "{codex:#}");
+    let mended = run_in(&home, &root, &["handoff", "bbbb"], 0);
+    assert_eq!(mended.get("failed"), None, "the last test passed");
+    run_in(&home, &root, &["handoff", "cccc", "--to", "nobody"], 1);
+}
