@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+#[allow(clippy::disallowed_methods)] // cargo names the folder in a variable
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let encoding = &bpe_openai::o200k_base().bpe;

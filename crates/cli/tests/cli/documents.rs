@@ -28,7 +28,9 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("loci code notes", "needs a model; the suite `models` runs it"),
     ("loci about", "needs the repository that the page is about; `why` runs these"),
     ("loci handoff", "needs the session that the page is about; `why` runs these"),
-    ("loci why", "needs the repository that the page is about; `why` runs these"),
+    ("loci why Store.flush", "a made-up name that shows the form"),
+    ("loci why src/store.rs", "a made-up name that shows the form"),
+    ("loci why 1a2b3c4", "a made-up name that shows the form"),
 ];
 
 /// The source tree of documents that name none.
@@ -138,9 +140,27 @@ fn demo_home() -> Home {
     home
 }
 
+/// The history of the README's source tree: one session that made `Put` write in batches.
+fn home_of_tree() -> Home {
+    let home = Home::new();
+    let project = home.path().join("trees/README.md-0/project");
+    let (id, project) = ("986afb8d-6242-401f-a8cf-93370607a2be", project.to_string_lossy());
+    let mut session = Session::new(id, &project, "2026-11-12T09:00:00Z");
+    session.prompt("Saving a note takes 40 ms because Put writes to disk. Write in batches of 100.");
+    session.reply(&["I will count unsaved notes and flush when a batch is full."]);
+    let old = "            items[node.Id] = node;\n        }\n";
+    let new = "            items[node.Id] = node;\n            unsaved++;\n            if (unsaved >= BatchWriter.Size)\n            {\n                Flush();\n            }\n        }\n";
+    let file = format!("{project}/src/Core/NodeStore.cs");
+    session.did("Edit", json!({"file_path": file, "old_string": old, "new_string": new}), "updated");
+    session.did("Bash", json!({"command": "dotnet test"}), "Passed: 12");
+    session.reply(&["Put now flushes every 100 notes."]);
+    home.add(&session);
+    home
+}
+
 /// The directory in which a block's command runs: for commands about code, a copy of its tree under version control, made once.
 fn working_folder(home: &Home, block: &Block) -> PathBuf {
-    if !["loci code", "loci edit"].iter().any(|start| block.command.contains(start)) {
+    if !["loci code", "loci edit", "loci why"].iter().any(|start| block.command.contains(start)) {
         return home.path().join("work");
     }
     let document = block.place.split(':').next().unwrap_or_default().replace('/', "-");
@@ -213,7 +233,7 @@ fn is_line_shown(shown: &str, printed: &str) -> bool {
 
 #[test]
 fn every_command_in_the_documents_works_and_prints_what_they_show() {
-    let home = demo_home();
+    let (home, of_tree) = (demo_home(), home_of_tree());
     std::fs::create_dir_all(home.path().join("work")).unwrap();
     run(&home, "loci memory consolidate --no-model", &home.path().join("work"));
     let (mut wrong, mut ran) = (Vec::new(), 0);
@@ -226,9 +246,10 @@ fn every_command_in_the_documents_works_and_prints_what_they_show() {
         }
         ran += 1;
         block.command = renumber_edits(&block.command, &edits);
-        let folder = working_folder(&home, &block);
+        let home = if block.command.starts_with("loci why") { &of_tree } else { &home };
+        let folder = working_folder(home, &block);
         let started = Instant::now();
-        let (code, text, errors) = run(&home, &block.command, &folder);
+        let (code, text, errors) = run(home, &block.command, &folder);
         if block.place.starts_with("README") {
             first_minute += started.elapsed();
         }

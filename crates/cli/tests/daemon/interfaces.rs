@@ -37,6 +37,8 @@ const REQUESTS: &[(&str, &str)] = &[
     ("code_map", "{}"),
     ("find_usages", r#"{"path": "Quokka"}"#),
     ("code_graph", r#"{"filter": "type:Quokka"}"#),
+    ("why", r#"{"target": "quokka.py"}"#),
+    ("recall", r#"{"target": "Quokka"}"#),
     ("list_messages", "{}"),
     ("list_agents", "{}"),
     ("list_edits", "{}"),
@@ -175,6 +177,10 @@ fn four_interfaces_give_the_same_records_for_every_tool() {
         &fixture.path().join("quokka.py"),
         b"class Quokka:\n    def hop(self):\n        return 1\n\n\ndef use():\n    return Quokka().hop()\n",
     );
+    let script = "git init -q && git add quokka.py && git -c user.name=a -c user.email=a@b commit -qm first";
+    let mut shell = std::process::Command::new("sh");
+    let made = shell.args(["-c", script]).current_dir(fixture.path()).env("HOME", fixture.path()).status();
+    assert!(made.unwrap().success());
     fixture.loci_without_daemon(&["index"]).expect(0);
     fixture.loci_without_daemon(&["memory", "consolidate", "--no-model"]);
     let sets: Vec<&str> = Set::ALL.iter().map(|(_, name, _)| *name).collect();

@@ -38,6 +38,7 @@ fn sample_value(tool: &Tool, name: &str) -> Value {
         "path" | "query" if tool.sets.contains(&Set::Code) => json!("Quokka"),
         "query" => json!("socket"),
         "root" => json!("tree"),
+        "target" => json!("quokka.py"),
         "certainty" => json!("likely"),
         "relation" => json!("callers"),
         "kind" if tool.name == "find_symbols" => json!("class"),
@@ -75,6 +76,7 @@ fn tools_accept_exactly_the_parameters_they_list() {
                 match schema["type"].as_str() {
                     Some("boolean") => json!(true),
                     _ if name == "threshold" => json!(0.5),
+                    _ if name == "budget" => json!(300),
                     Some("integer" | "number") => json!(3),
                     _ => sample_value(tool, name),
                 },
