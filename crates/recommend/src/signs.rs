@@ -4,7 +4,7 @@
 //!
 //! Does not decide: what a sign is worth is learned together with how well memory matches (`cargo xtask train cards`).
 
-use regex::RegexSet;
+use regex::{RegexSet, RegexSetBuilder};
 use std::sync::LazyLock;
 
 /// Name and pattern, in lower case.
@@ -30,9 +30,13 @@ pub const SIGNS: &[(&str, &str)] = &[
     ("paste", r"\n.*\n|```|\{|\};|^\s+at "),
 ];
 
+/// Room for the states of all classes. In the usual 2 MB the automaton gives up, and a slower engine took two thirds of a
+/// consolidation. Filled only as far as the text needs.
+const DFA_BYTES: usize = 64 << 20;
+
 static SET: LazyLock<RegexSet> = LazyLock::new(|| {
     let patterns = SIGNS.iter().map(|(_, pattern)| ascii_classes(pattern));
-    RegexSet::new(patterns).unwrap_or_else(|_| RegexSet::empty()) // the table is constant, and a test compiles it
+    RegexSetBuilder::new(patterns).dfa_size_limit(DFA_BYTES).build().unwrap_or_else(|_| RegexSet::empty()) // the table is constant, and a test compiles it
 });
 
 /// The classes of the table with ASCII letters only. `\b` between Latin and Han letters: by default Han counts as part of a
