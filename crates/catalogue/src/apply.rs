@@ -8,7 +8,7 @@ use crate::{Error, ORDINAL_BITS, Watermark, Writer, event_id, split_event_id};
 use db::{OptionalExtension, params};
 use record::row::COPIED;
 use record::{Problem, Row, RowKind, Session, Stamp};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -61,12 +61,24 @@ pub struct ApplyOutcome {
     pub changed_events: Vec<ChangedEvent>,
     /// The conversation of each session.
     pub chats: Vec<u32>,
-    /// Sessions whose title is new: by their index in the survey, with their ID in the catalogue.
-    pub new_titles: Vec<(u32, u32)>,
+    pub new_titles: Vec<NewTitle>,
     /// Events of other files that the text index must drop: this file is the original.
     pub superseded: Vec<u64>,
     /// Other files that became the original of an event this file contained before.
     pub new_originals: BTreeSet<u32>,
+    /// Other files that were the original of an event until now.
+    pub losers: BTreeSet<u32>,
+}
+
+/// The new title of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewTitle {
+    /// The session's index in the survey.
+    pub ordinal: u32,
+    /// The session's ID in the catalogue.
+    pub session: u32,
+    /// The length of the title that the text index has.
+    pub replaced: Option<usize>,
 }
 
 /// Decides which of several copies of an event is the original: the same rule as in `copies_of_event`, with the files'
@@ -106,6 +118,10 @@ impl Writer {
         self.write_sessions(file, survey, &mut applied)?;
         self.update_file(file, survey, shared)?;
         self.collect_new_originals(&owners, &mut applied)?;
+        // What passed to another file and back was never indexed there.
+        let owners: FxHashSet<u64> = owners.into_iter().collect();
+        let losses = applied.superseded.iter().filter(|event| !owners.contains(event));
+        applied.losers = losses.map(|event| split_event_id(*event).0).collect();
         Ok(applied)
     }
 
@@ -328,7 +344,12 @@ impl Writer {
             self.write_session(file, ordinal as u32, chat, session)?;
             let number = number.unwrap_or_else(|| self.reader.connection.last_insert_rowid());
             if title.is_some() && (applied.rewritten || known_title.as_deref() != title) {
-                applied.new_titles.push((ordinal as u32, number as u32));
+                let replaced = known_title.filter(|_| !applied.rewritten).map(|title| title.len());
+                applied.new_titles.push(NewTitle {
+                    ordinal: ordinal as u32,
+                    session: number as u32,
+                    replaced,
+                });
             }
         }
         let many = survey.sessions.len() as u32;

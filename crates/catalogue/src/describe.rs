@@ -92,7 +92,12 @@ impl Reader {
     /// The newest sessions first, by the time of their last event; subagents' sessions are listed under their
     /// parent only.
     pub fn newest_sessions(&self, listed: &SessionFilter<'_>) -> Result<Vec<ListedSession>, Error> {
-        let order = if listed.oldest_first { "s.ended, s.id" } else { "s.ended desc, s.id desc" };
+        // The ID of a row depends on the order in which transcripts were read; the ID of a session does not.
+        let order = if listed.oldest_first {
+            "s.ended, c.session_id, s.id"
+        } else {
+            "s.ended desc, c.session_id desc, s.id desc"
+        };
         let rest = format!("{} order by {order} limit ?4 offset ?5", listed.to_sql());
         let sources = listed.sources.join("\n");
         let limit = i64::try_from(listed.limit).unwrap_or(-1);

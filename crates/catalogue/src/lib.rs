@@ -13,7 +13,7 @@ mod rows;
 mod sorter;
 mod writer;
 
-pub use apply::{ApplyOutcome, ChangedEvent, Survey, TouchedFile};
+pub use apply::{ApplyOutcome, ChangedEvent, NewTitle, Survey, TouchedFile};
 pub use copies::{CopyCounts, JoinedEvent, compare_by_key, join_copies};
 pub use describe::{FolderUse, ListedSession, SessionFilter};
 pub use reader::{EventFilter, FileState, KnownFile, Reader, Watermark};

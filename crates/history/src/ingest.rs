@@ -484,11 +484,11 @@ impl<'s> Ingest<'s> {
         Ok(())
     }
 
-    /// Indexes files again that have become the original of events they were copies of.
-    fn reindex_files(&mut self, heirs: BTreeSet<u32>, caught: &mut UpdateReport) -> Result<(), Error> {
+    /// Indexes files again that have become the original of events they were copies of, or the other way round.
+    fn reindex_files(&mut self, files: BTreeSet<u32>, caught: &mut UpdateReport) -> Result<(), Error> {
         let mut jobs = Vec::new();
-        for heir in heirs {
-            let stored = self.catalogue.reader().file_by_id(heir).map_err(store_error)?;
+        for file in files {
+            let stored = self.catalogue.reader().file_by_id(file).map_err(store_error)?;
             let readable = stored.and_then(|stored| {
                 let transcript = transcripts::as_readable(&self.history, &stored)?;
                 Some(Job::Reindex { file: stored.id, transcript })
@@ -520,8 +520,8 @@ impl<'s> Ingest<'s> {
         let reader = text::RecordReader { history, store, names, tombstones };
         // The threads borrow the table of names; the writer borrows the other fields.
         let (catalogue, index) = (&mut self.catalogue, &mut self.index);
-        let (heirs, taken) = (BTreeSet::new(), FxHashSet::default());
-        let mut writing = BatchWriter { history, catalogue, index, names, caught, heirs, taken };
+        let (reindex, taken) = (BTreeSet::new(), FxHashSet::default());
+        let mut writing = BatchWriter { history, catalogue, index, names, caught, reindex, taken };
         std::thread::scope(|scope| {
             for _ in 0..threads {
                 let (send, next, stop, reader) = (send.clone(), &next, &stop, &reader);
@@ -540,8 +540,8 @@ impl<'s> Ingest<'s> {
             drop(messages);
             written
         })?;
-        let heirs = std::mem::take(&mut writing.heirs);
-        self.reindex_files(heirs, caught)
+        let files = std::mem::take(&mut writing.reindex);
+        self.reindex_files(files, caught)
     }
 }
 
@@ -552,8 +552,8 @@ struct BatchWriter<'w> {
     index: &'w mut search::Writer,
     names: &'w Names,
     caught: &'w mut UpdateReport,
-    /// Files that have become the original of events formerly owned by other files.
-    heirs: BTreeSet<u32>,
+    /// Other files that have become the original of events, or are it no longer.
+    reindex: BTreeSet<u32>,
     /// Events that other files own now; their texts may still be in the channel.
     taken: FxHashSet<u64>,
 }
@@ -637,24 +637,20 @@ impl BatchWriter<'_> {
         }
         applied.superseded.iter().for_each(|event| self.index.drop_event(*event));
         self.taken.extend(&applied.superseded);
-        self.heirs.extend(&applied.new_originals);
-        for (ordinal, number) in &applied.new_titles {
-            let session = &sessions[*ordinal as usize];
+        self.reindex.extend(&applied.new_originals);
+        self.reindex.extend(&applied.losers);
+        for new in &applied.new_titles {
+            let session = &sessions[new.ordinal as usize];
             if let (None, Some((title, _))) = (&session.agent_id, &session.title) {
-                let chat = applied.chats[*ordinal as usize];
-                if surveyed.state != State::New {
-                    self.index.drop_event(title_event(*number));
+                let chat = applied.chats[new.ordinal as usize];
+                let doc = title_doc(applied.file, chat, new.session, session.ended_at.0, title);
+                if let Some(bytes) = new.replaced {
+                    self.index.drop_message(&doc, bytes);
                 }
-                self.index_title(applied.file, chat, *number, session.ended_at.0, title)?;
+                self.index.add(&doc).map_err(|e| index_error(&e))?;
             }
         }
         Ok(())
-    }
-
-    fn index_title(&mut self, file: u32, chat: u32, number: u32, at: i64, text: &str) -> Result<(), Error> {
-        let event = title_event(number);
-        let doc = search::Doc { file, chat, event, part: search::Part::Title, at: at.max(0), text };
-        self.index.add(&doc).map_err(|e| index_error(&e))
     }
 
     /// Loads what the catalogue has of a transcript, and drops its index entries so that it can be indexed again.
@@ -673,7 +669,8 @@ impl BatchWriter<'_> {
         let titles = self.catalogue.session_titles(file).map_err(store_error)?;
         for (chat, number, title) in &titles {
             if let Some(title) = title {
-                self.index_title(file, *chat, *number, 0, title)?;
+                let doc = title_doc(file, *chat, *number, 0, title);
+                self.index.add(&doc).map_err(|e| index_error(&e))?;
             }
         }
         Ok((fresh, rows, titles.iter().map(|(chat, ..)| *chat).collect()))
@@ -681,14 +678,21 @@ impl BatchWriter<'_> {
 
     fn index_documents(&mut self, documents: &[IndexDocument]) -> Result<(), Error> {
         for document in documents.iter().filter(|document| !self.taken.contains(&document.event)) {
-            if document.replaces {
-                self.index.drop_event(document.event);
+            let doc = document.to_doc();
+            if let Some(bytes) = document.replaced {
+                self.index.drop_message(&doc, bytes);
             }
-            self.index.add(&document.to_doc()).map_err(|e| index_error(&e))?;
+            self.index.add(&doc).map_err(|e| index_error(&e))?;
             self.caught.told += 1;
         }
         Ok(())
     }
+}
+
+/// A title comes before the messages of its transcript.
+fn title_doc(file: u32, chat: u32, number: u32, at: i64, text: &str) -> search::Doc<'_> {
+    let (event, turn) = (title_event(number), catalogue::event_id(file, 0));
+    search::Doc { file, chat, event, turn, part: search::Part::Title, at: at.max(0), text }
 }
 
 /// Keeps only files that were deleted. A file is also missing from the list if its folder or database cannot be read now;

@@ -53,7 +53,7 @@ impl Unindexed {
 impl Item {
     fn to_doc(&self, event: u64) -> Doc<'_> {
         let (chat, part, at) = (self.chat, self.part, self.row.at.0.max(0));
-        Doc { file: u32::MAX, chat, event, part, at, text: &self.text }
+        Doc { file: u32::MAX, chat, event, turn: event, part, at, text: &self.text }
     }
 
     pub fn text(&self) -> &str {

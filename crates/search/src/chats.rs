@@ -39,16 +39,19 @@ impl ChatLength {
 #[derive(Default)]
 pub(crate) struct ChatLengths {
     lengths: BTreeMap<(u32, u32), ChatLength>,
-    /// The turn of the next message of each chat; it never decreases, so that neighbours stay distinguishable.
-    turns: FxHashMap<u32, u32>,
 }
 
 impl ChatLengths {
-    pub(crate) fn add_message(&mut self, chat: u32, file: u32, part: Part, bytes: usize) -> u32 {
+    pub(crate) fn add_message(&mut self, chat: u32, file: u32, part: Part, bytes: usize) {
         self.lengths.entry((file, chat)).or_default().add_message(part, bytes);
-        let turn = self.turns.entry(chat).or_default();
-        *turn += 1;
-        *turn - 1
+    }
+
+    pub(crate) fn drop_message(&mut self, chat: u32, file: u32, part: Part, bytes: usize) {
+        if let Some(length) = self.lengths.get_mut(&(file, chat)) {
+            length.messages = length.messages.saturating_sub(1);
+            let total = &mut length.bytes[part as usize];
+            *total = total.saturating_sub(bytes as u32);
+        }
     }
 
     pub(crate) fn drop_file(&mut self, file: u32) {
@@ -86,7 +89,6 @@ impl ChatLengths {
     pub(crate) fn read(folder: &Path, stamp: u64) -> Result<ChatLengths, Error> {
         let mut tallies = ChatLengths::default();
         for (chat, file, tally) in read_rows(folder, stamp)? {
-            *tallies.turns.entry(chat).or_default() += tally.messages;
             tallies.lengths.insert((file, chat), tally);
         }
         Ok(tallies)
@@ -190,16 +192,15 @@ impl Chats {
         }
     }
 
-    /// Counts a message that is not in the index yet; returns the chat's slot and the message's turn.
-    pub(crate) fn add_message(&mut self, chat: u32, part: Part, bytes: usize) -> (usize, u32) {
+    /// Counts a message that is not in the index yet; returns the chat's slot.
+    pub(crate) fn add_message(&mut self, chat: u32, part: Part, bytes: usize) -> usize {
         let slot = self.slot_of(chat).unwrap_or_else(|| {
             self.ids.push(chat);
             self.lengths.push(ChatLength::default());
             self.slots.insert(chat, self.ids.len() as u32 - 1);
             self.ids.len() - 1
         });
-        let tally = &mut self.lengths[slot];
-        tally.add_message(part, bytes);
-        (slot, tally.messages - 1)
+        self.lengths[slot].add_message(part, bytes);
+        slot
     }
 }

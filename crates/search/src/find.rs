@@ -185,8 +185,12 @@ fn rank_chats(
     Ok(Ranked { candidates, total, evidence, missing })
 }
 
+/// The best first; of equal ones the newest, because the number of a chat depends on what was indexed before.
 fn sort_candidates(candidates: &mut [Candidate]) {
-    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
+    let newest = |candidate: &Candidate| candidate.messages.iter().map(|matched| matched.message.at).max();
+    candidates.sort_by(|a, b| {
+        b.score.total_cmp(&a.score).then_with(|| newest(b).cmp(&newest(a))).then(a.slot.cmp(&b.slot))
+    });
 }
 
 /// Boosts chats from the time that the query names.
@@ -231,7 +235,7 @@ fn adjust_by_text(
         let mut order: Vec<usize> = (0..candidate.messages.len()).collect();
         order.sort_by(|a, b| {
             let (a, b) = (&candidate.messages[*a], &candidate.messages[*b]);
-            b.score.total_cmp(&a.score).then(a.place.cmp(&b.place))
+            rank::compare_messages(a, b)
         });
         for at in order.into_iter().take(READ_MESSAGES) {
             let matched = &mut candidate.messages[at];
@@ -308,7 +312,7 @@ fn expand_by_cooccurrence(
 ) -> Result<bool, Error> {
     let best = ranked.candidates.iter().take(LEARNED_MESSAGES / 2).flat_map(|candidate| {
         let mut messages: Vec<&MatchedMessage> = candidate.messages.iter().collect();
-        messages.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.place.cmp(&b.place)));
+        messages.sort_by(|a, b| rank::compare_messages(a, b));
         messages.into_iter().take(2)
     });
     let mut texts = Vec::new();
@@ -428,7 +432,7 @@ fn score_by_passage(
 fn to_chat_hit(sweep: &OccurrenceScan, query: &Query, candidate: Candidate) -> ChatHit {
     let hits = candidate.messages.len();
     let mut messages = candidate.messages;
-    messages.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.place.cmp(&b.place)));
+    messages.sort_by(|a, b| rank::compare_messages(a, b));
     let events = messages.iter().take(query.limit_hits_per_chat).map(|matched| EventHit {
         event: matched.message.event,
         part: matched.part,

@@ -51,7 +51,7 @@ pub(crate) struct Occurrence {
 pub(crate) struct MessageInfo {
     pub(crate) event: u64,
     pub(crate) at: i64,
-    pub(crate) turn: u32,
+    pub(crate) turn: u64,
     pub(crate) bytes: f32,
 }
 
@@ -85,8 +85,8 @@ pub(crate) struct OccurrenceScan<'a> {
     extra: &'a [Doc<'a>],
     pub(crate) chats: Cow<'a, Chats>,
     access: Vec<ChatAccess>,
-    /// Slot and turn of each extra message.
-    turns: Vec<(usize, u32)>,
+    /// The slot of each extra message.
+    slots: Vec<usize>,
     columns: Vec<Option<Columns>>,
 }
 
@@ -106,13 +106,13 @@ impl<'a> OccurrenceScan<'a> {
     ) -> OccurrenceScan<'a> {
         let mut chats =
             index.map_or_else(|| Cow::Owned(Chats::default()), |index| Cow::Borrowed(&index.chats));
-        let mut turns = Vec::with_capacity(extra.len());
+        let mut slots = Vec::with_capacity(extra.len());
         for doc in extra {
-            turns.push(chats.to_mut().add_message(doc.chat, doc.part, doc.text.len()));
+            slots.push(chats.to_mut().add_message(doc.chat, doc.part, doc.text.len()));
         }
         let gates = vec![ChatAccess::Unknown; chats.len()];
         let columns = (0..index.map_or(0, |index| index.segments.len())).map(|_| None).collect();
-        OccurrenceScan { index, query, extra, chats, access: gates, turns, columns }
+        OccurrenceScan { index, query, extra, chats, access: gates, slots, columns }
     }
 
     /// The number of messages, in the index and extra.
@@ -301,7 +301,7 @@ impl<'a> OccurrenceScan<'a> {
         let by_term = terms.by_term();
         let mut scratch = Scratch::without_stems(terms.plain);
         for at in 0..self.extra.len() {
-            let (doc, (slot, _)) = (&self.extra[at], self.turns[at]);
+            let (doc, slot) = (&self.extra[at], self.slots[at]);
             if !self.query.searches_part(doc.part) || !self.query.in_time(doc.at) || !self.is_allowed(slot) {
                 continue;
             }
@@ -317,9 +317,9 @@ impl<'a> OccurrenceScan<'a> {
     /// The stored attributes of a message.
     pub(crate) fn message_info(&mut self, place: Place) -> Result<MessageInfo, Error> {
         if place.segment == EXTRA_SEGMENT {
-            let (doc, (_, turn)) = (&self.extra[place.doc as usize], self.turns[place.doc as usize]);
+            let doc = &self.extra[place.doc as usize];
             let bytes = bucket_bytes(size_bucket(doc.text.len()));
-            return Ok(MessageInfo { event: doc.event, at: doc.at, turn, bytes });
+            return Ok(MessageInfo { event: doc.event, at: doc.at, turn: doc.turn, bytes });
         }
         let Some(index) = self.index else { return Ok(MessageInfo::default()) }; // segments exist only in an index
         let columns =
@@ -327,7 +327,7 @@ impl<'a> OccurrenceScan<'a> {
         Ok(MessageInfo {
             event: columns.event.get_val(place.doc),
             at: columns.at.get_val(place.doc),
-            turn: columns.turn.get_val(place.doc) as u32,
+            turn: columns.turn.get_val(place.doc),
             bytes: bucket_bytes(columns.size.get_val(place.doc)),
         })
     }

@@ -43,7 +43,7 @@ pub const TUNING: Tuning = Tuning {
 };
 
 /// The number of messages on both sides that belong to a passage.
-const PASSAGE_REACH: u32 = 2;
+const PASSAGE_REACH: u64 = 2;
 
 /// A message with the query words it contains.
 #[derive(Clone, Debug)]
@@ -93,6 +93,12 @@ pub(crate) fn chat_score(
 pub(crate) fn total_rarity(terms: &Terms, rare: &[Rarity], mut passes: impl FnMut(usize) -> bool) -> f32 {
     let typed = terms.words.iter().zip(rare).enumerate().filter(|(_, (word, _))| !word.related);
     typed.filter(|(at, _)| passes(*at)).map(|(_, (word, rare))| word.weight * rare.messages).sum()
+}
+
+/// The best message first; of equal ones the earliest. Their place in the index depends on what was indexed before.
+pub(crate) fn compare_messages(a: &MatchedMessage, b: &MatchedMessage) -> std::cmp::Ordering {
+    let position = |matched: &MatchedMessage| (matched.message.at, matched.message.turn, matched.place);
+    b.score.total_cmp(&a.score).then_with(|| position(a).cmp(&position(b)))
 }
 
 /// Groups the occurrences in one chat by message, in order.

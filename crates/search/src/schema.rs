@@ -9,7 +9,7 @@ use tantivy::schema::{
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 
 /// Incremented whenever tokenisation or fields change; an older index is then rebuilt.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 
 const TOKENIZER: &str = "loci";
 
@@ -62,7 +62,7 @@ pub struct Fields {
     pub file: Field,
     pub event: Field,
     pub at: Field,
-    /// The message's position in its chat, which determines its neighbours.
+    /// See `Doc::turn`.
     pub turn: Field,
     /// Its approximate length, see `size_bucket`.
     pub size: Field,

@@ -39,7 +39,9 @@ fn nine_of_ten_queries_find_their_session_first() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open(folder.path(), 1, 32 << 20).unwrap();
     for (chat, event, part, text) in &events {
-        writer.add(&Doc { file: *chat, chat: *chat, event: *event, part: *part, at: 0, text }).unwrap();
+        writer
+            .add(&Doc { file: *chat, chat: *chat, event: *event, turn: *event, part: *part, at: 0, text })
+            .unwrap();
     }
     writer.commit(1).unwrap();
     let index = Index::open(folder.path()).unwrap().unwrap();

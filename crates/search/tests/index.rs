@@ -8,7 +8,7 @@ use std::path::Path;
 const HEAP: usize = 32 << 20;
 
 fn doc(file: u32, chat: u32, event: u64, text: &str) -> Doc<'_> {
-    Doc { file, chat, event, part: Part::Person, at: 1_000 * event as i64, text }
+    Doc { file, chat, event, turn: event, part: Part::Person, at: 1_000 * event as i64, text }
 }
 
 fn write_docs(folder: &Path, docs: &[Doc]) -> Writer {

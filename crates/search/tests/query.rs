@@ -5,7 +5,7 @@ use loci_search::{Doc, Index, Part, Parts, Query, Scope, SearchResult, Writer};
 use tempfile::TempDir;
 
 fn doc(chat: u32, event: u64, part: Part, text: &'static str) -> Doc<'static> {
-    Doc { file: chat, chat, event, part, at: 1_000 * event as i64, text }
+    Doc { file: chat, chat, event, turn: event, part, at: 1_000 * event as i64, text }
 }
 
 const HEAP: usize = 32 << 20;

@@ -81,6 +81,7 @@ pub(crate) struct NamedSession {
 impl NamedSession {
     pub(crate) fn to_doc(&self) -> Doc<'_> {
         let (chat, at, text) = (self.chat, self.at, self.text.as_str());
-        Doc { file: 0, chat, event: event_ids::name_event(chat), part: Part::Title, at, text }
+        let event = event_ids::name_event(chat);
+        Doc { file: 0, chat, event, turn: event, part: Part::Title, at, text }
     }
 }

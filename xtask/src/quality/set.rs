@@ -65,6 +65,7 @@ impl Set {
                 file: chat as u32,
                 chat: chat as u32,
                 event: first + nth as u64,
+                turn: first + nth as u64,
                 part,
                 at,
                 text,

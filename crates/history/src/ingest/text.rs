@@ -18,9 +18,11 @@ use std::sync::mpsc::SyncSender;
 /// A document for the text index.
 pub(super) struct IndexDocument {
     pub(super) event: u64,
-    pub(super) replaces: bool,
+    /// The length of the text that it replaces in the index.
+    pub(super) replaced: Option<usize>,
     file: u32,
     chat: u32,
+    turn: u64,
     part: Part,
     at: i64,
     text: String,
@@ -32,6 +34,7 @@ impl IndexDocument {
             file: self.file,
             chat: self.chat,
             event: self.event,
+            turn: self.turn,
             part: self.part,
             at: self.at,
             text: &self.text,
@@ -63,7 +66,7 @@ impl RecordReader<'_> {
         applied: &ApplyOutcome,
         send: &SyncSender<ReaderMessage>,
     ) -> Option<()> {
-        let mut sender = TextSender::new(self, &surveyed.transcript, applied, send);
+        let mut sender = TextSender::new(self, &surveyed.transcript, &surveyed.rows, applied, send);
         sender.keeper = match self.open_archive_writer(surveyed).transpose() {
             Ok(keeper) => keeper,
             Err(error) => {
@@ -99,7 +102,7 @@ impl RecordReader<'_> {
         applied: &ApplyOutcome,
         send: &SyncSender<ReaderMessage>,
     ) -> Option<()> {
-        let mut sender = TextSender::new(self, transcript, applied, send);
+        let mut sender = TextSender::new(self, transcript, rows, applied, send);
         for fresh in &applied.changed_events {
             if let Some(row) = rows.get(fresh.ordinal as usize) {
                 sender.send_row(*fresh, row, "")?;
@@ -154,6 +157,8 @@ struct TextSender<'t> {
     reader: &'t RecordReader<'t>,
     transcript: &'t Transcript,
     applied: &'t ApplyOutcome,
+    /// The position of each row among those with text, from 1: the title comes first.
+    turns: Vec<u32>,
     send: &'t SyncSender<ReaderMessage>,
     keeper: Option<ArchiveWriter>,
     documents: Vec<IndexDocument>,
@@ -165,6 +170,7 @@ impl<'t> TextSender<'t> {
     fn new(
         teller: &'t RecordReader<'t>,
         transcript: &'t Transcript,
+        rows: &[Row],
         applied: &'t ApplyOutcome,
         send: &'t SyncSender<ReaderMessage>,
     ) -> TextSender<'t> {
@@ -173,6 +179,7 @@ impl<'t> TextSender<'t> {
             reader: teller,
             transcript,
             applied,
+            turns: count_turns(rows),
             send,
             keeper,
             documents: told,
@@ -199,15 +206,19 @@ impl<'t> TextSender<'t> {
                 Record::Call(call) => keeper.add_call(ordinal, row, name, call),
             }
         }
-        let (part, text) = match record {
+        let (part, text, before) = match record {
             Record::Message(message) => {
-                (search_text::part_of(row.kind()), search_text::shorten_text(message.text))
+                let text = search_text::shorten_text(message.text);
+                let before = text.len();
+                (search_text::part_of(row.kind()), text, before)
             }
-            Record::Call(call) => {
+            Record::Call(mut call) => {
                 let part = search_text::part_of_call(&call);
                 let text = search_text::call_text(&call);
-                self.touched.extend(call.file.map(|file| (ordinal, file)));
-                (part, text)
+                self.touched.extend(call.file.take().map(|file| (ordinal, file)));
+                // A call is indexed a second time when it has its result.
+                (call.output, call.error) = (None, None);
+                (part, text, search_text::call_text(&call).len())
             }
         };
         if !fresh.indexed || text.is_empty() {
@@ -216,8 +227,9 @@ impl<'t> TextSender<'t> {
         self.pending_bytes += text.len();
         self.documents.push(IndexDocument {
             event: event_id(self.applied.file, ordinal),
-            replaces: fresh.replaces,
+            replaced: fresh.replaces.then_some(before),
             file: self.applied.file,
+            turn: event_id(self.applied.file, self.turns.get(ordinal as usize).copied().unwrap_or_default()),
             chat: self.applied.chats.get(row.session as usize).copied().unwrap_or_default(),
             part,
             at: row.at.0.max(0),
@@ -236,6 +248,17 @@ impl<'t> TextSender<'t> {
         let touched = std::mem::take(&mut self.touched);
         self.send.send(ReaderMessage::Touched(self.applied.file, touched)).ok()
     }
+}
+
+/// The position of each row among those with text, from 1. It depends on the transcript alone, and not on which of its events
+/// were indexed before.
+fn count_turns(rows: &[Row]) -> Vec<u32> {
+    let mut turn = 0;
+    let count = |row: &Row| {
+        turn += u32::from(search_text::is_searchable(row));
+        turn
+    };
+    rows.iter().map(count).collect()
 }
 
 /// The end of the last complete line within the first `read_new` bytes. None for transcripts that are not files of lines.

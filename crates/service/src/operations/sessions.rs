@@ -89,7 +89,10 @@ fn newest_sessions(
         gone: false,
         session,
     }));
-    all.sort_by_key(|one| std::cmp::Reverse(one.session.ended_at));
+    all.sort_by(|a, b| {
+        let key = |one: &ListedSession| (one.session.ended_at, one.session.session_id.clone());
+        key(b).cmp(&key(a))
+    });
     if listed.oldest_first {
         all.reverse();
     }
