@@ -18,7 +18,7 @@ pub const ABOUT: Operation = Operation {
     name: "recall",
     command: "about",
     about: "Show what to know before changing code: outline, facts, last sessions, failures",
-    answer: "outline, current facts, the last sessions that changed it, and what failed or was undone then",
+    answer: "outline, facts that hold and facts under which the code has changed, the last sessions that changed it, and what failed or was undone then",
     example: "loci about src/store.rs",
     words: Some(Positional { value: "TARGET", about: TARGET, into: &["target"], number: Number::One }),
     params: &[
@@ -75,8 +75,11 @@ pub struct AboutFound {
     pub target: String,
     pub file: String,
     pub outline: String,
-    /// Newest first.
+    /// Facts that hold, newest first.
     pub facts: Vec<StatedFact>,
+    /// Facts under which the code has changed since, newest first: history, not advice.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stale: Vec<StaleFact>,
     /// The last sessions that changed it, oldest first.
     pub sessions: Vec<WhyStep>,
     /// Attempts that were undone, and edits after which a build or test failed, oldest first.
@@ -85,7 +88,11 @@ pub struct AboutFound {
 
 impl Response for AboutFound {
     fn is_empty(&self) -> bool {
-        self.outline.is_empty() && self.facts.is_empty() && self.sessions.is_empty() && self.failed.is_empty()
+        self.outline.is_empty()
+            && self.facts.is_empty()
+            && self.stale.is_empty()
+            && self.sessions.is_empty()
+            && self.failed.is_empty()
     }
 }
 
@@ -97,6 +104,20 @@ pub struct StatedFact {
     pub text: String,
     pub kind: String,
     pub at: Option<i64>,
+}
+
+/// A fact about code that has changed since.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StaleFact {
+    #[serde(flatten)]
+    pub fact: StatedFact,
+    /// The symbol that changed.
+    pub symbol: String,
+    /// `Structure`, `PublicBehavior` or `Removed`.
+    pub change_class: String,
+    /// The commit that the fact was true of.
+    pub since: String,
 }
 
 /// The agents that a session can be handed to, with the command that starts each with a prompt.

@@ -43,9 +43,9 @@ pub use project::{Layout, LayoutError, Project, discover, read_source, wildcard_
 pub use read::{RefreshOptions, read_tree};
 pub use resolve::{Certainty, Edge, ResolvedReference, Resolver};
 pub use store::{
-    ChangedType, ChangesSince, ExportCost, ExportError, Extent, Located, NameResolution, RELATIONS,
-    Refreshed, Relation, RenameConflict, RenamedType, RunGit, SinceError, SourcePiece, Store, StoreError,
-    TreeMap, TreeStatus, UsageSite, UsageSites, is_test_path, keep_best_sites,
+    ChangedType, ChangesSince, DeepChange, ExportCost, ExportError, Extent, Located, NameResolution,
+    RELATIONS, Refreshed, Relation, RenameConflict, RenamedType, RunGit, SinceError, SourcePiece, Store,
+    StoreError, TreeMap, TreeStatus, UsageSite, UsageSites, is_test_path, keep_best_sites,
 };
 pub use symbol::{
     MatchKind, MemberName, PathResolution, Symbol, SymbolIndex, TypeNames, edit_distance, last_word,

@@ -22,7 +22,7 @@ pub use locate::{Located, NameResolution, SourcePiece};
 pub use map::TreeMap;
 pub use queries::{Extent, UsageSite, UsageSites, is_test_path, keep_best_sites};
 pub use relations::{RELATIONS, Relation};
-pub use since::{ChangesSince, RunGit, SinceError};
+pub use since::{ChangesSince, DeepChange, RunGit, SinceError};
 
 use crate::alias::{self, TypeSnapshot};
 use crate::classify::{Change, ChangeClass, classify_change};

@@ -5,7 +5,7 @@
 use crate::Render;
 use crate::options::{RenderOptions, Style};
 use crate::why::render_step;
-use api::about::{AboutFound, HandoffMade, StatedFact};
+use api::about::{AboutFound, HandoffMade, StaleFact, StatedFact};
 use api::terminal_text::{append_fmt, one_line, strip_controls};
 
 impl Render for AboutFound {
@@ -16,13 +16,21 @@ impl Render for AboutFound {
             out += &title("What holds");
             out += &render_facts(&self.facts, options);
         }
+        if !self.stale.is_empty() {
+            out += &title("Said before the code changed");
+            out.extend(self.stale.iter().map(|stale| render_stale(stale, options)));
+        }
         for (heading, steps) in [("Last sessions", &self.sessions), ("What failed", &self.failed)] {
             if !steps.is_empty() {
                 out += &title(heading);
                 out.extend(steps.iter().map(|step| render_step(step, options)));
             }
         }
-        if self.facts.is_empty() && self.sessions.is_empty() && self.failed.is_empty() {
+        if self.facts.is_empty()
+            && self.stale.is_empty()
+            && self.sessions.is_empty()
+            && self.failed.is_empty()
+        {
             append_fmt(
                 &mut out,
                 format_args!("\nno facts and no recorded sessions about {}\n", one_line(&self.target)),
@@ -43,6 +51,18 @@ fn render_facts(facts: &[StatedFact], options: &RenderOptions) -> String {
         format!("- {} ({}, {})\n", one_line(&fact.text), fact.kind, options.format_date(fact.at))
     };
     facts.iter().map(line).collect()
+}
+
+fn render_stale(stale: &StaleFact, options: &RenderOptions) -> String {
+    let changed = match stale.change_class.as_str() {
+        "Removed" => "was removed",
+        "Structure" => "has another signature",
+        _ => "behaves differently",
+    };
+    let (fact, symbol) = (&stale.fact, one_line(&stale.symbol));
+    let commit: String = stale.since.chars().take(7).collect();
+    let date = options.format_date(fact.at);
+    format!("- {} ({}, {date}): {symbol} {changed} since {commit}\n", one_line(&fact.text), fact.kind)
 }
 
 impl Render for HandoffMade {

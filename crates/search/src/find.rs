@@ -432,7 +432,7 @@ fn score_by_passage(
 fn to_chat_hit(sweep: &OccurrenceScan, query: &Query, candidate: Candidate) -> ChatHit {
     let hits = candidate.messages.len();
     let mut messages = candidate.messages;
-    messages.sort_by(|a, b| rank::compare_messages(a, b));
+    messages.sort_by(rank::compare_messages);
     let events = messages.iter().take(query.limit_hits_per_chat).map(|matched| EventHit {
         event: matched.message.event,
         part: matched.part,

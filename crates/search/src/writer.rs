@@ -316,7 +316,9 @@ mod tests {
             writer.commit(sequence as u64 + 1).unwrap();
         }
         // Two of the three segments have deletions of the last commit.
-        [11, 13].into_iter().for_each(|event| writer.drop_event(event));
+        for event in [11, 13] {
+            writer.drop_event(event);
+        }
         writer.commit(4).unwrap();
         writer.wait_for_merges().unwrap();
         let mut writer = Writer::open(folder.path(), 1, MIN_HEAP).unwrap();

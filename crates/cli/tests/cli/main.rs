@@ -14,6 +14,7 @@ mod documents;
 mod durable_stores;
 mod edits;
 mod export;
+mod fact_check;
 mod findings;
 mod hostile_trees;
 mod import;

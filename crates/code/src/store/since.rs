@@ -8,7 +8,7 @@ use super::partial::{DeclarationSource, join_partial};
 use super::table::Table;
 use super::{ChangedType, PROJECTS, RenamedType, Store, StoreError, to_snapshot};
 use crate::alias;
-use crate::classify::{Change, ChangeClass, ChangeKind, classify_change};
+use crate::classify::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
 use crate::codebase::SourceFile;
 use crate::outline::Outliner;
 use crate::resolve::Certainty;
@@ -61,7 +61,7 @@ impl Store {
     pub fn changes_since(&self, reference: &str, git: RunGit<'_>) -> Result<ChangesSince, SinceError> {
         let commit = resolve_commit(reference, git)?;
         let files = changed_files(&commit, git)?;
-        let old = self.old_files(&commit, &files, git)?;
+        let old = self.parse_files(&files, old_contents(&commit, &files, git)?)?;
         let (before, after) = self.both_versions(&files, old)?;
         let mut report = ChangesSince { commit, files, ..ChangesSince::default() };
         compare_versions(&before, &after, &mut report);
@@ -70,17 +70,35 @@ impl Store {
         Ok(report)
     }
 
-    /// The contents of the changed files at the commit, parsed.
-    fn old_files(
+    /// The symbols of one file whose contract or visible behaviour differs from a commit in which the file had the path `old`; the
+    /// most specific first. A renamed type is not a removed one.
+    pub fn deep_changes_since(
         &self,
         commit: &str,
-        files: &[String],
+        old: &str,
+        path: &str,
         git: RunGit<'_>,
+    ) -> Result<Vec<DeepChange>, SinceError> {
+        let files = [path.to_owned()];
+        let old = self.parse_files(&files, old_contents(commit, &[old.to_owned()], git)?)?;
+        let (before, after) = self.both_versions(&files, old)?;
+        let mut report = ChangesSince::default();
+        compare_versions(&before, &after, &mut report);
+        let renamed: BTreeSet<TypeId> = report.aliases.iter().map(|alias| alias.old).collect();
+        report.changes.retain(|change| !renamed.contains(&change.id));
+        let modules = before.iter().filter(|it| it.kind == TypeKind::Module).map(|it| it.id).collect();
+        Ok(deep_changes(&report.changes, &modules))
+    }
+
+    fn parse_files(
+        &self,
+        files: &[String],
+        contents: Vec<Option<Vec<u8>>>,
     ) -> Result<Vec<SourceFile>, SinceError> {
         let mut table = Table::new(&self.db);
         let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
         let mut found = Vec::new();
-        for (path, bytes) in files.iter().zip(old_contents(commit, files, git)?) {
+        for (path, bytes) in files.iter().zip(contents) {
             let (Some(bytes), Some(language)) = (bytes, language_of(path.as_ref())) else { continue };
             let project = match table.find_file(path)? {
                 Some(row) => row.project,
@@ -204,6 +222,43 @@ impl Store {
         report.tests = tests.into_iter().collect();
         Ok(())
     }
+}
+
+/// A symbol whose contract or visible behaviour changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeepChange {
+    pub name: String,
+    pub class: ChangeClass,
+    pub removed: bool,
+}
+
+/// Members first, because a change of a member is one of its type too. The functions of a module are not parts of one thing.
+fn deep_changes(changes: &[ChangedType], modules: &BTreeSet<TypeId>) -> Vec<DeepChange> {
+    let mut found = Vec::new();
+    for changed in changes {
+        let members: &[MemberChange] = changed.change.as_ref().map_or(&[], |change| &change.members);
+        let is_deep =
+            |it: &&MemberChange| it.class <= ChangeClass::PublicBehavior && it.change != ChangeKind::Added;
+        found.extend(members.iter().filter(is_deep).map(|member| DeepChange {
+            name: format!("{}.{}", changed.name, member.key),
+            class: member.class,
+            removed: member.change == ChangeKind::Removed && !has_successor(member, members),
+        }));
+    }
+    for changed in changes.iter().filter(|changed| !modules.contains(&changed.id)) {
+        let class = changed.change.as_ref().map(|change| change.class);
+        let (class, removed) = (class.unwrap_or(ChangeClass::Structure), changed.removed);
+        if class <= ChangeClass::PublicBehavior && (removed || changed.change.is_some()) {
+            found.push(DeepChange { name: changed.name.clone(), class, removed });
+        }
+    }
+    found
+}
+
+/// Whether a member of the same name was added: with other parameters it has another key, and is changed rather than removed.
+fn has_successor(removed: &MemberChange, members: &[MemberChange]) -> bool {
+    let name = |member: &MemberChange| member.key.split('(').next().unwrap_or_default().to_owned();
+    members.iter().any(|other| other.change == ChangeKind::Added && name(other) == name(removed))
 }
 
 /// The members of a module whose contract changed, by position.

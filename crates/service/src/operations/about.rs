@@ -2,17 +2,20 @@
 //!
 //! Does not know how edits are matched with code: that is `lineage`.
 
-use super::code::code_query::resolve_root;
+use super::code::changes::run_git;
+use super::code::code_query::{resolve_root, with_root};
 use crate::{Service, memory_store};
-use api::about::{About, AboutFound, Handoff, HandoffMade, RECEIVERS, StatedFact};
+use api::about::{About, AboutFound, Handoff, HandoffMade, RECEIVERS, StaleFact, StatedFact};
 use api::code::GetOutline;
 use api::operation::shell_quote;
 use api::search::stamp_to_ms;
 use api::why::{Why, WhyStep};
 use api::{Error, Handle, Request};
 use history::scope;
+use lineage::fact_check::{SymbolChange, Version, find_change, read_file_commits, version_left_by};
 use lineage::handoff::sum_up;
 use memory::{Fact, Kind, State};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Facts that are listed.
@@ -30,10 +33,13 @@ impl Handle<About> for Service {
         let is_failure = |step: &WhyStep| {
             step.undone || step.outcome.as_ref().is_some_and(|outcome| outcome.status == "error")
         };
-        let (failed, sessions) = found.steps.into_iter().filter(is_known).partition(is_failure);
         let root = resolve_root(self, request.root.as_ref())?;
+        let facts = self.facts_about(&root, &found.target, &file)?;
+        let (stale, facts) = self.check_facts(facts, &root, &found.target, &file, &found.steps)?;
+        let (failed, sessions) = found.steps.into_iter().filter(is_known).partition(is_failure);
         Ok(AboutFound {
-            facts: self.facts_about(&root, &found.target, &file)?,
+            facts: facts.iter().map(stated).take(MAX_FACTS).collect(),
+            stale: stale.into_iter().take(MAX_FACTS).collect(),
             target: found.target,
             file,
             outline: outlined.map(|outlined| outlined.outline).unwrap_or_default(),
@@ -77,28 +83,84 @@ impl Service {
     }
 
     /// The current facts of a project that mention a symbol or its file.
-    fn facts_about(&self, root: &Path, target: &str, file: &str) -> Result<Vec<StatedFact>, Error> {
+    fn facts_about(&self, root: &Path, target: &str, file: &str) -> Result<Vec<Fact>, Error> {
         let folders = scope::project_folders(&self.history(), root);
-        let symbol = target.split('(').next().unwrap_or(target).rsplit(['.', ':']).next().unwrap_or(target);
         let name =
             Path::new(file).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        // A fact says `flush`, `Store.flush` or `src/store.py`.
-        let is_named = |word: &str| {
-            let is_end = |name: &str| {
-                let above = word.trim_end_matches("()").strip_suffix(name);
-                above.is_some_and(|above| above.is_empty() || above.ends_with(['.', ':', '/', '#']))
-            };
-            is_end(&name) || target != file && is_end(symbol)
-        };
+        let symbol = (target != file).then(|| last_name(target));
         let mentions = |fact: &Fact| {
-            let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | ':' | '#' | '-');
-            fact.symbols.iter().any(|symbol| is_named(symbol))
-                || fact.text.split(|c| !is_letter(c)).any(|word| is_named(word.trim_end_matches(['.', ':'])))
+            words_of(fact)
+                .any(|word| is_end(word, &name) || symbol.is_some_and(|symbol| is_end(word, symbol)))
         };
-        let facts = self.current_facts(|fact| {
+        self.current_facts(|fact| {
             folders.iter().any(|folder| Path::new(&fact.project).starts_with(folder)) && mentions(fact)
-        })?;
-        Ok(facts.iter().map(stated).take(MAX_FACTS).collect())
+        })
+    }
+
+    /// Separates the facts under which the code has changed since the session that stated them.
+    fn check_facts(
+        &self,
+        facts: Vec<Fact>,
+        root: &Path,
+        target: &str,
+        file: &str,
+        steps: &[WhyStep],
+    ) -> Result<(Vec<StaleFact>, Vec<Fact>), Error> {
+        let git = |args: &[&str], stdin: Vec<u8>| run_git(self, root, args, stdin);
+        if facts.is_empty() || file.is_empty() {
+            return Ok((Vec::new(), facts));
+        }
+        let (commits, ends) = (read_file_commits(&git, file), self.session_ends()?);
+        let mut compared: BTreeMap<Version, Vec<SymbolChange>> = BTreeMap::new();
+        let (mut stale, mut holding) = (Vec::new(), Vec::new());
+        for fact in facts {
+            let is_own = |session: &String| fact.evidence.iter().any(|it| it.session_id == *session);
+            let ended = fact.evidence.iter().filter_map(|it| ends.get(&it.session_id)).max();
+            let by_own = steps.iter().filter(|step| step.session_id.as_ref().is_some_and(is_own));
+            let own = by_own.filter_map(|step| Some(step.commit.as_ref()?.hash.as_str())).collect();
+            let version = version_left_by(&commits, ended.copied().unwrap_or(fact.made_at.0), &own);
+            let Some(version) = version else {
+                holding.push(fact);
+                continue;
+            };
+            if !compared.contains_key(&version) {
+                compared.insert(version.clone(), self.changes_of_file(root, file, &version)?);
+            }
+            let mut names: BTreeSet<String> = fact.symbols.iter().cloned().collect();
+            names.extend(words_of(&fact).filter(|word| is_end(word, last_name(target))).map(str::to_string));
+            match find_change(&names, &compared[&version]) {
+                Some(change) => stale.push(StaleFact {
+                    fact: stated(&fact),
+                    symbol: change.symbol.clone(),
+                    change_class: change.class.clone(),
+                    since: version.commit,
+                }),
+                None => holding.push(fact),
+            }
+        }
+        Ok((stale, holding))
+    }
+
+    fn changes_of_file(&self, root: &Path, file: &str, since: &Version) -> Result<Vec<SymbolChange>, Error> {
+        let git = |args: &[&str], stdin: Vec<u8>| run_git(self, root, args, stdin);
+        with_root(self, root, |query| {
+            let found = query.store().deep_changes_since(&since.commit, &since.path, file, &git);
+            // Without the old version, nothing says that the fact does not hold.
+            let found = found.unwrap_or_default().into_iter();
+            Ok(found
+                .map(|change| SymbolChange {
+                    symbol: query.mask_text(change.name),
+                    class: if change.removed { "Removed" } else { change.class.name() }.to_string(),
+                })
+                .collect())
+        })
+    }
+
+    /// When each session in memory ended.
+    fn session_ends(&self) -> Result<BTreeMap<String, i64>, Error> {
+        let Some(store) = memory_store::open_existing(self)? else { return Ok(BTreeMap::new()) };
+        let (sessions, _) = store.load_all().map_err(|error| memory_store::store_error(&error))?;
+        Ok(sessions.into_iter().map(|session| (session.session_id, session.ended_at.0)).collect())
     }
 
     /// The facts that still hold, newest first.
@@ -109,6 +171,24 @@ impl Service {
         facts.sort_by(|a, b| (b.made_at, &a.id).cmp(&(a.made_at, &b.id)));
         Ok(facts)
     }
+}
+
+/// The last part of a symbol's name: `flush` of `Store.flush(items)`.
+fn last_name(target: &str) -> &str {
+    target.split('(').next().unwrap_or(target).rsplit(['.', ':']).next().unwrap_or(target)
+}
+
+/// Whether a word of a fact ends in a name: a fact says `flush`, `Store.flush` or `src/store.py`.
+fn is_end(word: &str, name: &str) -> bool {
+    let above = word.trim_end_matches("()").strip_suffix(name);
+    above.is_some_and(|above| above.is_empty() || above.ends_with(['.', ':', '/', '#']))
+}
+
+/// The names and words of a fact.
+fn words_of(fact: &Fact) -> impl Iterator<Item = &str> {
+    let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | ':' | '#' | '-');
+    let words = fact.text.split(move |c| !is_letter(c)).map(|word| word.trim_end_matches(['.', ':']));
+    fact.symbols.iter().map(String::as_str).chain(words)
 }
 
 fn stated(fact: &Fact) -> StatedFact {

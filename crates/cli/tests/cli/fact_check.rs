@@ -1,0 +1,169 @@
+//! Facts about code that has changed since: a change of the contract or of visible behaviour makes a fact history; private code,
+//! documentation, formatting and a moved file do not. In six languages.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use testutil::{Home, command, run_command};
+
+/// A language: the file, its text, and the same after one edit of each class.
+struct Sample {
+    file: &'static str,
+    /// Ends the names of its symbols, so that each exists once.
+    ending: &'static str,
+    before: &'static str,
+    after: &'static str,
+}
+
+const SAMPLES: &[Sample] = &[
+    Sample {
+        file: "src/shop.py",
+        ending: "Py",
+        before: "def alphaPy(n):\n    return n\n\ndef betaPy(n):\n    return n + 1\n\ndef _gammaPy(n):\n    return n + 2\n\ndef deltaPy(n):\n    \"\"\"Counts.\"\"\"\n    return n + 3\n\ndef epsilonPy(n):\n    return n + 4\n",
+        after: "def alphaPy(n, m):\n    return n\n\ndef betaPy(n):\n    return n - 1\n\ndef _gammaPy(n):\n    return n - 2\n\ndef deltaPy(n):\n    \"\"\"Counts rows.\"\"\"\n    return n + 3\n\ndef epsilonPy(n):\n    return (n +\n            4)  # later\n",
+    },
+    Sample {
+        file: "src/shop.rs",
+        ending: "Rs",
+        before: "pub fn alphaRs(n: u32) -> u32 {\n    n\n}\n\npub fn betaRs(n: u32) -> u32 {\n    n + 1\n}\n\nfn gammaRs(n: u32) -> u32 {\n    n + 2\n}\n\n/// Counts.\npub fn deltaRs(n: u32) -> u32 {\n    n + 3\n}\n\npub fn epsilonRs(n: u32) -> u32 {\n    n + 4\n}\n",
+        after: "pub fn alphaRs(n: u64) -> u32 {\n    n\n}\n\npub fn betaRs(n: u32) -> u32 {\n    n - 1\n}\n\nfn gammaRs(n: u32) -> u32 {\n    n - 2\n}\n\n/// Counts rows.\npub fn deltaRs(n: u32) -> u32 {\n    n + 3\n}\n\npub fn epsilonRs(n: u32) -> u32 {\n    // later\n    n   +   4\n}\n",
+    },
+    Sample {
+        file: "src/shop.ts",
+        ending: "Ts",
+        before: "export function alphaTs(n: number): number {\n  return n;\n}\n\nexport function betaTs(n: number): number {\n  return n + 1;\n}\n\nfunction gammaTs(n: number): number {\n  return n + 2;\n}\n\n/** Counts. */\nexport function deltaTs(n: number): number {\n  return n + 3;\n}\n\nexport function epsilonTs(n: number): number {\n  return n + 4;\n}\n",
+        after: "export function alphaTs(n: string): number {\n  return n;\n}\n\nexport function betaTs(n: number): number {\n  return n - 1;\n}\n\nfunction gammaTs(n: number): number {\n  return n - 2;\n}\n\n/** Counts rows. */\nexport function deltaTs(n: number): number {\n  return n + 3;\n}\n\nexport function epsilonTs(n: number): number {\n  // later\n  return n   +   4;\n}\n",
+    },
+    Sample {
+        file: "src/shop.go",
+        ending: "Go",
+        before: "package shop\n\nfunc AlphaGo(n int) int {\n\treturn n\n}\n\nfunc BetaGo(n int) int {\n\treturn n + 1\n}\n\nfunc gammaGo(n int) int {\n\treturn n + 2\n}\n\n// DeltaGo counts.\nfunc DeltaGo(n int) int {\n\treturn n + 3\n}\n\nfunc EpsilonGo(n int) int {\n\treturn n + 4\n}\n",
+        after: "package shop\n\nfunc AlphaGo(n string) int {\n\treturn n\n}\n\nfunc BetaGo(n int) int {\n\treturn n - 1\n}\n\nfunc gammaGo(n int) int {\n\treturn n - 2\n}\n\n// DeltaGo counts rows.\nfunc DeltaGo(n int) int {\n\treturn n + 3\n}\n\nfunc EpsilonGo(n int) int {\n\t// later\n\treturn n   +   4\n}\n",
+    },
+    Sample {
+        file: "src/Shop.java",
+        ending: "Java",
+        before: "public class Shop {\n    public int alphaJava(int n) {\n        return n;\n    }\n\n    public int betaJava(int n) {\n        return n + 1;\n    }\n\n    private int gammaJava(int n) {\n        return n + 2;\n    }\n\n    /** Counts. */\n    public int deltaJava(int n) {\n        return n + 3;\n    }\n\n    public int epsilonJava(int n) {\n        return n + 4;\n    }\n}\n",
+        after: "public class Shop {\n    public int alphaJava(long n) {\n        return n;\n    }\n\n    public int betaJava(int n) {\n        return n - 1;\n    }\n\n    private int gammaJava(int n) {\n        return n - 2;\n    }\n\n    /** Counts rows. */\n    public int deltaJava(int n) {\n        return n + 3;\n    }\n\n    public int epsilonJava(int n) {\n        // later\n        return n   +   4;\n    }\n}\n",
+    },
+    Sample {
+        file: "src/Store.cs",
+        ending: "Cs",
+        before: "public class Store\n{\n    public int AlphaCs(int n) { return n; }\n\n    public int BetaCs(int n) { return n + 1; }\n\n    private int GammaCs(int n) { return n + 2; }\n\n    /// <summary>Counts.</summary>\n    public int DeltaCs(int n) { return n + 3; }\n\n    public int EpsilonCs(int n) { return n + 4; }\n}\n",
+        after: "public class Store\n{\n    public int AlphaCs(long n) { return n; }\n\n    public int BetaCs(int n) { return n - 1; }\n\n    private int GammaCs(int n) { return n - 2; }\n\n    /// <summary>Counts rows.</summary>\n    public int DeltaCs(int n) { return n + 3; }\n\n    public int EpsilonCs(int n) { /* later */ return n   +   4; }\n}\n",
+    },
+];
+
+/// The class of the edit of each symbol, if it makes a fact stale.
+const EDITS: &[(&str, Option<&str>)] = &[
+    ("alpha", Some("Structure")),
+    ("beta", Some("PublicBehavior")),
+    ("gamma", None),
+    ("delta", None),
+    ("epsilon", None),
+];
+
+fn git(folder: &Path, date: &str, args: &[&str]) {
+    let mut git = Command::new("git");
+    git.current_dir(folder).args(["-c", "user.name=a", "-c", "user.email=a@example.org"]).args(args);
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    let done = git.env("GIT_AUTHOR_DATE", date).env("GIT_COMMITTER_DATE", date).output().unwrap();
+    assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// Commits a version of every sample at a date.
+fn commit(root: &Path, date: &str, text: impl Fn(&Sample) -> &'static str) {
+    for sample in SAMPLES {
+        std::fs::write(root.join(sample.file), text(sample)).unwrap();
+    }
+    git(root, date, &["add", "-A"]);
+    git(root, date, &["commit", "-q", "-m", date]);
+}
+
+const BEFORE: &str = "2020-01-01T10:00:00Z";
+/// After the facts, which are stated now.
+const AFTER: &str = "2035-01-01T10:00:00Z";
+
+fn new_repository() -> (Home, PathBuf) {
+    let home = Home::new();
+    let root = home.path().join("shop");
+    std::fs::create_dir_all(root.join("src")).unwrap();
+    git(&root, BEFORE, &["init", "-q", "-b", "main"]);
+    commit(&root, BEFORE, |sample| sample.before);
+    (home, root)
+}
+
+fn run(home: &Home, root: &Path, args: &[&str]) -> Value {
+    let mut run = command(home.path(), args);
+    run.current_dir(root);
+    run_command(run).expect(0).records().remove(0)
+}
+
+fn add_fact(home: &Home, root: &Path, text: &str) {
+    run(home, root, &["memory", "add", text, "--project", root.to_str().unwrap()]);
+}
+
+/// The name of a symbol as the language writes it.
+fn name_of(sample: &Sample, stem: &str) -> String {
+    let known = |name: &str| sample.before.contains(&format!("{name}{}(", sample.ending));
+    let capital = format!("{}{}", stem[..1].to_uppercase(), &stem[1..]);
+    let names = [format!("_{stem}"), capital, stem.to_string()];
+    let name = names.iter().find(|name| known(name)).unwrap_or_else(|| panic!("{stem} in {}", sample.file));
+    format!("{name}{}", sample.ending)
+}
+
+fn classes(found: &Value) -> Vec<&str> {
+    found["stale"].as_array().into_iter().flatten().filter_map(|it| it["changeClass"].as_str()).collect()
+}
+
+#[test]
+fn contract_and_behaviour_make_a_fact_stale_and_nothing_else_does() {
+    let (home, root) = new_repository();
+    let symbols =
+        || SAMPLES.iter().flat_map(|it| EDITS.iter().map(move |(stem, class)| (name_of(it, stem), class)));
+    for (name, _) in symbols() {
+        add_fact(&home, &root, &format!("`{name}` must not round"));
+        let fresh = run(&home, &root, &["about", &name]);
+        assert_eq!((fresh["facts"].as_array().unwrap().len(), classes(&fresh).len()), (1, 0), "{fresh:#}");
+    }
+    commit(&root, AFTER, |sample| sample.after);
+    for (name, class) in symbols() {
+        let found = run(&home, &root, &["about", &name]);
+        let holding = found["facts"].as_array().unwrap().len();
+        assert_eq!(classes(&found), class.iter().copied().collect::<Vec<_>>(), "{name}: {found:#}");
+        assert_eq!(holding, usize::from(class.is_none()), "{name}: {found:#}");
+    }
+}
+
+#[test]
+fn a_moved_file_keeps_its_facts_and_a_change_after_the_move_is_seen() {
+    let (home, root) = new_repository();
+    for name in ["alphaPy", "betaPy"] {
+        add_fact(&home, &root, &format!("{name} must not round"));
+    }
+    std::fs::create_dir_all(root.join("lib")).unwrap();
+    git(&root, AFTER, &["mv", "src/shop.py", "lib/shop.py"]);
+    git(&root, AFTER, &["commit", "-q", "-m", "move"]);
+    let moved = run(&home, &root, &["about", "betaPy"]);
+    assert_eq!((moved["file"].as_str(), classes(&moved)), (Some("lib/shop.py"), vec![]), "{moved:#}");
+    let text = SAMPLES[0].before.replace("n + 1", "n - 1");
+    std::fs::write(root.join("lib/shop.py"), text).unwrap();
+    git(&root, AFTER, &["commit", "-q", "-am", "change"]);
+    assert_eq!(classes(&run(&home, &root, &["about", "betaPy"])), ["PublicBehavior"]);
+    assert_eq!(classes(&run(&home, &root, &["about", "alphaPy"])), Vec::<&str>::new());
+}
+
+#[test]
+fn a_stale_fact_is_shown_as_history_with_what_changed() {
+    let (home, root) = new_repository();
+    add_fact(&home, &root, "betaPy must not round");
+    add_fact(&home, &root, "the rows in shop.py are counted from 1");
+    commit(&root, AFTER, |sample| sample.after);
+    let mut text = command(home.path(), &["about", "betaPy", "-o", "text"]);
+    text.current_dir(&root);
+    let text = run_command(text).expect(0).text().to_string();
+    assert!(text.contains("Said before the code changed\n- betaPy must not round"), "{text}");
+    assert!(text.contains("betaPy behaves differently since "), "{text}");
+    // A fact about the file names no symbol that changed.
+    assert!(text.contains("What holds\n- the rows in shop.py"), "{text}");
+}

@@ -1,0 +1,117 @@
+//! Whether code has changed under a fact since the session that stated it.
+//!
+//! The fact is compared with the code as its session left it: what the session itself commits afterwards is its own work, not a
+//! change under it. Does not know how code is parsed: its caller compares two versions of a file.
+
+use crate::RunGit;
+use std::collections::BTreeSet;
+
+/// An old file has thousands of commits; beyond this many, a fact is compared with the oldest of them.
+const MAX_COMMITS: &str = "-n1000";
+
+/// A commit that touched a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileCommit {
+    pub hash: String,
+    /// When its author made it, in milliseconds: a rebase does not change it.
+    pub at: i64,
+    /// The path of the file in it.
+    pub path: String,
+}
+
+/// The commits that touched a file, newest first, across renames. A folder without a repository has none.
+pub fn read_file_commits(git: RunGit<'_>, file: &str) -> Vec<FileCommit> {
+    let format = "--format=%x01%H %at";
+    let args = ["log", "--follow", "--relative", "--name-only", "-z", MAX_COMMITS, format, "--", file];
+    let printed = git(&args, Vec::new()).unwrap_or_default();
+    String::from_utf8_lossy(&printed).split('\u{1}').filter_map(parse_file_commit).collect()
+}
+
+fn parse_file_commit(entry: &str) -> Option<FileCommit> {
+    let mut words = entry.split(['\0', '\n']).filter(|word| !word.is_empty());
+    let (hash, seconds) = words.next()?.split_once(' ')?;
+    let path = words.next()?.to_string();
+    Some(FileCommit { hash: hash.to_string(), at: seconds.parse::<i64>().ok()? * 1000, path })
+}
+
+/// The version of a file that a fact is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    pub commit: String,
+    pub path: String,
+}
+
+/// The last version before somebody else changed the file: before the first commit that was made after the session ended and that
+/// the session did not write. None: nothing was committed since, or the file did not exist.
+pub fn version_left_by(commits: &[FileCommit], ended_at: i64, own: &BTreeSet<&str>) -> Option<Version> {
+    let is_own = |commit: &FileCommit| own.iter().any(|hash| commit.hash.starts_with(hash));
+    let first = commits.iter().rposition(|commit| commit.at > ended_at && !is_own(commit))?;
+    let before = commits.get(first + 1)?;
+    Some(Version { commit: before.hash.clone(), path: before.path.clone() })
+}
+
+/// A symbol whose contract or visible behaviour changed, or which was removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SymbolChange {
+    pub symbol: String,
+    /// `Structure`, `PublicBehavior` or `Removed`.
+    pub class: String,
+}
+
+/// The change that concerns a fact which mentions these names. A fact that says `Store.flush` is about `flush`; another `flush` of
+/// the same file is not meant if the type is named.
+pub fn find_change<'c>(names: &BTreeSet<String>, changes: &'c [SymbolChange]) -> Option<&'c SymbolChange> {
+    changes.iter().find(|change| names.iter().any(|name| means(name, &change.symbol)))
+}
+
+/// Whether a name as people write it means a symbol: its parts are the last parts of the symbol's.
+fn means(name: &str, symbol: &str) -> bool {
+    let parts = |text: &str| -> Vec<String> {
+        let text = text.split('(').next().unwrap_or(text);
+        text.split(['.', ':', '#', '/']).filter(|part| !part.is_empty()).map(str::to_string).collect()
+    };
+    let (name, symbol) = (parts(name), parts(symbol));
+    !name.is_empty() && symbol.ends_with(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commits() -> Vec<FileCommit> {
+        let of =
+            |(hash, at, path): (&str, i64, &str)| FileCommit { hash: hash.into(), at, path: path.into() };
+        [("c3", 30, "b.py"), ("c2", 20, "a.py"), ("c1", 10, "a.py")].map(of).to_vec()
+    }
+
+    #[test]
+    fn a_fact_is_about_the_version_before_the_first_foreign_commit() {
+        let left = |at, own: &[&'static str]| {
+            version_left_by(&commits(), at, &own.iter().copied().collect()).map(|version| version.commit)
+        };
+        assert_eq!(left(15, &[]), Some("c1".into()));
+        assert_eq!(left(15, &["c2"]), Some("c2".into()), "the session's own commit is not a change under it");
+        assert_eq!(left(15, &["c2", "c3"]), None);
+        assert_eq!(left(35, &[]), None, "nothing was committed since");
+        assert_eq!(left(5, &[]), None, "the file did not exist");
+    }
+
+    #[test]
+    fn a_name_means_a_symbol_whose_last_parts_it_has() {
+        for (name, symbol, expected) in [
+            ("flush", "store.Store.flush", true),
+            ("Store::flush()", "store.Store.flush", true),
+            ("Cache.flush", "store.Store.flush", false),
+            ("Store", "store.Store.flush", false),
+            ("lush", "store.Store.flush", false),
+        ] {
+            assert_eq!(means(name, symbol), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn entries_of_a_log_are_read_with_the_path_of_their_time() {
+        let found = parse_file_commit("abc 12\0\nold name.py\0");
+        assert_eq!(found, Some(FileCommit { hash: "abc".into(), at: 12_000, path: "old name.py".into() }));
+    }
+}
