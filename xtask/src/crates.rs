@@ -33,6 +33,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ("llm", &["record", "db", "mask", "subprocess"]),
     ("api", &["record"]),
     ("render", &["api", "record"]),
+    ("report", &["api", "record", "render"]),
     ("history", &["api", "catalogue", "mask", "record", "search", "sources"]),
     ("reply", &["api", "history", "query"]),
     ("lineage", &["api", "history", "provenance", "record", "sources"]),
@@ -57,6 +58,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
             "record",
             "render",
             "reply",
+            "report",
             "search",
             "setup",
             "sources",
@@ -65,7 +67,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ),
     ("mcp", &["api"]),
     ("daemon", &["api", "record"]),
-    ("loci", &["api", "config", "render", "service", "mcp", "daemon", "record"]),
+    ("loci", &["api", "config", "render", "report", "service", "mcp", "daemon", "record"]),
     ("testutil", &["record", "db", "sources"]),
 ];
 

@@ -24,6 +24,7 @@ pub mod params;
 pub mod progress;
 pub mod project;
 pub mod recommend;
+pub mod report;
 pub mod resolve_ids;
 pub mod resume;
 pub mod saved_results;

@@ -6,7 +6,7 @@
 use crate::operation::{Handle, Operation, Request, Response};
 use crate::{
     Code, Error, Exit, about, code, costs, digest, edits, gather_chats, import, mailbox, maintenance, memory,
-    project, recommend, resolve_ids, saved_results, search, sessions, setup, status, why,
+    project, recommend, report, resolve_ids, saved_results, search, sessions, setup, status, why,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -72,6 +72,7 @@ operations! { $
     project::ListProjects,
     project::AliasProject,
     digest::DigestRequest,
+    report::ReportRequest,
     why::Why,
     about::About,
     about::Handoff,
@@ -184,6 +185,7 @@ mod tests {
     };
     use crate::project::{AliasProject, ListProjects};
     use crate::recommend::Recommend;
+    use crate::report::ReportRequest;
     use crate::resolve_ids::ResolveIds;
     use crate::saved_results::{Cleanup, ReadRef};
     use crate::search::SearchConversations;
@@ -233,6 +235,9 @@ mod tests {
             json!({"source": ["codex"], "project": "/p", "since": "7d", "until": "today", "limit": 3, "offset": 1, "reverse": true}),
         );
         round_trip::<DigestRequest>(json!({"since": "30d", "until": "today", "project": "/p"}));
+        round_trip::<ReportRequest>(
+            json!({"since": "90d", "until": "today", "project": "/p", "source": ["codex"]}),
+        );
         round_trip::<About>(json!({"target": "a.rs", "budget": 900, "root": "/p"}));
         round_trip::<Handoff>(json!({"session": "7f", "to": "codex"}));
         round_trip::<Why>(json!({"target": "a.rs:3", "budget": 900, "root": "/p"}));

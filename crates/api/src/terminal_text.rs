@@ -19,7 +19,24 @@ pub fn strip_controls(text: &str) -> String {
 /// Whether a character is neither a control character nor a bidirectional override.
 pub fn is_printable(c: char) -> bool {
     !c.is_control()
-        && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+        && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}')
+}
+
+/// The text as content or attribute of an HTML page, without control characters.
+pub fn escape_html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\n' | '\t' => out.push(c),
+            c if is_printable(c) => out.push(c),
+            _ => {}
+        }
+    }
+    out
 }
 
 /// The text on one line, with runs of white space collapsed.
@@ -94,6 +111,12 @@ mod tests {
         ] {
             assert_eq!(short_id(id), shown);
         }
+    }
+
+    #[test]
+    fn nothing_is_left_of_markup() {
+        let text = "</script>\u{1b}[1m\u{202e}\u{061c}\0 \"&\n";
+        assert_eq!(escape_html(text), "&lt;/script&gt;[1m &quot;&amp;\n");
     }
 
     #[test]

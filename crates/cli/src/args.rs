@@ -5,7 +5,9 @@
 
 use crate::commands::operation::Invocation;
 use crate::commands::view::ViewInvocation;
-use crate::commands::{config, daemon, export, hook, mcp, operation, resume, shell, statusline, view};
+use crate::commands::{
+    config, daemon, export, hook, mcp, operation, report, resume, shell, statusline, view,
+};
 use crate::output::{OutputFormat, print_error_record, print_note};
 use crate::{forgiving, help};
 use api::{Code, OPERATIONS, VIEWS};
@@ -24,6 +26,7 @@ pub(crate) enum ParsedCommand {
     Config(ArgMatches),
     StatusLine(ArgMatches),
     Export(ArgMatches),
+    Report(ArgMatches),
     Resume(ArgMatches),
     Completions(ArgMatches),
     Man(ArgMatches),
@@ -61,6 +64,7 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
         (config::COMMAND, ParsedCommand::Config),
         (statusline::COMMAND, ParsedCommand::StatusLine),
         (export::COMMAND, ParsedCommand::Export),
+        (report::COMMAND, ParsedCommand::Report),
         (resume::COMMAND, ParsedCommand::Resume),
         (hook::COMMAND, ParsedCommand::Hook),
         (daemon::COMMAND, ParsedCommand::Daemon),
@@ -196,7 +200,11 @@ pub(crate) fn build_command(wanted: Option<&str>) -> Command {
         .disable_help_subcommand(true);
     for one in OPERATIONS.iter().filter(|operation| !operation.command.contains(' ')) {
         let bare = Command::new(one.command).about(one.about);
-        root = root.subcommand(if full(one.command) { operation::build_command(one) } else { bare });
+        root = root.subcommand(match full(one.command) {
+            true if one.command == report::COMMAND => report::build_command(one),
+            true => operation::build_command(one),
+            false => bare,
+        });
     }
     root = root
         .subcommand(statusline::build_command())

@@ -8,6 +8,7 @@ pub(crate) mod export;
 pub(crate) mod hook;
 pub(crate) mod mcp;
 pub(crate) mod operation;
+pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod shell;
 pub(crate) mod statusline;

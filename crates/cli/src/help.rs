@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 /// The groups of commands, in the order of help. Every command that is not hidden is in one of them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Find", &["search", "show", "sessions", "project", "resume", "handoff", "export", "resolve"]),
-    ("Understand", &["why", "about", "query", "analyze", "stats", "usage", "digest"]),
+    ("Understand", &["why", "about", "query", "analyze", "stats", "usage", "digest", "report"]),
     ("Remember", &["memory", "recommend"]),
     ("Code", &["code", "edit"]),
     ("Agents", &["setup", "mcp", "hook", "statusline", "agent", "dispatch", "daemon"]),

@@ -23,7 +23,7 @@ pub(crate) fn relative_time(ms: i64) -> Option<String> {
     }
 }
 
-pub(crate) fn count_of(n: u64, word: &str) -> String {
+pub fn count_of(n: u64, word: &str) -> String {
     format!("{} {word}{}", group_digits(n), if n == 1 { "" } else { "s" })
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn count_of_total(shown: u64, total: u64, word: &str) -> String {
 }
 
 /// 1234567 as 1,234,567.
-pub(crate) fn group_digits(n: u64) -> String {
+pub fn group_digits(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {

@@ -52,7 +52,7 @@ impl RenderOptions {
     }
 
     /// A path with `~` for the home directory.
-    pub(crate) fn display_path(&self, path: &str) -> String {
+    pub fn display_path(&self, path: &str) -> String {
         let inside = path.strip_prefix(&self.home).filter(|rest| rest.is_empty() || rest.starts_with('/'));
         match inside {
             Some(rest) if !self.home.is_empty() => strip_controls(&format!("~{rest}")),

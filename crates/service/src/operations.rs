@@ -19,6 +19,7 @@ pub(crate) mod memory;
 mod projects;
 mod recommend;
 mod records;
+mod report;
 mod resolve_ids;
 mod saved_results;
 pub(crate) mod search_conversations;

@@ -76,7 +76,7 @@ fn format_document(service: &Service, matches: &ArgMatches, session: &OneChat) -
     }
 }
 
-fn write_file(path: &Path, document: &str) -> Result<(), Error> {
+pub(crate) fn write_file(path: &Path, document: &str) -> Result<(), Error> {
     let failed = |error: std::io::Error| Error::new(Code::ReadError, format!("{}: {error}", path.display()));
     std::fs::write(path, document).map_err(failed)?;
     output::print_note(&format!("wrote {} ({} bytes)", path.display(), document.len()));

@@ -295,7 +295,7 @@ impl Invocation {
     }
 
     /// Returns `None` if the person declined.
-    fn request_response(&self) -> Result<Option<(AnyResponse, Control)>, Error> {
+    pub(crate) fn request_response(&self) -> Result<Option<(AnyResponse, Control)>, Error> {
         let mut params = self.params.clone()?;
         let control = self.service.take_controls(self.operation, &mut params)?;
         let response = match find_confirmation(self.operation) {
@@ -343,7 +343,7 @@ impl Invocation {
         if output::confirm(question) { self.call_operation(params).map(Some) } else { Ok(None) }
     }
 
-    fn render_options(&self) -> RenderOptions {
+    pub(crate) fn render_options(&self) -> RenderOptions {
         let home = self.service.places.home.to_string_lossy().into_owned();
         let (width, wrap) = output::stdout_size();
         RenderOptions { clock: self.service.clock, home, width, wrap, colour: self.colour }

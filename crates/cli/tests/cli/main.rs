@@ -26,6 +26,7 @@ mod mistakes;
 mod names;
 mod projects;
 mod recommend;
+mod report;
 mod search;
 mod show;
 mod walk;

@@ -5,7 +5,7 @@
 use super::{call_title, calls_of, head_facts, speaker_of, title_of};
 use crate::RenderOptions;
 use api::gather_chats::{ChatMessage, OneChat};
-use api::terminal_text::{append_fmt, one_line};
+use api::terminal_text::{append_fmt, escape_html as escape, one_line};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -86,22 +86,6 @@ fn close_part(out: &mut String, part: &mut String, is_code: bool) {
     }
     let (open, close) = if is_code { ("<pre>", "</pre>") } else { ("<p>", "</p>") };
     append_fmt(out, format_args!("{open}{}{close}\n", escape(text.trim_end())));
-}
-
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            '\n' | '\t' => out.push(c),
-            c if api::terminal_text::is_printable(c) => out.push(c),
-            _ => {}
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -23,7 +23,9 @@ impl Handle<DigestRequest> for Service {
         let from = self.clock.parse_time(&request.since).unwrap_or(Stamp(i64::MIN));
         let until = request.until.as_deref().and_then(|text| self.clock.parse_end_time(text));
         let to = until.unwrap_or_else(|| self.clock.now());
-        let facts = self.facts_between(request, from, to)?;
+        let mut facts = self.load_facts()?;
+        let is_meant = self.fact_filter(request.project.as_deref(), from, to);
+        facts.retain(|fact| fact.state == State::Fresh && is_meant(fact));
         let of = |kinds: &[Kind]| {
             let meant = facts.iter().filter(|fact| kinds.contains(&fact.kind));
             meant.map(digest_fact).collect::<Vec<DigestFact>>()
@@ -53,21 +55,27 @@ impl Service {
         Ok(found.sessions.into_iter().map(done_session).collect())
     }
 
-    /// The current facts of memory that were stated within the time, newest first.
-    fn facts_between(&self, request: &DigestRequest, from: Stamp, to: Stamp) -> Result<Vec<Fact>, Error> {
+    /// All facts of memory, newest first.
+    pub(super) fn load_facts(&self) -> Result<Vec<Fact>, Error> {
         let Some(store) = memory_store::open_existing(self)? else { return Ok(Vec::new()) };
         let (_, mut facts) = store.load_all().map_err(|error| memory_store::store_error(&error))?;
-        let folders = request.project.as_ref().map(|named| scope::find_project(&self.history(), named));
-        let is_meant = |fact: &Fact| {
-            let within =
-                |folders: &Vec<_>| folders.iter().any(|folder| Path::new(&fact.project).starts_with(folder));
-            fact.state == State::Fresh
-                && (from..=to).contains(&fact.made_at)
-                && folders.as_ref().is_none_or(within)
-        };
-        facts.retain(is_meant);
         facts.sort_by(|a, b| (b.made_at, &a.id).cmp(&(a.made_at, &b.id)));
         Ok(facts)
+    }
+
+    /// Whether a fact was stated within the time, in the project.
+    pub(super) fn fact_filter(
+        &self,
+        project: Option<&str>,
+        from: Stamp,
+        to: Stamp,
+    ) -> impl Fn(&Fact) -> bool + use<> {
+        let folders = project.map(|named| scope::find_project(&self.history(), named));
+        move |fact| {
+            let within =
+                |folders: &Vec<_>| folders.iter().any(|folder| Path::new(&fact.project).starts_with(folder));
+            (from..=to).contains(&fact.made_at) && folders.as_ref().is_none_or(within)
+        }
     }
 
     fn spent_between(&self, request: &DigestRequest) -> Result<Spent, Error> {
