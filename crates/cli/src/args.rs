@@ -48,7 +48,7 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
             let _ = e.print();
             if failed {
                 let mut error = error_from_clap(&e);
-                if let Some(line) = corrected_line(&e, &typed) {
+                if let Some(line) = corrected_line(&e, &typed).or_else(|| line_with_file(&e, &typed)) {
                     print_note(&format!("hint: {line}"));
                     error.hints.insert(0, line);
                 }
@@ -151,6 +151,25 @@ fn corrected_line(error: &clap::Error, typed: &[OsString]) -> Option<String> {
     let line: Vec<String> =
         words.iter().enumerate().map(replace).map(|word| api::operation::shell_quote(&word)).collect();
     Some(format!("loci {}", line.join(" ")))
+}
+
+/// The command line with `--file` for a file that was given as the format: `-o report.html`.
+fn line_with_file(error: &clap::Error, typed: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else { return None };
+    let words: Vec<&str> = typed.iter().skip(1).filter_map(|word| word.to_str()).collect();
+    let takes_file = [report::COMMAND, export::COMMAND].contains(words.first()?);
+    let at = words.windows(2).position(|pair| matches!(pair[0], "-o" | "--output") && pair[1] == value)?;
+    let (_, ending) = value.rsplit_once('.').filter(|_| takes_file)?;
+    let is_format = matches!(error.get(ContextKind::ValidValue), Some(ContextValue::Strings(all)) if all.iter().any(|one| one == ending));
+    let instead = if is_format { vec!["-o", ending, "--file", value] } else { vec!["--file", value] };
+    let line = [&words[..at], &instead, &words[at + 2..]].concat();
+    let line: Vec<String> = line.into_iter().map(quote_word).collect();
+    Some(format!("loci {}", line.join(" ")))
+}
+
+/// A flag stays as it is: quoted, it would read as a value.
+fn quote_word(word: &str) -> String {
+    if word.starts_with('-') { word.to_string() } else { api::operation::shell_quote(word) }
 }
 
 fn nearest_names<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {

@@ -17,6 +17,8 @@ pub(crate) struct Caption<'c> {
     pub(crate) id: &'c str,
     pub(crate) title: &'c str,
     pub(crate) summary: &'c str,
+    /// The parts of a bar: class and name.
+    pub(crate) key: &'c [(&'c str, &'c str)],
 }
 
 /// One column of a chart over time.
@@ -46,8 +48,17 @@ fn figure(caption: &Caption<'_>, height: f64, marks: &str) -> String {
     format!(
         "<figure>\n<svg role=\"img\" aria-labelledby=\"{id}-title {id}-text\" viewBox=\"0 0 {WIDTH} {height}\">\n\
          <title id=\"{id}-title\">{title}</title>\n<desc id=\"{id}-text\">{summary}</desc>\n{marks}</svg>\n\
-         <figcaption>{title}</figcaption>\n</figure>\n"
+         <figcaption>{title}{}</figcaption>\n</figure>\n",
+        draw_key(caption.key)
     )
+}
+
+fn draw_key(key: &[(&str, &str)]) -> String {
+    let mut out = String::new();
+    for (class, name) in key {
+        append_fmt(&mut out, format_args!(" <span class=\"key {class}\"></span> {name}"));
+    }
+    out
 }
 
 /// A share of the largest number, 0 if there is none.
@@ -174,7 +185,7 @@ fn ink_of(share: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const CAPTION: Caption<'_> = Caption { id: "c", title: "A & B", summary: "text" };
+    const CAPTION: Caption<'_> = Caption { id: "c", title: "A & B", summary: "text", key: &[] };
 
     #[test]
     fn a_column_is_as_high_as_its_number_and_stands_at_its_day() {

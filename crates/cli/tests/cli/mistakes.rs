@@ -62,6 +62,10 @@ const MISTAKES: &[(&str, Ending)] = &[
     ("sessions -o jsonl", Prints("walrus")),
     ("query tools --all-projects -o json", Prints("uptime")),
     ("export last -o markdown", Prints("# Why is the walrus")),
+    // A file for a format.
+    ("report --since 2026-01-01 -o report.html", Suggests("")),
+    ("report --since 2026-01-01 --output page.htm", Suggests("")),
+    ("export last -o session.md", Suggests("")),
     // A name for an ID, an ID for a name, a path.
     ("show walrus", Suggests("walrus")),
     ("export walrus", Suggests("walrus")),

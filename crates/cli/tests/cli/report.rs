@@ -324,3 +324,15 @@ fn a_report_is_filtered_and_sorted_in_chromium_without_network() {
         serde_json::from_str(&title.replace("&quot;", "\"")).unwrap_or_else(|_| panic!("{title}"));
     assert_eq!(shown, expected);
 }
+
+#[test]
+fn a_page_is_not_printed_on_a_terminal() {
+    let home = home_with_two_months();
+    let mut terminal = Command::new("script");
+    let line = format!("{} report --since 2026-01-01 -o html", testutil::binary());
+    terminal.args(["-qec", &line, "/dev/null"]);
+    testutil::set_environment(&mut terminal, home.path());
+    let refused = testutil::run_command(terminal).expect(1);
+    assert!(refused.text().contains("hint: loci report --file report.html"), "{}", refused.text());
+    assert!(!refused.text().contains("<!doctype"), "{}", refused.text());
+}

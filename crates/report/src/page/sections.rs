@@ -5,7 +5,7 @@
 use crate::activity::day_number;
 use crate::chart::{Bar, Caption, Column, WEEKDAYS, draw_bars, draw_columns, draw_grid};
 use crate::table::{Cell, Table, format_cost, shorten};
-use api::report::{FactLine, Listed, Report, SessionEntry, UsageLine};
+use api::report::{FactLine, Listed, Report, SessionEntry, ToolLine, UsageLine};
 use api::terminal_text::{append_fmt, short_id};
 use record::Stamp;
 use render::RenderOptions;
@@ -56,12 +56,7 @@ pub(super) fn draw_all(report: &Report, options: &RenderOptions, budget: usize) 
             "open" => draw_facts(&report.open, "open points", options),
             _ => draw_sessions(&report.sessions, options, budget.saturating_sub(out.len() + 1000)),
         };
-        append_fmt(
-            &mut out,
-            format_args!(
-                "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{title}</h2>\n{body}</section>\n"
-            ),
-        );
+        append_fmt(&mut out, format_args!("<section>\n<h2 id=\"{id}\">{title}</h2>\n{body}</section>\n"));
     }
     out
 }
@@ -132,7 +127,7 @@ fn draw_days(days: &[UsageLine]) -> String {
     let tokens: Vec<Column> =
         shown.iter().filter_map(|line| column(line, count(line).0, count(line).1)).collect();
     let chart = |id: &str, title: &str, columns: &[Column]| {
-        draw_columns(&Caption { id, title, summary: &describe_columns(columns) }, columns)
+        draw_columns(&Caption { id, title, summary: &describe_columns(columns), key: &[] }, columns)
     };
     let lines: Vec<&UsageLine> = days.iter().collect();
     chart("days-cost", "Cost by day", &costs)
@@ -168,8 +163,12 @@ fn draw_groups(id: &str, heading: &str, lines: &[UsageLine], name: &dyn Fn(&str)
     };
     let bars: Vec<Bar> = lines.iter().take(MAX_BARS).map(bar).collect();
     let title = format!("{} by {}", if has_cost { "Cost" } else { "Tokens" }, heading.to_lowercase());
-    let caption =
-        Caption { id: &format!("{id}-chart"), title: &title, summary: &describe_bars(&bars, lines.len()) };
+    let caption = Caption {
+        id: &format!("{id}-chart"),
+        title: &title,
+        summary: &describe_bars(&bars, lines.len()),
+        key: &[],
+    };
     let caption_of_table = format!("Cost and tokens by {}", heading.to_lowercase());
     draw_bars(&caption, &bars)
         + &usage_table(heading, &caption_of_table, id, &lines, &|text| or_unknown(name(text)))
@@ -191,8 +190,12 @@ fn draw_activity(rows: &[[u64; 24]]) -> String {
         return none("tool calls");
     }
     let summary = format!("{} tool calls. The table has all numbers.", group_digits(total));
-    let caption =
-        Caption { id: "activity-chart", title: "Tool calls by weekday and hour", summary: &summary };
+    let caption = Caption {
+        id: "activity-chart",
+        title: "Tool calls by weekday and hour",
+        summary: &summary,
+        key: &[],
+    };
     let hours: Vec<String> = (0..24).map(|hour| format!("{hour:02}")).collect();
     let mut columns = vec!["Day"];
     columns.extend(hours.iter().map(String::as_str));
@@ -208,23 +211,12 @@ fn draw_tools(report: &Report) -> String {
     if tools.is_empty() {
         return none("tool calls");
     }
-    let bars: Vec<Bar> = tools
-        .iter()
-        .take(MAX_BARS)
-        .map(|tool| {
-            let parts =
-                [("good", tool.success), ("bad", tool.errors), ("other", tool.pending + tool.unknown)];
-            Bar {
-                label: or_unknown(tool.tool.clone()),
-                parts: parts.map(|(class, count)| (class, count as f64)).to_vec(),
-                shown: format!("{}, {} failed", group_digits(tool.count), group_digits(tool.errors)),
-            }
-        })
-        .collect();
+    let bars: Vec<Bar> = tools.iter().take(MAX_BARS).map(tool_bar).collect();
     let caption = Caption {
         id: "tools-chart",
-        title: "Calls by tool: succeeded, failed, other",
+        title: "Calls by tool:",
         summary: &describe_bars(&bars, tools.len()),
+        key: &[("good", "succeeded"), ("bad", "failed"), ("other", "pending or unknown")],
     };
     let columns = &["Tool", "Calls", "Succeeded", "Failed", "Pending", "Unknown", "Failure rate", "Sessions"];
     let table = Table { caption: "Calls by tool", columns, filter: "tools" };
@@ -237,6 +229,15 @@ fn draw_tools(report: &Report) -> String {
     draw_bars(&caption, &bars)
         + &table.draw(rows)
         + &left_out(tools.len().min(MAX_ROWS), tools.len() as u64, "tools")
+}
+
+fn tool_bar(tool: &ToolLine) -> Bar {
+    let parts = [("good", tool.success), ("bad", tool.errors), ("other", tool.pending + tool.unknown)];
+    Bar {
+        label: or_unknown(tool.tool.clone()),
+        parts: parts.map(|(class, count)| (class, count as f64)).to_vec(),
+        shown: format!("{}, {} failed", group_digits(tool.count), group_digits(tool.errors)),
+    }
 }
 
 fn draw_failures(report: &Report, options: &RenderOptions) -> String {
