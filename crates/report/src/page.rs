@@ -76,15 +76,13 @@ fn draw_intro(report: &Report, options: &RenderOptions) -> String {
 
 fn draw_summary(report: &Report) -> String {
     let (counts, usage) = (&report.counts, &report.usage);
-    let unpriced = usage
-        .unpriced
-        .map_or(String::new(), |n| format!(" (without {} replies that have no price)", group_digits(n)));
     let facts = [
         ("Sessions", group_digits(counts.sessions)),
         ("Turns", group_digits(counts.turns)),
         ("Tool calls", group_digits(counts.tool_calls)),
         ("Failed calls", format!("{} ({:.1}%)", group_digits(counts.errors), counts.error_rate * 100.0)),
-        ("Cost", format!("{}{unpriced}", format_cost(usage.cost_usd))),
+        ("Cost", format_cost(usage.cost_usd)),
+        ("Replies without a price", group_digits(usage.unpriced.unwrap_or(0))),
         ("Tokens read", group_digits(usage.input + usage.cache_read + usage.cache_write)),
         ("Tokens written", group_digits(usage.output)),
     ];

@@ -75,7 +75,7 @@ impl Window {
             sessions: Listed { total: sessions.total, listed },
             decisions: Listed::first_of(decisions, MAX_FACTS),
             open: Listed::first_of(open, MAX_FACTS),
-            notes: sessions.notes,
+            notes: if sessions.total == 0 { explain_empty(sessions.notes) } else { sessions.notes },
             ..counted
         }
     }
@@ -98,6 +98,14 @@ impl Window {
         let wanted = &self.scope.source;
         wanted.is_empty() || fact.sources.iter().any(|source| wanted.contains(source))
     }
+}
+
+/// Without another reason, the time is too short.
+fn explain_empty(notes: Vec<String>) -> Vec<String> {
+    if notes.is_empty() {
+        return vec!["no sessions in this time; try `loci report --since 365d`".to_string()];
+    }
+    notes
 }
 
 #[cfg(test)]

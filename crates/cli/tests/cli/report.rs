@@ -274,7 +274,9 @@ fn a_report_of_an_empty_time_says_so() {
         .expect(2);
     let page = std::fs::read_to_string(&file).unwrap();
     assert!(
-        page.contains("No sessions in this time.") && page.contains("No tool calls in this time."),
+        page.contains("No sessions in this time.")
+            && page.contains("try `loci report --since 365d`")
+            && page.contains("No tool calls in this time."),
         "{page}"
     );
 }
