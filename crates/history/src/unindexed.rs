@@ -10,7 +10,7 @@ use crate::{History, event_ids, search_text, transcripts};
 use catalogue::Reader;
 use record::row::COPIED;
 use record::{Call, Message, ProblemKind, Row, RowKind, Session};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use search::{Doc, Part};
 use sources::{Names, SurveyOptions, SurveyOutcome, Transcript};
 
@@ -31,6 +31,8 @@ pub struct Item {
 pub struct Unindexed {
     items: Vec<Item>,
     pub sessions: FxHashMap<u32, Session>,
+    /// Files that were read from their start: the index has an earlier state of them.
+    reread: FxHashSet<u32>,
     /// Unreadable transcripts, plus unreadable records in the others.
     pub lost: u64,
 }
@@ -42,6 +44,12 @@ impl Unindexed {
             .enumerate()
             .map(|(n, item)| item.to_doc(event_ids::unindexed_event(n as u64)))
             .collect()
+    }
+
+    /// Whether an event of the catalogue belongs to a file that was read from its start.
+    pub fn replaces(&self, event: u64) -> bool {
+        let is_message = event_ids::title_session(event).is_none() && !event_ids::is_name_event(event);
+        is_message && self.reread.contains(&catalogue::split_event_id(event).0)
     }
 
     /// None: the event belongs to the catalogue.
@@ -132,7 +140,7 @@ impl<'a> UnindexedReader<'a> {
     }
 
     /// Surveys only the part behind the watermark if the source can start there; otherwise the whole transcript.
-    fn survey_tail(&self, transcript: &Transcript, state: State) -> (SurveyOutcome, Vec<Row>) {
+    fn survey_tail(&mut self, transcript: &Transcript, state: State) -> (SurveyOutcome, Vec<Row>) {
         let mut rows = Vec::new();
         if let State::Grown(_, mark) = state {
             let emit = &mut |more: &mut Vec<Row>| rows.append(more);
@@ -149,6 +157,7 @@ impl<'a> UnindexedReader<'a> {
             }
             rows.clear();
         }
+        self.unindexed.reread.extend(state.file());
         let emit = &mut |more: &mut Vec<Row>| rows.append(more);
         let (_, facts) = read_through(&self.history, 0, transcript, &self.names, SurveyOptions::ALL, emit);
         (facts, rows)

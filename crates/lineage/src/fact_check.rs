@@ -4,7 +4,9 @@
 //! change under it. Does not know how code is parsed: its caller compares two versions of a file.
 
 use crate::RunGit;
-use std::collections::BTreeSet;
+use api::Error;
+use api::why::WhyStep;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An old file has thousands of commits; beyond this many, a fact is compared with the oldest of them.
 const MAX_COMMITS: &str = "-n1000";
@@ -58,13 +60,63 @@ pub struct SymbolChange {
     pub class: String,
 }
 
-/// The change that concerns a fact which mentions these names. A fact that says `Store.flush` is about `flush`; another `flush` of
-/// the same file is not meant if the type is named.
-pub fn find_change<'c>(names: &BTreeSet<String>, changes: &'c [SymbolChange]) -> Option<&'c SymbolChange> {
-    changes.iter().find(|change| names.iter().any(|name| means(name, &change.symbol)))
+/// Compares a version of the file with the present one.
+type Compare<'c> = &'c dyn Fn(&Version) -> Result<Vec<SymbolChange>, Error>;
+
+/// Checks the facts about one file; versions are compared once.
+pub struct FactCheck<'c> {
+    commits: Vec<FileCommit>,
+    steps: &'c [WhyStep],
+    compare: Compare<'c>,
+    compared: BTreeMap<Version, Vec<SymbolChange>>,
 }
 
-/// Whether a name as people write it means a symbol: its parts are the last parts of the symbol's.
+impl<'c> FactCheck<'c> {
+    /// `steps` says which commits are whose work.
+    pub fn new(commits: Vec<FileCommit>, steps: &'c [WhyStep], compare: Compare<'c>) -> FactCheck<'c> {
+        FactCheck { commits, steps, compare, compared: BTreeMap::new() }
+    }
+
+    /// The change that concerns a fact which mentions these names and was stated in these sessions, and the version it was true of.
+    pub fn find_change(
+        &mut self,
+        names: &BTreeSet<&str>,
+        sessions: &BTreeSet<&str>,
+        ended_at: i64,
+    ) -> Result<Option<(SymbolChange, Version)>, Error> {
+        let is_own = |step: &&WhyStep| step.session_id.as_deref().is_some_and(|id| sessions.contains(id));
+        let own = self.steps.iter().filter(is_own).filter_map(|step| step.commit.as_ref());
+        let own = own.map(|commit| commit.hash.as_str()).collect();
+        let Some(version) = version_left_by(&self.commits, ended_at, &own) else { return Ok(None) };
+        if !self.compared.contains_key(&version) {
+            self.compared.insert(version.clone(), (self.compare)(&version)?);
+        }
+        let is_meant = |change: &&SymbolChange| names.iter().any(|name| means(name, &change.symbol));
+        let found = self.compared[&version].iter().find(is_meant).cloned();
+        Ok(found.map(|change| (change, version)))
+    }
+}
+
+/// The last part of a symbol's name: `flush` of `Store.flush(items)`.
+pub fn last_name(symbol: &str) -> &str {
+    symbol.split('(').next().unwrap_or(symbol).rsplit(['.', ':']).next().unwrap_or(symbol)
+}
+
+/// Whether a word of a fact ends in a name: a fact says `flush`, `Store.flush` or `src/store.py`.
+pub fn is_end(word: &str, name: &str) -> bool {
+    let above = word.trim_end_matches("()").strip_suffix(name);
+    above.is_some_and(|above| above.is_empty() || above.ends_with(['.', ':', '/', '#']))
+}
+
+/// The names and the words of a fact.
+pub fn words_of<'f>(text: &'f str, symbols: &'f BTreeSet<String>) -> impl Iterator<Item = &'f str> {
+    let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | ':' | '#' | '-');
+    let words = text.split(move |c| !is_letter(c)).map(|word| word.trim_end_matches(['.', ':']));
+    symbols.iter().map(String::as_str).chain(words)
+}
+
+/// Whether a name as people write it means a symbol: its parts are the last parts of the symbol's. `Store.flush` is not another
+/// `flush` of the same file.
 fn means(name: &str, symbol: &str) -> bool {
     let parts = |text: &str| -> Vec<String> {
         let text = text.split('(').next().unwrap_or(text);

@@ -4,7 +4,8 @@
 //! Does not interpret the text, and does not know memory.
 
 use crate::session_context::{is_check, is_shell};
-use api::about::HandoffMade;
+use api::about::{HandoffMade, RECEIVERS};
+use api::operation::shell_quote;
 use api::search::stamp_to_ms;
 use api::terminal_text::one_line;
 use api::why::CheckRun;
@@ -115,6 +116,17 @@ impl Texts<'_, '_> {
         let tail = &error[error.ceil_char_boundary(error.len().saturating_sub(MAX_ERROR))..];
         Some((CheckRun { command: one_line(&command), status: "error".to_string() }, tail.to_string()))
     }
+}
+
+/// The command that starts the receiver with what the handoff says, or resumes the session in its own agent.
+pub fn continue_command(made: &HandoffMade, to: Option<&str>) -> Option<String> {
+    let Some((_, start)) = RECEIVERS.iter().find(|(name, _)| Some(*name) == to) else {
+        return api::resume_command(&made.source, &made.project, &made.session_id);
+    };
+    let prefix = api::terminal_text::short_id(&made.session_id);
+    let start = format!("{start} \"$(loci handoff {prefix})\"");
+    let is_placed = !made.project.is_empty();
+    Some(if is_placed { format!("cd {} && {start}", shell_quote(&made.project)) } else { start })
 }
 
 fn cut(text: &str, most: usize) -> String {

@@ -64,6 +64,8 @@ struct Candidate {
     whole: f32,
     score: f32,
     messages: Vec<MatchedMessage>,
+    /// It matched only in messages that have another text now.
+    is_outdated: bool,
 }
 
 impl Index {
@@ -172,6 +174,7 @@ fn rank_chats(
     for candidate in &mut candidates {
         score_by_passage(sweep, tuning, terms, &rare, &hits, candidate)?;
     }
+    candidates.retain(|candidate| !candidate.is_outdated);
     boost_by_date(tuning, query, terms, &rare, &mut candidates);
     sort_candidates(&mut candidates);
     adjust_by_text(sweep, tuning, terms, &rare, &mut candidates)?;
@@ -375,7 +378,8 @@ fn score_by_chat(
         let norm = 1.0 - tuning.b + tuning.b * length / average;
         let whole = rank::chat_score(tuning, terms, counts, rare, slot, norm);
         if whole > 0.0 && (!query.match_all || matches_all(terms, counts, slot)) {
-            found.push(Candidate { slot, whole, score: whole, messages: Vec::new() });
+            let messages = Vec::new();
+            found.push(Candidate { slot, whole, score: whole, messages, is_outdated: false });
         }
     }
     found.sort_by(|a, b| b.whole.total_cmp(&a.whole).then(a.slot.cmp(&b.slot)));
@@ -423,6 +427,12 @@ fn score_by_passage(
     });
     if let Some(error) = failed {
         return Err(error);
+    }
+    if let Some(is_replaced) = sweep.replaced()
+        && !candidate.messages.is_empty()
+    {
+        candidate.messages.retain(|matched| matched.place.is_extra() || !is_replaced(matched.message.event));
+        candidate.is_outdated = candidate.messages.is_empty();
     }
     let best = rank::score_passages(tuning, terms, rare, &mut candidate.messages, 200.0);
     candidate.score = (1.0 - tuning.passage) * candidate.whole + tuning.passage * best;

@@ -32,6 +32,12 @@ pub(crate) struct Place {
     pub(crate) doc: u32,
 }
 
+impl Place {
+    pub(crate) fn is_extra(self) -> bool {
+        self.segment == EXTRA_SEGMENT
+    }
+}
+
 /// The segment number of messages that are not in the index yet.
 const EXTRA_SEGMENT: u32 = u32::MAX;
 
@@ -118,6 +124,11 @@ impl<'a> OccurrenceScan<'a> {
     /// The number of messages, in the index and extra.
     pub(crate) fn message_count(&self) -> u64 {
         self.index.map_or(0, Index::len) + self.extra.len() as u64
+    }
+
+    /// Whether a message of the index is among the extra ones too.
+    pub(crate) fn replaced(&self) -> Option<&'a dyn Fn(u64) -> bool> {
+        self.query.replaced
     }
 
     pub(crate) fn deny_chat(&mut self, slot: usize) {

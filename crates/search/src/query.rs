@@ -57,6 +57,8 @@ pub struct Query<'a> {
     /// Milliseconds, both inclusive.
     pub from: Option<i64>,
     pub to: Option<i64>,
+    /// Messages of the index that are among the extra ones in their current form.
+    pub replaced: Option<&'a dyn Fn(u64) -> bool>,
     /// Chats that may be found; all if not set.
     pub allowed: Option<&'a dyn Fn(u32) -> bool>,
     pub limit_chats: usize,
@@ -79,6 +81,7 @@ impl Query<'_> {
             parts: Parts::default(),
             from: None,
             to: None,
+            replaced: None,
             allowed: None,
             limit_chats: 10,
             limit_hits_per_chat: 3,

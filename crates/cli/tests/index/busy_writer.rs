@@ -73,6 +73,29 @@ fn a_stuck_writer_does_not_block_requests() {
     run_in_time(&instance, "resolve 00000001 -o json", &[0]);
 }
 
+/// A rewritten transcript is read with the request, and the index has its earlier state.
+#[test]
+fn a_rewritten_transcript_is_counted_once_and_without_its_former_text() {
+    let home = Home::new();
+    let mut told = session(1);
+    told.prompt("the gizmowave again").reply(&["gizmowave, as before"]);
+    let path = home.add(&told);
+    home.add(&session(2));
+    let instance = Instance::new(home.path());
+    instance.index();
+    let _lock = hold_writer_lock(&instance);
+    let text = fs::read_to_string(&path).unwrap().replace(&needle(1), "quokkabird");
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, text).unwrap();
+    let found = run_in_time(&instance, "search gizmowave -o json", &[0]).records().remove(0);
+    assert_eq!(found["results"][0]["hits"], 2, "{found:#}");
+    assert_eq!(found["results"].as_array().unwrap().len(), 1);
+    run_in_time(&instance, "search quokkabird -o json", &[0]);
+    let former = run_in_time(&instance, &format!("search {} --scope content -o json", needle(1)), &[0, 2]);
+    // Session 2 has a similar word.
+    assert!(!former.records()[0]["topChatIds"].to_string().contains("00000001-"), "{}", former.text());
+}
+
 /// What a request reads itself is bounded even if the committed state is consistent: a rebuild may take minutes.
 #[test]
 fn a_large_new_transcript_makes_the_answer_partial_while_another_process_writes() {

@@ -5,15 +5,14 @@
 use super::code::changes::run_git;
 use super::code::code_query::{resolve_root, with_root};
 use crate::{Service, memory_store};
-use api::about::{About, AboutFound, Handoff, HandoffMade, RECEIVERS, StaleFact, StatedFact};
+use api::about::{About, AboutFound, Handoff, HandoffMade, StaleFact, StatedFact};
 use api::code::GetOutline;
-use api::operation::shell_quote;
 use api::search::stamp_to_ms;
 use api::why::{Why, WhyStep};
 use api::{Error, Handle, Request};
 use history::scope;
-use lineage::fact_check::{SymbolChange, Version, find_change, read_file_commits, version_left_by};
-use lineage::handoff::sum_up;
+use lineage::fact_check::{FactCheck, SymbolChange, Version, is_end, last_name, read_file_commits, words_of};
+use lineage::handoff::{continue_command, sum_up};
 use memory::{Fact, Kind, State};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -53,17 +52,7 @@ impl Handle<Handoff> for Service {
     fn handle(&self, request: &Handoff) -> Result<HandoffMade, Error> {
         request.check_params()?;
         let mut made = self.sum_up_session(request.session.trim())?;
-        let prefix = api::terminal_text::short_id(&made.session_id);
-        let receiver = RECEIVERS.iter().find(|(name, _)| Some(*name) == request.to.as_deref());
-        made.command = match receiver {
-            Some((_, start)) if made.project.is_empty() => {
-                Some(format!("{start} \"$(loci handoff {prefix})\""))
-            }
-            Some((_, start)) => {
-                Some(format!("cd {} && {start} \"$(loci handoff {prefix})\"", shell_quote(&made.project)))
-            }
-            None => api::resume_command(&made.source, &made.project, &made.session_id),
-        };
+        made.command = continue_command(&made, request.to.as_deref());
         Ok(made)
     }
 }
@@ -89,7 +78,7 @@ impl Service {
             Path::new(file).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let symbol = (target != file).then(|| last_name(target));
         let mentions = |fact: &Fact| {
-            words_of(fact)
+            words_of(&fact.text, &fact.symbols)
                 .any(|word| is_end(word, &name) || symbol.is_some_and(|symbol| is_end(word, symbol)))
         };
         self.current_facts(|fact| {
@@ -110,30 +99,21 @@ impl Service {
         if facts.is_empty() || file.is_empty() {
             return Ok((Vec::new(), facts));
         }
-        let (commits, ends) = (read_file_commits(&git, file), self.session_ends()?);
-        let mut compared: BTreeMap<Version, Vec<SymbolChange>> = BTreeMap::new();
+        let ends = self.session_ends()?;
+        let compare = |version: &Version| self.changes_of_file(root, file, version);
+        let mut check = FactCheck::new(read_file_commits(&git, file), steps, &compare);
         let (mut stale, mut holding) = (Vec::new(), Vec::new());
         for fact in facts {
-            let is_own = |session: &String| fact.evidence.iter().any(|it| it.session_id == *session);
-            let ended = fact.evidence.iter().filter_map(|it| ends.get(&it.session_id)).max();
-            let by_own = steps.iter().filter(|step| step.session_id.as_ref().is_some_and(is_own));
-            let own = by_own.filter_map(|step| Some(step.commit.as_ref()?.hash.as_str())).collect();
-            let version = version_left_by(&commits, ended.copied().unwrap_or(fact.made_at.0), &own);
-            let Some(version) = version else {
-                holding.push(fact);
-                continue;
-            };
-            if !compared.contains_key(&version) {
-                compared.insert(version.clone(), self.changes_of_file(root, file, &version)?);
-            }
-            let mut names: BTreeSet<String> = fact.symbols.iter().cloned().collect();
-            names.extend(words_of(&fact).filter(|word| is_end(word, last_name(target))).map(str::to_string));
-            match find_change(&names, &compared[&version]) {
-                Some(change) => stale.push(StaleFact {
+            let sessions: BTreeSet<&str> = fact.evidence.iter().map(|it| it.session_id.as_str()).collect();
+            let ended = sessions.iter().filter_map(|session| ends.get(*session)).max();
+            let named = words_of(&fact.text, &fact.symbols).filter(|word| is_end(word, last_name(target)));
+            let names = fact.symbols.iter().map(String::as_str).chain(named).collect();
+            match check.find_change(&names, &sessions, ended.copied().unwrap_or(fact.made_at.0))? {
+                Some((change, since)) => stale.push(StaleFact {
                     fact: stated(&fact),
-                    symbol: change.symbol.clone(),
-                    change_class: change.class.clone(),
-                    since: version.commit,
+                    symbol: change.symbol,
+                    change_class: change.class,
+                    since: since.commit,
                 }),
                 None => holding.push(fact),
             }
@@ -171,24 +151,6 @@ impl Service {
         facts.sort_by(|a, b| (b.made_at, &a.id).cmp(&(a.made_at, &b.id)));
         Ok(facts)
     }
-}
-
-/// The last part of a symbol's name: `flush` of `Store.flush(items)`.
-fn last_name(target: &str) -> &str {
-    target.split('(').next().unwrap_or(target).rsplit(['.', ':']).next().unwrap_or(target)
-}
-
-/// Whether a word of a fact ends in a name: a fact says `flush`, `Store.flush` or `src/store.py`.
-fn is_end(word: &str, name: &str) -> bool {
-    let above = word.trim_end_matches("()").strip_suffix(name);
-    above.is_some_and(|above| above.is_empty() || above.ends_with(['.', ':', '/', '#']))
-}
-
-/// The names and words of a fact.
-fn words_of(fact: &Fact) -> impl Iterator<Item = &str> {
-    let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | ':' | '#' | '-');
-    let words = fact.text.split(move |c| !is_letter(c)).map(|word| word.trim_end_matches(['.', ':']));
-    fact.symbols.iter().map(String::as_str).chain(words)
 }
 
 fn stated(fact: &Fact) -> StatedFact {

@@ -178,6 +178,7 @@ impl<'s> SearchSnapshot<'s> {
             parts: searched_parts(request),
             from: (from.0 != i64::MIN).then_some(from.0),
             to: (to.0 != i64::MAX).then_some(to.0),
+            replaced: Some(&|event| self.unindexed.replaces(event)),
             allowed: allowed.is_restricted().then_some(&may),
             limit_chats: (request.limit_chats as usize).max(if phrases.is_empty() { RANKED } else { QUOTED }),
             limit_hits_per_chat: usize::MAX,
