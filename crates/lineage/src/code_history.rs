@@ -78,7 +78,8 @@ fn read_commits(git: RunGit<'_>, file: &str, (from, to): (u32, u32), is_whole: b
 fn read_blame(git: RunGit<'_>, file: &str, (from, to): (u32, u32)) -> Vec<String> {
     let range = format!("-L{from},{to}");
     let printed =
-        git(&["blame", "-s", "-l", "--root", &range, "HEAD", "--", file], Vec::new()).unwrap_or_default();
+        git(&["blame", "--no-textconv", "-s", "-l", "--root", &range, "HEAD", "--", file], Vec::new())
+            .unwrap_or_default();
     let text = String::from_utf8_lossy(&printed).into_owned();
     text.lines().map(|line| line.split(' ').next().unwrap_or_default().to_string()).collect()
 }

@@ -249,3 +249,49 @@ fn a_session_is_handed_over_with_task_files_and_open_failure() {
     assert_eq!(mended.get("failed"), None, "the last test passed");
     run_in(&home, &root, &["handoff", "cccc", "--to", "nobody"], 1);
 }
+
+/// A repository that was unpacked from an archive brings its configuration with it.
+#[test]
+fn no_program_that_a_repository_names_is_run() {
+    let (home, root, _) = home_with_history();
+    let (mark, program) = (home.path().join("ran"), home.path().join("program"));
+    std::fs::write(&program, format!("#!/bin/sh\ntouch {}\ncat\n", mark.display())).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let signed = "-----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----";
+    let date = "2026-02-06T10:00:00Z";
+    let tree = git(&root, date, &["write-tree"]);
+    let parent = git(&root, date, &["rev-parse", "HEAD"]);
+    let who = "a <a@example.org> 1770372000 +0000";
+    let text =
+        format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\ngpgsig {signed}\n\nsigned\n");
+    std::fs::write(home.path().join("signed"), text).unwrap();
+    let commit = home.path().join("signed");
+    let commit = git(&root, date, &["hash-object", "-t", "commit", "-w", commit.to_str().unwrap()]);
+    git(&root, date, &["update-ref", "HEAD", &commit]);
+    std::fs::write(root.join(".git/info/attributes"), "*.py diff=odd filter=odd\n").unwrap();
+    for name in [
+        "gpg.program",
+        "diff.odd.textconv",
+        "diff.odd.command",
+        "diff.external",
+        "filter.odd.clean",
+        "core.fsmonitor",
+    ] {
+        git(&root, date, &["config", name, program.to_str().unwrap()]);
+    }
+    git(&root, date, &["config", "log.showSignature", "true"]);
+    let _ = std::fs::remove_file(&mark);
+    let fact = ["memory", "add", "Store.flush must retry at most once", "--project", root.to_str().unwrap()];
+    run_in(&home, &root, &fact, 0);
+    for line in [
+        &["why", "Store.flush"][..],
+        &["why", &commit],
+        &["about", "Store.flush"],
+        &["code", "changes", "--since", "HEAD~1"],
+    ] {
+        let mut run = command(home.path(), line);
+        run.current_dir(&root);
+        run_command(run);
+        assert!(!mark.exists(), "{line:?} ran a program of the repository");
+    }
+}

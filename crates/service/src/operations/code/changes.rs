@@ -43,20 +43,27 @@ impl Handle<CodeChanges> for Service {
 }
 
 /// Runs git without monitors, locks and the network, on the repository around the folder: variables that name another one
-/// are set while git runs a hook.
+/// are set while git runs a hook. A repository that was unpacked from an archive brings its configuration with it: no program that it
+/// names may run, and `log.showSignature` runs `gpg.program`.
 pub(crate) fn run_git(
     service: &Service,
     root: &Path,
     args: &[&str],
     stdin: Vec<u8>,
 ) -> Result<Vec<u8>, String> {
-    let quiet = ["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"];
+    let quiet = ["core.fsmonitor=false", "core.quotePath=false", "log.showSignature=false"];
+    let quiet = quiet.iter().flat_map(|setting| ["-c", setting]);
     let mut vars = env::inherited_env();
     vars.retain(|name, _| !name.to_string_lossy().starts_with("GIT_"));
     vars.extend([("GIT_NO_LAZY_FETCH".into(), "1".into()), ("GIT_TERMINAL_PROMPT".into(), "0".into())]);
     let job = Job {
         program: "git".into(),
-        args: quiet.iter().chain(args).map(Into::into).collect(),
+        args: ["--no-optional-locks"]
+            .into_iter()
+            .chain(quiet)
+            .chain(args.iter().copied())
+            .map(Into::into)
+            .collect(),
         env: vars,
         cwd: root.to_path_buf(),
         stdin,
