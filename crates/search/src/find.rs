@@ -158,7 +158,7 @@ fn rank_chats(
     let rare: Vec<Rarity> =
         counts.iter().map(|count| rank::word_rarity(count, sweep.chats.len(), all)).collect();
     let mut candidates = score_by_chat(sweep, tuning, query, terms, &counts, &rare);
-    let total = candidates.len();
+    let mut total = candidates.len();
     candidates.truncate(MAX_CANDIDATES.max(query.limit_chats.saturating_mul(2)));
     let mut wanted = vec![false; sweep.chats.len()];
     for candidate in &candidates {
@@ -174,6 +174,7 @@ fn rank_chats(
     for candidate in &mut candidates {
         score_by_passage(sweep, tuning, terms, &rare, &hits, candidate)?;
     }
+    total -= candidates.iter().filter(|candidate| candidate.is_outdated).count();
     candidates.retain(|candidate| !candidate.is_outdated);
     boost_by_date(tuning, query, terms, &rare, &mut candidates);
     sort_candidates(&mut candidates);

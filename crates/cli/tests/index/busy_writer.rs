@@ -92,6 +92,7 @@ fn a_rewritten_transcript_is_counted_once_and_without_its_former_text() {
     assert_eq!(found["results"].as_array().unwrap().len(), 1);
     run_in_time(&instance, "search quokkabird -o json", &[0]);
     let former = run_in_time(&instance, &format!("search {} --scope content -o json", needle(1)), &[0, 2]);
+    assert_eq!(former.records()[0]["totalChats"], 1, "{}", former.text());
     // Session 2 has a similar word.
     assert!(!former.records()[0]["topChatIds"].to_string().contains("00000001-"), "{}", former.text());
 }
