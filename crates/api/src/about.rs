@@ -84,6 +84,9 @@ pub struct AboutFound {
     pub sessions: Vec<WhyStep>,
     /// Attempts that were undone, and edits after which a build or test failed, oldest first.
     pub failed: Vec<WhyStep>,
+    /// Why facts were not compared with the code.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 impl Response for AboutFound {

@@ -111,6 +111,9 @@ pub struct WhyFound {
     #[serde(skip_serializing_if = "crate::why::is_zero")]
     pub omitted: u32,
     pub notes: Vec<String>,
+    /// Which session's work each commit contains, also of steps that are omitted. For callers in this process.
+    #[serde(skip)]
+    pub landed: Vec<Landed>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde asks for
@@ -148,6 +151,13 @@ impl Evidence {
             Evidence::Attested => "attested",
         }
     }
+}
+
+/// A commit that contains edits of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Landed {
+    pub session_id: String,
+    pub commit: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

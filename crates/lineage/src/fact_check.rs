@@ -5,7 +5,7 @@
 
 use crate::RunGit;
 use api::Error;
-use api::why::WhyStep;
+use api::why::Landed;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An old file has thousands of commits; beyond this many, a fact is compared with the oldest of them.
@@ -44,11 +44,12 @@ pub struct Version {
 }
 
 /// The last version before somebody else changed the file: before the first commit that was made after the session ended and that
-/// the session did not write. None: nothing was committed since, or the file did not exist.
+/// the session did not write. A file that was not committed then is taken as it was first committed. None: nobody else committed
+/// anything since.
 pub fn version_left_by(commits: &[FileCommit], ended_at: i64, own: &BTreeSet<&str>) -> Option<Version> {
     let is_own = |commit: &FileCommit| own.iter().any(|hash| commit.hash.starts_with(hash));
     let first = commits.iter().rposition(|commit| commit.at > ended_at && !is_own(commit))?;
-    let before = commits.get(first + 1)?;
+    let before = commits.get(first + 1).or_else(|| commits.get(first))?;
     Some(Version { commit: before.hash.clone(), path: before.path.clone() })
 }
 
@@ -66,15 +67,15 @@ type Compare<'c> = &'c dyn Fn(&Version) -> Result<Vec<SymbolChange>, Error>;
 /// Checks the facts about one file; versions are compared once.
 pub struct FactCheck<'c> {
     commits: Vec<FileCommit>,
-    steps: &'c [WhyStep],
+    landed: &'c [Landed],
     compare: Compare<'c>,
     compared: BTreeMap<Version, Vec<SymbolChange>>,
 }
 
 impl<'c> FactCheck<'c> {
-    /// `steps` says which commits are whose work.
-    pub fn new(commits: Vec<FileCommit>, steps: &'c [WhyStep], compare: Compare<'c>) -> FactCheck<'c> {
-        FactCheck { commits, steps, compare, compared: BTreeMap::new() }
+    /// `landed` says which commits are whose work.
+    pub fn new(commits: Vec<FileCommit>, landed: &'c [Landed], compare: Compare<'c>) -> FactCheck<'c> {
+        FactCheck { commits, landed, compare, compared: BTreeMap::new() }
     }
 
     /// The change that concerns a fact which mentions these names and was stated in these sessions, and the version it was true of.
@@ -84,9 +85,8 @@ impl<'c> FactCheck<'c> {
         sessions: &BTreeSet<&str>,
         ended_at: i64,
     ) -> Result<Option<(SymbolChange, Version)>, Error> {
-        let is_own = |step: &&WhyStep| step.session_id.as_deref().is_some_and(|id| sessions.contains(id));
-        let own = self.steps.iter().filter(is_own).filter_map(|step| step.commit.as_ref());
-        let own = own.map(|commit| commit.hash.as_str()).collect();
+        let own = self.landed.iter().filter(|landed| sessions.contains(landed.session_id.as_str()));
+        let own = own.map(|landed| landed.commit.as_str()).collect();
         let Some(version) = version_left_by(&self.commits, ended_at, &own) else { return Ok(None) };
         if !self.compared.contains_key(&version) {
             self.compared.insert(version.clone(), (self.compare)(&version)?);
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(left(15, &["c2"]), Some("c2".into()), "the session's own commit is not a change under it");
         assert_eq!(left(15, &["c2", "c3"]), None);
         assert_eq!(left(35, &[]), None, "nothing was committed since");
-        assert_eq!(left(5, &[]), None, "the file did not exist");
+        assert_eq!(left(5, &[]), Some("c1".into()), "the file was committed later");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::code_history::{CodeHistory, read_commit};
 use crate::session_context::SessionContext;
 use crate::session_edits::{SessionEdit, SessionEdits};
 use api::terminal_text::{append_fmt, one_line, short_id};
-use api::why::{CommitRef, Evidence, Why, WhyFound, WhyStep};
+use api::why::{CommitRef, Evidence, Landed, Why, WhyFound, WhyStep};
 use api::{Code, Error};
 use history::{History, scope};
 use provenance::Commit;
@@ -321,6 +321,7 @@ impl<'j, 'h> Join<'j, 'h> {
         drafts.sort_by_key(|draft| (draft.at, draft.commit));
         let explained: BTreeSet<usize> = drafts.iter().filter_map(|draft| draft.commit).collect();
         let mut unknown: Vec<usize> = (0..self.commits.len()).filter(|at| !explained.contains(at)).collect();
+        found.landed = drafts.iter().filter_map(|draft| self.landed(draft)).collect();
         let limit = self.request.max_steps();
         let total = drafts.len() + unknown.len();
         drafts.drain(..drafts.len().saturating_sub(limit));
@@ -344,6 +345,13 @@ impl<'j, 'h> Join<'j, 'h> {
         }
         found.summary = summarize(self.history, found);
         Ok(())
+    }
+
+    /// The commit that contains a draft, and whose it is.
+    fn landed(&self, draft: &Draft) -> Option<Landed> {
+        let edit = self.edit(*draft.edits.first()?);
+        let session_id = self.read.sessions[edit.session as usize].0.to_string();
+        Some(Landed { session_id, commit: self.commits[draft.commit?].hash.clone() })
     }
 
     fn step(&self, context: &SessionContext<'_, '_>, draft: &Draft, room: usize) -> WhyStep {

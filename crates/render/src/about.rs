@@ -20,6 +20,7 @@ impl Render for AboutFound {
             out += &title("Said before the code changed");
             out.extend(self.stale.iter().map(|stale| render_stale(stale, options)));
         }
+        self.notes.iter().for_each(|note| append_fmt(&mut out, format_args!("\n{}\n", one_line(note))));
         for (heading, steps) in [("Last sessions", &self.sessions), ("What failed", &self.failed)] {
             if !steps.is_empty() {
                 out += &title(heading);

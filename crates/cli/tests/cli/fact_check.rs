@@ -1,10 +1,10 @@
 //! Facts about code that has changed since: a change of the contract or of visible behaviour makes a fact history; private code,
 //! documentation, formatting and a moved file do not. In six languages.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use testutil::{Home, command, run_command};
+use testutil::{Home, Session, command, run_command};
 
 /// A language: the file, its text, and the same after one edit of each class.
 struct Sample {
@@ -166,4 +166,37 @@ fn a_stale_fact_is_shown_as_history_with_what_changed() {
     assert!(text.contains("betaPy behaves differently since "), "{text}");
     // A fact about the file names no symbol that changed.
     assert!(text.contains("What holds\n- the rows in shop.py"), "{text}");
+}
+
+/// The session edits and decides; the person commits afterwards, and somebody else changes the code later.
+#[test]
+fn a_commit_of_the_sessions_own_work_does_not_make_its_facts_stale() {
+    let (home, root) = new_repository();
+    let path = root.join("src/shop.py");
+    let mut session =
+        Session::new("dddd4444-0000-4000-8000-000000000004", root.to_str().unwrap(), "2026-02-01T09:00:00Z");
+    session.prompt("make betaPy count down").reply(&["With a floor?"]);
+    session.prompt("No. We decided that `betaPy` must never round its result.");
+    let edit = json!({"file_path": path, "old_string": "    return n + 1\n", "new_string": "    return count_down_from(n)\n"});
+    session.did("Edit", edit, "edited").reply(&["Done."]);
+    home.add(&session);
+    run_command(command(home.path(), &["memory", "consolidate", "--no-model"])).expect(0);
+    let text = SAMPLES[0].before.replace("n + 1", "count_down_from(n)");
+    std::fs::write(&path, &text).unwrap();
+    git(&root, "2026-02-02T09:00:00Z", &["commit", "-q", "-am", "count down"]);
+    // A small budget leaves out steps, and must not make the answer wrong.
+    for budget in ["100", "2000"] {
+        let held = run(&home, &root, &["about", "betaPy", "--budget", budget]);
+        assert_eq!((held["facts"].as_array().unwrap().len(), classes(&held).len()), (1, 0), "{held:#}");
+    }
+    std::fs::write(&path, text.replace("count_down_from(n)", "count_down_from(n) - 1")).unwrap();
+    git(&root, AFTER, &["commit", "-q", "-am", "off by one"]);
+    for budget in ["100", "2000"] {
+        let changed = run(&home, &root, &["about", "betaPy", "--budget", budget]);
+        assert_eq!(
+            (changed["facts"].as_array().unwrap().len(), classes(&changed)),
+            (0, vec!["PublicBehavior"]),
+            "{changed:#}"
+        );
+    }
 }

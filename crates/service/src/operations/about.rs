@@ -8,12 +8,13 @@ use crate::{Service, memory_store};
 use api::about::{About, AboutFound, Handoff, HandoffMade, StaleFact, StatedFact};
 use api::code::GetOutline;
 use api::search::stamp_to_ms;
-use api::why::{Why, WhyStep};
-use api::{Error, Handle, Request};
+use api::why::{Why, WhyFound, WhyStep};
+use api::{Code, Error, Handle, Request};
 use history::scope;
 use lineage::fact_check::{FactCheck, SymbolChange, Version, is_end, last_name, read_file_commits, words_of};
 use lineage::handoff::{continue_command, sum_up};
 use memory::{Fact, Kind, State};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -34,7 +35,8 @@ impl Handle<About> for Service {
         };
         let root = resolve_root(self, request.root.as_ref())?;
         let facts = self.facts_about(&root, &found.target, &file)?;
-        let (stale, facts) = self.check_facts(facts, &root, &found.target, &file, &found.steps)?;
+        let mut notes = Vec::new();
+        let (stale, facts) = self.check_facts(facts, &root, &found, &mut notes)?;
         let (failed, sessions) = found.steps.into_iter().filter(is_known).partition(is_failure);
         Ok(AboutFound {
             facts: facts.iter().map(stated).take(MAX_FACTS).collect(),
@@ -44,6 +46,7 @@ impl Handle<About> for Service {
             outline: outlined.map(|outlined| outlined.outline).unwrap_or_default(),
             sessions,
             failed,
+            notes,
         })
     }
 }
@@ -91,22 +94,28 @@ impl Service {
         &self,
         facts: Vec<Fact>,
         root: &Path,
-        target: &str,
-        file: &str,
-        steps: &[WhyStep],
+        found: &WhyFound,
+        notes: &mut Vec<String>,
     ) -> Result<(Vec<StaleFact>, Vec<Fact>), Error> {
         let git = |args: &[&str], stdin: Vec<u8>| run_git(self, root, args, stdin);
-        if facts.is_empty() || file.is_empty() {
+        let Some(file) = found.file.as_deref().filter(|_| !facts.is_empty()) else {
             return Ok((Vec::new(), facts));
-        }
+        };
         let ends = self.session_ends()?;
-        let compare = |version: &Version| self.changes_of_file(root, file, version);
-        let mut check = FactCheck::new(read_file_commits(&git, file), steps, &compare);
+        let failures = RefCell::new(notes);
+        let compare = |version: &Version| {
+            self.changes_of_file(root, file, version).or_else(|error| {
+                failures.borrow_mut().push(format!("facts were not compared with the code: {error}"));
+                Ok(Vec::new())
+            })
+        };
+        let mut check = FactCheck::new(read_file_commits(&git, file), &found.landed, &compare);
         let (mut stale, mut holding) = (Vec::new(), Vec::new());
         for fact in facts {
             let sessions: BTreeSet<&str> = fact.evidence.iter().map(|it| it.session_id.as_str()).collect();
             let ended = sessions.iter().filter_map(|session| ends.get(*session)).max();
-            let named = words_of(&fact.text, &fact.symbols).filter(|word| is_end(word, last_name(target)));
+            let named =
+                words_of(&fact.text, &fact.symbols).filter(|word| is_end(word, last_name(&found.target)));
             let names = fact.symbols.iter().map(String::as_str).chain(named).collect();
             match check.find_change(&names, &sessions, ended.copied().unwrap_or(fact.made_at.0))? {
                 Some((change, since)) => stale.push(StaleFact {
@@ -125,9 +134,9 @@ impl Service {
         let git = |args: &[&str], stdin: Vec<u8>| run_git(self, root, args, stdin);
         with_root(self, root, |query| {
             let found = query.store().deep_changes_since(&since.commit, &since.path, file, &git);
-            // Without the old version, nothing says that the fact does not hold.
-            let found = found.unwrap_or_default().into_iter();
+            let found = found.map_err(|error| Error::new(Code::NotFound, error.to_string()))?;
             Ok(found
+                .into_iter()
                 .map(|change| SymbolChange {
                     symbol: query.mask_text(change.name),
                     class: if change.removed { "Removed" } else { change.class.name() }.to_string(),
