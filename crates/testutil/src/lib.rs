@@ -11,8 +11,10 @@
 #![allow(clippy::unwrap_used, clippy::pedantic)]
 #![allow(clippy::new_without_default)] // a new home is a new folder
 
+mod browser;
 pub mod clients;
 pub mod corpus;
+mod git;
 mod home;
 pub mod made_up_stores;
 mod mcp_client;
@@ -26,6 +28,8 @@ mod shifted_clock;
 pub mod survey;
 pub mod tracer;
 
+pub use browser::title_in_chromium;
+pub use git::git;
 pub use home::{Home, copy_folder, write_file};
 pub use mcp_client::McpClient;
 pub use rollout::Rollout;

@@ -3,8 +3,7 @@
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use testutil::{Home, Session, command, run_command};
+use testutil::{Home, Session, command, git, run_command};
 
 /// A language: the file, its text, and the same after one edit of each class.
 struct Sample {
@@ -62,14 +61,6 @@ const EDITS: &[(&str, Option<&str>)] = &[
     ("delta", None),
     ("epsilon", None),
 ];
-
-fn git(folder: &Path, date: &str, args: &[&str]) {
-    let mut git = Command::new("git");
-    git.current_dir(folder).args(["-c", "user.name=a", "-c", "user.email=a@example.org"]).args(args);
-    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
-    let done = git.env("GIT_AUTHOR_DATE", date).env("GIT_COMMITTER_DATE", date).output().unwrap();
-    assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
-}
 
 /// Commits a version of every sample at a date.
 fn commit(root: &Path, date: &str, text: impl Fn(&Sample) -> &'static str) {

@@ -2,15 +2,11 @@
 
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::Command;
 use testutil::{Home, Session, run_line};
 
+/// The dates of these commits say nothing.
 fn git(folder: &Path, args: &[&str]) {
-    let mut git = Command::new("git");
-    git.current_dir(folder).args(["-c", "user.name=a", "-c", "user.email=a@example.org"]).args(args);
-    let done =
-        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null").output().unwrap();
-    assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    testutil::git(folder, "2026-02-01T08:00:00Z", args);
 }
 
 fn add_session(home: &Home, id: &str, folder: &Path, day: u8, word: &str) {

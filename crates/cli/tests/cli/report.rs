@@ -274,9 +274,9 @@ fn a_report_of_an_empty_time_says_so() {
         .expect(2);
     let page = std::fs::read_to_string(&file).unwrap();
     assert!(
-        page.contains("No sessions in this time.")
+        page.contains("No sessions in this period.")
             && page.contains("try `loci report --since 365d`")
-            && page.contains("No tool calls in this time."),
+            && page.contains("No tool calls in this period."),
         "{page}"
     );
 }
@@ -303,27 +303,9 @@ fn a_report_is_filtered_and_sorted_in_chromium_without_network() {
     let page = page_of(&home, "--since 2026-01-01");
     let file = home.path().join("report.html");
     std::fs::write(&file, page.replace("</html>", TYPING)).unwrap();
-    let mut browser = Command::new("unshare");
-    browser.args([
-        "-n",
-        "timeout",
-        "120",
-        "chromium",
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--dump-dom",
-    ]);
-    browser.arg(format!("--user-data-dir={}", home.path().join("profile").display()));
-    browser.arg(format!("file://{}", file.display())).env("HOME", home.path());
-    let output = browser.output().unwrap();
-    assert!(output.status.success(), "needs chromium: {}", String::from_utf8_lossy(&output.stderr));
-    let dom = String::from_utf8_lossy(&output.stdout);
-    let title =
-        dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next()).unwrap_or_default();
+    let title = testutil::title_in_chromium(home.path(), &file);
     let expected = json!({"found": ["2 of 6", "1 of 6", "0 of 6", ""], "visible": 6, "sorted": ["12", "1"], "requests": 0});
-    let shown: Value =
-        serde_json::from_str(&title.replace("&quot;", "\"")).unwrap_or_else(|_| panic!("{title}"));
+    let shown: Value = serde_json::from_str(&title).unwrap_or_else(|_| panic!("{title}"));
     assert_eq!(shown, expected);
 }
 

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use testutil::{Home, McpClient, Session, command, run_command};
+use testutil::{Home, McpClient, Session, command, git, run_command};
 
 const FIRST: &str = "aaaa1111-0000-4000-8000-000000000001";
 const SECOND: &str = "bbbb2222-0000-4000-8000-000000000002";
@@ -16,15 +15,6 @@ const ONCE: &str = "        self.client.send_batch(self.items)\n";
 const THRICE: &str = "        for attempt in range(3):\n            self.client.send_batch(self.items)\n";
 const TWICE: &str =
     "        if not self.client.send_batch(self.items):\n            self.client.send_batch(self.items)\n";
-
-fn git(folder: &Path, date: &str, args: &[&str]) -> String {
-    let mut git = Command::new("git");
-    git.current_dir(folder).args(["-c", "user.name=a", "-c", "user.email=a@example.org"]).args(args);
-    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
-    let done = git.env("GIT_AUTHOR_DATE", date).env("GIT_COMMITTER_DATE", date).output().unwrap();
-    assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8_lossy(&done.stdout).trim().to_string()
-}
 
 fn commit(folder: &Path, date: &str, subject: &str, text: &str) -> String {
     std::fs::write(folder.join("src/store.py"), text).unwrap();
