@@ -1,4 +1,4 @@
-//! `report`: the numbers of a time: cost, activity, failures, files, sessions and decisions. The command line draws them as a page.
+//! `report`: the numbers of a period: cost, activity, failures, files, sessions and decisions. The command line draws them as a page.
 //!
 //! Does not know how the page looks, nor how a number is counted: `usage`, `stats`, `analyze` and `sessions` count.
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub const OPERATION: Operation = Operation {
     name: "report",
     command: "report",
-    about: "Write an HTML page about a month: cost, activity, failures, sessions, decisions",
+    about: "Write an HTML report: cost, activity, failures, sessions, decisions",
     answer: "the numbers as JSON, a summary as text; with `--file` or `-o html` one page that needs no network",
     example: "loci report --since 30d --file report.html",
     words: None,

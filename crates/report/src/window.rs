@@ -26,7 +26,7 @@ pub struct StatedFact {
 }
 
 impl Window {
-    /// Resolves relative times once, so that all parts are about the same time.
+    /// Resolves relative times once, so that all parts are about the same period.
     pub fn new(request: &ReportRequest, clock: Clock) -> Result<Window, Error> {
         request.check_params()?;
         let from = clock.parse_time(&request.since).unwrap_or(Stamp(i64::MIN));
@@ -58,7 +58,7 @@ impl Window {
         }
     }
 
-    /// Adds what views do not count: sessions, and the facts of this time and project, newest first.
+    /// Adds what views do not count: sessions, and the facts of this period and project, newest first.
     pub fn complete(
         &self,
         counted: Report,
@@ -100,10 +100,10 @@ impl Window {
     }
 }
 
-/// Without another reason, the time is too short.
+/// Without another reason, the period is too short.
 fn explain_empty(notes: Vec<String>) -> Vec<String> {
     if notes.is_empty() {
-        return vec!["no sessions in this time; try `loci report --since 365d`".to_string()];
+        return vec!["no sessions in this period; try `loci report --since 365d`".to_string()];
     }
     notes
 }

@@ -62,7 +62,7 @@ pub(super) fn draw_all(report: &Report, options: &RenderOptions, budget: usize) 
 }
 
 fn none(what: &str) -> String {
-    format!("<p>No {what} in this time.</p>\n")
+    format!("<p>No {what} in this period.</p>\n")
 }
 
 /// `Shown: 100 of 240 failures.` if some are left out.
