@@ -356,9 +356,9 @@ pub fn no_history_note(history: &History<'_>) -> String {
     if looked.is_empty() {
         return "nothing to search: HOME is not set".to_string();
     }
-    let places: Vec<String> =
-        looked.iter().map(|(name, path, _)| format!("{} ({name})", path.display())).collect();
-    format!("no agent history found; searched: {}", places.join(", "))
+    let mut agents: Vec<&str> = looked.iter().map(|(name, ..)| *name).collect();
+    agents.dedup();
+    format!("no agent history found of {}; `loci sources` lists the places", agents.join(", "))
 }
 
 /// The state of one survey thread.

@@ -15,6 +15,7 @@ use clap::{Arg, ArgMatches, Command, builder::PossibleValue, builder::PossibleVa
 use serde_json::{Map, Value};
 use service::{Format, OutcomeSummary, Service};
 use std::io::Write;
+use std::path::PathBuf;
 
 // ---- command
 
@@ -242,9 +243,12 @@ fn explain_empty(call: &ViewInvocation, ending: &OutcomeSummary) -> String {
         return "no place to search: HOME is not set".to_string();
     }
     if ending.files == 0 && ending.sessions == 0 {
+        // With thirty agents, a list of all places is a wall in front of somebody who has none of them.
+        let is_listed = |there: bool| there || call.view.name == "sources";
         let places: Vec<String> = ending
             .looked
             .iter()
+            .filter(|(_, _, there)| is_listed(*there))
             .map(|(name, path, there)| {
                 format!(
                     "  {name:<12} {}{}",
@@ -261,13 +265,26 @@ fn explain_empty(call: &ViewInvocation, ending: &OutcomeSummary) -> String {
             ),
             None => "no agent history found. Searched:".to_string(),
         };
-        return format!("{head}\n{}", places.join("\n"));
+        let lines = match absent_agents(&ending.looked).filter(|_| !is_listed(false)) {
+            Some(absent) => [places, vec![format!("  {absent}")]].concat(),
+            None => places,
+        };
+        return format!("{head}\n{}", lines.join("\n"));
     }
     let scope = match &ending.project {
         Some(project) => format!(" in {} (--all-projects covers everything)", project.display()),
         None => String::new(),
     };
     format!("nothing found for `loci {}`{scope}", call.view.title())
+}
+
+/// Names the agents of which no place exists, on one line.
+fn absent_agents(looked: &[(String, PathBuf, bool)]) -> Option<String> {
+    let is_present = |name: &String| looked.iter().any(|place| place.2 && place.0 == *name);
+    let mut absent: Vec<&str> =
+        looked.iter().map(|place| &place.0).filter(|name| !is_present(name)).map(String::as_str).collect();
+    absent.dedup();
+    (!absent.is_empty()).then(|| format!("nothing of {}; `loci sources` lists the places", absent.join(", ")))
 }
 
 #[cfg(test)]

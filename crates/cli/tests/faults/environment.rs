@@ -200,10 +200,10 @@ fn an_empty_home_lists_the_searched_sources() {
             for word in [
                 "no agent history found",
                 "claude-code",
-                ".claude/projects",
                 "codex",
                 "gemini-cli",
                 "opencode",
+                "`loci sources` lists the places",
             ] {
                 assert!(done.stderr.contains(word), "{}: {word}: {}", view.title(), done.stderr);
             }
