@@ -58,6 +58,10 @@ pub struct SecretMatch {
 /// The minimum length of a secret together with the text that reveals it.
 const MIN_LENGTH: usize = 8;
 
+/// How often a masked JSON text is masked again at most. The limit keeps a text that is made to need more from taking
+/// quadratic time.
+const MAX_REPEATS: usize = 8;
+
 impl Masker {
     /// Uses the key of this installation: the same secret gets the same placeholder here, and a different one
     /// elsewhere.
@@ -76,7 +80,19 @@ impl Masker {
 
     /// The same for JSON text: secrets inside strings, keys and values, are masked, and everything else is kept byte
     /// for byte. A key provides context for its value. Text that is not JSON is masked as plain text.
+    ///
+    /// A placeholder in a key or a value changes the context of the rest, so that more may be found there: masking is
+    /// repeated until nothing is. Without this it was idempotent in all but about one of 10,000 random values.
     pub fn mask_json<'a>(&self, json: &'a str) -> Cow<'a, str> {
+        let Cow::Owned(mut masked) = self.mask_json_once(json) else { return Cow::Borrowed(json) };
+        for _ in 0..MAX_REPEATS {
+            let Cow::Owned(again) = self.mask_json_once(&masked) else { break };
+            masked = again;
+        }
+        Cow::Owned(masked)
+    }
+
+    fn mask_json_once<'a>(&self, json: &'a str) -> Cow<'a, str> {
         let (seen, hidden) = (scan::keyword_positions(json), hides_words(json));
         if seen.is_empty() && !hidden {
             return Cow::Borrowed(json);

@@ -153,6 +153,19 @@ proptest! {
     }
 }
 
+/// A key that is itself masked announced a secret only when it was read again.
+#[test]
+fn a_masked_key_announces_the_same_as_before() {
+    let masker = masker();
+    let json = format!(
+        r#"{{"⟦secret:+Aa0_-AAA-0AaAaa+-A+0A_aAa--a+-----BEGIN PRIVATE KEY-----":"{}"}}"#,
+        "aaA0aaaAAaAaa0AAb510"
+    );
+    let once = masker.mask_json(&json).into_owned();
+    assert_ne!(once, json);
+    assert_eq!(masker.mask_json(&once), once);
+}
+
 #[test]
 fn masking_specimens_and_decoys_is_idempotent() {
     let masker = masker();
