@@ -37,6 +37,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ("history", &["api", "catalogue", "mask", "record", "search", "sources"]),
     ("reply", &["api", "history", "query"]),
     ("lineage", &["api", "history", "provenance", "record", "sources"]),
+    ("digests", &["api", "history", "memory", "query", "record", "sources"]),
     ("setup", &["api"]),
     ("config", &["api", "history", "llm", "record", "setup", "sources"]),
     (
@@ -46,6 +47,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
             "catalogue",
             "code",
             "config",
+            "digests",
             "edits",
             "history",
             "lineage",
