@@ -36,7 +36,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ("report", &["api", "record", "render"]),
     ("history", &["api", "catalogue", "mask", "record", "search", "sources"]),
     ("reply", &["api", "history", "query"]),
-    ("lineage", &["api", "history", "provenance", "record", "sources"]),
+    ("lineage", &["api", "history", "provenance", "query", "record", "sources"]),
     ("digests", &["api", "history", "memory", "query", "record", "sources"]),
     ("setup", &["api"]),
     ("config", &["api", "history", "llm", "record", "setup", "sources"]),

@@ -123,6 +123,7 @@ impl<'a> UnindexedReader<'a> {
         state: State,
     ) -> Result<(), catalogue::Error> {
         let (mut facts, mut rows) = self.survey_tail(transcript, state);
+        join_results(&mut rows);
         self.tombstones.remove_forgotten(&mut facts, &mut rows);
         if facts.problems.iter().any(|p| p.kind == ProblemKind::Unreadable) {
             self.unindexed.lost += 1;
@@ -210,8 +211,11 @@ impl<'a> UnindexedReader<'a> {
                 Row { end: row.start, until: row.until, detail: row.detail, file: 0, end_file: 0, ..call }
             }
             (RowKind::Result, _) => return Ok(()),
-            // Known from another transcript, or known with at least as much text: the next index update adds the rest.
-            (_, Some(_)) if row.lines == 1 && row.row == RowKind::Call => return Ok(()),
+            // Known from another transcript, or known with at least as much text: the next index update adds the rest. What the
+            // index has of a file that was read from its start is not shown, so all of it is an unindexed event.
+            (_, Some(known)) if row.lines == 1 && row.row == RowKind::Call && !self.is_reread(known.file) => {
+                return Ok(());
+            }
             (_, Some(known)) if state.file() != Some(known.file) && row.lines <= known.lines => return Ok(()),
             _ => *row,
         };
@@ -229,6 +233,10 @@ impl<'a> UnindexedReader<'a> {
             self.unindexed.items.push(Item { chat, id, row, part, text, seniority });
         }
         Ok(())
+    }
+
+    fn is_reread(&self, file: u32) -> bool {
+        self.unindexed.reread.contains(&file)
     }
 
     /// A transcript of the catalogue, ready to read: the first lines of a fork may be the result of a call in the original.
@@ -252,4 +260,18 @@ impl<'a> UnindexedReader<'a> {
         let part = search_text::part_of_call(&call);
         Ok((call.id.clone(), part, search_text::call_text(&call)))
     }
+}
+
+/// Joins the results with their calls as far as both are among the rows.
+fn join_results(rows: &mut Vec<Row>) {
+    let calls = rows.iter().enumerate().filter(|(_, row)| row.row == RowKind::Call);
+    let calls: FxHashMap<u64, usize> = calls.map(|(at, row)| (row.key, at)).collect();
+    for at in 0..rows.len() {
+        let result = rows[at];
+        if let Some(call) = calls.get(&result.key).filter(|_| result.row == RowKind::Result) {
+            let call = &mut rows[*call];
+            (call.end, call.until, call.detail) = (result.start, result.until, result.detail);
+        }
+    }
+    rows.retain(|row| row.row != RowKind::Result || !calls.contains_key(&row.key));
 }

@@ -21,12 +21,12 @@ pub struct FileCommit {
     pub path: String,
 }
 
-/// The commits that touched a file, newest first, across renames. A folder without a repository has none.
-pub fn read_file_commits(git: RunGit<'_>, file: &str) -> Vec<FileCommit> {
+/// The commits that touched a file, newest first, across renames. The error is what git said.
+pub fn read_file_commits(git: RunGit<'_>, file: &str) -> Result<Vec<FileCommit>, String> {
     let format = "--format=%x01%H %at";
     let args = ["log", "--follow", "--relative", "--name-only", "-z", MAX_COMMITS, format, "--", file];
-    let printed = git(&args, Vec::new()).unwrap_or_default();
-    String::from_utf8_lossy(&printed).split('\u{1}').filter_map(parse_file_commit).collect()
+    let printed = git(&args, Vec::new())?;
+    Ok(String::from_utf8_lossy(&printed).split('\u{1}').filter_map(parse_file_commit).collect())
 }
 
 fn parse_file_commit(entry: &str) -> Option<FileCommit> {
@@ -51,6 +51,18 @@ pub fn version_left_by(commits: &[FileCommit], ended_at: i64, own: &BTreeSet<&st
     let first = commits.iter().rposition(|commit| commit.at > ended_at && !is_own(commit))?;
     let before = commits.get(first + 1).or_else(|| commits.get(first))?;
     Some(Version { commit: before.hash.clone(), path: before.path.clone() })
+}
+
+/// The version of a file when a session ended. Of a file that has another name since, or whose commits were rebased, the whole history
+/// is read, which takes ten times as long. None: nobody committed anything since.
+pub fn version_at(git: RunGit<'_>, file: &str, ended_at: i64) -> Result<Option<Version>, String> {
+    let until = format!("--until=@{}", ended_at / 1000);
+    let printed = git(&["log", "-1", "--format=%H", &until, "--", file], Vec::new())?;
+    let commit = String::from_utf8_lossy(&printed).trim().to_string();
+    if !commit.is_empty() {
+        return Ok(Some(Version { commit, path: file.to_string() }));
+    }
+    Ok(version_left_by(&read_file_commits(git, file)?, ended_at, &BTreeSet::new()))
 }
 
 /// A symbol whose contract or visible behaviour changed, or which was removed.
@@ -117,7 +129,7 @@ pub fn words_of<'f>(text: &'f str, symbols: &'f BTreeSet<String>) -> impl Iterat
 
 /// Whether a name as people write it means a symbol: its parts are the last parts of the symbol's. `Store.flush` is not another
 /// `flush` of the same file.
-fn means(name: &str, symbol: &str) -> bool {
+pub fn means(name: &str, symbol: &str) -> bool {
     let parts = |text: &str| -> Vec<String> {
         let text = text.split('(').next().unwrap_or(text);
         text.split(['.', ':', '#', '/']).filter(|part| !part.is_empty()).map(str::to_string).collect()

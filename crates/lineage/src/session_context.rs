@@ -7,9 +7,10 @@ use api::why::CheckRun;
 use api::{Error, ViewRequest};
 use history::History;
 use history::error::read_error;
+use history::outcome::Outcome;
 use history::scan::{ScanResult, by_session, is_warm_up, scan_rows};
 use record::row::USAGE_ONLY;
-use record::{Kind, Row, RowKind, Status};
+use record::{Call, Kind, Row, RowKind, Session, Status};
 use rustc_hash::FxHashMap;
 use sources::SurveyOptions;
 use std::collections::BTreeSet;
@@ -43,16 +44,55 @@ impl<'h, 'a> SessionContext<'h, 'a> {
     ) -> Result<SessionContext<'h, 'a>, Error> {
         let request =
             ViewRequest { project: Some(root.to_string_lossy().into_owned()), ..ViewRequest::default() };
+        SessionContext::read_matching(history, &request, Some(sessions))
+    }
+
+    /// Reads the events that a request selects, of these sessions or of all.
+    pub fn read_matching(
+        history: &'h History<'a>,
+        request: &ViewRequest,
+        sessions: Option<&BTreeSet<String>>,
+    ) -> Result<SessionContext<'h, 'a>, Error> {
         let (library, rows) =
-            scan_rows(history, &request, SurveyOptions::ALL, by_session, |library, joined| {
+            scan_rows(history, request, SurveyOptions::ALL, by_session, |library, joined| {
                 let row = &joined.row;
                 let is_text = !is_warm_up(row) && !row.has_flag(USAGE_ONLY);
-                is_text && sessions.contains(&*library.session(row).session_id)
+                is_text
+                    && sessions.is_none_or(|sessions| sessions.contains(&*library.session(row).session_id))
             })?;
         let rows = rows.collect::<Result<Vec<Row>, _>>().map_err(read_error)?;
         let calls = rows.iter().enumerate().filter(|(_, row)| row.row == RowKind::Call);
         let places = calls.map(|(at, row)| (place_key(row), at)).collect();
         Ok(SessionContext { history, library, rows, places })
+    }
+
+    /// The calls, session by session.
+    pub fn calls(&self) -> impl Iterator<Item = &Row> {
+        let is_kept = |row: &&Row| row.row == RowKind::Call && !self.library.is_abandoned(row);
+        self.rows.iter().filter(is_kept)
+    }
+
+    /// None if it cannot be read.
+    pub fn read_call(&self, row: &Row) -> Option<Call> {
+        self.history.read_call(&self.library, row).ok()
+    }
+
+    pub fn tool(&self, row: &Row) -> &str {
+        self.library.name(row)
+    }
+
+    pub fn session(&self, row: &Row) -> &Session {
+        self.library.session(row)
+    }
+
+    /// Some agents record paths as typed, relative to the working directory.
+    pub fn absolute_path(&self, row: &Row, file: &str) -> String {
+        Path::new(&*self.session(row).cwd).join(file).to_string_lossy().into_owned()
+    }
+
+    /// What could not be read, and how much there was.
+    pub fn into_outcome(self) -> Outcome {
+        self.library.outcome
     }
 
     fn place_of(&self, edit: &Row) -> Option<usize> {
@@ -111,6 +151,12 @@ impl<'h, 'a> SessionContext<'h, 'a> {
         let (row, command) = self.commands_after(edit).find(|(_, command)| is_check(&command.text))?;
         let command = api::terminal_text::one_line(&command.text);
         Some(CheckRun { command, status: row.status().as_str().to_string() })
+    }
+
+    /// The next commit that the session itself made after an edit, as its output names it.
+    pub fn next_commit(&self, edit: &Row) -> Option<String> {
+        let mut made = self.commands_after(edit).filter(|(row, _)| row.status() != Status::Error);
+        made.find_map(|(_, command)| command.commit)
     }
 
     /// Whether the session's own output says, after the edit, that it made this commit.

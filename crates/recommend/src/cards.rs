@@ -21,6 +21,8 @@ pub struct SessionCards {
     pub pending: Option<Pending>,
     /// Sessions that are not suggested again: dismissed, or already brought in.
     done: Vec<String>,
+    /// Symbols about which the session was told a decision.
+    told: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,6 +36,8 @@ pub struct Pending {
 const MAX_FILES: usize = 64;
 /// Dismissed suggestions kept per session.
 const MAX_DONE: usize = 32;
+/// Symbols kept per session.
+const MAX_TOLD: usize = 256;
 /// Read limit; a valid file is far smaller.
 const MAX_BYTES: u64 = 64 << 10;
 
@@ -120,11 +124,22 @@ impl SessionCards {
             session: self.session.clone(),
             pending: self.pending.clone().filter(|pending| !is_forgotten(&pending.chat_id)),
             done: self.done.iter().filter(|id| !is_forgotten(id)).cloned().collect(),
+            told: self.told.clone(),
         }
     }
 
     pub fn is_done(&self, chat_id: &str) -> bool {
         self.done.iter().any(|done| done == chat_id)
+    }
+
+    pub fn was_told(&self, symbol: &str) -> bool {
+        self.told.iter().any(|told| told == symbol)
+    }
+
+    pub fn mark_told(&mut self, symbol: String) {
+        self.told.push(symbol);
+        let over = self.told.len().saturating_sub(MAX_TOLD);
+        self.told.drain(..over);
     }
 
     /// Takes the pending card and marks its session as done.

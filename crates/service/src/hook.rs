@@ -1,14 +1,17 @@
 //! Implements agent hooks. A starting session gets the current rules and decisions of its project and its recent sessions; a session resumed after hours
-//! or compacted gets its own context; a prompt that refers back gets a card for its user. All output is dated, labelled as history and
+//! or compacted gets its own context; a prompt that refers back gets a card for its user; an edit of a symbol gets the decision about it. All output is dated, labelled as history and
 //! says where to read more.
 //!
 //! Reads no transcript until there is something to print and takes no lock: a hook must not delay the user for unindexed
 //! data. Any error results in no output. Does not know the agents' hook configuration.
 
+mod before_edit;
+
 use crate::session_names::SessionNames;
 use crate::suggestion::{PromptContext, load_session, local_date, session_numbers};
 use crate::{Service, env, memory_store};
 use api::recommend::THRESHOLD;
+use before_edit::ToolInput;
 use catalogue::SessionFilter;
 use history::{catalogue_cache, guard, home, scope};
 use recommend::cards::{Cards, Choice, Pending, SessionCards, parse_choice};
@@ -23,6 +26,7 @@ use std::path::Path;
 pub const EVENTS: &[(&str, &str, &str)] = &[
     ("session-start", "SessionStart", "Give the rules, decisions and recent sessions of this project"),
     ("prompt", "UserPromptSubmit", "Suggest the earlier session that the prompt refers to, if any"),
+    ("before-edit", "PreToolUse", "Give the decision about the symbol that is about to be edited, if any"),
 ];
 
 /// The input of a hook; unknown fields are ignored.
@@ -35,6 +39,8 @@ struct HookInput {
     source: String,
     /// The idle time of a resumed session.
     seconds_since_last_response: f64,
+    /// What a tool is about to be called with.
+    tool_input: ToolInput,
 }
 
 /// Sessions listed at a session start.
@@ -67,6 +73,7 @@ impl Service {
             "session-start" => {
                 HookOutput { model: Some(self.handle_session_start(&input)?), ..HookOutput::default() }
             }
+            "before-edit" => HookOutput { model: Some(self.handle_edit(&input)?), ..HookOutput::default() },
             _ => self.handle_prompt(&input)?,
         };
         let mut output = serde_json::Map::new();

@@ -9,6 +9,7 @@ pub(crate) mod code;
 mod coverage;
 mod digest;
 mod doctor;
+mod edit_records;
 mod edits;
 mod forget;
 mod gather_chats;
@@ -61,9 +62,11 @@ pub(crate) fn run_view(
         ("query", "context") => turns::failure_context(&question, &mut printer),
         ("query", "file-access") => analyze::file_access(&question, &mut printer),
         ("query", "files") => analyze::list_files(&question, &mut printer),
+        ("query", "edits") => edit_records::list_edits(&question, &mut printer),
         ("analyze", "sequences") => analyze::tool_sequences(&question, &mut printer),
         ("analyze", "errors") => analyze::count_errors(&question, &mut printer),
         ("analyze", "file-churn") => analyze::file_churn(&question, &mut printer),
+        ("analyze", "rework") => edit_records::list_rework(&question, &mut printer),
         ("analyze", "idle") => analyze::idle_gaps(&question, &mut printer),
         ("", "stats") => stats::count_stats(&question, &mut printer),
         ("", "usage") => usage::sum_usage(&question, &mut printer),

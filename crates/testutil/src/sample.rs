@@ -29,7 +29,10 @@ pub fn sample_home() -> Home {
     second.prompt("Second day: churn");
     for n in 0..6 {
         second.did("Read", json!({"file_path": "/srv/demo/alpha/src/lib.rs"}), "text");
-        second.did("Edit", json!({"file_path": "/srv/demo/alpha/src/lib.rs", "n": n}), "edited");
+        // Each second edit takes the one before it back.
+        let (old, new) = if n % 2 == 0 { ("text", "words") } else { ("words", "text") };
+        let edit = json!({"file_path": "/srv/demo/alpha/src/lib.rs", "old_string": old, "new_string": new});
+        second.did("Edit", edit, "edited");
     }
     second.reply(&["Churned."]).wait_minutes(7).prompt("thanks").reply(&["Welcome."]);
     second.call("Bash", json!({"command": "sleep 9"}));
@@ -46,7 +49,13 @@ pub fn sample_home() -> Home {
         json!({"command": "false"}),
         "Exit code 1",
     );
-    other.did("Edit", json!({"file_path": "/srv/demo/beta/x.rs"}), "ok").reply(&["Green."]);
+    other
+        .did(
+            "Edit",
+            json!({"file_path": "/srv/demo/beta/x.rs", "old_string": "red", "new_string": "green"}),
+            "ok",
+        )
+        .reply(&["Green."]);
     other.raw_line("{\"this line\": is damaged");
     home.add(&other);
 

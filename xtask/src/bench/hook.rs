@@ -12,7 +12,7 @@ use crate::Outcome;
 use crate::args::Args;
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -64,18 +64,21 @@ fn measure_hooks(
     sessions: &[Value],
     rounds: usize,
 ) -> Result<Vec<Latencies>, String> {
-    let mut all = ["noop", "start", "prompt", "recall"].map(Latencies::named);
+    let edited = EditedProject::new(binaries, corpus)?;
+    let mut all = ["noop", "start", "prompt", "recall", "edit", "decided"].map(Latencies::named);
     for round in 0..rounds {
         let session = &sessions[round % sessions.len()];
         let input = |prompt: &str| {
             json!({"cwd": session["project"], "session_id": "none", "prompt": prompt}).to_string()
         };
         let recall = format!("as we discussed last time: {}", session["title"].as_str().unwrap_or_default());
-        let calls: [(&Path, &[&str], String); 4] = [
+        let calls: [(&Path, &[&str], String); 6] = [
             (&binaries.noop, &[], String::new()),
             (&binaries.loci, &["hook", "session-start"], input("")),
             (&binaries.loci, &["hook", "prompt"], input("fix the parser")),
             (&binaries.loci, &["hook", "prompt"], input(&recall)),
+            (&binaries.loci, &["hook", "before-edit"], edited.input(round, "other_7")),
+            (&binaries.loci, &["hook", "before-edit"], edited.input(round, "decided_7")),
         ];
         for (latencies, (program, args, stdin)) in all.iter_mut().zip(calls) {
             let (took, printed) = run_with_input(program, &corpus.home, args, &stdin)?;
@@ -112,6 +115,59 @@ fn judge_latencies(all: &[Latencies], smoke: bool) -> bool {
     passed
 }
 
+/// A repository with decisions about half of its functions, which were committed once more since without a change of code.
+struct EditedProject {
+    root: PathBuf,
+}
+
+/// Functions with and without a decision each: a file of 800 lines.
+const FUNCTIONS: usize = 100;
+/// Decisions that are stored. More of them are about other files.
+const DECISIONS: usize = 40;
+
+impl EditedProject {
+    fn new(binaries: &Binaries, corpus: &Corpus) -> Result<EditedProject, String> {
+        let root = corpus.home.join("edited");
+        std::fs::create_dir_all(&root).map_err(|error| error.to_string())?;
+        let root = std::fs::canonicalize(&root).map_err(|error| error.to_string())?;
+        let project = EditedProject { root };
+        let date = "2020-01-01T00:00:00Z";
+        run_git(&project.root, date, &["init", "-q"])?;
+        project.commit(date, "")?;
+        for n in 0..DECISIONS {
+            let text = format!("decided_{n} keeps the order of its rows");
+            let root = project.root.to_string_lossy().into_owned();
+            run_with_input(&binaries.loci, &corpus.home, &["memory", "add", &text, "--project", &root], "")?;
+        }
+        project.commit("2035-01-01T00:00:00Z", "    # as it was\n")?;
+        Ok(project)
+    }
+
+    fn commit(&self, date: &str, comment: &str) -> Result<(), String> {
+        let function =
+            |name: &str, n: usize| format!("def {name}_{n}(rows):\n{comment}    return rows[{n}:]\n\n\n");
+        let text: String = (0..FUNCTIONS).map(|n| function("decided", n) + &function("other", n)).collect();
+        std::fs::write(self.root.join("rows.py"), text).map_err(|error| error.to_string())?;
+        run_git(&self.root, date, &["add", "-A"])?;
+        let author = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        run_git(&self.root, date, &[&author[..], &["commit", "-q", "-m", "rows"]].concat())
+    }
+
+    /// The input before an edit of a function, in a session of its own.
+    fn input(&self, round: usize, function: &str) -> String {
+        let tool =
+            json!({"file_path": self.root.join("rows.py"), "old_string": format!("def {function}(rows)")});
+        json!({"cwd": self.root, "session_id": format!("edit-{round}"), "tool_name": "Edit", "tool_input": tool}).to_string()
+    }
+}
+
+fn run_git(root: &Path, date: &str, args: &[&str]) -> Result<(), String> {
+    let mut command = Command::new("git");
+    command.current_dir(root).args(args).env("GIT_AUTHOR_DATE", date).env("GIT_COMMITTER_DATE", date);
+    let output = command.output().map_err(|error| format!("git: {error}"))?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
+
 /// Sessions to recall, each with its title and project.
 fn list_sessions(loci: &Path, corpus: &Corpus) -> Result<Vec<Value>, String> {
     let (_, listed) = run_with_input(loci, &corpus.home, &["sessions", "--limit", "40", "-o", "json"], "")?;
@@ -131,7 +187,9 @@ fn run_with_input(
 ) -> Result<(Duration, Vec<u8>), String> {
     let fail = |error: std::io::Error| format!("{}: {error}", program.display());
     let mut command = Command::new(program);
-    command.env_clear().env("HOME", home).env("LOCI_DAEMON", "off").args(args).current_dir(home);
+    // Git is found by its name.
+    command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    command.env("HOME", home).env("LOCI_DAEMON", "off").args(args).current_dir(home);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let started = Instant::now();
     let mut child = command.spawn().map_err(fail)?;

@@ -10,6 +10,7 @@ mod cards;
 mod clients;
 mod dispatch;
 mod fixture;
+mod living_memory;
 mod more_clients;
 mod setup;
 mod talk;

@@ -99,6 +99,81 @@ fn a_symbol_is_explained_by_its_chain() {
     }
 }
 
+fn edits(home: &Home, root: &Path, args: &[&str]) -> Vec<Value> {
+    let mut run = command(home.path(), &[&["query", "edits"], args].concat());
+    run.current_dir(root);
+    run_command(run).records()
+}
+
+#[test]
+fn edits_are_listed_with_their_symbols_and_what_became_of_them() {
+    let (home, root, [_, two, _]) = home_with_history();
+    let found = edits(&home, &root, &[]);
+    let field = |name: &str| found.iter().map(|it| it[name].clone()).collect::<Vec<_>>();
+    assert_eq!(field("status"), ["current", "replaced", "replaced", "replaced"], "{found:#?}");
+    assert_eq!(field("session_id"), [SECOND, SECOND, SECOND, FIRST]);
+    assert_eq!(found[0]["symbols"], json!([{"name": "Store.flush", "change_class": "PublicBehavior"}]));
+    assert_eq!(
+        (&found[0]["lines_added"], &found[0]["lines_removed"]),
+        (&json!(1), &json!(0)),
+        "indentation is no change"
+    );
+    assert_eq!(found[0]["outcome"], json!({"command": "python -m pytest -q", "status": "success"}));
+    assert_eq!(found[2]["outcome"]["status"], "error", "the first attempt");
+    assert_eq!((&found[0]["commit"], &found[3]["commit"]), (&json!(two[..7]), &Value::Null));
+    assert_eq!(found[0]["file"], json!(root.join("src/store.py")));
+    let reversed = edits(&home, &root, &["--reverse"]);
+    assert_eq!((&reversed[0], reversed.len()), (&found[3], 4));
+    assert_eq!(edits(&home, &root, &["--tool", "write"]).len(), 1);
+    assert_eq!(edits(&home, &root, &["--pattern", "range\\(3\\)"]).len(), 2);
+    assert_eq!(edits(&home, &root, &["--file", "src/store.py"]).len(), 4);
+    assert_eq!(edits(&home, &root, &["--file", "other.py"]).len(), 0);
+    std::fs::remove_file(root.join("src/store.py")).unwrap();
+    assert_eq!(edits(&home, &root, &["--limit", "1"])[0]["status"], "missing");
+}
+
+#[test]
+fn work_that_was_done_twice_is_found_with_its_evidence() {
+    let home = Home::new();
+    let root = home.path().join("shop");
+    std::fs::create_dir_all(&root).unwrap();
+    let (cwd, path) = (root.to_str().unwrap(), root.join("a.py"));
+    let path = path.to_str().unwrap();
+    let edit =
+        |file: &str, old: &str, new: &str| json!({"file_path": file, "old_string": old, "new_string": new});
+    let test = || json!({"command": "python -m pytest -q"});
+    let mut session = Session::new(FIRST, cwd, "2026-02-01T09:00:00Z");
+    session.prompt("make it faster");
+    session.did("Read", json!({"file_path": path}), "x = 1");
+    session.did("Bash", test(), "1 passed");
+    session.did("Read", json!({"file_path": path}), "x = 1"); // again, unchanged
+    session.did("Read", json!({"file_path": path, "offset": 50}), "y = 1"); // another part
+    session.did("Edit", edit(path, "x = 1", "x = 2"), "edited"); // breaks the test
+    session.failed("Bash", test(), "Exit code 1\n1 failed");
+    session.did("Read", json!({"file_path": path}), "x = 2"); // changed since
+    session.did("Edit", edit(path, "x = 2", "x = 1"), "edited"); // takes it back and mends the test
+    session.did("Bash", test(), "1 passed");
+    session.did("Bash", json!({"command": "cat b.py"}), "z = 1");
+    session.did("Edit", edit("b.py", "z = 1", "z = 2"), "edited"); // seen by a command
+    session.did("Edit", edit("c.py", "c = 1", "c = 2"), "edited"); // never seen
+    session.did("Edit", edit("c.py", "c = 2", "c = 3"), "edited"); // known by now
+    home.add(&session);
+    let rework = |args: &[&str]| {
+        let mut run = command(home.path(), &[&["analyze", "rework", "--reverse"], args].concat());
+        run.current_dir(&root);
+        run_command(run).records()
+    };
+    let found = rework(&[]);
+    let kinds: Vec<&str> = found.iter().map(|it| it["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["repeated_read", "broke_check", "taken_back", "blind_edit"], "{found:#?}");
+    assert_eq!(found[1]["mended_by"], found[2]["id"], "{found:#?}");
+    assert_eq!(found[2]["earlier_id"], found[1]["id"]);
+    assert_eq!(found[1]["command"], "python -m pytest -q");
+    assert!(found[0]["bytes"].as_u64().is_some_and(|bytes| bytes > 0), "{}", found[0]);
+    assert_eq!(found[3]["file"], json!(root.join("c.py")));
+    assert_eq!(rework(&["--file", "c.py"]).len(), 1);
+}
+
 #[test]
 fn what_no_session_wrote_is_unknown() {
     let (home, root, [.., three]) = home_with_history();

@@ -79,6 +79,7 @@ fn a_rewritten_transcript_is_counted_once_and_without_its_former_text() {
     let home = Home::new();
     let mut told = session(1);
     told.prompt("the gizmowave again").reply(&["gizmowave, as before"]);
+    told.did("Bash", serde_json::json!({"command": "cat notes"}), "a pebblewisp in the output");
     let path = home.add(&told);
     home.add(&session(2));
     let instance = Instance::new(home.path());
@@ -91,6 +92,8 @@ fn a_rewritten_transcript_is_counted_once_and_without_its_former_text() {
     assert_eq!(found["results"][0]["hits"], 2, "{found:#}");
     assert_eq!(found["results"].as_array().unwrap().len(), 1);
     run_in_time(&instance, "search quokkabird -o json", &[0]);
+    let called = run_in_time(&instance, "search pebblewisp -o json", &[0]).records().remove(0);
+    assert_eq!(called["results"][0]["hits"], 1, "{called:#}");
     let former = run_in_time(&instance, &format!("search {} --scope content -o json", needle(1)), &[0, 2]);
     assert_eq!(former.records()[0]["totalChats"], 1, "{}", former.text());
     // Session 2 has a similar word.

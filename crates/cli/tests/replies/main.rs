@@ -5,6 +5,7 @@
 // clippy.toml allows unwrapping and printing in tests, but not in functions they call; the pedantic lints are for shipped code.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::pedantic)]
 
+mod before_edit;
 mod cards;
 mod code;
 mod equivalence;

@@ -211,6 +211,15 @@ impl Store {
         Ok(if lines.is_empty() { String::new() } else { format!("{HEADING}{}", lines.concat()) })
     }
 
+    /// What holds in a project in people's own words, newest first: rules, constraints, preferences and decisions, without evidence.
+    pub fn current_decisions(&self, project: &str) -> Result<Vec<Fact>, Error> {
+        let sql = format!(
+            "select {FACT_COLUMNS} from facts where project = ?1 and state = 'fresh' and origin = 'user' \
+             and superseded_by is null and kind in ('rule', 'constraint', 'preference', 'decision') order by made desc, id"
+        );
+        self.query_rows(&sql, [project], fact_from_row)
+    }
+
     /// Facts that a model says were replaced, each with its replacement.
     pub(super) fn replacements(&self) -> Result<Vec<(String, String)>, Error> {
         self.query_rows("select old, new from replacements order by 1, 2", [], |row| {

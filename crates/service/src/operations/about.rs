@@ -109,7 +109,9 @@ impl Service {
                 Ok(Vec::new())
             })
         };
-        let mut check = FactCheck::new(read_file_commits(&git, file), &found.landed, &compare);
+        // A folder without a repository has no commits.
+        let commits = read_file_commits(&git, file).unwrap_or_default();
+        let mut check = FactCheck::new(commits, &found.landed, &compare);
         let (mut stale, mut holding) = (Vec::new(), Vec::new());
         for fact in facts {
             let sessions: BTreeSet<&str> = fact.evidence.iter().map(|it| it.session_id.as_str()).collect();

@@ -120,7 +120,7 @@ fn to_absolute_path(cwd: &str, file: String) -> String {
 
 impl ViewQuery<'_> {
     /// Whether `file` equals the requested path or ends with it at a `/` boundary.
-    fn matches_file(&self, file: &str) -> bool {
+    pub(super) fn matches_file(&self, file: &str) -> bool {
         let Some(wanted) = &self.request.file else { return true };
         file == wanted
             || file

@@ -1,0 +1,129 @@
+//! Before an edit: the decision about the very symbol, once, as long as the code is as it was; otherwise silence.
+
+use crate::hooks::{additional_context, run_hook};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use testutil::{Home, command, git, run_command};
+
+const BEFORE: &str = "2020-01-01T10:00:00Z";
+/// After the decisions, which are stated now.
+const AFTER: &str = "2035-01-01T10:00:00Z";
+/// A hook that misses its deadline of 100 ms on a busy machine is silent: then it is asked again in another session.
+const ATTEMPTS: usize = 8;
+
+const TEXT: &str = "class Store:\n    def flush(self):\n        return 1\n\n    def size(self):\n        return 2\n\n\nclass Cache:\n    def flush(self):\n        return 3\n\n\ndef read_rows(n):\n    return n\n\n\ndef run(n):\n    return n + 4\n";
+
+struct Project {
+    home: Home,
+    root: PathBuf,
+}
+
+impl Project {
+    fn with_decisions(decisions: &[&str]) -> Project {
+        let home = Home::new();
+        let root = std::fs::canonicalize(home.path()).unwrap().join("shop");
+        std::fs::create_dir_all(&root).unwrap();
+        git(&root, BEFORE, &["init", "-q", "-b", "main"]);
+        let project = Project { home, root };
+        project.commit(BEFORE, TEXT);
+        let root = project.root.to_str().unwrap();
+        for text in decisions {
+            let add = ["memory", "add", text, "--project", root];
+            run_command(command(project.home.path(), &add)).expect(0);
+        }
+        project
+    }
+
+    fn commit(&self, date: &str, text: &str) {
+        std::fs::write(self.root.join("store.py"), text).unwrap();
+        git(&self.root, date, &["add", "-A"]);
+        git(&self.root, date, &["commit", "-q", "-m", date]);
+    }
+
+    fn hook(&self, session: &str, input: &Value) -> String {
+        let path = self.root.join("store.py");
+        let mut tool = json!({"file_path": path});
+        tool.as_object_mut().unwrap().extend(input.as_object().unwrap().clone());
+        let input = json!({"session_id": session, "cwd": self.root, "tool_name": "Edit", "tool_input": tool});
+        let output = run_hook(&self.home, "before-edit", input);
+        assert_eq!(output.stderr, "");
+        if output.stdout.is_empty() { String::new() } else { additional_context(&output, "PreToolUse") }
+    }
+
+    /// What is said before a text is replaced.
+    fn before_replacing(&self, old: &str) -> String {
+        self.before(&json!({"old_string": old, "new_string": "x"}))
+    }
+
+    fn before(&self, input: &Value) -> String {
+        let sessions = (0..ATTEMPTS).map(|n| format!("session-{n}-{}", input.to_string().len()));
+        sessions.map(|session| self.hook(&session, input)).find(|said| !said.is_empty()).unwrap_or_default()
+    }
+}
+
+#[test]
+fn the_decision_about_the_edited_symbol_is_given_and_no_other() {
+    let project = Project::with_decisions(&[
+        "Store.flush must return within a second",
+        "read_rows keeps the order of the file",
+        "we run everything twice",
+    ]);
+    let said = project.before_replacing("return 1");
+    assert!(said.contains("Store.flush (decision of 20") && said.contains("within a second"), "{said}");
+    assert!(said.contains("not instructions") && !said.contains("read_rows"), "{said}");
+    assert!(project.before_replacing("    return n\n").contains("order of the file"));
+    for other in ["return 2", "return 3", "class Cache", "n + 4", "not in the file"] {
+        assert_eq!(project.before_replacing(other), "", "{other}");
+    }
+    let both = json!({"edits": [{"old_string": "return 1"}, {"old_string": "    return n\n"}]});
+    let said = project.before(&both);
+    assert!(said.contains("within a second") && said.contains("order of the file"), "{said}");
+    let written = json!({"content": TEXT.replace("return 1", "return 9")});
+    let said = project.before(&written);
+    assert!(said.contains("within a second") && !said.contains("order of the file"), "{said}");
+}
+
+#[test]
+fn a_symbol_is_spoken_of_once_in_a_session() {
+    let project = Project::with_decisions(&["Store.flush must return within a second"]);
+    let input = json!({"old_string": "return 1"});
+    let first = (0..ATTEMPTS).map(|_| project.hook("one", &input)).find(|said| !said.is_empty());
+    assert!(first.is_some_and(|said| said.contains("within a second")));
+    assert_eq!(project.hook("one", &input), "");
+    assert!(project.before(&input).contains("within a second"), "another session");
+}
+
+#[test]
+fn a_decision_about_code_that_changed_is_not_given() {
+    let project = Project::with_decisions(&[
+        "Store.flush must return within a second",
+        "`size` of Store is never cached",
+        "read_rows keeps the order of the file",
+    ]);
+    let changed = TEXT
+        .replace("return 1", "return 7")
+        .replace("        return 2", "        # counted\n        return 2");
+    project.commit(AFTER, &changed);
+    assert_eq!(project.before_replacing("return 7"), "");
+    assert!(project.before_replacing("return 2").contains("never cached"), "a comment is no change");
+    assert!(project.before_replacing("    return n\n").contains("order of the file"));
+}
+
+#[test]
+fn damaged_input_and_missing_files_are_silent() {
+    let project = Project::with_decisions(&["Store.flush must return within a second"]);
+    let cwd = project.root.clone();
+    let hook = |input: Value| run_hook(&project.home, "before-edit", input).stdout;
+    let tool = |file: &Path| json!({"file_path": file, "old_string": "return 1"});
+    for input in [
+        json!({}),
+        json!({"session_id": "s", "cwd": cwd, "tool_input": "text"}),
+        json!({"session_id": "s", "cwd": cwd, "tool_input": {"file_path": 7}}),
+        json!({"session_id": "s", "cwd": cwd, "tool_input": tool(&cwd.join("missing.py"))}),
+        json!({"session_id": "s", "cwd": cwd, "tool_input": tool(&cwd)}),
+        json!({"session_id": "", "cwd": cwd, "tool_input": tool(&cwd.join("store.py"))}),
+        json!({"session_id": "s", "cwd": "/", "tool_input": tool(Path::new("/etc/hostname"))}),
+    ] {
+        assert_eq!(hook(input.clone()), "", "{input}");
+    }
+}
