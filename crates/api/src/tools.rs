@@ -124,7 +124,7 @@ pub const TOOLS: &[Tool] = &[
         "query_history",
         CORE_HISTORY,
         ToolTarget::AnyView,
-        "Run any view, such as `query messages`, `analyze errors`, `usage`.",
+        "Run any view, such as `query edits`.",
     ),
     tool_row(
         "read_ref",
