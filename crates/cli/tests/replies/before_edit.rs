@@ -9,7 +9,7 @@ const BEFORE: &str = "2020-01-01T10:00:00Z";
 /// After the decisions, which are stated now.
 const AFTER: &str = "2035-01-01T10:00:00Z";
 /// A hook that misses its deadline of 100 ms on a busy machine is silent: then it is asked again in another session.
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: usize = 40;
 
 const TEXT: &str = "class Store:\n    def flush(self):\n        return 1\n\n    def size(self):\n        return 2\n\n\nclass Cache:\n    def flush(self):\n        return 3\n\n\ndef read_rows(n):\n    return n\n\n\ndef run(n):\n    return n + 4\n";
 
@@ -55,6 +55,11 @@ impl Project {
         self.before(&json!({"old_string": old, "new_string": "x"}))
     }
 
+    /// Whether nothing is said before a text is replaced, in three sessions.
+    fn is_silent(&self, old: &str) -> bool {
+        (0..3).all(|n| self.hook(&format!("silent-{n}-{old}"), &json!({"old_string": old})).is_empty())
+    }
+
     fn before(&self, input: &Value) -> String {
         let sessions = (0..ATTEMPTS).map(|n| format!("session-{n}-{}", input.to_string().len()));
         sessions.map(|session| self.hook(&session, input)).find(|said| !said.is_empty()).unwrap_or_default()
@@ -73,7 +78,7 @@ fn the_decision_about_the_edited_symbol_is_given_and_no_other() {
     assert!(said.contains("not instructions") && !said.contains("read_rows"), "{said}");
     assert!(project.before_replacing("    return n\n").contains("order of the file"));
     for other in ["return 2", "return 3", "class Cache", "n + 4", "not in the file"] {
-        assert_eq!(project.before_replacing(other), "", "{other}");
+        assert!(project.is_silent(other), "{other}");
     }
     let both = json!({"edits": [{"old_string": "return 1"}, {"old_string": "    return n\n"}]});
     let said = project.before(&both);
@@ -104,7 +109,7 @@ fn a_decision_about_code_that_changed_is_not_given() {
         .replace("return 1", "return 7")
         .replace("        return 2", "        # counted\n        return 2");
     project.commit(AFTER, &changed);
-    assert_eq!(project.before_replacing("return 7"), "");
+    assert!(project.is_silent("return 7"));
     assert!(project.before_replacing("return 2").contains("never cached"), "a comment is no change");
     assert!(project.before_replacing("    return n\n").contains("order of the file"));
 }

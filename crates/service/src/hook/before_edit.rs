@@ -13,6 +13,7 @@ use memory::{Fact, Store};
 use recommend::cards::Cards;
 use serde::Deserialize;
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The most that is printed: 300 tokens, of which none is shorter than three bytes on average.
@@ -45,6 +46,8 @@ struct EditedFile {
     path: String,
     text: String,
     symbols: Vec<FileSymbol>,
+    /// When its inode changed last, in milliseconds: no tool sets this time back.
+    changed_at: i64,
 }
 
 impl Service {
@@ -99,7 +102,8 @@ impl Service {
             fact.evidence.iter().filter_map(|it| store.session(&it.source, &it.session_id).ok()?);
         let ended = sessions.map(|session| session.ended_at.0).max().unwrap_or(fact.made_at.0);
         let git = |args: &[&str], stdin: Vec<u8>| run_git(self, &file.root, args, stdin);
-        if !file.root.join(".git").exists() {
+        // Git takes most of the time that a hook has.
+        if file.changed_at <= ended || !file.root.join(".git").exists() {
             return true;
         }
         let Ok(version) = version_at(&git, &file.path, ended) else { return false };
@@ -114,12 +118,13 @@ impl Service {
 impl EditedFile {
     fn read(root: PathBuf, file: &Path) -> Option<EditedFile> {
         let file = scope::canonical_path(file);
-        let size = std::fs::metadata(&file).ok()?.len();
-        let bytes = (size <= MAX_FILE_BYTES).then(|| std::fs::read(&file).ok())??;
+        let metadata = std::fs::metadata(&file).ok()?;
+        let bytes = (metadata.len() <= MAX_FILE_BYTES).then(|| std::fs::read(&file).ok())??;
+        let changed_at = metadata.ctime() * 1000 + metadata.ctime_nsec() / 1_000_000;
         let path = file.strip_prefix(&root).ok()?.to_string_lossy().into_owned();
         let text = String::from_utf8(bytes).ok()?;
         let symbols = symbols_in_text(&path, &text);
-        Some(EditedFile { root, path, text, symbols })
+        Some(EditedFile { root, path, text, symbols, changed_at })
     }
 
     fn symbols_changed_by(&self, edit: &ToolInput) -> Vec<&FileSymbol> {
