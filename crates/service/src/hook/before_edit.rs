@@ -4,7 +4,7 @@
 //! parser. Does not read transcripts and does not know the code index, because an agent waits for it at each edit.
 
 use super::HookInput;
-use crate::operations::code::changes::run_git;
+use crate::operations::code::changes::run_git_briefly;
 use crate::{Service, memory_store};
 use code::{FileSymbol, Span, have_same_contract, symbols_at, symbols_in_text};
 use history::{guard, home, scope};
@@ -68,7 +68,7 @@ impl Service {
             let key = format!("{}:{}", file.path, symbol.name);
             let meant = |fact: &&Fact| is_about(fact, symbol, &file);
             let Some(fact) = decisions.iter().find(meant).filter(|_| !shown.was_told(&key)) else { continue };
-            if !self.still_holds(&store, fact, symbol, &file) {
+            if !Service::still_holds(&store, fact, symbol, &file) {
                 continue;
             }
             let line = self.decision_line(fact, symbol);
@@ -96,12 +96,12 @@ impl Service {
     }
 
     /// Whether what others rely on is as it was when the session that stated the fact ended.
-    fn still_holds(&self, store: &Store, fact: &Fact, symbol: &FileSymbol, file: &EditedFile) -> bool {
+    fn still_holds(store: &Store, fact: &Fact, symbol: &FileSymbol, file: &EditedFile) -> bool {
         let Ok(Some(fact)) = store.fact(&fact.id) else { return false };
         let sessions =
             fact.evidence.iter().filter_map(|it| store.session(&it.source, &it.session_id).ok()?);
         let ended = sessions.map(|session| session.ended_at.0).max().unwrap_or(fact.made_at.0);
-        let git = |args: &[&str], stdin: Vec<u8>| run_git(self, &file.root, args, stdin);
+        let git = |args: &[&str], _: Vec<u8>| run_git_briefly(&file.root, args);
         // Git takes most of the time that a hook has.
         if file.changed_at <= ended || !file.root.join(".git").exists() {
             return true;

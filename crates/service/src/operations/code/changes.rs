@@ -12,7 +12,7 @@ use code::SinceError;
 use config::env;
 use std::path::Path;
 use std::time::Duration;
-use subprocess::{Job, Supervisor};
+use subprocess::{Finished, Job, RunError, Supervisor};
 
 /// Git answers in milliseconds; a first look at a large cold tree takes seconds.
 const GIT_DEADLINE: Duration = Duration::from_mins(2);
@@ -42,21 +42,39 @@ impl Handle<CodeChanges> for Service {
     }
 }
 
-/// Runs git without monitors, locks and the network, on the repository around the folder: variables that name another one
-/// are set while git runs a hook. A repository that was unpacked from an archive brings its configuration with it: no program that it
-/// names may run, and `log.showSignature` runs `gpg.program`.
+/// Runs git on the repository around the folder.
 pub(crate) fn run_git(
     service: &Service,
     root: &Path,
     args: &[&str],
     stdin: Vec<u8>,
 ) -> Result<Vec<u8>, String> {
+    to_output(Supervisor::new(&service.exe).run(git_job(root, args, stdin)))
+}
+
+/// Runs a git command that ends soon, in a process that ends soon.
+pub(crate) fn run_git_briefly(root: &Path, args: &[&str]) -> Result<Vec<u8>, String> {
+    to_output(subprocess::run_briefly(&git_job(root, args, Vec::new())))
+}
+
+fn to_output(run: Result<Finished, RunError>) -> Result<Vec<u8>, String> {
+    match run {
+        Ok(finished) if finished.status == 0 => Ok(finished.stdout),
+        Ok(finished) => Err(finished.stderr.trim().to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Git without monitors, locks and the network: variables that name another repository are set while git runs a hook. A repository
+/// that was unpacked from an archive brings its configuration with it: no program that it names may run, and `log.showSignature` runs
+/// `gpg.program`.
+fn git_job(root: &Path, args: &[&str], stdin: Vec<u8>) -> Job<'static> {
     let quiet = ["core.fsmonitor=false", "core.quotePath=false", "log.showSignature=false"];
     let quiet = quiet.iter().flat_map(|setting| ["-c", setting]);
     let mut vars = env::inherited_env();
     vars.retain(|name, _| !name.to_string_lossy().starts_with("GIT_"));
     vars.extend([("GIT_NO_LAZY_FETCH".into(), "1".into()), ("GIT_TERMINAL_PROMPT".into(), "0".into())]);
-    let job = Job {
+    Job {
         program: "git".into(),
         args: ["--no-optional-locks"]
             .into_iter()
@@ -70,10 +88,5 @@ pub(crate) fn run_git(
         deadline: GIT_DEADLINE,
         stdout_limit: MAX_GIT_OUTPUT,
         cancel: None,
-    };
-    match Supervisor::new(&service.exe).run(job) {
-        Ok(finished) if finished.status == 0 => Ok(finished.stdout),
-        Ok(finished) => Err(finished.stderr.trim().to_owned()),
-        Err(error) => Err(error.to_string()),
     }
 }
