@@ -69,7 +69,8 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ),
     ("mcp", &["api"]),
     ("daemon", &["api", "record"]),
-    ("loci", &["api", "config", "render", "report", "service", "mcp", "daemon", "record"]),
+    ("tui", &["api", "record", "render"]),
+    ("loci", &["api", "config", "render", "report", "service", "mcp", "daemon", "tui", "record"]),
     ("testutil", &["record", "db", "sources"]),
 ];
 
@@ -117,6 +118,8 @@ pub(crate) const ENGINES: &[Engine] = &[
     Engine { name: "bpe-openai", owner: "tokens", tests: false },
     Engine { name: "notify", owner: "daemon", tests: false },
     Engine { name: "signal-hook", owner: "daemon", tests: false },
+    Engine { name: "ratatui", owner: "tui", tests: false },
+    Engine { name: "crossterm", owner: "tui", tests: false },
     Engine { name: "ureq", owner: "llm", tests: false },
     Engine { name: "tempfile", owner: "catalogue", tests: true },
 ];

@@ -6,7 +6,7 @@
 use crate::commands::operation::Invocation;
 use crate::commands::view::ViewInvocation;
 use crate::commands::{
-    config, daemon, export, hook, mcp, operation, report, resume, shell, statusline, view,
+    config, daemon, export, hook, mcp, operation, report, resume, shell, shell_init, statusline, ui, view,
 };
 use crate::output::{OutputFormat, print_error_record, print_note};
 use crate::{forgiving, help};
@@ -28,6 +28,9 @@ pub(crate) enum ParsedCommand {
     Export(ArgMatches),
     Report(ArgMatches),
     Resume(ArgMatches),
+    Ui(ArgMatches),
+    Pick(ArgMatches),
+    ShellInit(ArgMatches),
     Completions(ArgMatches),
     Man(ArgMatches),
 }
@@ -38,6 +41,7 @@ type ParsedOwn = fn(ArgMatches) -> ParsedCommand;
 /// Returns `None` if there is nothing left to do, for example without a subcommand.
 pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
     let typed = meant_command_line(rewrite_help_and_version(std::env::args_os().collect()));
+    let typed = open_browser(typed);
     let first = typed.get(1).map_or_else(String::new, |word| word.to_string_lossy().into_owned());
     let matches = match build_command(Some(&first)).try_get_matches_from(&typed) {
         Ok(matches) => matches,
@@ -66,6 +70,9 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
         (export::COMMAND, ParsedCommand::Export),
         (report::COMMAND, ParsedCommand::Report),
         (resume::COMMAND, ParsedCommand::Resume),
+        (ui::COMMAND, ParsedCommand::Ui),
+        (ui::PICK, ParsedCommand::Pick),
+        (shell_init::COMMAND, ParsedCommand::ShellInit),
         (hook::COMMAND, ParsedCommand::Hook),
         (daemon::COMMAND, ParsedCommand::Daemon),
     ];
@@ -83,6 +90,14 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
         None => (api::view_named("", name), sub),
     };
     Ok(found.map(|found| ParsedCommand::View(Box::new(view::build_invocation(found, sub)))))
+}
+
+/// `loci` alone opens the browser, for a person with a history.
+fn open_browser(mut typed: Vec<OsString>) -> Vec<OsString> {
+    if typed.len() == 1 && ui::is_useful() {
+        typed.push(ui::COMMAND.into());
+    }
+    typed
 }
 
 /// Rewrites `loci help code outline` and `loci version` to the flags clap understands.
@@ -233,7 +248,10 @@ pub(crate) fn build_command(wanted: Option<&str>) -> Command {
     root = root
         .subcommand(config::build_command())
         .subcommand(export::build_command())
-        .subcommand(resume::build_command());
+        .subcommand(resume::build_command())
+        .subcommand(ui::build_command())
+        .subcommand(ui::build_pick_command())
+        .subcommand(shell_init::build_command());
     root = root.subcommand(shell::completions_command()).subcommand(shell::man_command());
     for (group, about) in [
         ("query", "List tool calls, errors, messages, turns, sessions and files"),

@@ -11,5 +11,7 @@ pub(crate) mod operation;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod shell;
+pub(crate) mod shell_init;
 pub(crate) mod statusline;
+pub(crate) mod ui;
 pub(crate) mod view;

@@ -7,7 +7,10 @@ use std::fmt::Write as _;
 
 /// The groups of commands, in the order of help. Every command that is not hidden is in one of them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Find", &["search", "show", "sessions", "project", "resume", "handoff", "export", "resolve"]),
+    (
+        "Find",
+        &["ui", "search", "show", "sessions", "project", "pick", "resume", "handoff", "export", "resolve"],
+    ),
     ("Understand", &["why", "about", "query", "analyze", "stats", "usage", "digest", "report"]),
     ("Remember", &["memory", "recommend"]),
     ("Code", &["code", "edit"]),
@@ -27,6 +30,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "ref",
             "cleanup",
             "completions",
+            "shell-init",
             "man",
         ],
     ),
@@ -35,6 +39,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 const ABOUT: &str = "Search your coding agents' sessions, remember what was decided, and see what happened.";
 
 const EXAMPLES: &str = "Examples:
+  loci ui                              browse sessions, memory, errors and usage
   loci search lost socket              search all sessions
   loci sessions                        list recent sessions
   loci show last                       read the latest one

@@ -7,6 +7,7 @@ use api::Exit;
 use record::{Cell, cell};
 use service::Service;
 use std::io::{BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -112,6 +113,18 @@ pub(crate) fn with_progress<T>(service: &Service, work: impl FnOnce() -> T) -> T
 pub(crate) fn stdout_size() -> (usize, bool) {
     let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(100, |size| usize::from(size.ws_col));
     (width.clamp(40, 400), std::io::stdout().is_terminal())
+}
+
+/// The terminal that a full-screen program draws on: standard output, if a person reads there and types on standard input.
+pub(crate) fn open_screen() -> Option<std::fs::File> {
+    let stdout = std::io::stdout();
+    let is_usable = stdout.is_terminal() && std::io::stdin().is_terminal();
+    is_usable.then(|| stdout.as_fd().try_clone_to_owned().ok()).flatten().map(std::fs::File::from)
+}
+
+/// The terminal of the process, for a program whose standard output is read by another one.
+pub(crate) fn open_own_terminal() -> Option<std::fs::File> {
+    std::fs::File::options().read(true).write(true).open("/dev/tty").ok().filter(IsTerminal::is_terminal)
 }
 
 /// Prints to stdout. A closed pipe is not an error.

@@ -3,6 +3,7 @@
 //!
 //! Does not know the operations: it passes a method's name and parameters to its [`CallHandler`] handler.
 
+mod attention;
 pub mod client;
 mod connection;
 mod events;
@@ -21,6 +22,7 @@ pub mod unit;
 mod waker;
 mod watcher;
 
+pub use attention::{watch_folders, watch_signals};
 pub use client::{Client, ConnectError};
 pub use events::FolderKind;
 pub use holder::Holder;

@@ -23,6 +23,7 @@ pub mod needs;
 mod rollout;
 mod run;
 mod sample;
+mod screen;
 mod session;
 mod shifted_clock;
 pub mod survey;
@@ -38,5 +39,6 @@ pub use run::{
     split_words, wait_for_exit,
 };
 pub use sample::sample_home;
+pub use screen::{Screen, VtScreen};
 pub use session::{ALPHA, BETA, Session, millis};
 pub use shifted_clock::ShiftedClock;

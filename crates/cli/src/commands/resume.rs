@@ -48,14 +48,18 @@ pub(crate) fn run(matches: &ArgMatches) -> Exit {
     let print_only = matches.get_flag("print") || !output::can_prompt() || !output::stdout_size().1;
     match valid.and_then(|()| find_session(&service, &words, print_only)) {
         Ok(Some(session)) if print_only => finish(output::print_stdout(&format!("{}\n", session.command))),
-        Ok(Some(session)) => {
-            output::print_note(&format!("resuming “{}”: {}", session.title, session.command));
-            let error = std::process::Command::new("sh").args(["-c", &session.command]).exec();
-            finish(Err(Error::new(Code::ReadError, format!("sh: {error}"))))
-        }
+        Ok(Some(session)) => replace_process(&session.title, &session.command),
         Ok(None) => Exit::Nothing,
         Err(error) => finish(Err(error)),
     }
+}
+
+/// Runs the agent in the place of this process. Returns only if it could not be started.
+pub(crate) fn replace_process(title: &str, command: &str) -> Exit {
+    let title = api::terminal_text::one_line(title);
+    output::print_note(&format!("resuming “{title}”: {}", api::terminal_text::one_line(command)));
+    let error = std::process::Command::new("sh").args(["-c", command]).exec();
+    finish(Err(Error::new(Code::ReadError, format!("sh: {error}"))))
 }
 
 fn finish(result: Result<(), Error>) -> Exit {

@@ -1,0 +1,174 @@
+//! Search as you type, with the passages of the selected session; without words, the newest sessions.
+//!
+//! Does not know how sessions are ranked.
+
+use super::{ListScreen, Subject, split_words};
+use crate::clean_text::clean_line;
+use crate::document::{Document, mark_ranges};
+use crate::filters::Filters;
+use crate::ink::Ink;
+use crate::line_input::LineInput;
+use crate::request::{Answer, Query};
+use crate::rows::{Choosable, Order, Rows};
+use crate::times;
+use api::search::{ChatFound, MOST_CHATS, Snippet};
+use render::RenderOptions;
+use render::format::{count_of, group_digits};
+
+/// Sessions that are requested at first: more than a screen shows would delay the first ones.
+const FIRST_LIMIT: u32 = 30;
+
+pub(crate) struct Search {
+    pub(crate) input: LineInput,
+    pub(crate) rows: Rows<ChatFound>,
+    preview: Document,
+    limit: u32,
+    total: u64,
+    notes: Vec<String>,
+    /// The words and filters of the list that is shown.
+    shown: Option<(String, Filters)>,
+}
+
+impl Search {
+    pub(crate) fn new(words: &str) -> Search {
+        Search {
+            input: LineInput::new(words),
+            rows: Rows::default(),
+            preview: Document::default(),
+            limit: FIRST_LIMIT,
+            total: 0,
+            notes: Vec::new(),
+            shown: None,
+        }
+    }
+
+    pub(crate) fn words(&self) -> Vec<String> {
+        split_words(self.input.text())
+    }
+}
+
+fn order() -> Order<ChatFound> {
+    Order { key: |found| &found.chat_id, heading: Box::new(|_| None) }
+}
+
+impl ListScreen for Search {
+    fn request(&self, filters: &Filters) -> Option<Query> {
+        let words = self.input.text().trim().to_string();
+        Some(Query::Search { words, filters: filters.clone(), limit: self.limit })
+    }
+
+    fn accept(&mut self, query: &Query, answer: Answer, _: &RenderOptions) {
+        let (Query::Search { words, filters, .. }, Answer::Search(found)) = (query, answer) else { return };
+        let now = (words.clone(), filters.clone());
+        if self.shown.as_ref() == Some(&now) {
+            self.rows.replace(found.results, &order());
+        } else {
+            self.rows.reset(found.results, &order());
+            self.limit = FIRST_LIMIT;
+        }
+        (self.total, self.notes, self.shown) = (found.total_chats, found.notes, Some(now));
+    }
+
+    fn list(&mut self) -> &mut dyn Choosable {
+        &mut self.rows
+    }
+
+    fn show_detail(&mut self, _: &Filters, options: &RenderOptions) -> Option<Query> {
+        self.preview = self.rows.selected().map_or_else(Document::default, |found| preview(found, options));
+        None
+    }
+
+    fn detail(&self) -> &Document {
+        &self.preview
+    }
+
+    fn detail_mut(&mut self) -> &mut Document {
+        &mut self.preview
+    }
+
+    fn input(&mut self) -> Option<&mut LineInput> {
+        Some(&mut self.input)
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        let found = self.rows.selected()?;
+        Some(Subject {
+            id: found.chat_id.clone(),
+            title: found.title.clone(),
+            resume: found.resume.clone(),
+            message: found.snippets.first().map(|snippet| snippet.message_id.clone()),
+        })
+    }
+
+    fn extend(&mut self) -> bool {
+        let has_more = (self.rows.len() as u64) < self.total && u64::from(self.limit) < MOST_CHATS;
+        let extends = has_more && self.rows.is_near_end(FIRST_LIMIT as usize / 2);
+        if extends {
+            self.limit = (self.limit * 2).min(MOST_CHATS as u32);
+        }
+        extends
+    }
+
+    fn summary(&self) -> String {
+        match self.rows.len() as u64 {
+            shown if shown < self.total => {
+                format!("{} of {}", group_digits(shown), count_of(self.total, "session"))
+            }
+            shown => count_of(shown, "session"),
+        }
+    }
+
+    fn empty_text(&self) -> String {
+        let note = self.notes.first().map(|note| clean_line(note));
+        note.unwrap_or_else(|| "no session has these words".to_string())
+    }
+}
+
+/// The passages of a session, with the matches marked.
+fn preview(found: &ChatFound, options: &RenderOptions) -> Document {
+    let mut document = Document::default();
+    document.push(vec![(clean_line(&found.title), Ink::Bold)]);
+    for fact in facts_of(found, options) {
+        document.push_text(&fact, Ink::Dim);
+    }
+    for snippet in &found.snippets {
+        document.push(Vec::new());
+        let when = times::minute(options.clock, snippet.created_at);
+        document.push(vec![(clean_line(&snippet.role), Ink::Role), (format!("  {when}"), Ink::Dim)]);
+        push_snippet(&mut document, snippet);
+    }
+    document
+}
+
+fn facts_of(found: &ChatFound, options: &RenderOptions) -> Vec<String> {
+    let clock = options.clock;
+    let range = &found.time_range;
+    let project = found.project.as_deref().map_or_else(String::new, |path| options.display_path(path));
+    let times = format!("{} – {}", times::minute(clock, range.from), times::minute(clock, range.to));
+    let archived = if found.archived { api::resume::GONE } else { "" };
+    let facts = [found.source.clone(), project, times, found.chat_id.clone(), archived.to_string()];
+    facts.into_iter().filter(|fact| !fact.is_empty()).collect()
+}
+
+/// Highlights are counted in characters of the text as it was found, so each piece is cleaned by itself.
+fn push_snippet(document: &mut Document, snippet: &Snippet) {
+    let mut line = String::new();
+    let mut ranges = Vec::new();
+    let chars: Vec<char> = snippet.text.chars().collect();
+    let mut at = 0;
+    for [start, end] in &snippet.highlights {
+        let (start, end) = ((*start as usize).clamp(at, chars.len()), (*end as usize).clamp(at, chars.len()));
+        line.push_str(&clean_piece(&chars[at..start]));
+        let from = line.len();
+        line.push_str(&clean_piece(&chars[start..end]));
+        ranges.push(from..line.len());
+        at = end;
+    }
+    line.push_str(&clean_piece(&chars[at..]));
+    document.push(mark_ranges(&line, Ink::Plain, &ranges));
+}
+
+fn clean_piece(chars: &[char]) -> String {
+    let text: String = chars.iter().collect();
+    crate::clean_text::clean_block(&text).replace('\n', " ")
+}
