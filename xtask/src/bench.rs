@@ -16,6 +16,7 @@ pub(crate) mod stages;
 mod stated;
 mod suite;
 mod table;
+mod ui;
 mod workspace;
 
 use crate::Outcome;
@@ -40,7 +41,9 @@ pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [
     daemon [--many 10000] [--rounds 200] [--idle 600] [--root DIR] [--loci PATH] [--keep DIR] [--smoke | --strict]\n\
     measure the socket against an echo server, how soon an appended line is found, and the cost of idling\n\
     files [--count 200000] [--empty] [--loci PATH] [--keep DIR]\n\
-    measure memory and disk per transcript for very many tiny transcripts, or empty ones; fails above the goals";
+    measure memory and disk per transcript for very many tiny transcripts, or empty ones; fails above the goals\n\
+    ui [--size 1G] [--many 10000] [--rounds 3] [--idle 20] [--loci PATH] [--keep DIR] [--strict]\n\
+    measure how soon `loci ui` answers a key, against one search, the cost of a frame, and memory and processor time at rest";
 
 const VALUES: [&str; 7] = ["size", "seed", "rounds", "big", "loci", "ccusage", "keep"];
 
@@ -86,6 +89,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         Some((first, rest)) if first == "code" => return code::run(rest),
         Some((first, rest)) if first == "daemon" => return daemon::run(rest),
         Some((first, rest)) if first == "files" => return files::run(rest),
+        Some((first, rest)) if first == "ui" => return ui::run(rest),
         _ => {}
     }
     let options = Options::parse(args)?;

@@ -34,6 +34,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("namespaces", "user and mount namespaces"),
     ("root", "root and `setpriv`, to become another user"),
     ("strace", "`strace` that may trace"),
+    ("shells", "zsh and fish"),
 ];
 
 /// The reason for tests that run only if selected by name.

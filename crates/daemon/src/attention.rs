@@ -22,7 +22,7 @@ pub fn watch_signals(on_signal: impl Fn() + Send + 'static) -> Result<(), Error>
     spawn("signals", forward)
 }
 
-/// Calls `on_change` when something in the folders changes, until it returns false. Lists the folders again when one is added.
+/// Calls `on_change` once, and then when something in the folders changes, until it returns false. Lists the folders again when one is added.
 pub fn watch_folders(
     list: impl Fn() -> Vec<PathBuf> + Send + 'static,
     on_change: impl Fn() -> bool + Send + 'static,
@@ -32,11 +32,8 @@ pub fn watch_folders(
         let Ok(watcher) = notify::recommended_watcher(sender) else { return poll(&on_change) };
         let mut folders = Folders { watcher, watched: BTreeSet::new(), is_complete: true };
         folders.watch(list());
-        while folders.wait(&events, &list) {
-            if !on_change() {
-                return;
-            }
-        }
+        // What changed before the folders were watched is reported at once.
+        while on_change() && folders.wait(&events, &list) {}
     })
 }
 

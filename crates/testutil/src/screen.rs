@@ -7,6 +7,7 @@ use pty_process::Size;
 use pty_process::blocking::{Pty, open};
 use std::ffi::OsStr;
 use std::io::{Read, Write};
+use std::num::NonZeroU16;
 use std::path::Path;
 use std::process::Child;
 use std::sync::{Arc, Mutex};
@@ -51,7 +52,7 @@ impl Screen {
         }
         let child = command.spawn(pts).unwrap();
         let pty = Arc::new(pty);
-        let parser = Arc::new(Mutex::new(vt100::Parser::new(size.1, size.0, 0)));
+        let parser = Arc::new(Mutex::new(vt100::Parser::new(nonzero(size.1), nonzero(size.0), 0)));
         let raw = Arc::new(Mutex::new(Vec::new()));
         let (reader, seen, bytes) = (Arc::clone(&pty), Arc::clone(&parser), Arc::clone(&raw));
         std::thread::spawn(move || read_output(&reader, &seen, &bytes));
@@ -63,7 +64,7 @@ impl Screen {
     }
 
     pub fn resize(&self, columns: u16, lines: u16) {
-        self.parser.lock().unwrap().screen_mut().set_size(lines, columns);
+        self.parser.lock().unwrap().screen_mut().set_size(nonzero(lines), nonzero(columns));
         self.pty.resize(Size::new(lines, columns)).unwrap();
     }
 
@@ -71,7 +72,7 @@ impl Screen {
     pub fn lines(&self) -> Vec<String> {
         let parser = self.parser.lock().unwrap();
         let (_, columns) = parser.screen().size();
-        parser.screen().rows(0, columns).map(|row| row.trim_end().to_string()).collect()
+        parser.screen().rows(0, columns.get()).map(|row| row.trim_end().to_string()).collect()
     }
 
     pub fn text(&self) -> String {
@@ -126,10 +127,29 @@ impl Drop for Screen {
     }
 }
 
+/// The bytes before a frame that has begun and not ended, as terminals with synchronized updates show them.
+fn complete_length(bytes: &[u8]) -> usize {
+    let last = |mark: &[u8]| bytes.windows(mark.len()).rposition(|window| window == mark);
+    match (last(b"\x1b[?2026h"), last(b"\x1b[?2026l")) {
+        (Some(start), Some(end)) if start < end => bytes.len(),
+        (Some(start), _) => start,
+        (None, _) => bytes.len(),
+    }
+}
+
+fn nonzero(length: u16) -> NonZeroU16 {
+    NonZeroU16::new(length).unwrap()
+}
+
 fn read_output(mut pty: &Pty, parser: &Mutex<vt100::Parser>, raw: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 16 * 1024];
+    let mut held = Vec::new();
     while let Ok(count @ 1..) = pty.read(&mut buffer) {
         raw.lock().unwrap().extend_from_slice(&buffer[..count]);
-        parser.lock().unwrap().process(&buffer[..count]);
+        held.extend_from_slice(&buffer[..count]);
+        let complete = complete_length(&held);
+        parser.lock().unwrap().process(&held[..complete]);
+        held.drain(..complete);
     }
+    parser.lock().unwrap().process(&held);
 }

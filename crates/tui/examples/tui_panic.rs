@@ -1,6 +1,7 @@
 //! A browser without a history that panics on its own thread, for the test that a panic restores the terminal.
 
 use api::{Code, Error, Operations, Progress, View, ViewRequest};
+use loci_tui::{Backend, Purpose, Settings, browse};
 use render::RenderOptions;
 use serde_json::Value;
 use std::io::stdout;
@@ -8,7 +9,6 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
-use tui::{Backend, Purpose, Settings, browse};
 
 /// Counts how often its progress was asked for: the browser's own thread does that while a request is running.
 #[derive(Default)]

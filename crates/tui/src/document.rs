@@ -103,10 +103,6 @@ impl Document {
         self.cursor == before
     }
 
-    pub(crate) fn to_start(&mut self) {
-        (self.top, self.cursor) = (0, 0);
-    }
-
     /// The block of the current line.
     pub(crate) fn current_block(&self) -> Option<usize> {
         self.lines.get(self.cursor).map(|line| line.block)

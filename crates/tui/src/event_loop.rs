@@ -113,7 +113,7 @@ impl EventLoop {
                 return Ok(ending);
             }
             let (model, colour) = (&mut self.model, self.colour);
-            self.screen.screen.draw(|frame| draw_frame(frame, model, colour))?;
+            self.screen.draw(|frame| draw_frame(frame, model, colour))?;
             let Some(first) = self.wait() else { continue };
             let mut next = Some(first);
             // Everything that has arrived is drawn in one frame.

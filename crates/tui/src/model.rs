@@ -13,7 +13,7 @@ use crate::filters::{Facet, Filters};
 use crate::ink::Ink;
 use crate::keys::Mode;
 use crate::layout::{Areas, Place};
-use crate::line_input::{Edit, LineInput};
+use crate::line_input::LineInput;
 use crate::request::{Answer, Change, Choices, Query};
 use crate::rows::Choosable;
 use crate::screens::{

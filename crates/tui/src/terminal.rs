@@ -6,10 +6,13 @@ use crossterm::cursor::Show;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
-use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
+};
 use crossterm::{execute, queue};
-use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use ratatui::{Frame, Terminal};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::panic::{PanicHookInfo, set_hook, take_hook};
@@ -27,7 +30,7 @@ type Screen = Terminal<CrosstermBackend<BufWriter<File>>>;
 
 /// The terminal in full-screen mode. Dropping it restores the terminal.
 pub(crate) struct FullScreen {
-    pub(crate) screen: Screen,
+    screen: Screen,
     output: File,
     previous_hook: Arc<Hook>,
 }
@@ -61,6 +64,13 @@ impl FullScreen {
         }
     }
 
+    /// Draws a frame. The terminal shows it when it is complete.
+    pub(crate) fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        queue!(self.screen.backend_mut(), BeginSynchronizedUpdate)?;
+        self.screen.draw(render)?;
+        execute!(self.screen.backend_mut(), EndSynchronizedUpdate)
+    }
+
     /// Writes a sequence that is not part of the picture.
     pub(crate) fn write_sequence(&mut self, sequence: &str) -> io::Result<()> {
         self.output.write_all(sequence.as_bytes())
@@ -69,8 +79,9 @@ impl FullScreen {
 
 impl Drop for FullScreen {
     fn drop(&mut self) {
-        restore(&self.output);
+        // The hook has restored the terminal before it printed the message; leaving the screen twice would move the cursor over it.
         if !thread::panicking() {
+            restore(&self.output);
             let hook = Arc::clone(&self.previous_hook);
             set_hook(Box::new(move |info| hook(info)));
         }

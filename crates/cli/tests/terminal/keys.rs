@@ -52,9 +52,8 @@ fn help_lists_the_keys() {
 fn filters_limit_what_is_shown() {
     let (_home, screen) = open_sample(WIDE);
     screen.send("\ta");
-    screen.wait_for("Agent");
-    screen.wait_for("> everything");
-    screen.wait_for("codex");
+    screen.wait_for("│> everything");
+    screen.wait_for("│  codex");
     let down = "j".repeat(if is_before(&screen, "claude-code", "codex") { 2 } else { 1 });
     screen.send(&format!("{down}\r"));
     screen.wait_for("agent:codex");
@@ -70,7 +69,7 @@ fn filters_limit_what_is_shown() {
     screen.send("x");
     screen.wait_for("4 sessions");
     screen.send("p");
-    screen.wait_for("/srv/demo/beta");
+    screen.wait_for("│  /srv/demo/beta");
     screen.send("G\r");
     screen.wait_for("project:/srv/demo");
     screen.send("x/socket");
@@ -111,10 +110,10 @@ fn a_session_is_exported_to_a_new_file() {
     screen.wait_for("Export to a new file");
     screen.send("\x15other.html\r");
     screen.wait_for("other.html");
-    testutil_wait_for_file(&home, "other.html", "<!doctype html>");
+    wait_for_file(&home, "other.html", "<!doctype html>");
 }
 
-fn testutil_wait_for_file(home: &Home, name: &str, start: &str) {
+fn wait_for_file(home: &Home, name: &str, start: &str) {
     let path = home.path().join(name);
     for _ in 0..6000 {
         let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -223,7 +222,7 @@ fn many_rows_are_loaded_while_scrolling() {
     screen.send("G");
     screen.wait_for("400 of 450 sessions");
     screen.send("G");
-    screen.wait_for("450 sessions");
+    screen.wait_until("all sessions", |text| text.lines().any(|line| line.starts_with("450 sessions  ")));
     screen.send("G");
     wait_selected(&screen, "Number 0 of many");
 }

@@ -25,6 +25,11 @@ fn open_sample(size: (u16, u16)) -> (Home, Screen) {
 
 fn open(home: &Home, size: (u16, u16)) -> Screen {
     let screen = Screen::open(home.path(), &["ui"], size, &[]);
-    screen.wait_until("sessions", |text| text.contains(" sessions") || text.contains("1 session"));
+    screen.wait_until("sessions", |text| text.lines().last().is_some_and(counts_sessions));
     screen
+}
+
+/// Whether the last line counts sessions, and no answer is outstanding.
+fn counts_sessions(line: &str) -> bool {
+    line.contains(" session") && !line.starts_with("0 ") && !line.contains('…')
 }

@@ -101,7 +101,7 @@ fn loci_alone_opens_the_browser_only_with_a_history_and_a_terminal() {
     assert!(screen.inspect(|screen| screen.alternate_screen()));
 
     let empty = Home::new();
-    let mut screen = Screen::open(empty.path(), &[], (100, 80), &[]);
+    let mut screen = Screen::open(empty.path(), &[], (100, 120), &[]);
     screen.wait_for("Usage: loci COMMAND");
     assert_eq!(screen.wait_for_exit(), Some(1));
     assert!(!screen.inspect(|screen| screen.alternate_screen()));

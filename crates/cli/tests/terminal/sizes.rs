@@ -70,10 +70,12 @@ fn a_tiny_terminal_is_no_error() {
 /// Whether a cell of the screen has a colour.
 fn has_colour(screen: &Screen) -> bool {
     screen.inspect(|screen| {
-        let (rows, columns) = screen.size();
+        let (rows, columns) = (screen.size().0.get(), screen.size().1.get());
         let cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
         let mut cells = cells.filter_map(|(row, column)| screen.cell(row, column));
-        cells.any(|cell| cell.fgcolor() != Default::default() || cell.bgcolor() != Default::default())
+        cells.any(|cell| {
+            [cell.fgcolor(), cell.bgcolor()].iter().any(|colour| format!("{colour:?}") != "Default")
+        })
     })
 }
 
