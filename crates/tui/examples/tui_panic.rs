@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
 
+static PROGRESS: LazyLock<Progress> = LazyLock::new(Progress::default);
+
 /// Counts how often its progress was asked for: the browser's own thread does that while a request is running.
 #[derive(Default)]
 struct NoHistory(AtomicU32);
@@ -31,7 +33,6 @@ impl Backend for NoHistory {
 
     fn progress(&self) -> &Progress {
         assert!(self.0.fetch_add(1, Relaxed) < 4, "on purpose");
-        static PROGRESS: LazyLock<Progress> = LazyLock::new(Progress::default);
         &PROGRESS
     }
 }

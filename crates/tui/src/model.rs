@@ -360,7 +360,7 @@ impl Model {
         match subject {
             None => self.say("no session is selected", Ink::Warn),
             Some(subject) if self.is_picker && self.reading.is_none() => {
-                self.effects.push(Effect::Choose(subject))
+                self.effects.push(Effect::Choose(subject));
             }
             Some(subject) if subject.resume.is_some() => self.dialog = Some(Dialog::Confirm(subject)),
             Some(_) if self.reading.is_none() => self.open(),
@@ -455,8 +455,8 @@ impl Model {
             Some(Dialog::Confirm(subject)) => self.effects.push(Effect::Resume(subject)),
             Some(Dialog::Menu(menu)) => {
                 let mut filters = self.filters.clone();
-                if let Some(value) = menu.chosen() {
-                    filters.set(menu.facet, value);
+                if let Some(choice) = menu.chosen() {
+                    filters.set(menu.facet, choice.value.clone());
                 }
                 self.change_filters(filters);
             }

@@ -41,10 +41,12 @@ pub(crate) trait Choosable {
     }
 }
 
+type Heading<T> = Box<dyn Fn(&T) -> Option<String>>;
+
 /// The identity of an item, and the heading of its group.
 pub(crate) struct Order<T> {
     pub(crate) key: fn(&T) -> &str,
-    pub(crate) heading: Box<dyn Fn(&T) -> Option<String>>,
+    pub(crate) heading: Heading<T>,
 }
 
 impl<T> Rows<T> {

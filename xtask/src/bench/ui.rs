@@ -120,7 +120,9 @@ fn measure_frames(many: usize) -> bool {
     judge(&format!("cost of a frame of {many} rows to one of 100"), most / few, MAX_FRAME_RATIO, "")
 }
 
-/// Milliseconds per frame, over as many frames as rows.
+const FRAMES: usize = 1000;
+
+/// Milliseconds per frame of a list that is scrolled to its end and back.
 fn time_frame(rows: usize) -> f64 {
     let session = |n: usize| SessionLine {
         chat_id: format!("{n:08}"),
@@ -131,7 +133,6 @@ fn time_frame(rows: usize) -> f64 {
     };
     let options = RenderOptions::plain(Clock::At(Stamp(0)), "");
     let mut frames = Frames::new((0..rows).map(session).collect(), options, SIZE.0, SIZE.1);
-    const FRAMES: usize = 1000;
     let started = Instant::now();
     for at in 0..FRAMES {
         let by = (rows / 100).max(1) as isize;

@@ -21,6 +21,10 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("loci setup", "changes agents' files; the suite `agents` runs it"),
     ("loci resume the flaky", "starts a real agent"),
     ("loci mcp", "waits for messages"),
+    ("loci ui", "needs a terminal; the suite `terminal` runs it"),
+    ("loci show \"$(loci pick", "needs a terminal; the suite `terminal` runs it"),
+    ("loci export \"$(loci pick", "needs a terminal; the suite `terminal` runs it"),
+    ("loci shell-init fish | source", "needs fish; the suite `terminal` runs it"),
     (
         "loci edit rename Node.Title Heading --check",
         "needs the .NET SDK; the suites of the crate `edits` run compilers",

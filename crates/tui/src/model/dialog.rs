@@ -30,7 +30,8 @@ pub(crate) struct Menu {
 
 /// A value of a filter, and its label.
 pub(crate) struct Choice {
-    value: Option<String>,
+    /// `None` removes the filter.
+    pub(crate) value: Option<String>,
     pub(crate) label: String,
 }
 
@@ -92,9 +93,8 @@ impl Menu {
         }
     }
 
-    /// The chosen value; `Some(None)` removes the filter.
-    pub(crate) fn chosen(&self) -> Option<Option<String>> {
-        self.rows.selected().map(|choice| choice.value.clone())
+    pub(crate) fn chosen(&self) -> Option<&Choice> {
+        self.rows.selected()
     }
 }
 
