@@ -3,9 +3,9 @@
 //! Does not know what the browser shows: that is in `tui`.
 
 use super::resume;
+use crate::environment;
 use crate::flags::{color_flag, threads_flag, wants_colour};
 use crate::output::{self, OutputFormat};
-use crate::{args, environment};
 use api::gather_chats::{GatherChats, Gathered};
 use api::sessions::ListSessions;
 use api::{Code, Error, Exit, Handle, Operations, Progress, View, ViewRequest};
@@ -66,10 +66,8 @@ pub(crate) fn is_useful() -> bool {
     if output::open_screen().is_none() {
         return false;
     }
-    let matches = args::build_command(Some(COMMAND)).try_get_matches_from(["loci", COMMAND]);
-    let Ok(matches) = matches else { return false };
-    let Some((_, sub)) = matches.subcommand() else { return false };
-    let (service, valid) = environment::build_service(sub);
+    let Ok(matches) = build_command().try_get_matches_from([COMMAND]) else { return false };
+    let (service, valid) = environment::build_service(&matches);
     let request = ListSessions { limit: 1, ..ListSessions::default() };
     let list = || Handle::<ListSessions>::handle(&service, &request);
     valid.is_ok() && output::with_progress(&service, list).is_ok_and(|listed| listed.total > 0)
