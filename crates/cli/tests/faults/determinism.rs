@@ -15,7 +15,9 @@ fn home_with_ordering_conflicts() -> Home {
         session.prompt("The same words in every session").reply(&["Yes.", "And more."]);
         for call in 0..3 {
             session.did("Read", json!({"file_path": format!("/srv/demo/{}.rs", call + n % 2)}), "text");
-            session.did("Edit", json!({"file_path": "/srv/demo/one.rs"}), "edited");
+            let edit =
+                json!({"file_path": "/srv/demo/one.rs", "old_string": "a", "new_string": format!("b{call}")});
+            session.did("Edit", edit, "edited");
         }
         session.failed("Bash", json!({"command": "make"}), &format!("Exit code 2\nmake: error {n}"));
         session.wait_minutes(6).prompt("on").api_error("overloaded").reply(&["Done."]);
