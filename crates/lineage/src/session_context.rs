@@ -13,6 +13,7 @@ use record::row::USAGE_ONLY;
 use record::{Call, Kind, Row, RowKind, Session, Status};
 use rustc_hash::FxHashMap;
 use sources::SurveyOptions;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -23,9 +24,12 @@ pub struct SessionContext<'h, 'a> {
     rows: Vec<Row>,
     /// Where the row of a call is in `rows`.
     places: FxHashMap<(u64, u64, i64), usize>,
+    /// The commands that were read, by their place in `rows`: each edit of a session asks for those after it.
+    commands: RefCell<FxHashMap<usize, Option<Command>>>,
 }
 
 /// A command that a session ran.
+#[derive(Clone, Debug)]
 struct Command {
     text: String,
     /// The commit that its output names.
@@ -63,7 +67,7 @@ impl<'h, 'a> SessionContext<'h, 'a> {
         let rows = rows.collect::<Result<Vec<Row>, _>>().map_err(read_error)?;
         let calls = rows.iter().enumerate().filter(|(_, row)| row.row == RowKind::Call);
         let places = calls.map(|(at, row)| (place_key(row), at)).collect();
-        Ok(SessionContext { history, library, rows, places })
+        Ok(SessionContext { history, library, rows, places, commands: RefCell::default() })
     }
 
     /// The calls, session by session.
@@ -133,12 +137,22 @@ impl<'h, 'a> SessionContext<'h, 'a> {
     fn commands_after(&self, edit: &Row) -> impl Iterator<Item = (&Row, Command)> {
         let at = self.place_of(edit).unwrap_or(self.rows.len());
         let session = self.rows.get(at).map(|row| row.key);
-        let later = self.rows.iter().skip(at + 1).take_while(move |row| Some(row.key) == session);
-        let shell = later.filter(|row| row.row == RowKind::Call && is_shell(self.library.name(row)));
-        shell.take(MAX_AHEAD).filter_map(|row| Some((row, self.read_command(row)?)))
+        let later = self.rows.iter().enumerate().skip(at + 1);
+        let later = later.take_while(move |(_, row)| Some(row.key) == session);
+        let shell = later.filter(|(_, row)| row.row == RowKind::Call && is_shell(self.library.name(row)));
+        shell.take(MAX_AHEAD).filter_map(|(at, row)| Some((row, self.read_command(at)?)))
     }
 
-    fn read_command(&self, row: &Row) -> Option<Command> {
+    fn read_command(&self, at: usize) -> Option<Command> {
+        if let Some(known) = self.commands.borrow().get(&at) {
+            return known.clone();
+        }
+        let command = self.parse_command(&self.rows[at]);
+        self.commands.borrow_mut().insert(at, command.clone());
+        command
+    }
+
+    fn parse_command(&self, row: &Row) -> Option<Command> {
         let text = self.history.read_call_summary(&self.library, row).ok()?.command?;
         let is_commit = text.contains("git") && text.contains("commit");
         let output = if is_commit { self.history.read_call(&self.library, row).ok()?.output } else { None };
