@@ -20,6 +20,7 @@ mod keys;
 mod layout;
 mod line_input;
 mod model;
+mod page;
 mod request;
 mod rows;
 mod screens;

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Query {
-    Search { words: String, filters: Filters, limit: u32 },
+    Search { words: String, filters: Filters, limit: u64 },
     Sessions { filters: Filters, limit: u64 },
     Session { id: String },
     Choices,
@@ -189,10 +189,10 @@ impl Query {
     }
 }
 
-fn search_request(words: &str, filters: &Filters, limit: u32) -> SearchConversations {
+fn search_request(words: &str, filters: &Filters, limit: u64) -> SearchConversations {
     let mut request = SearchConversations {
         intent_query: Intent(vec![words.to_string()]),
-        limit_chats: limit,
+        limit_chats: limit as u32, // at most MOST_CHATS
         limit_snippets_per_chat: SNIPPETS,
         snippet_window: SNIPPET_WINDOW,
         include_guidance: false,
@@ -203,8 +203,8 @@ fn search_request(words: &str, filters: &Filters, limit: u32) -> SearchConversat
 }
 
 /// Without words, the newest sessions in the form of a search result.
-fn newest_sessions(backend: &dyn Backend, filters: &Filters, limit: u32) -> Result<SearchFound, Error> {
-    let mut request = ListSessions { limit: u64::from(limit), ..ListSessions::default() };
+fn newest_sessions(backend: &dyn Backend, filters: &Filters, limit: u64) -> Result<SearchFound, Error> {
+    let mut request = ListSessions { limit, ..ListSessions::default() };
     filters.limit_sessions(&mut request);
     let listed = Handle::<ListSessions>::handle(backend.operations(), &request)?;
     let results = listed.sessions.into_iter().map(session_to_found).collect();

@@ -20,6 +20,7 @@ pub(crate) use why::WhyScreen;
 
 use crate::document::Document;
 use crate::filters::Filters;
+use crate::ink::Ink;
 use crate::line_input::LineInput;
 use crate::request::{Answer, Query};
 use crate::rows::Choosable;
@@ -84,6 +85,18 @@ pub(crate) trait ListScreen {
     fn empty_text(&self) -> String {
         "nothing found".to_string()
     }
+}
+
+/// Appends what is known of a session, a line each.
+fn push_facts(document: &mut Document, facts: &[&str]) {
+    for fact in facts.iter().filter(|fact| !fact.is_empty()) {
+        document.push_text(fact, Ink::Dim);
+    }
+}
+
+/// Says that a session is only in the archive.
+fn archived_note(is_archived: bool) -> &'static str {
+    if is_archived { api::resume::GONE } else { "" }
 }
 
 /// The words of a search, to mark them in texts.

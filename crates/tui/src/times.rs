@@ -2,6 +2,7 @@
 //!
 //! Does not know the current time: the clock is passed in.
 
+use api::search::TimeRange;
 use record::{Clock, Stamp};
 
 /// `2026-11-17`, with a word for today and yesterday.
@@ -29,6 +30,11 @@ pub(crate) fn day(clock: Clock, at: Option<i64>) -> String {
 /// `2026-11-17 09:30`.
 pub(crate) fn minute(clock: Clock, at: Option<i64>) -> String {
     format!("{} {}", day(clock, at), clock_time(clock, at)).trim().to_string()
+}
+
+/// `2026-11-17 09:30 – 2026-11-17 10:10`.
+pub(crate) fn range(clock: Clock, range: TimeRange) -> String {
+    format!("{} – {}", minute(clock, range.from), minute(clock, range.to))
 }
 
 /// The milliseconds of a time in a record.

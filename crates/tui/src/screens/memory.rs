@@ -7,6 +7,7 @@ use crate::document::Document;
 use crate::filters::Filters;
 use crate::ink::Ink;
 use crate::line_input::LineInput;
+use crate::page::Page;
 use crate::request::{Answer, Change, Query};
 use crate::rows::{Choosable, Order, Rows};
 use api::memory::{MemoryLine, MemoryShown};
@@ -25,8 +26,7 @@ pub(crate) struct Memory {
     /// The detail of a memory, and the ID it was requested with.
     shown: Option<(String, Box<MemoryShown>)>,
     state: usize,
-    limit: u64,
-    total: u64,
+    page: Page,
     in_review: u64,
 }
 
@@ -38,8 +38,7 @@ impl Default for Memory {
             detail: Document::default(),
             shown: None,
             state: 0,
-            limit: FIRST_LIMIT,
-            total: 0,
+            page: Page::new(FIRST_LIMIT, u64::MAX),
             in_review: 0,
         }
     }
@@ -78,14 +77,14 @@ impl ListScreen for Memory {
     fn request(&self, filters: &Filters) -> Option<Query> {
         let state = STATES[self.state].map(String::from);
         let (words, project) = (self.input.text().to_string(), filters.project.clone());
-        Some(Query::Memories { words, state, project, limit: self.limit })
+        Some(Query::Memories { words, state, project, limit: self.page.limit })
     }
 
     fn accept(&mut self, query: &Query, answer: Answer, _: &RenderOptions) {
         match (query, answer) {
             (_, Answer::Memories(found)) => {
                 self.rows.replace(found.memories, &order());
-                (self.total, self.in_review) = (found.total, found.in_review);
+                (self.page.total, self.in_review) = (found.total, found.in_review);
             }
             (Query::Memory { id }, Answer::Memory(shown)) if self.id().as_ref() == Some(id) => {
                 self.shown = Some((id.clone(), shown));
@@ -143,12 +142,7 @@ impl ListScreen for Memory {
     }
 
     fn extend(&mut self) -> bool {
-        let has_more =
-            (self.rows.len() as u64) < self.total && self.rows.is_near_end(FIRST_LIMIT as usize / 2);
-        if has_more {
-            self.limit *= 2;
-        }
-        has_more
+        self.page.extend(&self.rows)
     }
 
     fn next_variant(&mut self) -> bool {
@@ -158,8 +152,8 @@ impl ListScreen for Memory {
     }
 
     fn summary(&self) -> String {
-        let memories =
-            if self.total == 1 { "1 memory".to_string() } else { format!("{} memories", self.total) };
+        let total = self.page.total;
+        let memories = if total == 1 { "1 memory".to_string() } else { format!("{total} memories") };
         format!("{memories} ({}) · {} to review", self.state_name(), count_of(self.in_review, "fact"))
     }
 

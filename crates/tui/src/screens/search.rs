@@ -2,28 +2,26 @@
 //!
 //! Does not know how sessions are ranked.
 
-use super::{ListScreen, Subject, split_words};
+use super::{ListScreen, Subject, archived_note, push_facts, split_words};
 use crate::clean_text::clean_line;
 use crate::document::{Document, mark_ranges};
 use crate::filters::Filters;
 use crate::ink::Ink;
 use crate::line_input::LineInput;
+use crate::page::Page;
 use crate::request::{Answer, Query};
 use crate::rows::{Choosable, Order, Rows};
 use crate::times;
 use api::search::{ChatFound, MOST_CHATS, Snippet};
 use render::RenderOptions;
-use render::format::{count_of, group_digits};
 
-/// Sessions that are requested at first: more than a screen shows would delay the first ones.
-const FIRST_LIMIT: u32 = 30;
+const FIRST_LIMIT: u64 = 30;
 
 pub(crate) struct Search {
     pub(crate) input: LineInput,
     pub(crate) rows: Rows<ChatFound>,
     preview: Document,
-    limit: u32,
-    total: u64,
+    page: Page,
     notes: Vec<String>,
     /// The words and filters of the list that is shown.
     shown: Option<(String, Filters)>,
@@ -35,8 +33,7 @@ impl Search {
             input: LineInput::new(words),
             rows: Rows::default(),
             preview: Document::default(),
-            limit: FIRST_LIMIT,
-            total: 0,
+            page: Page::new(FIRST_LIMIT, MOST_CHATS),
             notes: Vec::new(),
             shown: None,
         }
@@ -54,7 +51,7 @@ fn order() -> Order<ChatFound> {
 impl ListScreen for Search {
     fn request(&self, filters: &Filters) -> Option<Query> {
         let words = self.input.text().trim().to_string();
-        Some(Query::Search { words, filters: filters.clone(), limit: self.limit })
+        Some(Query::Search { words, filters: filters.clone(), limit: self.page.limit })
     }
 
     fn accept(&mut self, query: &Query, answer: Answer, _: &RenderOptions) {
@@ -64,9 +61,9 @@ impl ListScreen for Search {
             self.rows.replace(found.results, &order());
         } else {
             self.rows.reset(found.results, &order());
-            self.limit = FIRST_LIMIT;
+            self.page.restart();
         }
-        (self.total, self.notes, self.shown) = (found.total_chats, found.notes, Some(now));
+        (self.page.total, self.notes, self.shown) = (found.total_chats, found.notes, Some(now));
     }
 
     fn list(&mut self) -> &mut dyn Choosable {
@@ -101,21 +98,11 @@ impl ListScreen for Search {
     }
 
     fn extend(&mut self) -> bool {
-        let has_more = (self.rows.len() as u64) < self.total && u64::from(self.limit) < MOST_CHATS;
-        let extends = has_more && self.rows.is_near_end(FIRST_LIMIT as usize / 2);
-        if extends {
-            self.limit = (self.limit * 2).min(MOST_CHATS as u32);
-        }
-        extends
+        self.page.extend(&self.rows)
     }
 
     fn summary(&self) -> String {
-        match self.rows.len() as u64 {
-            shown if shown < self.total => {
-                format!("{} of {}", group_digits(shown), count_of(self.total, "session"))
-            }
-            shown => count_of(shown, "session"),
-        }
+        self.page.describe(&self.rows, "session")
     }
 
     fn empty_text(&self) -> String {
@@ -128,9 +115,12 @@ impl ListScreen for Search {
 fn preview(found: &ChatFound, options: &RenderOptions) -> Document {
     let mut document = Document::default();
     document.push(vec![(clean_line(&found.title), Ink::Bold)]);
-    for fact in facts_of(found, options) {
-        document.push_text(&fact, Ink::Dim);
-    }
+    let range = times::range(options.clock, found.time_range);
+    let project = found.project.as_deref().map_or_else(String::new, |path| options.display_path(path));
+    push_facts(
+        &mut document,
+        &[&found.source, &project, &range, &found.chat_id, archived_note(found.archived)],
+    );
     for snippet in &found.snippets {
         document.push(Vec::new());
         let when = times::minute(options.clock, snippet.created_at);
@@ -138,16 +128,6 @@ fn preview(found: &ChatFound, options: &RenderOptions) -> Document {
         push_snippet(&mut document, snippet);
     }
     document
-}
-
-fn facts_of(found: &ChatFound, options: &RenderOptions) -> Vec<String> {
-    let clock = options.clock;
-    let range = &found.time_range;
-    let project = found.project.as_deref().map_or_else(String::new, |path| options.display_path(path));
-    let times = format!("{} – {}", times::minute(clock, range.from), times::minute(clock, range.to));
-    let archived = if found.archived { api::resume::GONE } else { "" };
-    let facts = [found.source.clone(), project, times, found.chat_id.clone(), archived.to_string()];
-    facts.into_iter().filter(|fact| !fact.is_empty()).collect()
 }
 
 /// Highlights are counted in characters of the text as it was found, so each piece is cleaned by itself.

@@ -2,33 +2,33 @@
 //!
 //! Does not know the messages of a session.
 
-use super::{ListScreen, Subject};
+use super::{ListScreen, Subject, archived_note, push_facts};
 use crate::clean_text::clean_line;
 use crate::document::Document;
 use crate::filters::Filters;
 use crate::ink::Ink;
+use crate::page::Page;
 use crate::request::{Answer, Query};
 use crate::rows::{Choosable, Order, Rows};
 use crate::times;
 use api::sessions::SessionLine;
 use record::Clock;
 use render::RenderOptions;
-use render::format::{count_of, group_digits};
+use render::format::count_of;
 
 const FIRST_LIMIT: u64 = 200;
 
 pub(crate) struct SessionList {
     pub(crate) rows: Rows<SessionLine>,
     preview: Document,
-    limit: u64,
-    total: u64,
+    page: Page,
     notes: Vec<String>,
 }
 
 impl Default for SessionList {
     fn default() -> SessionList {
         let (rows, preview, notes) = (Rows::default(), Document::default(), Vec::new());
-        SessionList { rows, preview, limit: FIRST_LIMIT, total: 0, notes }
+        SessionList { rows, preview, page: Page::new(FIRST_LIMIT, u64::MAX), notes }
     }
 }
 
@@ -39,13 +39,13 @@ fn order(clock: Clock) -> Order<SessionLine> {
 
 impl ListScreen for SessionList {
     fn request(&self, filters: &Filters) -> Option<Query> {
-        Some(Query::Sessions { filters: filters.clone(), limit: self.limit })
+        Some(Query::Sessions { filters: filters.clone(), limit: self.page.limit })
     }
 
     fn accept(&mut self, _: &Query, answer: Answer, options: &RenderOptions) {
         let Answer::Sessions(found) = answer else { return };
         self.rows.replace(found.sessions, &order(options.clock));
-        (self.total, self.notes) = (found.total, found.notes);
+        (self.page.total, self.notes) = (found.total, found.notes);
     }
 
     fn list(&mut self) -> &mut dyn Choosable {
@@ -71,23 +71,12 @@ impl ListScreen for SessionList {
         Some(Subject { id, title, resume, message: None })
     }
 
-    /// Doubles: all of n sessions are then read in a number of requests that grows with the logarithm of n.
     fn extend(&mut self) -> bool {
-        let has_more = (self.rows.len() as u64) < self.total && (self.rows.len() as u64) >= self.limit;
-        let extends = has_more && self.rows.is_near_end(FIRST_LIMIT as usize / 2);
-        if extends {
-            self.limit *= 2;
-        }
-        extends
+        self.page.extend(&self.rows)
     }
 
     fn summary(&self) -> String {
-        match self.rows.len() as u64 {
-            shown if shown < self.total => {
-                format!("{} of {}", group_digits(shown), count_of(self.total, "session"))
-            }
-            shown => count_of(shown, "session"),
-        }
+        self.page.describe(&self.rows, "session")
     }
 
     fn empty_text(&self) -> String {
@@ -96,24 +85,14 @@ impl ListScreen for SessionList {
 }
 
 fn preview(line: &SessionLine, options: &RenderOptions) -> Document {
-    let clock = options.clock;
     let mut document = Document::default();
     document.push(vec![(clean_line(&line.title), Ink::Bold)]);
     let counts = [(line.turns, "turn"), (line.tool_calls, "tool call"), (line.errors, "error")];
     let counts: Vec<String> = counts.iter().map(|(n, word)| count_of(*n, word)).collect();
     let project = line.project.as_deref().map_or_else(String::new, |path| options.display_path(path));
-    let range = format!(
-        "{} – {}",
-        times::minute(clock, line.time_range.from),
-        times::minute(clock, line.time_range.to)
-    );
-    let archived = if line.archived { api::resume::GONE } else { "" };
-    for fact in
-        [&line.source, &project, &range, &counts.join(", "), &line.models.join(", "), &line.chat_id, archived]
-    {
-        if !fact.is_empty() {
-            document.push_text(fact, Ink::Dim);
-        }
-    }
+    let range = times::range(options.clock, line.time_range);
+    let (counts, models) = (counts.join(", "), line.models.join(", "));
+    let archived = archived_note(line.archived);
+    push_facts(&mut document, &[&line.source, &project, &range, &counts, &models, &line.chat_id, archived]);
     document
 }
