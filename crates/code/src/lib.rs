@@ -29,7 +29,7 @@ pub use alias::{Alias, Conflict, TypeSnapshot, body_digests, detect_renames};
 pub use classify::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
 pub use codebase::{Codebase, SourceFile, Type};
 pub use diagram::{DIAGRAM_FORMATS, DiagramFormat, render_diagram};
-pub use file_symbols::{FileSymbol, classify_symbol, have_same_contract, symbols_at, symbols_in_text};
+pub use file_symbols::{FileSymbol, classify_symbol, symbols_at, symbols_in_text};
 pub use folder;
 pub use folder::access;
 pub use graph::Graph;

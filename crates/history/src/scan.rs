@@ -42,6 +42,15 @@ impl ScanResult {
         &self.facts[row.file as usize].sessions[row.session as usize]
     }
 
+    /// A file as a call names it: some agents record paths as typed, relative to the session's working directory.
+    pub fn absolute_path(&self, row: &Row, file: &str) -> String {
+        let cwd = &self.session(row).cwd;
+        if cwd.is_empty() || file.starts_with(['/', '~']) {
+            return file.to_string();
+        }
+        format!("{}/{}", cwd.trim_end_matches('/'), file.trim_start_matches("./"))
+    }
+
     pub fn name(&self, row: &Row) -> &Arc<str> {
         static NONE: std::sync::LazyLock<Arc<str>> = std::sync::LazyLock::new(|| Arc::from(""));
         self.names.get(row.name as usize).unwrap_or(&NONE)

@@ -10,7 +10,6 @@ use provenance::diff::match_lines;
 use provenance::line::lines_of;
 use record::{Cell, Record};
 use rustc_hash::FxHashMap;
-use std::path::PathBuf;
 
 /// A symbol that an edit changed, and the class of the change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +47,7 @@ pub struct EditRecords<'r, 'h> {
     context: &'r SessionContext<'r, 'h>,
     compare: CompareVersions<'r>,
     /// The files on disk; None for those that cannot be read.
-    files: FxHashMap<PathBuf, Option<String>>,
+    files: FxHashMap<String, Option<String>>,
 }
 
 impl<'r, 'h> EditRecords<'r, 'h> {
@@ -66,7 +65,7 @@ impl<'r, 'h> EditRecords<'r, 'h> {
     where
         'r: 'f,
     {
-        let (status, symbols) = self.compare_with_file(edit);
+        let (status, symbols) = self.compare_with_file(edit, fields.contains(&"symbols"));
         let fill = |field: &&'f str| (*field, self.fill_field(edit, field, status, &symbols));
         fields.iter().map(fill).collect()
     }
@@ -88,7 +87,7 @@ impl<'r, 'h> EditRecords<'r, 'h> {
             "turn" => Cell::count(row.turn),
             "id" => Cell::text(edit.call.as_str()),
             "tool" => Cell::text(&**self.read.library.name(row)),
-            "file" => Cell::text(self.read.absolute_path(edit).to_string_lossy().into_owned()),
+            "file" => Cell::text(self.read.absolute_path(edit)),
             "symbols" => Cell::List(symbols.iter().map(SymbolEdit::to_cell).collect()),
             "lines_added" => Cell::count(count_lines(edit).0),
             "lines_removed" => Cell::count(count_lines(edit).1),
@@ -103,7 +102,11 @@ impl<'r, 'h> EditRecords<'r, 'h> {
     }
 
     /// What became of the text of an edit, and the symbols it changed as far as its text is still there.
-    fn compare_with_file(&mut self, edit: &SessionEdit) -> (&'static str, Vec<SymbolEdit>) {
+    fn compare_with_file(
+        &mut self,
+        edit: &SessionEdit,
+        with_symbols: bool,
+    ) -> (&'static str, Vec<SymbolEdit>) {
         if self.context.is_abandoned(&edit.row) {
             return ("abandoned", Vec::new());
         }
@@ -112,10 +115,12 @@ impl<'r, 'h> EditRecords<'r, 'h> {
         let Some(now) = text.as_deref() else { return ("missing", Vec::new()) };
         let after = edit.edit.after.as_str();
         let Some(from) = find_text(now, after) else { return ("replaced", Vec::new()) };
+        if !with_symbols {
+            return ("current", Vec::new());
+        }
         let at = from..from + after.len();
         let before = edit.edit.before.as_deref().unwrap_or_default();
         let before = format!("{}{before}{}", &now[..at.start], &now[at.end..]);
-        let path = path.to_string_lossy();
         ("current", (self.compare)(&EditedText { path: &path, before: &before, now, at }))
     }
 }
@@ -129,9 +134,11 @@ fn find_text(text: &str, piece: &str) -> Option<usize> {
     text.match_indices(piece).map(|(at, _)| at).find(|at| is_whole(*at))
 }
 
-fn read_text(path: &std::path::Path) -> Option<String> {
-    let is_small = std::fs::metadata(path).ok()?.len() <= MAX_FILE_BYTES;
-    String::from_utf8(is_small.then(|| std::fs::read(path).ok())??).ok()
+/// The text of a file. A transcript may name a device or a pipe, which has no end.
+fn read_text(path: &str) -> Option<String> {
+    let metadata = std::fs::metadata(path).ok()?;
+    let is_read = metadata.is_file() && metadata.len() <= MAX_FILE_BYTES;
+    String::from_utf8(is_read.then(|| std::fs::read(path).ok())??).ok()
 }
 
 /// Lines added and removed.

@@ -64,9 +64,10 @@ enum Act {
 #[derive(Debug, Default)]
 struct Follower {
     findings: Vec<(Finding, Row)>,
-    /// Files whose content the session has seen, and everything its commands mention.
+    /// Files whose content the session has seen.
     seen: FxHashSet<String>,
-    commands: String,
+    /// The words of its commands, and the last part of those that are paths.
+    mentioned: FxHashSet<String>,
     /// The last read of each file with the same arguments, since the file was edited.
     reads: FxHashMap<(String, u64), String>,
     /// By file and text before and after: the edit.
@@ -111,7 +112,7 @@ impl Follower {
         let name = file.rsplit('/').next().unwrap_or(file);
         let is_change = pieces.iter().any(|(before, _)| before.is_some());
         let finding = Finding { id: id.to_string(), file: Some(file.to_string()), ..Finding::default() };
-        if is_change && !self.seen.contains(file) && !self.commands.contains(name) {
+        if is_change && !self.seen.contains(file) && !self.mentioned.contains(name) {
             self.report(row, Finding { kind: "blind_edit", ..finding.clone() });
         }
         for (before, after) in pieces.iter().filter_map(|(before, after)| Some(((*before)?, *after))) {
@@ -125,28 +126,38 @@ impl Follower {
         self.last_edit = Some((id.to_string(), Some(file.to_string()), *row));
     }
 
-    /// A check that passed and fails after an edit was broken by it, until it passes again.
     fn add_command(&mut self, row: &Row, id: &str, text: &str, is_check: bool) {
-        if is_check && row.status() == Status::Error {
-            if let (Some(passed), None, Some((edit, file, at))) =
-                (self.last_pass.take(), self.broken, self.last_edit.take())
-            {
-                self.broken = Some(self.findings.len());
-                let (earlier, command) = (Some(passed), Some(text.to_string()));
-                self.report(
-                    &at,
-                    Finding { kind: "broke_check", id: edit, file, earlier, command, ..Finding::default() },
-                );
-            }
-        } else if is_check {
-            if let Some(finding) = self.broken.take().and_then(|at| self.findings.get_mut(at)) {
-                finding.0.mended_by = self.last_edit.as_ref().map(|(id, ..)| id.clone());
-            }
-            self.last_pass = Some(id.to_string());
-            self.last_edit = None;
+        match (is_check, row.status() == Status::Error) {
+            (true, true) => self.add_failed_check(text),
+            (true, false) => self.add_passed_check(id),
+            _ => {}
         }
-        self.commands.push_str(text);
-        self.commands.push('\n');
+        let words = text.split(|c: char| c.is_whitespace() || "'\"`()<>|;&,:=/".contains(c));
+        self.mentioned.extend(words.filter(|word| word.contains('.')).map(String::from));
+    }
+
+    /// A check that passed and fails after an edit was broken by it, until it passes again.
+    fn add_failed_check(&mut self, command: &str) {
+        if self.broken.is_some() {
+            return;
+        }
+        let (Some(passed), Some((edit, file, at))) = (self.last_pass.take(), self.last_edit.take()) else {
+            return;
+        };
+        self.broken = Some(self.findings.len());
+        let (earlier, command) = (Some(passed), Some(command.to_string()));
+        self.report(
+            &at,
+            Finding { kind: "broke_check", id: edit, file, earlier, command, ..Finding::default() },
+        );
+    }
+
+    fn add_passed_check(&mut self, id: &str) {
+        let edit = self.last_edit.take().map(|(id, ..)| id);
+        if let Some((finding, _)) = self.broken.take().and_then(|at| self.findings.get_mut(at)) {
+            finding.mended_by = edit;
+        }
+        self.last_pass = Some(id.to_string());
     }
 }
 

@@ -89,9 +89,8 @@ impl<'h, 'a> SessionContext<'h, 'a> {
         self.library.session(row)
     }
 
-    /// Some agents record paths as typed, relative to the working directory.
     pub fn absolute_path(&self, row: &Row, file: &str) -> String {
-        Path::new(&*self.session(row).cwd).join(file).to_string_lossy().into_owned()
+        self.library.absolute_path(row, file)
     }
 
     /// What could not be read, and how much there was.

@@ -11,7 +11,7 @@ use record::{Problem, Row, Status};
 use rustc_hash::FxHashMap;
 use sources::SurveyOptions;
 use sources::edit::{FileEdit, may_edit, read_edits};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// One edit of one file, and the call that made it.
@@ -82,9 +82,8 @@ impl SessionEdits {
         Ok(found)
     }
 
-    /// The file of an edit. Some agents record paths as typed, relative to the working directory.
-    pub fn absolute_path(&self, edit: &SessionEdit) -> PathBuf {
-        PathBuf::from(&*self.library.session(&edit.row).cwd).join(&edit.edit.path)
+    pub fn absolute_path(&self, edit: &SessionEdit) -> String {
+        self.library.absolute_path(&edit.row, &edit.edit.path)
     }
 
     /// The edits as a pool; the numbers are those of `edits`.

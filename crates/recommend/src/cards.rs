@@ -1,5 +1,5 @@
-//! Stores the card that a session was shown last and the ones it dismissed, in a small file per session, so that the hook
-//! for the next prompt can carry out the user's choice.
+//! Stores what a session was shown, in a small file per session: the last card and the ones it dismissed, so that the hook for the
+//! next prompt can carry out the user's choice, and the symbols about which it was told a decision.
 //!
 //! Does not know the text of a card. An unreadable file counts as missing. If the file cannot be written, no card is
 //! shown, because the choice would be lost.

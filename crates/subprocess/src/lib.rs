@@ -124,20 +124,33 @@ impl Supervisor {
     }
 }
 
-/// Runs a program that is known to end soon, without a supervisor: starting one takes longer than the program. For a process that
-/// itself ends in a moment; a deadline and a cancellation are not observed.
-pub fn run_briefly(job: &Job<'_>) -> Result<Finished, RunError> {
-    let mut command = Command::new(&job.program);
-    command.args(&job.args).env_clear().envs(&job.env).current_dir(&job.cwd).stdin(Stdio::null());
-    let output = command.output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => RunError::NotFound(job.program.clone()),
-        _ => start_error(&job.program, &error.to_string()),
+/// Runs a program that is known to end soon, without input and without a supervisor: starting one takes longer than the program. For
+/// a process that itself ends in a moment. The output is returned if it has at most `limit` bytes.
+pub fn run_briefly(
+    program: &Path,
+    args: &[OsString],
+    env: &BTreeMap<OsString, OsString>,
+    cwd: &Path,
+    limit: usize,
+) -> Result<Vec<u8>, RunError> {
+    let mut command = Command::new(program);
+    command.args(args).env_clear().envs(env).current_dir(cwd);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => RunError::NotFound(program.to_path_buf()),
+        _ => start_error(program, &error.to_string()),
     })?;
-    if output.stdout.len() > job.stdout_limit {
-        return Err(RunError::TooMuchOutput(job.stdout_limit));
+    let mut output = Vec::new();
+    let read = child.stdout.take().map(|pipe| pipe.take(limit as u64 + 1).read_to_end(&mut output));
+    if output.len() > limit {
+        let _ = child.kill();
     }
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    Ok(Finished { status: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr })
+    let status = child.wait().ok().and_then(|status| status.code());
+    match (status, read) {
+        _ if output.len() > limit => Err(RunError::TooMuchOutput(limit)),
+        (Some(0), Some(Ok(_))) => Ok(output),
+        _ => Err(start_error(program, "it failed")),
+    }
 }
 
 fn start_error(program: &Path, reason: &str) -> RunError {

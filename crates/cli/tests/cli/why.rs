@@ -130,6 +130,8 @@ fn edits_are_listed_with_their_symbols_and_what_became_of_them() {
     assert_eq!(edits(&home, &root, &["--file", "other.py"]).len(), 0);
     std::fs::remove_file(root.join("src/store.py")).unwrap();
     assert_eq!(edits(&home, &root, &["--limit", "1"])[0]["status"], "missing");
+    std::os::unix::fs::symlink("/dev/zero", root.join("src/store.py")).unwrap();
+    assert_eq!(edits(&home, &root, &["--limit", "1"])[0]["status"], "missing", "a device has no end");
 }
 
 #[test]
@@ -151,6 +153,8 @@ fn work_that_was_done_twice_is_found_with_its_evidence() {
     session.did("Edit", edit(path, "x = 1", "x = 2"), "edited"); // breaks the test
     session.failed("Bash", test(), "Exit code 1\n1 failed");
     session.did("Read", json!({"file_path": path}), "x = 2"); // changed since
+    session.did("Edit", edit(path, "y = 1", "y = 2"), "edited"); // does not mend it
+    session.failed("Bash", test(), "Exit code 1\n1 failed");
     session.did("Edit", edit(path, "x = 2", "x = 1"), "edited"); // takes it back and mends the test
     session.did("Bash", test(), "1 passed");
     session.did("Bash", json!({"command": "cat b.py"}), "z = 1");

@@ -6,7 +6,7 @@
 use super::HookInput;
 use crate::operations::code::changes::run_git_briefly;
 use crate::{Service, memory_store};
-use code::{FileSymbol, Span, have_same_contract, symbols_at, symbols_in_text};
+use code::{ChangeClass, FileSymbol, Span, classify_symbol, symbols_at, symbols_in_text};
 use history::{guard, home, scope};
 use lineage::fact_check::{is_end, last_name, means, version_at, words_of};
 use memory::{Fact, Store};
@@ -111,7 +111,8 @@ impl Service {
         let place = format!("{}:./{}", version.commit, version.path);
         let Ok(then) = git(&["show", "--no-textconv", &place], Vec::new()) else { return false };
         let then = symbols_in_text(&version.path, &String::from_utf8_lossy(&then));
-        have_same_contract(&then, &file.symbols, &symbol.name)
+        let change = classify_symbol(&then, &file.symbols, &symbol.name);
+        change.is_some_and(|class| class > ChangeClass::PublicBehavior)
     }
 }
 
@@ -119,7 +120,9 @@ impl EditedFile {
     fn read(root: PathBuf, file: &Path) -> Option<EditedFile> {
         let file = scope::canonical_path(file);
         let metadata = std::fs::metadata(&file).ok()?;
-        let bytes = (metadata.len() <= MAX_FILE_BYTES).then(|| std::fs::read(&file).ok())??;
+        // A link may lead to a device, which has no end.
+        let is_read = metadata.is_file() && metadata.len() <= MAX_FILE_BYTES;
+        let bytes = is_read.then(|| std::fs::read(&file).ok())??;
         let changed_at = metadata.ctime() * 1000 + metadata.ctime_nsec() / 1_000_000;
         let path = file.strip_prefix(&root).ok()?.to_string_lossy().into_owned();
         let text = String::from_utf8(bytes).ok()?;

@@ -93,7 +93,7 @@ fn aggregate_files(
         let row = row.map_err(read_error)?;
         let Some(act) = FileAccess::from_tool(library.name(&row)) else { continue };
         let file = match question.service.history().read_call(&library, &row) {
-            Ok(call) => call.file.map(|file| to_absolute_path(&library.session(&row).cwd, file)),
+            Ok(call) => call.file.map(|file| library.absolute_path(&row, &file)),
             Err(problem) => {
                 library.outcome.problems.push(problem);
                 continue;
@@ -108,14 +108,6 @@ fn aggregate_files(
     }
     question.print_records(touched.into_records(shape), printer);
     Ok(library.outcome)
-}
-
-/// Some agents record paths as typed, relative to the session's working directory.
-fn to_absolute_path(cwd: &str, file: String) -> String {
-    if cwd.is_empty() || file.starts_with(['/', '~']) {
-        return file;
-    }
-    format!("{}/{}", cwd.trim_end_matches('/'), file.trim_start_matches("./"))
 }
 
 impl ViewQuery<'_> {

@@ -27,7 +27,7 @@ pub(crate) fn list_edits(question: &ViewQuery<'_>, printer: &mut Printer<'_>) ->
     let is_meant = |edit: &&SessionEdit| {
         let (tool, text) = (read.library.name(&edit.row), &edit.edit);
         let before = text.before.as_deref().unwrap_or_default();
-        question.matches_file(&read.absolute_path(edit).to_string_lossy())
+        question.matches_file(&read.absolute_path(edit))
             && (question.request.tool.is_empty()
                 || question.request.tool.iter().any(|it| it.eq_ignore_ascii_case(tool)))
             && pattern.as_ref().is_none_or(|it| it.matches(&text.after) || it.matches(before))

@@ -12,7 +12,7 @@ use code::SinceError;
 use config::env;
 use std::path::Path;
 use std::time::Duration;
-use subprocess::{Finished, Job, RunError, Supervisor};
+use subprocess::{Job, Supervisor};
 
 /// Git answers in milliseconds; a first look at a large cold tree takes seconds.
 const GIT_DEADLINE: Duration = Duration::from_mins(2);
@@ -49,20 +49,18 @@ pub(crate) fn run_git(
     args: &[&str],
     stdin: Vec<u8>,
 ) -> Result<Vec<u8>, String> {
-    to_output(Supervisor::new(&service.exe).run(git_job(root, args, stdin)))
-}
-
-/// Runs a git command that ends soon, in a process that ends soon.
-pub(crate) fn run_git_briefly(root: &Path, args: &[&str]) -> Result<Vec<u8>, String> {
-    to_output(subprocess::run_briefly(&git_job(root, args, Vec::new())))
-}
-
-fn to_output(run: Result<Finished, RunError>) -> Result<Vec<u8>, String> {
-    match run {
+    match Supervisor::new(&service.exe).run(git_job(root, args, stdin)) {
         Ok(finished) if finished.status == 0 => Ok(finished.stdout),
         Ok(finished) => Err(finished.stderr.trim().to_owned()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// Runs a git command that ends soon, in a process that ends soon.
+pub(crate) fn run_git_briefly(root: &Path, args: &[&str]) -> Result<Vec<u8>, String> {
+    let job = git_job(root, args, Vec::new());
+    let output = subprocess::run_briefly(&job.program, &job.args, &job.env, root, MAX_GIT_OUTPUT);
+    output.map_err(|error| error.to_string())
 }
 
 /// Git without monitors, locks and the network: variables that name another repository are set while git runs a hook. A repository
