@@ -68,8 +68,8 @@ struct Follower {
     seen: FxHashSet<String>,
     /// The words of its commands, and the last part of those that are paths.
     mentioned: FxHashSet<String>,
-    /// The last read of each file with the same arguments, since the file was edited.
-    reads: FxHashMap<(String, u64), String>,
+    /// By file and arguments: the last read since the file was edited.
+    reads: FxHashMap<String, FxHashMap<u64, String>>,
     /// By file and text before and after: the edit.
     edits: FxHashMap<(String, u64, u64), String>,
     last_edit: Option<(String, Option<String>, Row)>,
@@ -97,7 +97,7 @@ impl Follower {
 
     fn add_read(&mut self, row: &Row, id: &str, file: &str, request: u64, bytes: u64) {
         self.seen.insert(file.to_string());
-        let before = self.reads.insert((file.to_string(), request), id.to_string());
+        let before = self.reads.entry(file.to_string()).or_default().insert(request, id.to_string());
         if before.is_some() {
             let (id, file) = (id.to_string(), Some(file.to_string()));
             let bytes = Some(bytes);
@@ -122,7 +122,7 @@ impl Follower {
             self.edits.insert((file.to_string(), before, after), id.to_string());
         }
         self.seen.insert(file.to_string());
-        self.reads.retain(|(read, _), _| read != file);
+        self.reads.remove(file);
         self.last_edit = Some((id.to_string(), Some(file.to_string()), *row));
     }
 

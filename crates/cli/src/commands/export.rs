@@ -53,12 +53,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Exit {
 
 fn write_document(service: &Service, matches: &ArgMatches) -> Result<Exit, Error> {
     let id = matches.get_one::<String>("session").cloned().unwrap_or_default();
-    let request = GatherChats { chat_ids: vec![id], include_tools: !matches.get_flag("no-tools") };
-    let read = output::with_progress(service, || Handle::<GatherChats>::handle(service, &request))?;
-    let Gathered::One(session) = read else {
-        return Err(Error::new(Code::InvalidArgument, "export takes one session"));
-    };
-    let document = format_document(service, matches, &session);
+    let with_tools = !matches.get_flag("no-tools");
+    let session = output::with_progress(service, || read_session(service, id, with_tools))?;
+    let format = matches.get_one::<String>("output").map(String::as_str);
+    let document = format_document(service, format, &session);
     match matches.get_one::<String>("file") {
         Some(path) => write_file(Path::new(path), &document)?,
         None => output::print_stdout(&document)?,
@@ -66,10 +64,19 @@ fn write_document(service: &Service, matches: &ArgMatches) -> Result<Exit, Error
     Ok(if session.partial { Exit::Incomplete } else { Exit::Found })
 }
 
-fn format_document(service: &Service, matches: &ArgMatches, session: &OneChat) -> String {
+pub(crate) fn read_session(service: &Service, id: String, with_tools: bool) -> Result<Box<OneChat>, Error> {
+    let request = GatherChats { chat_ids: vec![id], include_tools: with_tools };
+    match Handle::<GatherChats>::handle(service, &request)? {
+        Gathered::One(session) => Ok(session),
+        Gathered::Several(_) => Err(Error::new(Code::InvalidArgument, "export takes one session")),
+    }
+}
+
+/// The session as HTML, as JSON, or otherwise as Markdown.
+pub(crate) fn format_document(service: &Service, format: Option<&str>, session: &OneChat) -> String {
     let home = service.places.home.to_string_lossy().into_owned();
     let options = RenderOptions::plain(service.clock, &home);
-    match matches.get_one::<String>("output").map(String::as_str) {
+    match format {
         Some("html") => export::to_html(session, &options),
         Some("json") => serde_json::to_string_pretty(session).unwrap_or_default() + "\n",
         _ => export::to_markdown(session, &options),

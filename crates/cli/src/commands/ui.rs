@@ -2,15 +2,14 @@
 //!
 //! Does not know what the browser shows: that is in `tui`.
 
-use super::resume;
+use super::{export, resume};
 use crate::environment;
 use crate::flags::{color_flag, threads_flag, wants_colour};
 use crate::output::{self, OutputFormat};
-use api::gather_chats::{GatherChats, Gathered};
 use api::sessions::ListSessions;
 use api::{Code, Error, Exit, Handle, Operations, Progress, View, ViewRequest};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use render::{RenderOptions, export};
+use render::RenderOptions;
 use serde_json::Value;
 use service::{Format, Service};
 use std::fs::File;
@@ -183,17 +182,9 @@ impl Backend for LocalBackend {
     }
 
     fn export_session(&self, id: &str, path: &Path) -> Result<PathBuf, Error> {
-        let request = GatherChats { chat_ids: vec![id.to_string()], include_tools: true };
-        let Gathered::One(session) = Handle::<GatherChats>::handle(&*self.0, &request)? else {
-            return Err(Error::new(Code::InvalidArgument, "export takes one session"));
-        };
-        let home = self.0.places.home.to_string_lossy().into_owned();
-        let options = RenderOptions::plain(self.0.clock, &home);
-        let document = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("html") => export::to_html(&session, &options),
-            Some("json") => serde_json::to_string_pretty(&session).unwrap_or_default() + "\n",
-            _ => export::to_markdown(&session, &options),
-        };
+        let session = export::read_session(&self.0, id.to_string(), true)?;
+        let format = path.extension().and_then(|ending| ending.to_str());
+        let document = export::format_document(&self.0, format, &session);
         let path = self.0.cwd.join(path);
         write_new_file(&path, &document)?;
         Ok(path)
