@@ -30,6 +30,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("kilo", "Kilo, the scripts that drive it, and root"),
     ("mcp-tools", "the MCP inspector and the conformance suite"),
     ("chromium", "Debian's chromium and a network namespace"),
+    ("axe-core", "axe-core from npm, Debian's chromium and a network namespace"),
     ("model", "a small real model"),
     ("namespaces", "user and mount namespaces"),
     ("root", "root and `setpriv`, to become another user"),

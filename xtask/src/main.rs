@@ -7,6 +7,7 @@ mod corpus;
 mod crates;
 mod ignored;
 mod modules;
+mod pictures;
 mod quality;
 mod reference;
 mod reliability;
@@ -27,6 +28,7 @@ const TASKS: &[Task] = &[
     ("bench", bench::HELP, bench::run),
     ("corpus", corpus::HELP, corpus::run),
     ("ignored", ignored::HELP, ignored::run),
+    ("pictures", pictures::HELP, pictures::run),
     ("quality", quality::HELP, quality::run),
     ("reference", reference::HELP, reference::run),
     ("scan", scan::HELP, scan::run),

@@ -19,7 +19,7 @@ pub use index::{INDEX, IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
 pub use investigate::{
     Conclusion, EvidenceItem, INVESTIGATE, Investigate, Investigation, STREAM, Step, StreamOp,
 };
-pub use map::{CodeMap, MAP, MapDrawn};
+pub use map::{CodeMap, MAP, MapDrawn, Package, PackageUse};
 pub use notes::{NOTES, NoteLine, NotesWritten, WriteNotes};
 pub use pack::{BUILD, BuildPack, LIST, ListPacks, PackBuilt, PackInfo, Packs, check_pack_name};
 pub use semantic::{GetSemantic, SEMANTIC, Semantic};

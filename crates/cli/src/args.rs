@@ -6,8 +6,9 @@
 use crate::commands::operation::Invocation;
 use crate::commands::view::ViewInvocation;
 use crate::commands::{
-    config, daemon, export, hook, mcp, operation, report, resume, shell, shell_init, statusline, ui, view,
+    config, daemon, export, hook, mcp, operation, page, resume, shell, shell_init, statusline, ui, view,
 };
+use crate::flags::HTML;
 use crate::output::{OutputFormat, print_error_record, print_note};
 use crate::{forgiving, help};
 use api::{Code, OPERATIONS, VIEWS};
@@ -26,7 +27,7 @@ pub(crate) enum ParsedCommand {
     Config(ArgMatches),
     StatusLine(ArgMatches),
     Export(ArgMatches),
-    Report(ArgMatches),
+    Page(&'static page::Page, ArgMatches),
     Resume(ArgMatches),
     Ui(ArgMatches),
     Pick(ArgMatches),
@@ -68,7 +69,6 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
         (config::COMMAND, ParsedCommand::Config),
         (statusline::COMMAND, ParsedCommand::StatusLine),
         (export::COMMAND, ParsedCommand::Export),
-        (report::COMMAND, ParsedCommand::Report),
         (resume::COMMAND, ParsedCommand::Resume),
         (ui::COMMAND, ParsedCommand::Ui),
         (ui::PICK, ParsedCommand::Pick),
@@ -83,6 +83,9 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
         return Ok(Some(ParsedCommand::Mcp(Box::new(mcp::McpServer::from_matches(sub)))));
     }
     if let Some((operation, sub)) = operation::find_operation(name, sub) {
+        if let Some(page) = page::find_page(operation) {
+            return Ok(Some(ParsedCommand::Page(page, sub.clone())));
+        }
         return Ok(Some(ParsedCommand::Operation(Box::new(operation::build_invocation(operation, sub)))));
     }
     let (found, sub) = match sub.subcommand() {
@@ -172,11 +175,16 @@ fn corrected_line(error: &clap::Error, typed: &[OsString]) -> Option<String> {
 fn line_with_file(error: &clap::Error, typed: &[OsString]) -> Option<String> {
     let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else { return None };
     let words: Vec<&str> = typed.iter().skip(1).filter_map(|word| word.to_str()).collect();
-    let takes_file = [report::COMMAND, export::COMMAND].contains(words.first()?);
+    let Some(ContextValue::Strings(formats)) = error.get(ContextKind::ValidValue) else { return None };
+    // a command that draws pages writes them to a file
+    let takes_file = formats.iter().any(|format| format == HTML);
     let at = words.windows(2).position(|pair| matches!(pair[0], "-o" | "--output") && pair[1] == value)?;
     let (_, ending) = value.rsplit_once('.').filter(|_| takes_file)?;
-    let is_format = matches!(error.get(ContextKind::ValidValue), Some(ContextValue::Strings(all)) if all.iter().any(|one| one == ending));
-    let instead = if is_format { vec!["-o", ending, "--file", value] } else { vec!["--file", value] };
+    let instead = if formats.iter().any(|format| format == ending) {
+        vec!["-o", ending, "--file", value]
+    } else {
+        vec!["--file", value]
+    };
     let line = [&words[..at], &instead, &words[at + 2..]].concat();
     let line: Vec<String> = line.into_iter().map(quote_word).collect();
     Some(format!("loci {}", line.join(" ")))
@@ -234,11 +242,7 @@ pub(crate) fn build_command(wanted: Option<&str>) -> Command {
         .disable_help_subcommand(true);
     for one in OPERATIONS.iter().filter(|operation| !operation.command.contains(' ')) {
         let bare = Command::new(one.command).about(one.about);
-        root = root.subcommand(match full(one.command) {
-            true if one.command == report::COMMAND => report::build_command(one),
-            true => operation::build_command(one),
-            false => bare,
-        });
+        root = root.subcommand(if full(one.command) { operation::build_command(one) } else { bare });
     }
     root = root
         .subcommand(statusline::build_command())

@@ -8,7 +8,7 @@ pub(crate) mod export;
 pub(crate) mod hook;
 pub(crate) mod mcp;
 pub(crate) mod operation;
-pub(crate) mod report;
+pub(crate) mod page;
 pub(crate) mod resume;
 pub(crate) mod shell;
 pub(crate) mod shell_init;

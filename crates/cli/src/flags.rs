@@ -4,7 +4,8 @@
 
 use api::control::{INLINE_THRESHOLD, JQ_FILTER, STATS_FIRST};
 use api::{Param, Shape};
-use clap::{Arg, ArgAction, ArgMatches, builder::PossibleValuesParser, value_parser};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::{Value, json};
 
 /// For people at a terminal: no other interface offers it, and it conflicts with flags that write text to a file.
@@ -72,6 +73,25 @@ pub(crate) fn hybrid_flag() -> Arg {
             .action(ArgAction::SetTrue)
             .help("Print the response an agent gets: one JSON object, with large results saved to a file"),
     )
+}
+
+pub(crate) const HTML: &str = "html";
+pub(crate) const FILE: &str = "file";
+
+/// The flags of a command whose response can be drawn as a page.
+pub(crate) fn add_page_flags(command: Command) -> Command {
+    let formats =
+        [PossibleValue::new(HTML), PossibleValue::new("json").alias("jsonl"), PossibleValue::new("text")];
+    let html = Arg::new(HTML).long(HTML).action(ArgAction::SetTrue).conflicts_with_all(["output", "json"]);
+    let file = Arg::new(FILE).long(FILE).value_name("PATH").conflicts_with(HYBRID);
+    command
+        .mut_arg("output", |output| {
+            output
+                .value_parser(PossibleValuesParser::new(formats))
+                .help("Output format [default: html to a file; text on a terminal, json elsewhere]")
+        })
+        .arg(html.help("Draw a page, as -o html"))
+        .arg(file.help("Write to this file instead of standard output: a page, unless -o says otherwise"))
 }
 
 pub(crate) fn threads_flag() -> Arg {

@@ -14,7 +14,7 @@ mod view_text;
 
 use api::Exit;
 use args::ParsedCommand;
-use commands::{config, daemon, export, hook, report, resume, shell, shell_init, statusline, ui};
+use commands::{config, daemon, export, hook, page, resume, shell, shell_init, statusline, ui};
 use std::process::ExitCode;
 
 /// The supervisor's command until version 0.1: a server that was started before an upgrade still calls it.
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Ok(Some(ParsedCommand::Config(matches))) => config::run(&matches),
         Ok(Some(ParsedCommand::StatusLine(matches))) => statusline::run(&matches),
         Ok(Some(ParsedCommand::Export(matches))) => export::run(&matches),
-        Ok(Some(ParsedCommand::Report(matches))) => report::run(&matches),
+        Ok(Some(ParsedCommand::Page(page, matches))) => page::run(page, &matches),
         Ok(Some(ParsedCommand::Resume(matches))) => resume::run(&matches),
         Ok(Some(ParsedCommand::Ui(matches))) => return ui::run(&matches),
         Ok(Some(ParsedCommand::Pick(matches))) => return ui::run_pick(&matches),

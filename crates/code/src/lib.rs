@@ -6,16 +6,13 @@
 mod alias;
 mod classify;
 mod codebase;
-mod diagram;
 mod file_symbols;
-mod graph;
 mod hash;
 pub mod investigation;
 pub mod note;
 mod note_state;
 mod outline;
 mod pack;
-mod rank;
 mod read;
 mod resolve;
 pub mod scip;
@@ -28,11 +25,10 @@ mod window;
 pub use alias::{Alias, Conflict, TypeSnapshot, body_digests, detect_renames};
 pub use classify::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
 pub use codebase::{Codebase, SourceFile, Type};
-pub use diagram::{DIAGRAM_FORMATS, DiagramFormat, render_diagram};
 pub use file_symbols::{FileSymbol, classify_symbol, symbols_at, symbols_in_text};
 pub use folder;
 pub use folder::access;
-pub use graph::Graph;
+pub use graph::{DIAGRAM_FORMATS, DiagramFormat, Graph, render_diagram};
 pub use hash::{HASH_VERSION, Hashes, MemberHashes, TypeHashes, hash_type};
 pub use note_state::{
     BATCH_MILLIS, DRIFT_WINDOW_MILLIS, Drift, NoteState, NoteStatus, apply_changes, note_urgency,
@@ -45,7 +41,7 @@ pub use project::{Layout, LayoutError, Project, discover, read_source, wildcard_
 pub use read::{RefreshOptions, read_tree};
 pub use resolve::{Certainty, Edge, ResolvedReference, Resolver};
 pub use store::{
-    ChangedType, ChangesSince, DeepChange, ExportCost, ExportError, Extent, Located, NameResolution,
+    ChangedType, ChangesSince, DeepChange, ExportCost, ExportError, Extent, Located, NameResolution, Package,
     RELATIONS, Refreshed, Relation, RenameConflict, RenamedType, RunGit, SinceError, SourcePiece, Store,
     StoreError, TreeMap, TreeStatus, UsageSite, UsageSites, is_test_path, keep_best_sites,
 };

@@ -195,8 +195,8 @@ pub fn note_urgency(state: &NoteState, used_by: usize, depth: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::tests::sample_graph;
     use ChangeClass::{Cosmetic, Docs, Internal, PublicBehavior, Structure};
+    use graph::Graph;
 
     const MINUTE: i64 = 60_000;
 
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn a_change_affects_dependents_and_its_cycle() {
         // 1 and 2 use 0; 3 and 4 form a cycle; 4 uses 0
-        let graph = sample_graph(5, &[(1, 0), (2, 0), (3, 4), (4, 3), (4, 0)]);
+        let graph = Graph::new(5, [(1, 0), (2, 0), (3, 4), (4, 3), (4, 0)]);
         let stale_and_reached = |changes: &[(u32, ChangeClass)]| {
             let mut states: BTreeMap<u32, NoteState> = (0..5).map(|of| (of, cached_state())).collect();
             let changes: BTreeMap<u32, ChangeClass> = changes.iter().copied().collect();

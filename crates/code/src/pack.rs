@@ -2,7 +2,7 @@
 //!
 //! Does not know texts: the caller passes the cost of each type.
 
-use crate::graph::Graph;
+use graph::Graph;
 use std::collections::BTreeSet;
 
 /// The cost of a type, in tokens.

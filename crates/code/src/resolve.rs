@@ -53,6 +53,12 @@ pub struct Edge {
     pub base: bool,
 }
 
+impl Edge {
+    pub fn ends(&self) -> (u32, u32) {
+        (self.from, self.to)
+    }
+}
+
 /// A segment of a reference, resolved to a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ResolvedReference {

@@ -146,7 +146,7 @@ fn stale_types(before: &Codebase, after: &Codebase) -> Vec<String> {
     let changes: BTreeMap<u32, ChangeClass> = all.clone().filter_map(change).collect();
     let cached = NoteState { status: NoteStatus::Cached, ..NoteState::default() };
     let mut states: BTreeMap<u32, NoteState> = all.clone().map(|of| (of, cached)).collect();
-    let graph = Graph::new(after.types.len(), &new.all_edges());
+    let graph = Graph::new(after.types.len(), new.all_edges().iter().map(loci_code::Edge::ends));
     let structural = changes.iter().filter(|(_, class)| **class == ChangeClass::Structure);
     let users = structural.map(|(of, _)| (*of, graph.used_by(*of).to_vec())).collect();
     apply_changes(&mut states, &changes, &users, &graph.groups(), 0);

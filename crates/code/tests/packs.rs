@@ -2,18 +2,11 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{Certainty, Edge, Graph, Pack, PackCost, build_pack};
+use loci_code::{Graph, Pack, PackCost, build_pack};
 use std::collections::BTreeSet;
 
 fn sample_graph(types: usize, edges: &[(u32, u32)]) -> Graph {
-    let edge = |(from, to): &(u32, u32)| Edge {
-        from: *from,
-        to: *to,
-        certainty: Certainty::Certain,
-        references: 1,
-        base: false,
-    };
-    Graph::new(types, &edges.iter().map(edge).collect::<Vec<_>>())
+    Graph::new(types, edges.iter().copied())
 }
 
 /// 0 uses 1 and 2, 1 uses 2, 3 uses 0; 4 is not visible.

@@ -6,8 +6,8 @@ use crate::format::{count_of, group_digits};
 use crate::options::{RenderOptions, Style};
 use api::code::{
     ChangesFound, CodeStatus, Conclusion, Coverage, FocusList, GraphDrawn, IndexedCode, Investigation,
-    MapDrawn, NoteLine, NotesWritten, Outlined, PackBuilt, Packs, PinResult, PromptWindow, Semantic, Sourced,
-    SymbolMatches, SymbolRef, TypeAlias, TypeChange, TypeRef, UsagesFound, Work,
+    MapDrawn, NoteLine, NotesWritten, Outlined, PackBuilt, Package, Packs, PinResult, PromptWindow, Semantic,
+    Sourced, SymbolMatches, SymbolRef, TypeAlias, TypeChange, TypeRef, UsagesFound, Work,
 };
 use api::terminal_text::{append_fmt, one_line, strip_controls};
 
@@ -48,9 +48,26 @@ impl Render for MapDrawn {
             count_of(self.budget, "token")
         );
         let mut out = format!("{}\n{}\n", clean_source(&self.map), options.paint(Style::Dim, &cost));
+        self.packages.iter().for_each(|package| out.push_str(&render_package(options, package)));
         out.push_str(&render_coverage(options, &self.coverage));
         out
     }
+}
+
+/// The package with its size, and a line for each package that it uses.
+fn render_package(options: &RenderOptions, of: &Package) -> String {
+    let path = |path: &str| if path.is_empty() { ".".to_string() } else { strip_controls(path) };
+    let cycle = of.cycle.map_or(String::new(), |number| format!(", in cycle {number}"));
+    let size = format!("{}, {}{cycle}", count_of(of.lines, "line"), count_of(of.types, "type"));
+    let mut out = format!("\n{}  {}\n", path(&of.path), options.paint(Style::Dim, &size));
+    for used in &of.uses {
+        let references = count_of(used.references, "reference");
+        append_fmt(
+            &mut out,
+            format_args!("  uses {}  {}\n", path(&used.path), options.paint(Style::Dim, &references)),
+        );
+    }
+    out
 }
 
 impl Render for Sourced {

@@ -10,24 +10,22 @@ use record::Stamp;
 use render::RenderOptions;
 use render::format::{count_of, group_digits};
 
+use crate::document::{draw_end, draw_head};
 use crate::table::{format_cost, shorten};
-
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
 
 /// No page is larger: the oldest sessions are left out, and the page says how many.
 pub const MAX_BYTES: usize = 2_000_000;
 
 pub fn to_html(report: &Report, options: &RenderOptions) -> String {
     let title = page_title(report, options);
-    let mut out = draw_head(&title);
+    let mut out = draw_head(&title, "");
     append_fmt(
         &mut out,
         format_args!("<header>\n<h1>{title}</h1>\n{}</header>\n", draw_intro(report, options)),
     );
     out += "<main>\n";
     out += &draw_summary(report);
-    let tail = format!("</main>\n<script>\n{SCRIPT}</script>\n</html>\n");
+    let tail = draw_end("");
     let sections = sections::draw_all(report, options, MAX_BYTES - out.len() - tail.len());
     out + &sections + &tail
 }
@@ -40,16 +38,6 @@ fn page_title(report: &Report, options: &RenderOptions) -> String {
         .as_deref()
         .map_or(String::new(), |path| format!(" in {}", shorten(&options.display_path(path), 80)));
     escape_html(&format!("Coding agents{project}, {} to {}", day(report.from), day(report.to)))
-}
-
-fn draw_head(title: &str) -> String {
-    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n"
-    )
 }
 
 fn draw_intro(report: &Report, options: &RenderOptions) -> String {

@@ -29,7 +29,7 @@ mod shifted_clock;
 pub mod survey;
 pub mod tracer;
 
-pub use browser::title_in_chromium;
+pub use browser::{check_accessibility, title_in_chromium};
 pub use git::git;
 pub use home::{Home, copy_folder, write_file};
 pub use mcp_client::McpClient;
@@ -39,6 +39,6 @@ pub use run::{
     split_words, wait_for_exit,
 };
 pub use sample::sample_home;
-pub use screen::{Screen, VtScreen};
+pub use screen::{Screen, VtCell, VtColor, VtScreen};
 pub use session::{ALPHA, BETA, Session, millis};
 pub use shifted_clock::ShiftedClock;

@@ -68,6 +68,18 @@ pub fn mount_namespace() {
     );
 }
 
+/// Requires axe-core: its script.
+pub fn axe_core() -> String {
+    network_namespace();
+    let path = path_variable("AXE_CORE").unwrap_or_default();
+    fs::read_to_string(&path).unwrap_or_else(|_| {
+        panic!(
+            "needs axe-core: no script at {}; run `.ci/run`, or set AXE_CORE to axe.min.js",
+            path.display()
+        )
+    })
+}
+
 /// Requires network namespaces: for a network with loopback only.
 pub fn network_namespace() {
     assert!(can_run("unshare", &["-n", "true"]), "needs namespaces: `unshare -n` fails on this machine");

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const DEADLINE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(5);
 
-pub use vt100::Screen as VtScreen;
+pub use vt100::{Cell as VtCell, Color as VtColor, Screen as VtScreen};
 
 /// A program on a terminal of its own.
 pub struct Screen {

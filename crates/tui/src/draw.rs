@@ -55,7 +55,7 @@ fn draw_model(buffer: &mut Buffer, model: &mut Model, areas: &Areas, colour: boo
 
 fn draw_tabs(canvas: &mut Canvas, areas: &Areas, model: &Model) {
     if model.is_picker {
-        let bar = Rect { y: 0, ..areas.input };
+        let bar = Rect { y: areas.input.y.saturating_sub(1), ..areas.input };
         return canvas.text(bar, "Choose a session", Ink::Bold);
     }
     for (area, screen) in &areas.tabs {

@@ -10,7 +10,7 @@ use crate::ink::Ink;
 use crate::keys::{action_of, typed_char};
 use crate::model::{Effect, Model};
 use crate::screens::Subject;
-use crate::terminal::{Error, FullScreen};
+use crate::terminal::{Error, Extent, TerminalGuard};
 use crate::worker::{Message, Notice, Notifier, Worker};
 use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use render::RenderOptions;
@@ -75,7 +75,8 @@ pub fn browse(
     // Texts that `render` makes are drawn in cells: they must have no colours of their own.
     let options = RenderOptions { colour: false, ..settings.options };
     let model = Model::new(options, &settings.words, is_picker);
-    let screen = FullScreen::enter(settings.output)?;
+    let extent = if is_picker { Extent::LastLines } else { Extent::Whole };
+    let screen = TerminalGuard::enter(settings.output, extent)?;
     start(Notifier(sender.clone()));
     read_terminal(sender)?;
     let backend = Arc::clone(backend);
@@ -97,7 +98,7 @@ fn read_terminal(sender: Sender<Message>) -> io::Result<()> {
 
 struct EventLoop {
     model: Model,
-    screen: FullScreen,
+    screen: TerminalGuard,
     worker: Worker,
     messages: Receiver<Message>,
     backend: Arc<dyn Backend>,
@@ -118,7 +119,7 @@ impl EventLoop {
             let mut next = Some(first);
             // Everything that has arrived is drawn in one frame.
             while let Some(message) = next {
-                if let Some(ending) = self.handle(message) {
+                if let Some(ending) = self.handle(message)? {
                     return Ok(ending);
                 }
                 next = self.messages.try_recv().ok();
@@ -164,8 +165,9 @@ impl EventLoop {
         }
     }
 
-    fn handle(&mut self, message: Message) -> Option<Ending> {
+    fn handle(&mut self, message: Message) -> io::Result<Option<Ending>> {
         match message {
+            Message::Terminal(Event::Resize(columns, lines)) => self.screen.resize(columns, lines)?,
             Message::Terminal(event) => self.handle_event(event),
             Message::Answered(answered) => {
                 let (query, answer) = *answered;
@@ -175,10 +177,10 @@ impl EventLoop {
             Message::Notice(Notice::HistoryChanged) => {
                 self.refresh_at.get_or_insert_with(|| Instant::now() + REFRESH_DELAY);
             }
-            Message::Notice(Notice::Terminate) | Message::Closed => return Some(Ending::Terminated),
+            Message::Notice(Notice::Terminate) | Message::Closed => return Ok(Some(Ending::Terminated)),
         }
         self.refresh_if_due();
-        None
+        Ok(None)
     }
 
     fn handle_event(&mut self, event: Event) {

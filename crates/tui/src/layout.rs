@@ -50,10 +50,10 @@ pub(crate) struct Open {
 }
 
 pub(crate) fn arrange(size: Rect, open: Open) -> Areas {
-    let line = |row: u16| Rect::new(0, row, size.width, u16::from(row < size.height));
-    let body = Rect::new(0, 2, size.width, size.height.saturating_sub(3));
+    let line = |row: u16| Rect::new(0, size.y + row, size.width, u16::from(row < size.height));
+    let body = Rect::new(0, size.y + 2, size.width, size.height.saturating_sub(3));
     let mut areas = Areas {
-        tabs: place_tabs(size.width),
+        tabs: place_tabs(size),
         input: line(1),
         body,
         last: line(size.height.saturating_sub(1)),
@@ -77,13 +77,13 @@ pub(crate) fn is_narrow(width: u16) -> bool {
     width < 72
 }
 
-fn place_tabs(width: u16) -> Vec<(Rect, Screen)> {
+fn place_tabs(size: Rect) -> Vec<(Rect, Screen)> {
     let mut left = 0;
     let mut tabs = Vec::new();
     for (index, (screen, _)) in SCREENS.iter().enumerate() {
-        let wide = tab_text(index, is_narrow(width)).len() as u16;
-        if left + wide <= width {
-            tabs.push((Rect::new(left, 0, wide, 1), *screen));
+        let wide = tab_text(index, is_narrow(size.width)).len() as u16;
+        if left + wide <= size.width {
+            tabs.push((Rect::new(left, size.y, wide, 1), *screen));
         }
         left += wide;
     }
@@ -118,7 +118,7 @@ fn place_dialog(size: Rect, lines: u16) -> Rect {
     }
     let width = (size.width - 4).min(76);
     let height = lines.min(size.height - 3);
-    Rect::new((size.width - width) / 2, (size.height - height) / 2, width, height)
+    Rect::new((size.width - width) / 2, size.y + (size.height - height) / 2, width, height)
 }
 
 impl Areas {
@@ -147,8 +147,8 @@ mod tests {
     fn areas_are_inside_the_screen_at_every_size() {
         for width in [1, 7, 20, 60, 80, 99, 100, 250] {
             for height in [1, 2, 3, 5, 14, 24, 70] {
-                for dialog in [0, 3, 50] {
-                    let size = Rect::new(0, 0, width, height);
+                for (dialog, top) in [(0, 0), (3, 0), (50, 0), (3, 24)] {
+                    let size = Rect::new(0, top, width, height);
                     let areas = arrange(size, Open { reading: false, chart: true, dialog });
                     for area in [
                         areas.input,

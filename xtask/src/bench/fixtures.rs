@@ -169,6 +169,16 @@ pub(super) fn write_many_sessions(home: &Path, sessions: usize) -> io::Result<()
     fs::write(done, "")
 }
 
+/// Creates a session that is newer than all others.
+pub(super) fn write_new_session(home: &Path, n: usize, title: &str) -> io::Result<()> {
+    let chat = format!("{n:08x}-0000-4000-8000-00000000feed");
+    let lines = transcript_lines((1_000_000 + n) * 15, &chat, title);
+    let lines = lines.replace("2026-07-01T08:00:00", &format!("2027-01-01T08:{:02}:{:02}", n / 60, n % 60));
+    let folder = home.join(".claude/projects/-home-dev-work-planted");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join(format!("{chat}.jsonl")), lines)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

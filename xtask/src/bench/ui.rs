@@ -29,6 +29,8 @@ const MAX_P95: f64 = 120.0;
 const MAX_MEMORY: f64 = 80e6;
 const MAX_IDLE: f64 = 0.005;
 const MAX_FRAME_RATIO: f64 = 1.5;
+/// Seconds until what an agent has written is shown.
+const MAX_DELAY: f64 = 2.0;
 
 pub(super) fn run(args: &[String]) -> Outcome {
     let args = Args::parse(args, &VALUES, &["strict"])?;
@@ -46,6 +48,7 @@ pub(super) fn run(args: &[String]) -> Outcome {
         measure_frames(many),
         measure_keys(&binaries.loci, &corpus.home, rounds)?,
         measure_rest(&binaries.loci, &corpus.home, idle)?,
+        measure_delay(&binaries.loci, &corpus.home, rounds)?,
     ];
     Ok(passed.iter().all(|passed| *passed) || !args.has_switch("strict"))
 }
@@ -139,6 +142,24 @@ fn time_frame(rows: usize) -> f64 {
         frames.scroll(if at / 99 % 2 == 0 { by } else { -by });
     }
     started.elapsed().as_secs_f64() * 1000.0 / FRAMES as f64
+}
+
+// ---- new sessions
+
+/// The longest time from a new session to its title on the screen.
+fn measure_delay(loci: &Path, home: &Path, rounds: usize) -> Result<bool, String> {
+    let screen = open_browser(loci, home);
+    // the watcher starts after the first frame
+    std::thread::sleep(Duration::from_secs(1));
+    let mut longest = 0.0_f64;
+    for round in 0..rounds {
+        let title = format!("Begun while the browser is open {round}");
+        let started = Instant::now();
+        fixtures::write_new_session(home, round, &title).map_err(|error| error.to_string())?;
+        screen.wait_for(&title);
+        longest = longest.max(started.elapsed().as_secs_f64());
+    }
+    Ok(judge("a new session is shown after", longest, MAX_DELAY, " s"))
 }
 
 // ---- rest

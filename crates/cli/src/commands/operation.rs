@@ -3,8 +3,8 @@
 //! Does not know what an operation does: the service implements it.
 
 use crate::flags::{
-    HYBRID, color_flag, flag_value, for_programs, hybrid_flag, json_flag, threads_flag, unmasked_flag,
-    wants_colour, with_param_type,
+    HYBRID, add_page_flags, color_flag, flag_value, for_programs, hybrid_flag, json_flag, threads_flag,
+    unmasked_flag, wants_colour, with_param_type,
 };
 use crate::output::{self, OutputFormat};
 use crate::{daemon_client, environment};
@@ -53,6 +53,8 @@ const CONFIRMED_OPERATIONS: &[(&str, &str, &str)] = &[
 ];
 /// The operation that prints whole messages and therefore takes `--unmasked`.
 const UNMASKABLE_OPERATION: &str = "gather_chats";
+/// The operations that can be drawn as a page; `page.rs` has how.
+pub(super) const PAGE_OPERATIONS: &[&str] = &["report", "code_map"];
 
 // ---- command
 
@@ -82,7 +84,7 @@ pub(crate) fn build_command(operation: &'static Operation) -> Command {
             .action(ArgAction::SetTrue);
         command = command.arg(yes);
     }
-    command
+    let command = command
         .arg(
             Arg::new("output")
                 .short('o')
@@ -98,7 +100,8 @@ pub(crate) fn build_command(operation: &'static Operation) -> Command {
         .arg(color_flag())
         .args((operation.name == UNMASKABLE_OPERATION).then(unmasked_flag))
         .arg(hybrid_flag())
-        .arg(threads_flag())
+        .arg(threads_flag());
+    if PAGE_OPERATIONS.contains(&operation.name) { add_page_flags(command) } else { command }
 }
 
 fn help_footer(operation: &Operation) -> String {
@@ -341,6 +344,20 @@ impl Invocation {
             ask_for_toolsets(&mut params);
         }
         if output::confirm(question) { self.call_operation(params).map(Some) } else { Ok(None) }
+    }
+
+    pub(crate) fn set_flag(&mut self, name: &str) {
+        if let Ok(params) = &mut self.params {
+            params.insert(name.to_string(), json!(true));
+        }
+    }
+
+    /// The name of the source tree that the operation is about.
+    pub(crate) fn tree_name(&self) -> String {
+        let root = self.params.as_ref().ok().and_then(|params| params.get("root")?.as_str());
+        let path = self.service.cwd.join(root.unwrap_or_default());
+        let name = path.components().next_back().map(|name| name.as_os_str().to_string_lossy().into_owned());
+        name.unwrap_or_default()
     }
 
     pub(crate) fn render_options(&self) -> RenderOptions {

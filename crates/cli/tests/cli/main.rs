@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::pedantic)]
 
 mod code;
+mod code_map;
 mod code_store;
 mod commands;
 mod digest;

@@ -310,6 +310,13 @@ fn a_report_is_filtered_and_sorted_in_chromium_without_network() {
 }
 
 #[test]
+#[ignore = "needs axe-core: see CONTRIBUTING.md"]
+fn the_page_of_a_report_is_accessible() {
+    let home = home_with_two_months();
+    testutil::check_accessibility(home.path(), &page_of(&home, "--since 2026-01-01"));
+}
+
+#[test]
 fn a_page_is_not_printed_on_a_terminal() {
     let home = home_with_two_months();
     let mut terminal = Command::new("script");

@@ -5,9 +5,13 @@ use testutil::{Home, Screen, can_run, run_loci, sample_home};
 
 /// Runs a shell line on a terminal with the binary on its path.
 fn open_shell(home: &Home, line: &str) -> Screen {
+    open_sized_shell(home, line, WIDE)
+}
+
+fn open_sized_shell(home: &Home, line: &str, size: (u16, u16)) -> Screen {
     let folder = std::path::Path::new(testutil::binary()).parent().unwrap();
     let path = format!("{}:/usr/bin:/bin", folder.display());
-    Screen::spawn("sh", &["-c", line], home.path(), WIDE, &[("PATH", &path)])
+    Screen::spawn("sh", &["-c", line], home.path(), size, &[("PATH", &path)])
 }
 
 #[test]
@@ -19,6 +23,50 @@ fn the_chosen_id_is_printed_to_standard_output() {
     screen.wait_for("1 session ");
     screen.send("\r");
     screen.wait_for("chosen: aaaa1111-0000-4000-8000-000000000001 (0)");
+}
+
+fn uses_whole_terminal(screen: &Screen) -> bool {
+    String::from_utf8_lossy(&screen.raw()).contains("\x1b[?1049h")
+}
+
+#[test]
+fn what_is_above_stays_visible_and_nothing_is_left_below() {
+    let home = sample_home();
+    for lines_before in [1, 100] {
+        let line = format!("seq -f 'above %g' {lines_before}; loci pick; echo after; read line");
+        let screen = open_shell(&home, &line);
+        let shown = screen.wait_for("4 sessions");
+        let last = format!("above {lines_before}\n");
+        assert!(shown.contains(&last) && shown.contains("Choose a session"), "{shown}");
+        assert!(shown.find(&last) < shown.find("Choose a session"), "{shown}");
+        screen.send("\r");
+        let left = screen.wait_for("after");
+        let expected = format!("{last}cccc1111-0000-4000-8000-000000000004\nafter");
+        assert!(left.trim_end().ends_with(&expected), "{left}");
+        assert!(!uses_whole_terminal(&screen));
+    }
+}
+
+#[test]
+fn the_lines_below_the_prompt_follow_a_resize() {
+    let home = sample_home();
+    let screen = open_shell(&home, "echo above; loci pick; echo after; read line");
+    screen.wait_for("4 sessions");
+    screen.resize(90, 30);
+    screen.send("socket");
+    let shown = screen.wait_for("1 session ");
+    assert!(shown.contains("above") && shown.matches("Choose a session").count() == 1, "{shown}");
+    screen.send("\r");
+    let left = screen.wait_for("after");
+    assert!(!left.contains("Choose a session") && left.contains("above\naaaa1111"), "{left}");
+}
+
+#[test]
+fn a_low_terminal_is_used_as_a_whole() {
+    let home = sample_home();
+    let screen = open_sized_shell(&home, "loci pick; read line", (80, 18));
+    screen.wait_for("4 sessions");
+    assert!(uses_whole_terminal(&screen));
 }
 
 #[test]

@@ -114,8 +114,8 @@ fn usage_has_sparklines_and_groups() {
 const CART: &str = "class Cart:\n    def __init__(self, prices):\n        self.prices = prices\n        self.items = []\n\n    \
 def total(self):\n        return sum(self.prices[item] for item in self.items)\n";
 
-/// A repository with one commit whose line a session wrote.
-fn repository() -> Home {
+/// A repository with one commit whose lines a session with this prompt wrote.
+pub(crate) fn repository(prompt: &str) -> Home {
     let home = Home::new();
     let tree = home.path().join("shop");
     std::fs::create_dir(&tree).unwrap();
@@ -125,23 +125,28 @@ fn repository() -> Home {
     git(&tree, "2026-03-01T11:00:00Z", &["commit", "-q", "-m", "Add the cart"]);
     let cwd = tree.to_str().unwrap();
     let mut session = Session::new("dddd1111-0000-4000-8000-000000000009", cwd, "2026-03-01T10:00:00Z");
-    session.prompt("Write the total of the cart").reply(&["It returns forty-two."]);
+    session.prompt(prompt).reply(&["It returns forty-two."]);
     session.did("Write", json!({"file_path": format!("{cwd}/cart.py"), "content": CART}), "written");
     home.add(&session);
     home
 }
 
-#[test]
-fn why_shows_the_edits_of_a_file() {
-    let home = repository();
+/// Opens the browser in the repository and asks for its file.
+pub(crate) fn ask_why(home: &Home) -> Screen {
     let tree = home.path().join("shop");
-    let program = testutil::binary();
-    let script = format!("cd {} && exec {program} ui", tree.display());
+    let script = format!("cd {} && exec {} ui", tree.display(), testutil::binary());
     let screen = Screen::spawn("sh", &["-c", &script], home.path(), WIDE, &[]);
     screen.wait_for("1 session");
     screen.send("\t6");
     screen.wait_for("why:");
     screen.send("cart.py\r");
+    screen
+}
+
+#[test]
+fn why_shows_the_edits_of_a_file() {
+    let home = repository("Write the total of the cart");
+    let screen = ask_why(&home);
     let text = screen.wait_for("Write the total of the cart");
     assert!(text.contains("class Cart:"), "{text}");
     screen.send("o");

@@ -3,8 +3,8 @@
 //!
 //! Does not know the content of a note, nor who requested it: the caller passes the state of each requested type.
 
-use crate::graph::Graph;
 use crate::note_state::{NoteState, note_urgency};
+use graph::Graph;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One request to a model.
@@ -62,7 +62,6 @@ fn job_urgency(graph: &Graph, depths: &[u32], wanted: &BTreeMap<u32, NoteState>,
 mod tests {
     use super::*;
     use crate::classify::ChangeClass::{self, Internal, PublicBehavior, Structure};
-    use crate::graph::tests::sample_graph;
     use crate::note_state::NoteStatus;
 
     fn requested_at(at: i64) -> NoteState {
@@ -85,7 +84,7 @@ mod tests {
     #[test]
     fn types_with_many_dependents_and_few_dependencies_come_first() {
         // 1, 2 and 3 use 0; 4 uses 3
-        let graph = sample_graph(5, &[(1, 0), (2, 0), (3, 0), (4, 3)]);
+        let graph = Graph::new(5, [(1, 0), (2, 0), (3, 0), (4, 3)]);
         for (wanted, expected) in [
             (
                 vec![(4, requested_at(1)), (3, requested_at(1)), (0, requested_at(1))],
@@ -105,7 +104,7 @@ mod tests {
     #[test]
     fn the_deeper_the_change_the_sooner() {
         // 10 to 14 each use one of 0 to 4
-        let graph = sample_graph(15, &[(10, 0), (11, 1), (12, 2), (13, 3), (14, 4)]);
+        let graph = Graph::new(15, [(10, 0), (11, 1), (12, 2), (13, 3), (14, 4)]);
         let wanted = [
             (0, stale_state(Some(Internal), false)),
             (1, stale_state(None, true)),
@@ -121,7 +120,7 @@ mod tests {
     #[test]
     fn a_cycle_is_one_job_unless_it_is_large() {
         // 1, 2 and 3 form a cycle; 4 and 5 use them
-        let small = sample_graph(6, &[(1, 2), (2, 3), (3, 1), (4, 1), (5, 2), (5, 3)]);
+        let small = Graph::new(6, [(1, 2), (2, 3), (3, 1), (4, 1), (5, 2), (5, 3)]);
         let jobs = plan_notes(&small, &[(2, stale_state(Some(Structure), false))].into_iter().collect());
         assert_eq!(
             jobs,
@@ -130,7 +129,7 @@ mod tests {
         );
         let many = MAX_CYCLE_TYPES as u32 + 1;
         let ring: Vec<(u32, u32)> = (0..many).map(|at| (at, (at + 1) % many)).collect();
-        let large = sample_graph(many as usize, &ring);
+        let large = Graph::new(many as usize, ring.iter().copied());
         assert_eq!(planned_order(&large, &[(3, requested_at(1)), (5, requested_at(0))]), [vec![5], vec![3]]);
     }
 }

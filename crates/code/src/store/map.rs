@@ -5,8 +5,9 @@
 use super::table::Table;
 use super::{Store, StoreError, is_test_path};
 use crate::outline::count_tokens;
-use crate::rank::rank_types;
+use crate::resolve::{Certainty, Edge};
 use crate::type_summary::{MemberSummary, TypeSummary};
+use graph::rank_nodes;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -48,30 +49,36 @@ impl Store {
     }
 
     fn ranked_entries(&self, under: &str) -> Result<Vec<MapEntry>, StoreError> {
-        let under = under.trim_matches('/');
-        let ids: Vec<TypeId> = self.types()?.into_iter().map(|(id, _)| id).collect();
-        let mut minor = vec![false; ids.len()];
-        let mut inside = vec![false; ids.len()];
-        self.for_each_summary(|summary| {
-            if let Ok(at) = ids.binary_search(&summary.id) {
-                let file = summary.files.first().map_or("", String::as_str);
-                minor[at] = summary.generated || is_test_path(file);
-                inside[at] = under.is_empty()
-                    || file.strip_prefix(under).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-            }
-            Ok(())
-        })?;
-        let ranks =
-            rank_types(ids.len(), &self.edges(&ids)?, |of| if minor[of] { MINOR_WEIGHT } else { 1.0 });
-        let mut order: Vec<usize> = (0..ids.len()).filter(|at| inside[*at]).collect();
-        order.sort_by(|one, other| ranks[*other].total_cmp(&ranks[*one]).then(ids[*one].cmp(&ids[*other])));
+        let ranked = self.rank_tree(under)?;
         let mut entries = Vec::new();
-        for at in order.into_iter().take(MAX_TYPES) {
-            if let Some(summary) = self.type_summary(ids[at])? {
+        for at in rank_order(&ranked).take(MAX_TYPES) {
+            if let Some(summary) = self.type_summary(ranked.ids[at])? {
                 entries.extend(self.map_entry(&summary)?);
             }
         }
         Ok(entries)
+    }
+
+    /// Ranks the types of the whole tree; the order has only those below a folder.
+    pub(super) fn rank_tree(&self, under: &str) -> Result<RankedTree, StoreError> {
+        let (ids, names): (Vec<TypeId>, Vec<String>) = self.types()?.into_iter().unzip();
+        let mut files = vec![String::new(); ids.len()];
+        let mut minor = vec![false; ids.len()];
+        self.for_each_summary(|summary| {
+            if let Ok(at) = ids.binary_search(&summary.id) {
+                files[at] = summary.files.first().cloned().unwrap_or_default();
+                minor[at] = summary.generated || is_test_path(&files[at]);
+            }
+            Ok(())
+        })?;
+        let edges = self.edges(&ids)?;
+        let known = edges.iter().filter(|edge| edge.certainty < Certainty::Possible);
+        let ranks = rank_nodes(ids.len(), known.map(|edge| (edge.from, edge.to, edge.references)), |of| {
+            if minor[of] { MINOR_WEIGHT } else { 1.0 }
+        });
+        let mut order: Vec<usize> = (0..ids.len()).filter(|at| is_below(&files[*at], under)).collect();
+        order.sort_by(|one, other| ranks[*other].total_cmp(&ranks[*one]).then(ids[*one].cmp(&ids[*other])));
+        Ok(RankedTree { ids, names, files, edges, order })
     }
 
     /// The lines of one type; `None` for a module that shows nothing.
@@ -114,6 +121,26 @@ impl Store {
         known.sort_by_key(|(_, member)| (member.range.file, member.range.span.from));
         Ok(known.into_iter().map(|(_, member)| member).collect())
     }
+}
+
+/// The types of a tree: IDs, names, first files and edges by position, and the positions of some, the most important first.
+pub(super) struct RankedTree {
+    pub(super) ids: Vec<TypeId>,
+    pub(super) names: Vec<String>,
+    pub(super) files: Vec<String>,
+    pub(super) edges: Vec<Edge>,
+    order: Vec<usize>,
+}
+
+pub(super) fn rank_order(of: &RankedTree) -> impl Iterator<Item = usize> {
+    of.order.iter().copied()
+}
+
+/// Whether a file is in a folder of the tree; every file is in the root, which is empty.
+pub(super) fn is_below(file: &str, folder: &str) -> bool {
+    let folder = folder.trim_matches('/');
+    folder.is_empty()
+        || file.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// One type in a map: its file, and lines with their numbers.

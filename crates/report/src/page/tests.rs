@@ -157,7 +157,7 @@ fn colours_contrast_with_their_background() {
         0.2126 * linear(part(0)) + 0.7152 * linear(part(2)) + 0.0722 * linear(part(4))
     };
     let schemes: Vec<&str> =
-        STYLE.split(":root {").skip(1).map(|rest| rest.split('}').next().unwrap()).collect();
+        crate::document::STYLE.split(":root {").skip(1).map(|rest| rest.split('}').next().unwrap()).collect();
     assert_eq!(schemes.len(), 3, "light, dark, print");
     for scheme in schemes {
         let colour =

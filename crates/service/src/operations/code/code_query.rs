@@ -514,7 +514,7 @@ impl<'a> CodeQuery<'a> {
             .into_iter()
             .map(|edge| Edge { from: number[edge.from as usize], to: number[edge.to as usize], ..edge })
             .collect();
-        Graph::new(count as usize, &edges)
+        Graph::new(count as usize, edges.iter().map(Edge::ends))
     }
 
     /// The places related to a type or a member.

@@ -4,7 +4,9 @@
 
 use super::code_query::{CodeQuery, with_tree};
 use crate::Service;
-use api::code::{CodeMap, FindSymbols, MapDrawn, ResolveSymbol, SearchSymbols, SymbolMatches};
+use api::code::{
+    CodeMap, FindSymbols, MapDrawn, Package, PackageUse, ResolveSymbol, SearchSymbols, SymbolMatches,
+};
 use api::{Error, Handle, Request};
 use code::{Located, MatchKind, NameResolution};
 
@@ -48,14 +50,36 @@ impl Handle<CodeMap> for Service {
         request.check_params()?;
         with_tree(self, request.root.as_ref(), |query| {
             let map = query.or_record_error(query.store().map(&request.under, request.budget));
+            let packages = if request.packages { list_packages(query, &request.under) } else { Vec::new() };
             Ok(MapDrawn {
                 map: query.mask_text(map.text),
                 tokens: map.tokens,
                 budget: request.budget,
                 shown: map.shown,
                 total: map.types,
+                packages,
                 coverage: query.coverage(),
             })
         })
     }
+}
+
+fn list_packages(query: &CodeQuery<'_>, under: &str) -> Vec<Package> {
+    let found = query.or_record_error(query.store().packages(under));
+    let to_use = |(at, references): &(usize, u64)| PackageUse {
+        path: query.mask_text(found[*at].path.clone()),
+        references: *references,
+    };
+    let to_package = |package: &code::Package| Package {
+        path: query.mask_text(package.path.clone()),
+        files: package.files,
+        lines: package.lines,
+        types: package.types,
+        leading: package.leading.iter().map(|name| query.mask_text(name.clone())).collect(),
+        test: package.is_test,
+        layer: package.layer,
+        cycle: package.cycle,
+        uses: package.uses.iter().map(to_use).collect(),
+    };
+    found.iter().map(to_package).collect()
 }

@@ -1,8 +1,13 @@
-//! The dependency graph of types: dependencies and dependents, cycles, and topological order.
+//! Dependency graphs: dependencies and dependents, cycles, topological order, ranks and diagrams.
 //!
-//! Does not know types: it has numbers and edges between them.
+//! Does not know what depends on what: it has numbered nodes and edges between them.
 
-use crate::resolve::Edge;
+mod diagram;
+mod rank;
+
+pub use diagram::{DIAGRAM_FORMATS, DiagramFormat, render_diagram};
+pub use rank::rank_nodes;
+
 use std::collections::BTreeSet;
 
 pub struct Graph {
@@ -12,11 +17,11 @@ pub struct Graph {
 
 impl Graph {
     /// A graph of `types` nodes. A self-reference is not a dependency.
-    pub fn new(types: usize, edges: &[Edge]) -> Graph {
+    pub fn new(types: usize, edges: impl IntoIterator<Item = (u32, u32)>) -> Graph {
         let (mut uses, mut used) = (vec![Vec::new(); types], vec![Vec::new(); types]);
-        for edge in edges.iter().filter(|edge| edge.from != edge.to) {
-            uses[edge.from as usize].push(edge.to);
-            used[edge.to as usize].push(edge.from);
+        for (from, to) in edges.into_iter().filter(|(from, to)| from != to) {
+            uses[from as usize].push(to);
+            used[to as usize].push(from);
         }
         for list in uses.iter_mut().chain(&mut used) {
             list.sort_unstable();
@@ -167,18 +172,10 @@ impl<'g> Tarjan<'g> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::resolve::Certainty;
     use proptest::prelude::*;
 
     pub(crate) fn sample_graph(types: usize, edges: &[(u32, u32)]) -> Graph {
-        let edge = |(from, to): &(u32, u32)| Edge {
-            from: *from,
-            to: *to,
-            certainty: Certainty::Certain,
-            references: 1,
-            base: false,
-        };
-        Graph::new(types, &edges.iter().map(edge).collect::<Vec<_>>())
+        Graph::new(types, edges.iter().copied())
     }
 
     #[test]

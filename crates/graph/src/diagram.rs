@@ -2,7 +2,7 @@
 //!
 //! Does not choose the types in it.
 
-use crate::graph::Graph;
+use crate::Graph;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -145,7 +145,7 @@ fn escape_xml(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::tests::sample_graph;
+    use crate::tests::sample_graph;
 
     #[test]
     fn a_diagram_contains_the_types_and_the_edges_between_them() {
