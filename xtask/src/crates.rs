@@ -29,6 +29,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ("edits", &["code", "project", "subprocess", "syntax"]),
     ("mailbox", &["db", "subprocess"]),
     ("provenance", &[]),
+    ("sync", &["db"]),
     ("memory", &["record", "db"]),
     ("recommend", &["record", "search"]),
     ("llm", &["record", "db", "mask", "subprocess"]),
@@ -86,43 +87,49 @@ const TEST_DEPENDENCIES: &[(&str, &[&str])] = &[
 /// The crate outside the layering: it reads the tables of the others to check and document them.
 const UNLAYERED: &str = "xtask";
 
-/// A third-party engine and the one crate that may import it. `deny.toml` enforces the same for the whole dependency
-/// tree, except for engines that tests share.
+/// A third-party engine and the crates that may import it, in most cases one. `deny.toml` enforces the same for the
+/// whole dependency tree, except for engines that tests share.
 pub(crate) struct Engine {
     pub(crate) name: &'static str,
-    pub(crate) owner: &'static str,
+    pub(crate) owners: &'static [&'static str],
     /// Whether the tests of other crates may use it as well.
     pub(crate) tests: bool,
 }
 
 pub(crate) const ENGINES: &[Engine] = &[
-    Engine { name: "rusqlite", owner: "db", tests: false },
-    Engine { name: "jaq-core", owner: "query", tests: false },
-    Engine { name: "jaq-std", owner: "query", tests: false },
-    Engine { name: "jaq-json", owner: "query", tests: false },
-    Engine { name: "tantivy", owner: "search", tests: false },
-    Engine { name: "clap", owner: "loci", tests: false },
-    Engine { name: "nix", owner: "loci", tests: false },
-    Engine { name: "zstd", owner: "sources", tests: false },
-    Engine { name: "rmcp", owner: "mcp", tests: false },
-    Engine { name: "tokio", owner: "mcp", tests: false },
-    Engine { name: "hyper", owner: "mcp", tests: false },
-    Engine { name: "tree-sitter", owner: "syntax", tests: false },
-    Engine { name: "tree-sitter-c-sharp", owner: "syntax", tests: false },
-    Engine { name: "tree-sitter-rust", owner: "syntax", tests: false },
-    Engine { name: "tree-sitter-typescript", owner: "syntax", tests: false },
-    Engine { name: "tree-sitter-python", owner: "syntax", tests: false },
-    Engine { name: "tree-sitter-go", owner: "syntax", tests: false },
-    Engine { name: "tree-sitter-java", owner: "syntax", tests: false },
-    Engine { name: "ignore", owner: "project", tests: false },
-    Engine { name: "postcard", owner: "code", tests: false },
-    Engine { name: "bpe-openai", owner: "tokens", tests: false },
-    Engine { name: "notify", owner: "daemon", tests: false },
-    Engine { name: "signal-hook", owner: "daemon", tests: false },
-    Engine { name: "ratatui", owner: "tui", tests: false },
-    Engine { name: "crossterm", owner: "tui", tests: false },
-    Engine { name: "ureq", owner: "llm", tests: false },
-    Engine { name: "tempfile", owner: "catalogue", tests: true },
+    Engine { name: "rusqlite", owners: &["db"], tests: false },
+    Engine { name: "jaq-core", owners: &["query"], tests: false },
+    Engine { name: "jaq-std", owners: &["query"], tests: false },
+    Engine { name: "jaq-json", owners: &["query"], tests: false },
+    Engine { name: "tantivy", owners: &["search"], tests: false },
+    Engine { name: "clap", owners: &["loci"], tests: false },
+    Engine { name: "nix", owners: &["loci"], tests: false },
+    Engine { name: "zstd", owners: &["sources", "sync"], tests: false },
+    Engine { name: "rmcp", owners: &["mcp"], tests: false },
+    Engine { name: "tokio", owners: &["mcp", "sync"], tests: false },
+    Engine { name: "hyper", owners: &["mcp"], tests: false },
+    Engine { name: "tree-sitter", owners: &["syntax"], tests: false },
+    Engine { name: "tree-sitter-c-sharp", owners: &["syntax"], tests: false },
+    Engine { name: "tree-sitter-rust", owners: &["syntax"], tests: false },
+    Engine { name: "tree-sitter-typescript", owners: &["syntax"], tests: false },
+    Engine { name: "tree-sitter-python", owners: &["syntax"], tests: false },
+    Engine { name: "tree-sitter-go", owners: &["syntax"], tests: false },
+    Engine { name: "tree-sitter-java", owners: &["syntax"], tests: false },
+    Engine { name: "ignore", owners: &["project"], tests: false },
+    Engine { name: "postcard", owners: &["code"], tests: false },
+    Engine { name: "bpe-openai", owners: &["tokens"], tests: false },
+    Engine { name: "notify", owners: &["daemon"], tests: false },
+    Engine { name: "signal-hook", owners: &["daemon"], tests: false },
+    Engine { name: "ratatui", owners: &["tui"], tests: false },
+    Engine { name: "crossterm", owners: &["tui"], tests: false },
+    Engine { name: "object_store", owners: &["sync"], tests: false },
+    Engine { name: "reqwest", owners: &["sync"], tests: false },
+    Engine { name: "rustls", owners: &["sync"], tests: false },
+    Engine { name: "age", owners: &["sync"], tests: false },
+    Engine { name: "chacha20poly1305", owners: &["sync"], tests: false },
+    Engine { name: "ed25519-dalek", owners: &["sync"], tests: false },
+    Engine { name: "ureq", owners: &["llm"], tests: false },
+    Engine { name: "tempfile", owners: &["catalogue"], tests: true },
 ];
 
 /// A crate of this workspace, as described by its manifest.
@@ -192,11 +199,16 @@ pub(crate) fn findings(packages: &[Package]) -> Vec<String> {
         packages.iter().flat_map(|package| package.dependencies.iter().map(move |used| (package, used)))
     {
         let engine = ENGINES.iter().find(|engine| engine.name == used.name);
-        if let Some(engine) = engine
-            .filter(|e| e.owner != package.name && !(e.tests && (used.tests || package.name == "testutil")))
-        {
-            found
-                .push(format!("{} imports {}, which belongs to {}", package.name, engine.name, engine.owner));
+        if let Some(engine) = engine.filter(|e| {
+            !e.owners.contains(&package.name.as_str())
+                && !(e.tests && (used.tests || package.name == "testutil"))
+        }) {
+            found.push(format!(
+                "{} imports {}, which belongs to {}",
+                package.name,
+                engine.name,
+                engine.owners.join(", ")
+            ));
         }
     }
     found
@@ -214,7 +226,7 @@ pub(crate) fn render_table(packages: &[Package]) -> String {
     for (name, allowed) in CRATES {
         let description =
             packages.iter().find(|package| package.name == *name).map_or("", |p| &p.description);
-        let engines: Vec<&str> = ENGINES.iter().filter(|e| e.owner == *name).map(|e| e.name).collect();
+        let engines: Vec<&str> = ENGINES.iter().filter(|e| e.owners.contains(name)).map(|e| e.name).collect();
         let row = [format!("`{name}`"), description.to_owned(), quote_names(allowed), quote_names(&engines)];
         table.extend(["| ", &row.join(" | "), " |\n"]);
     }

@@ -1,0 +1,289 @@
+//! Creating, joining and recovering a space; admitting and removing members; learning of changes that others made.
+//!
+//! Does not read records.
+
+use super::{Round, Settings, Space, new_device, open_state};
+use crate::error::{Error, Result};
+use crate::finding::{Finding, Problem};
+use crate::head::MembersRef;
+use crate::id::{Hash, SpaceId};
+use crate::keys::{DeviceKeys, PublicKey};
+use crate::members::{
+    Cutoffs, Envelope, Invitation, JoinRequest, MAX_MEMBERS, MemberHistory, MemberList, MembersVersion,
+    Offer, Role, open_recovery, open_version, seal_recovery, space_of, write_version,
+};
+use crate::names::{device_of, members_name, members_prefix, parse_members};
+use crate::phrase::Phrase;
+use crate::state::State;
+use crate::storage::{Store, StoreError};
+use std::path::Path;
+
+/// A list refers to the one before it. A longer way back to one that is known is a made-up history.
+const MAX_MISSED_VERSIONS: usize = 10_000;
+
+impl Space {
+    /// Creates a space with this device as its only member. Show the phrase to the person once: it is not stored.
+    pub fn create(
+        folder: &Path,
+        store: Box<dyn Store>,
+        label: &str,
+        settings: Settings,
+    ) -> Result<(Space, Phrase)> {
+        let state = open_state(folder)?;
+        refuse_joined(&state)?;
+        let (phrase, keys, recovery) =
+            (Phrase::generate()?, DeviceKeys::generate()?, DeviceKeys::generate()?);
+        let space = space_of(&phrase);
+        let mut list = MemberList::default();
+        list.add_recovery(&recovery);
+        list.add(&JoinRequest::new(&keys, label)?, Role::Administrator);
+        list.start_epoch()?;
+        let sealed = seal_recovery(&recovery, &phrase, space)?;
+        let (version, bytes) = write_version(space, &list, Vec::new(), sealed.clone(), &recovery)?;
+        put_object(&*store, &members_name(space, &version.at), &bytes)?;
+        finish_joining(state, space, &keys, &sealed, &[version])?;
+        Ok((Space::open(folder, store, settings)?, phrase))
+    }
+
+    /// The first step of joining: makes the keys of this device. Send the request to an administrator; it contains no secret.
+    pub fn request(folder: &Path, label: &str) -> Result<JoinRequest> {
+        let state = open_state(folder)?;
+        refuse_joined(&state)?;
+        let keys = match state.get("keys")? {
+            Some(bytes) => DeviceKeys::decode(&bytes)?,
+            None => DeviceKeys::generate()?,
+        };
+        state.set("keys", &keys.encode())?;
+        JoinRequest::new(&keys, label)
+    }
+
+    /// The last step of joining, with what the administrator sent back.
+    pub fn accept(
+        folder: &Path,
+        store: Box<dyn Store>,
+        invitation: &Invitation,
+        settings: Settings,
+    ) -> Result<Space> {
+        let state = open_state(folder)?;
+        refuse_joined(&state)?;
+        let keys = DeviceKeys::decode(&state.get("keys")?.ok_or(Error::NotJoined)?)?;
+        let envelope = load_envelope(&*store, invitation.space, &invitation.members)?;
+        let Offer::Accepted(version) = open_version(invitation.members, &envelope, &keys) else {
+            return Err(Error::NoMembers);
+        };
+        finish_joining(state, invitation.space, &keys, &envelope.recovery, &[version])?;
+        Space::open(folder, store, settings)
+    }
+
+    /// Joins with the recovery phrase alone, as an administrator.
+    pub fn recover(
+        folder: &Path,
+        store: Box<dyn Store>,
+        phrase: &Phrase,
+        label: &str,
+        settings: Settings,
+    ) -> Result<Space> {
+        let state = open_state(folder)?;
+        refuse_joined(&state)?;
+        let space = space_of(phrase);
+        let (recovery, sealed, mut history) = load_with_phrase(&*store, phrase, space)?;
+        let keys = DeviceKeys::generate()?;
+        let mut list = history.current();
+        list.add(&JoinRequest::new(&keys, label)?, Role::Administrator);
+        let parents = history.leaves().iter().map(|version| version.at).collect();
+        let (version, bytes) = write_version(space, &list, parents, sealed.clone(), &recovery)?;
+        put_object(&*store, &members_name(space, &version.at), &bytes)?;
+        history.insert(version);
+        let versions: Vec<MembersVersion> = history.versions().cloned().collect();
+        finish_joining(state, space, &keys, &sealed, &versions)?;
+        Space::open(folder, store, settings)
+    }
+
+    /// Admits a device. Send the invitation back to it; it contains no secret.
+    pub fn admit(&mut self, request: &JoinRequest, role: Role) -> Result<Invitation> {
+        let _lock = self.lock()?;
+        self.reload()?;
+        let mut list = self.members.clone();
+        list.add(request, role);
+        let members = self.write_members(&list)?;
+        Ok(Invitation { space: self.id, members })
+    }
+
+    /// Removes a member by its [`crate::Member::id`]. What it writes from now on does not count, and what others write
+    /// from now on is sealed with a key that it does not have.
+    pub fn remove_member(&mut self, id: &str) -> Result<()> {
+        let _lock = self.lock()?;
+        self.reload()?;
+        let mut list = self.members.clone();
+        let member = list.members().find(|member| member.id() == id).cloned();
+        let member = member.ok_or_else(|| Error::UnknownMember(id.to_owned()))?;
+        let is_other =
+            |m: &&crate::Member| m.role == Role::Administrator && !m.is_recovery && m.key != member.key;
+        if list.members().find(is_other).is_none() {
+            return Err(Error::LastAdministrator);
+        }
+        list.remove(&member.key, self.cutoffs(&member.key)?)?;
+        self.write_members(&list).map(drop)
+    }
+
+    /// The newest head of each device of a member.
+    fn cutoffs(&self, member: &PublicKey) -> Result<Cutoffs> {
+        let chains = self.state.chains()?;
+        Ok(chains.values().filter(|c| c.signer == *member).map(|c| (c.device, c.number)).collect())
+    }
+
+    fn write_members(&mut self, list: &MemberList) -> Result<MembersRef> {
+        let me = self.members.find(&self.keys.public()).map(|member| member.role);
+        if me != Some(Role::Administrator) {
+            return Err(Error::NotAdministrator);
+        }
+        let parents = self.history.leaves().iter().map(|version| version.at).collect();
+        let recovery = self.state.get("recovery")?.unwrap_or_default();
+        let (version, bytes) = write_version(self.id, list, parents, recovery, &self.keys)?;
+        put_object(&*self.store, &members_name(self.id, &version.at), &bytes)?;
+        let at = version.at;
+        self.save_version(version)?;
+        Ok(at)
+    }
+
+    fn save_version(&mut self, version: MembersVersion) -> Result<()> {
+        self.state.insert_members(&version)?;
+        self.history.insert(version);
+        self.members = self.history.current();
+        Ok(())
+    }
+
+    /// If administrators changed the list at the same time, one of them joins the versions.
+    pub(super) fn merge_members(&mut self) -> Result<()> {
+        let me = self.members.find(&self.keys.public()).map(|member| member.role);
+        if self.history.leaves().len() < 2 || me != Some(Role::Administrator) {
+            return Ok(());
+        }
+        let mut list = self.members.clone();
+        if self.history.needs_epoch() {
+            list.start_epoch()?;
+        }
+        self.write_members(&list).map(drop)
+    }
+
+    /// Fetches the list that a head names, and those between it and what is known. False: there is none to trust.
+    pub(super) fn learn_members(&mut self, at: MembersRef, round: &mut Round) -> Result<bool> {
+        let mut missing = Vec::new();
+        let mut wanted = vec![at];
+        while let Some(next) = wanted.pop() {
+            let is_listed = missing.iter().any(|(known, _)| *known == next);
+            let is_known = self.history.contains(&next) || self.history.is_too_old(&next);
+            if is_known || is_listed || missing.len() > MAX_MISSED_VERSIONS {
+                continue;
+            }
+            match load_envelope(&*self.store, self.id, &next) {
+                Ok(envelope) => {
+                    wanted.extend(&envelope.parents);
+                    missing.push((next, envelope));
+                }
+                Err(Error::Store(error)) if !matches!(error, StoreError::NotFound { .. }) => {
+                    return Err(error.into());
+                }
+                // Versions from before this device's time may be missing; what matters is whether the rest verifies.
+                Err(_) => {}
+            }
+        }
+        missing.sort_by_key(|(at, _)| *at);
+        for (at, envelope) in &missing {
+            self.offer_members(*at, envelope)?;
+        }
+        let is_known = self.history.contains(&at);
+        if !is_known {
+            let object = members_name(self.id, &at);
+            round.findings.push(Finding {
+                device: device_of(&object),
+                problem: Problem::RefusedMembers,
+                object,
+            });
+        }
+        Ok(is_known)
+    }
+
+    fn offer_members(&mut self, at: MembersRef, envelope: &Envelope) -> Result<()> {
+        match self.history.check(at, envelope, &self.keys) {
+            Offer::Accepted(version) => self.save_version(version),
+            Offer::NotForUs => {
+                self.state.set("removed", b"1")?;
+                Err(Error::Removed)
+            }
+            Offer::Refused => Ok(()),
+        }
+    }
+}
+
+fn refuse_joined(state: &State) -> Result<()> {
+    if state.get("space")?.is_some() { Err(Error::AlreadyJoined) } else { Ok(()) }
+}
+
+fn finish_joining(
+    mut state: State,
+    space: SpaceId,
+    keys: &DeviceKeys,
+    recovery: &[u8],
+    versions: &[MembersVersion],
+) -> Result<()> {
+    versions.iter().try_for_each(|version| state.insert_members(version))?;
+    let (device, salt) = new_device(keys)?;
+    state.set_all(&[
+        ("keys", &keys.encode()),
+        ("device", &device.0),
+        ("salt", &salt),
+        ("recovery", recovery),
+        ("space", &space.0),
+    ])
+}
+
+/// Writes an object that may be there already, with the same bytes.
+pub(super) fn put_object(store: &dyn Store, name: &str, bytes: &[u8]) -> Result<()> {
+    match store.put(name, bytes) {
+        Err(StoreError::Exists { .. }) if store.get(name, bytes.len())? == bytes => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+fn load_envelope(store: &dyn Store, space: SpaceId, at: &MembersRef) -> Result<Envelope> {
+    let bytes = store.get(&members_name(space, at), MAX_MEMBERS)?;
+    let forged = Error::Forged { what: "a member list" };
+    if Hash::of(&bytes) != at.hash {
+        return Err(forged);
+    }
+    let envelope = Envelope::decode(&bytes)?;
+    if envelope.space == space && envelope.version == at.version { Ok(envelope) } else { Err(forged) }
+}
+
+/// Reads every version with the keys of the phrase, from the first, which these keys signed.
+fn load_with_phrase(
+    store: &dyn Store,
+    phrase: &Phrase,
+    space: SpaceId,
+) -> Result<(DeviceKeys, Vec<u8>, MemberHistory)> {
+    let names = store.list(&members_prefix(space), None)?;
+    let mut refs: Vec<MembersRef> = names.iter().filter_map(|name| parse_members(space, name)).collect();
+    refs.sort_unstable();
+    let mut history = MemberHistory::default();
+    let mut found: Option<(DeviceKeys, Vec<u8>)> = None;
+    for at in refs {
+        let Ok(envelope) = load_envelope(store, space, &at) else { continue };
+        if let Some((keys, _)) = &found {
+            if let Offer::Accepted(version) = history.check(at, &envelope, keys) {
+                history.insert(version);
+            }
+            continue;
+        }
+        let Ok(keys) = open_recovery(&envelope.recovery, phrase, space) else { continue };
+        if envelope.signer != keys.public() || !envelope.parents.is_empty() {
+            continue;
+        }
+        if let Offer::Accepted(version) = open_version(at, &envelope, &keys) {
+            history.insert(version);
+            found = Some((keys, envelope.recovery.clone()));
+        }
+    }
+    let (keys, recovery) = found.ok_or(Error::PhraseUnknown)?;
+    Ok((keys, recovery, history))
+}

@@ -1,0 +1,327 @@
+//! Reads what other devices wrote: lists the heads, verifies new ones against what is remembered of each log, fetches the packs
+//! they name, and hands the records that win to the caller.
+//!
+//! Does not write to the storage.
+
+use super::{Apply, Round, Space};
+use crate::error::{Error, Result};
+use crate::finding::{Finding, Problem};
+use crate::head::{Head, MAX_HEAD, PackEntry, derive_device};
+use crate::id::{DeviceId, Hash};
+use crate::members::Role;
+use crate::names::{HeadName, device_of, head_name, heads_prefix, pack_name, parse_head};
+use crate::pack::{Place, open_records};
+use crate::record::{Body, KeyHash, Rank, Record};
+use crate::state::Chain;
+use crate::storage::StoreError;
+use std::collections::BTreeMap;
+
+/// Larger packs are not read: the content limit of a pack, its largest record, and what sealing adds.
+const MAX_PACK: u64 = 128 << 20;
+
+/// How a head relates to what is remembered of its log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Relation {
+    /// Follows the remembered head, or is the first of this device, or is too far ahead to compare.
+    Follows,
+    /// The remembered head itself, some packs of which could not be read.
+    Again,
+    /// Contradicts it.
+    Forks,
+}
+
+impl Space {
+    pub(super) fn pull(&mut self, now: u64, apply: Apply<'_>, round: &mut Round) -> Result<()> {
+        let listed = self.store.list(&heads_prefix(self.id), None)?;
+        let mut logs: BTreeMap<DeviceId, Vec<HeadName>> = BTreeMap::new();
+        for name in listed {
+            match parse_head(self.id, &name) {
+                Some(head) => logs.entry(head.device).or_default().push(head),
+                None => round.findings.push(foreign_object(name)),
+            }
+        }
+        let own = logs.get(&self.device).cloned().unwrap_or_default();
+        self.check_own_log(&own, round)?;
+        let mut chains = self.state.chains()?;
+        logs.remove(&self.device);
+        for (device, heads) in logs {
+            let chain = chains.remove(&device);
+            self.read_log(chain, heads, now, apply, round)?;
+        }
+        for chain in chains.into_values() {
+            let object = format!("{}{}/", heads_prefix(self.id), chain.device);
+            round.findings.push(Finding::new(chain.device, Problem::MissingHead, &object));
+        }
+        Ok(())
+    }
+
+    /// A head in the own log that this device did not write comes from a clone, or from before a backup was restored.
+    fn check_own_log(&mut self, heads: &[HeadName], round: &mut Round) -> Result<()> {
+        let last = self.state.last_head()?.map_or(0, |head| head.number);
+        // Own heads are remembered for a while; a list cannot be stale by that much.
+        let oldest = last.saturating_sub(500);
+        for head in heads.iter().filter(|head| head.number >= oldest) {
+            if !self.state.is_own_head(head)? {
+                return self.become_new_device(round, &head_name(self.id, head));
+            }
+        }
+        if last > 0 && heads.iter().all(|head| head.number < last) && self.state.next_outgoing()?.is_none() {
+            let object = format!("{}{}/", heads_prefix(self.id), self.device);
+            round.findings.push(Finding::new(self.device, Problem::Rollback, &object));
+        }
+        Ok(())
+    }
+
+    /// Reads the log of one device. The newest head contains everything, so the ones before it are only compared.
+    fn read_log(
+        &mut self,
+        mut chain: Option<Chain>,
+        mut heads: Vec<HeadName>,
+        now: u64,
+        apply: Apply<'_>,
+        round: &mut Round,
+    ) -> Result<()> {
+        heads.sort_unstable();
+        let newest = heads.last().map_or(0, |head| head.number);
+        if let Some(known) = chain.as_ref().filter(|known| newest < known.number) {
+            let object = format!("{}{}/", heads_prefix(self.id), known.device);
+            round.findings.push(Finding::new(known.device, Problem::Rollback, &object));
+        }
+        for name in heads.iter().rev() {
+            if self.state.is_seen(name)? {
+                continue;
+            }
+            if chain.as_ref().is_some_and(|known| is_ancestor(known, name)) {
+                self.state.mark_seen(name)?;
+                continue;
+            }
+            if let Some(head) = self.fetch_head(name, round)? {
+                chain = Some(self.read_head(chain.as_ref(), name, &head, now, apply, round)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches and verifies a head. None: there is a finding about it.
+    fn fetch_head(&mut self, name: &HeadName, round: &mut Round) -> Result<Option<Head>> {
+        let object = head_name(self.id, name);
+        let bytes = match self.store.get(&object, MAX_HEAD) {
+            Ok(bytes) => bytes,
+            Err(StoreError::NotFound { .. }) => {
+                return Ok(report(round, name.device, Problem::MissingHead, &object));
+            }
+            Err(StoreError::TooLarge { .. }) => {
+                return Ok(report(round, name.device, Problem::DamagedHead, &object));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let head = (Hash::of(&bytes) == name.hash).then(|| Head::decode(&bytes).ok()).flatten();
+        let is_named =
+            |head: &Head| (head.space, head.device, head.number) == (self.id, name.device, name.number);
+        let Some(head) = head.filter(is_named) else {
+            return Ok(report(round, name.device, Problem::DamagedHead, &object));
+        };
+        if !self.history.contains(&head.members) && !self.history.is_too_old(&head.members) {
+            self.learn_members(head.members, round)?;
+        }
+        match self.check_signer(&head) {
+            Some(problem) => Ok(report(round, name.device, problem, &object)),
+            None => Ok(Some(head)),
+        }
+    }
+
+    fn check_signer(&self, head: &Head) -> Option<Problem> {
+        if derive_device(&head.signer, &head.salt) != head.device {
+            return Some(Problem::UnknownSigner);
+        }
+        if let Some(cutoffs) = self.members.removed(&head.signer) {
+            let counts = cutoffs.get(&head.device).is_some_and(|last| head.number <= *last);
+            return (!counts).then_some(Problem::RemovedSigner);
+        }
+        match self.members.find(&head.signer) {
+            None => Some(Problem::UnknownSigner),
+            Some(member) if member.role == Role::Reader && !head.packs.is_empty() => {
+                Some(Problem::ReadOnlySigner)
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Applies the packs of a verified head and returns what is remembered of the log afterwards.
+    fn read_head(
+        &mut self,
+        chain: Option<&Chain>,
+        name: &HeadName,
+        head: &Head,
+        now: u64,
+        apply: Apply<'_>,
+        round: &mut Round,
+    ) -> Result<Chain> {
+        round.heads += 1;
+        let relation = chain.map_or(Relation::Follows, |known| relate(known, name, head));
+        if relation == Relation::Forks {
+            let object = head_name(self.id, name);
+            round.findings.push(Finding::new(name.device, Problem::Fork, &object));
+        }
+        // In a fork, the numbers of writes mean something else: only the hashes of packs count.
+        let applied = if relation == Relation::Forks { 0 } else { chain.map_or(0, |known| known.last_write) };
+        let is_complete = self.read_packs(head, applied, apply, round)?;
+        if let Some(known) = chain.filter(|known| known.number > head.number) {
+            // The shorter branch of a fork.
+            if is_complete {
+                self.state.mark_seen(name)?;
+            }
+            return Ok(known.clone());
+        }
+        let next = next_chain(chain, name, head, is_complete, now);
+        self.state.save_chain(&next, head, is_complete)?;
+        Ok(next)
+    }
+
+    /// Whether all packs of a head were applied, now or before.
+    fn read_packs(&mut self, head: &Head, applied: u64, apply: Apply<'_>, round: &mut Round) -> Result<bool> {
+        let mut is_complete = true;
+        for entry in head.packs.iter().filter(|entry| entry.last > applied) {
+            if self.state.is_applied(head.device, &entry.hash)? {
+                continue;
+            }
+            match self.fetch_pack(head.device, entry, round)? {
+                Some(records) => self.apply_records(head.device, &entry.hash, records, apply, round)?,
+                None => is_complete = false,
+            }
+        }
+        Ok(is_complete)
+    }
+
+    /// Fetches and opens a pack. None: there is a finding about it.
+    pub(super) fn fetch_pack(
+        &mut self,
+        device: DeviceId,
+        entry: &PackEntry,
+        round: &mut Round,
+    ) -> Result<Option<Vec<Record>>> {
+        let object = pack_name(self.id, device, entry.number);
+        if entry.length > MAX_PACK {
+            return Ok(report(round, device, Problem::DamagedPack, &object));
+        }
+        let sealed = match self.store.get(&object, entry.length as usize) {
+            Ok(sealed) => sealed,
+            Err(StoreError::NotFound { .. }) => {
+                return Ok(report(round, device, Problem::MissingPack, &object));
+            }
+            Err(StoreError::TooLarge { .. }) => {
+                return Ok(report(round, device, Problem::DamagedPack, &object));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        match self.open_pack(device, entry, &sealed) {
+            Some(records) => Ok(Some(records)),
+            None => Ok(report(round, device, Problem::DamagedPack, &object)),
+        }
+    }
+
+    pub(super) fn open_pack(
+        &self,
+        device: DeviceId,
+        entry: &PackEntry,
+        sealed: &[u8],
+    ) -> Option<Vec<Record>> {
+        if Hash::of(sealed) != entry.hash {
+            return None;
+        }
+        let place = Place { space: self.id, device, number: entry.number };
+        let records = open_records(sealed, place, |epoch| self.members.key(epoch)).ok()?;
+        // A device speaks only for itself, so that the author of a record is the signer of its log.
+        records.iter().all(|record| record.version.device == device).then_some(records)
+    }
+
+    /// Hands the records that win to the caller, then remembers them. A kill in between repeats the batch.
+    fn apply_records(
+        &mut self,
+        device: DeviceId,
+        pack: &Hash,
+        records: Vec<Record>,
+        apply: Apply<'_>,
+        round: &mut Round,
+    ) -> Result<()> {
+        let winners = self.select_winners(records)?;
+        if !winners.is_empty() {
+            apply(&winners).map_err(Error::Apply)?;
+        }
+        round.received += winners.len() as u64;
+        self.state.commit_applied(device, pack, &winners)
+    }
+
+    /// Of each key the highest version, if it is above what is known. Forgotten records come first.
+    fn select_winners(&self, records: Vec<Record>) -> Result<Vec<Record>> {
+        let mut best: BTreeMap<KeyHash, Rank> = BTreeMap::new();
+        for record in &records {
+            let rank = best.entry(record.key_hash()).or_insert_with(|| record.rank());
+            *rank = (*rank).max(record.rank());
+        }
+        let mut winners = Vec::new();
+        for record in records {
+            let key = record.key_hash();
+            let is_best = best.get(&key) == Some(&record.rank());
+            if is_best && self.state.rank(&key)?.is_none_or(|known| record.rank() > known) {
+                best.remove(&key);
+                winners.push(record);
+            }
+        }
+        winners.sort_by_key(|record| record.body != Body::Forgotten);
+        Ok(winners)
+    }
+}
+
+fn report<T>(round: &mut Round, device: DeviceId, problem: Problem, object: &str) -> Option<T> {
+    round.findings.push(Finding::new(device, problem, object));
+    None
+}
+
+fn foreign_object(object: String) -> Finding {
+    Finding { device: device_of(&object), problem: Problem::ForeignObject, object }
+}
+
+/// Whether a head that was not read is known to be part of the remembered log.
+fn is_ancestor(known: &Chain, name: &HeadName) -> bool {
+    let Some(back) = known.number.checked_sub(name.number) else { return false };
+    match back {
+        0 => false,
+        1 => known.previous == name.hash,
+        // Beyond the window it cannot be compared; the heads of a clone would be newer.
+        _ => known
+            .ancestors
+            .get(back as usize - 2)
+            .is_none_or(|short| *short == crate::head::shorten(&name.hash)),
+    }
+}
+
+fn relate(known: &Chain, name: &HeadName, head: &Head) -> Relation {
+    if (known.number, known.hash) == (name.number, name.hash) {
+        return Relation::Again;
+    }
+    if name.number <= known.number {
+        return Relation::Forks;
+    }
+    match head.descends_from(known.number, &known.hash) {
+        Some(false) => Relation::Forks,
+        _ => Relation::Follows,
+    }
+}
+
+fn next_chain(known: Option<&Chain>, name: &HeadName, head: &Head, is_complete: bool, now: u64) -> Chain {
+    let before = known.map_or((0, 0), |known| (known.last_write, known.forgotten));
+    let (last_write, forgotten) = if is_complete { (head.last_write(), head.forgotten) } else { before };
+    Chain {
+        device: name.device,
+        number: name.number,
+        hash: name.hash,
+        previous: head.previous,
+        ancestors: head.ancestors.clone(),
+        signer: head.signer,
+        last_write: last_write.max(before.0),
+        written: head.written,
+        forgotten,
+        heard: now,
+    }
+}

@@ -1,0 +1,71 @@
+//! What sync needs of a storage: put, get, list and delete of small named objects.
+//!
+//! Does not know what the objects contain, and relies on no condition that a storage may ignore.
+
+mod cloud;
+mod folder;
+mod retry;
+
+pub use cloud::Cloud;
+pub use folder::Folder;
+pub use retry::{Backoff, Retry};
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    #[error("no object `{name}`")]
+    NotFound { name: String },
+    #[error("object `{name}` exists already")]
+    Exists { name: String },
+    #[error("object `{name}` is larger than {limit} bytes")]
+    TooLarge { name: String, limit: usize },
+    /// Worth another attempt: a timeout, throttling, an error of the server.
+    #[error("`{name}` is unavailable: {reason}")]
+    Unavailable { name: String, reason: String },
+    /// Another attempt would fail as well: credentials, permissions, a wrong address.
+    #[error("`{name}` was refused: {reason}")]
+    Refused { name: String, reason: String },
+}
+
+impl StoreError {
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, StoreError::Unavailable { .. })
+    }
+
+    pub(crate) fn not_found(name: &str) -> StoreError {
+        StoreError::NotFound { name: name.to_owned() }
+    }
+}
+
+/// A storage. Calls block. Names are `/`-separated and contain only `a-z`, `0-9`, `-`, `.` and `/`.
+pub trait Store: Send {
+    /// Writes an object as a whole: readers see all of it or nothing. May fail with [`StoreError::Exists`] if there is one with
+    /// this name; a storage that cannot check that overwrites it.
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError>;
+
+    /// Reads an object of at most `limit` bytes.
+    fn get(&self, name: &str, limit: usize) -> Result<Vec<u8>, StoreError>;
+
+    /// The names that start with a prefix, sorted; only those after `after`, if given. The prefix ends in `/`.
+    fn list(&self, prefix: &str, after: Option<&str>) -> Result<Vec<String>, StoreError>;
+
+    /// Deletes an object; one that does not exist is success.
+    fn delete(&self, name: &str) -> Result<(), StoreError>;
+}
+
+impl<S: Store + ?Sized> Store for Box<S> {
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        (**self).put(name, bytes)
+    }
+
+    fn get(&self, name: &str, limit: usize) -> Result<Vec<u8>, StoreError> {
+        (**self).get(name, limit)
+    }
+
+    fn list(&self, prefix: &str, after: Option<&str>) -> Result<Vec<String>, StoreError> {
+        (**self).list(prefix, after)
+    }
+
+    fn delete(&self, name: &str) -> Result<(), StoreError> {
+        (**self).delete(name)
+    }
+}

@@ -1,0 +1,229 @@
+//! S3, Azure and what is compatible with them, through `object_store`. The only asynchronous code: each call runs on a runtime
+//! of its own, on the caller's thread.
+//!
+//! Stores no credentials: they come from the variables that the caller passes, or from the machine's identity in the cloud.
+
+use super::{Store, StoreError};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::list::{PaginatedListOptions, PaginatedListStore};
+use object_store::path::Path;
+use object_store::{ClientOptions, Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+
+/// A request that takes longer has failed. Packs are at most some tens of megabytes.
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Schemes of S3, and of Azure Blob Storage.
+const S3: &[&str] = &["s3"];
+const AZURE: &[&str] = &["az", "azure"];
+
+pub struct Cloud {
+    store: Arc<dyn ObjectStore>,
+    pages: Arc<dyn PaginatedListStore>,
+    prefix: String,
+    runtime: Runtime,
+}
+
+/// `s3://bucket/prefix`, taken apart.
+struct Address<'a> {
+    scheme: &'a str,
+    bucket: &'a str,
+    prefix: &'a str,
+}
+
+impl<'a> Address<'a> {
+    fn parse(url: &'a str) -> Option<Address<'a>> {
+        let (scheme, rest) = url.split_once("://")?;
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        (!bucket.is_empty()).then(|| Address { scheme, bucket, prefix: prefix.trim_matches('/') })
+    }
+}
+
+impl Cloud {
+    /// Opens `s3://bucket/prefix` or `az://container/prefix`. Of the variables, those count that the tools of the cloud know:
+    /// `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, `AZURE_STORAGE_ACCOUNT_NAME` and so on.
+    pub fn open(
+        url: &str,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Cloud, StoreError> {
+        let refused = |reason: String| StoreError::Refused { name: url.to_owned(), reason };
+        let address = Address::parse(url).ok_or_else(|| refused("not a URL with a bucket".into()))?;
+        // The provider of the process may be set already; then it is the same one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let variables = variables.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
+        let built = match address.scheme {
+            scheme if S3.contains(&scheme) => build_s3(address.bucket, variables),
+            scheme if AZURE.contains(&scheme) => build_azure(address.bucket, variables),
+            other => return Err(refused(format!("`{other}` is neither s3 nor az"))),
+        };
+        let (store, pages) = built.map_err(|error| refused(error.to_string()))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| refused(error.to_string()))?;
+        let prefix = if address.prefix.is_empty() { String::new() } else { format!("{}/", address.prefix) };
+        Ok(Cloud { store, pages, prefix, runtime })
+    }
+
+    fn path(&self, name: &str) -> Path {
+        Path::from(format!("{}{name}", self.prefix))
+    }
+
+    /// Writes only if there is no such object, where the storage supports that.
+    async fn put_new(&self, path: &Path, bytes: &[u8]) -> object_store::Result<()> {
+        let payload = || PutPayload::from(bytes.to_vec());
+        match self.store.put_opts(path, payload(), PutMode::Create.into()).await {
+            Err(Error::NotSupported { .. } | Error::NotImplemented { .. }) => {
+                self.store.put(path, payload()).await.map(drop)
+            }
+            done => done.map(drop),
+        }
+    }
+
+    async fn list_page(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        page_token: Option<String>,
+    ) -> object_store::Result<(Vec<String>, Option<String>)> {
+        let offset = after.map(|after| format!("{}{after}", self.prefix));
+        let options = PaginatedListOptions { offset, page_token, ..PaginatedListOptions::default() };
+        let page = self.pages.list_paginated(Some(&format!("{}{prefix}", self.prefix)), options).await?;
+        let names = page.result.objects.into_iter().map(|object| object.location.to_string());
+        Ok((names.filter_map(|name| self.strip(&name)).collect(), page.page_token))
+    }
+
+    fn strip(&self, name: &str) -> Option<String> {
+        name.strip_prefix(&self.prefix).map(str::to_owned)
+    }
+}
+
+type Built = (Arc<dyn ObjectStore>, Arc<dyn PaginatedListStore>);
+
+fn build_s3(bucket: &str, variables: impl Iterator<Item = (String, String)>) -> object_store::Result<Built> {
+    let mut builder = AmazonS3Builder::new().with_retry(no_retries()).with_client_options(client_options());
+    for (name, value) in variables.filter(|(name, _)| name.starts_with("aws_")) {
+        if let Ok(key) = name.parse::<AmazonS3ConfigKey>() {
+            builder = builder.with_config(key, value);
+        }
+    }
+    let store = Arc::new(builder.with_bucket_name(bucket).build()?);
+    Ok((store.clone(), store))
+}
+
+fn build_azure(
+    container: &str,
+    variables: impl Iterator<Item = (String, String)>,
+) -> object_store::Result<Built> {
+    let mut builder =
+        MicrosoftAzureBuilder::new().with_retry(no_retries()).with_client_options(client_options());
+    for (name, value) in variables.filter(|(name, _)| name.starts_with("azure_")) {
+        if let Ok(key) = name.parse::<AzureConfigKey>() {
+            builder = builder.with_config(key, value);
+        }
+    }
+    let store = Arc::new(builder.with_container_name(container).build()?);
+    Ok((store.clone(), store))
+}
+
+/// [`super::Retry`] repeats calls, so that all storages behave alike and tests need not sleep.
+fn no_retries() -> RetryConfig {
+    RetryConfig { max_retries: 0, ..RetryConfig::default() }
+}
+
+fn client_options() -> ClientOptions {
+    ClientOptions::new().with_timeout(REQUEST_TIMEOUT).with_connect_timeout(CONNECT_TIMEOUT)
+}
+
+fn store_error(name: &str, error: &Error) -> StoreError {
+    let name = name.to_owned();
+    match error {
+        Error::NotFound { .. } => StoreError::NotFound { name },
+        Error::AlreadyExists { .. } | Error::Precondition { .. } => StoreError::Exists { name },
+        Error::PermissionDenied { .. }
+        | Error::Unauthenticated { .. }
+        | Error::InvalidPath { .. }
+        | Error::UnknownConfigurationKey { .. } => StoreError::Refused { name, reason: describe(error) },
+        _ => StoreError::Unavailable { name, reason: describe(error) },
+    }
+}
+
+/// The error with its causes: the outermost message often names only the operation.
+fn describe(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+impl Store for Cloud {
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let done = self.runtime.block_on(self.put_new(&self.path(name), bytes));
+        done.map_err(|error| store_error(name, &error))
+    }
+
+    fn get(&self, name: &str, limit: usize) -> Result<Vec<u8>, StoreError> {
+        let path = self.path(name);
+        let read = self.runtime.block_on(async {
+            let found = self.store.get(&path).await?;
+            // The size is known before the first byte of the content.
+            if found.meta.size > limit as u64 { Ok(None) } else { found.bytes().await.map(Some) }
+        });
+        match read.map_err(|error| store_error(name, &error))? {
+            Some(bytes) if bytes.len() <= limit => Ok(bytes.to_vec()),
+            _ => Err(StoreError::TooLarge { name: name.to_owned(), limit }),
+        }
+    }
+
+    fn list(&self, prefix: &str, after: Option<&str>) -> Result<Vec<String>, StoreError> {
+        let mut names = Vec::new();
+        let mut token = None;
+        loop {
+            let page = self.runtime.block_on(self.list_page(prefix, after, token));
+            let (found, next) = page.map_err(|error| store_error(prefix, &error))?;
+            names.extend(found);
+            token = next;
+            if token.is_none() {
+                break;
+            }
+        }
+        // Azure has no offset, and no storage promises an order for all its pages.
+        names.retain(|name| after.is_none_or(|after| name.as_str() > after));
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn delete(&self, name: &str) -> Result<(), StoreError> {
+        match self.runtime.block_on(self.store.delete(&self.path(name))) {
+            Err(error) if !matches!(error, Error::NotFound { .. }) => Err(store_error(name, &error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_scheme_bucket_and_prefix() {
+        let cases = [
+            ("s3://team/loci/", Some(("s3", "team", "loci"))),
+            ("az://box", Some(("az", "box", ""))),
+            ("s3:///x", None),
+            ("/folder", None),
+        ];
+        for (url, expected) in cases {
+            let parsed = Address::parse(url).map(|a| (a.scheme, a.bucket, a.prefix));
+            assert_eq!(parsed, expected, "{url}");
+        }
+        assert!(matches!(Cloud::open("ftp://x/y", []), Err(StoreError::Refused { .. })));
+    }
+}

@@ -1,0 +1,159 @@
+//! Requests, bytes and objects: what an append, an idle round and a long history cost.
+//!
+//! Does not know prices.
+
+use crate::device::Device;
+use crate::stores::{Counting, Counts, Memory, Rng};
+use loci_sync::storage::Store;
+use loci_sync::{Change, Phrase, Settings};
+use std::path::Path;
+
+/// A message of about 600 bytes, as people and agents write them.
+fn message(rng: &mut Rng) -> String {
+    const WORDS: &[&str] =
+        &["the", "build", "fails", "because", "cache", "of", "module", "retry", "test", "is", "not"];
+    (0..110).map(|_| format!("{} ", WORDS[rng.below(WORDS.len() as u64) as usize])).collect()
+}
+
+struct Pair {
+    store: Counting<Memory>,
+    writer: Device,
+    reader: Device,
+}
+
+fn connect(store: &Counting<Memory>) -> Box<dyn Fn() -> Box<dyn Store>> {
+    let store = store.clone();
+    Box::new(move || Box::new(store.clone()))
+}
+
+fn start(home: &Path) -> (Pair, Phrase) {
+    let store = Counting::new(Memory::default());
+    let (mut writer, phrase) = Device::create(&home.join("writer"), connect(&store));
+    let mut reader = Device::recover(&home.join("reader"), connect(&store), &phrase);
+    for device in [&mut writer, &mut reader] {
+        device.settings = Settings::default();
+    }
+    (Pair { store, writer, reader }, phrase)
+}
+
+impl Pair {
+    fn count(&mut self, work: impl FnOnce(&mut Pair)) -> Counts {
+        *self.store.counts.lock().unwrap() = Counts::default();
+        work(self);
+        *self.store.counts.lock().unwrap()
+    }
+}
+
+#[test]
+fn an_append_costs_three_requests_on_each_side_and_four_kilobytes() {
+    let tmp = tempfile::tempdir().unwrap();
+    let (mut pair, _) = start(tmp.path());
+    let mut rng = Rng(5);
+    let mut now = 1_800_000_000_000;
+    // A history of 300 appends, so that the head is as long as it gets.
+    for at in 0..300 {
+        now += 60_000;
+        pair.writer.put(&format!("m{at}"), &message(&mut rng), now);
+        pair.writer.sync(now);
+        pair.reader.sync(now);
+    }
+    let (mut most_sent, mut most_received, mut most_bytes) = (0, 0, 0);
+    for at in 300..340 {
+        now += 60_000;
+        let text = message(&mut rng);
+        let compressed = zstd_size(&text);
+        pair.writer.put(&format!("m{at}"), &text, now);
+        let objects_before = pair.store.store.names("/packs/").len();
+        let sent = pair.count(|pair| drop(pair.writer.sync(now)));
+        let received = pair.count(|pair| drop(pair.reader.sync(now)));
+        let is_merge = pair.store.store.names("/packs/").len() <= objects_before || sent.deletes > 0;
+        assert_eq!(sent.puts, 2, "{sent:?}");
+        assert_eq!((received.lists, received.gets, received.puts), (1, 2, 0), "{received:?}");
+        assert_eq!((sent.lists, sent.gets), (1, 0), "{sent:?}");
+        if !is_merge && sent.bytes_out < 8_000 {
+            most_bytes = most_bytes.max(sent.bytes_out - compressed);
+        }
+        most_sent = most_sent.max(sent.requests() - sent.deletes);
+        most_received = most_received.max(received.requests());
+    }
+    println!("sender {most_sent} requests, receiver {most_received}, {most_bytes} bytes beyond the message");
+    assert!(most_sent <= 3 && most_received <= 3 && most_bytes <= 4096);
+}
+
+fn zstd_size(text: &str) -> u64 {
+    // What the message alone takes in a pack, less what sealing and the key add.
+    zstd::bulk::compress(text.as_bytes(), 3).unwrap().len() as u64
+}
+
+#[test]
+fn an_idle_round_costs_one_list() {
+    let tmp = tempfile::tempdir().unwrap();
+    let (mut pair, _) = start(tmp.path());
+    pair.writer.put("a", "text", 1);
+    for now in 2..5 {
+        pair.writer.sync(now);
+        pair.reader.sync(now);
+    }
+    let idle = pair.count(|pair| drop((pair.writer.sync(9), pair.reader.sync(9))));
+    assert_eq!((idle.lists, idle.requests()), (2, 2), "{idle:?}");
+}
+
+#[test]
+fn the_number_of_objects_grows_with_the_logarithm_of_the_appends() {
+    let tmp = tempfile::tempdir().unwrap();
+    let (mut pair, phrase) = start(tmp.path());
+    pair.writer.settings.grace_ms = 0;
+    let mut now = 1_800_000_000_000;
+    let mut counts = Vec::new();
+    let all = pair.count(|pair| {
+        for at in 1..=1024u64 {
+            now += 1_000;
+            pair.writer.put(&format!("k{at}"), &format!("text {at}"), now);
+            pair.writer.sync(now);
+            if at.is_power_of_two() && at >= 64 {
+                counts.push((at, pair.store.store.names("/").len()));
+            }
+        }
+    });
+    println!(
+        "objects after appends: {counts:?}; {:.2} requests and {} bytes per append",
+        all.requests() as f64 / 1024.0,
+        all.bytes_out / 1024
+    );
+    // 7 packs on each of 4 levels, some heads and member lists, and deletions that wait to be batched.
+    assert!(counts.iter().all(|(_, objects)| *objects <= 48), "{counts:?}");
+    let mut late = Device::recover(&tmp.path().join("late"), connect(&pair.store), &phrase);
+    let fetched = pair.count(|_| drop(late.sync(now)));
+    println!("a new device: {fetched:?}");
+    assert_eq!(late.applied.len(), 1024);
+    assert!(fetched.gets <= 40, "{fetched:?}");
+}
+
+#[test]
+fn a_large_history_goes_into_packs_of_bounded_size() {
+    let tmp = tempfile::tempdir().unwrap();
+    let (mut pair, _) = start(tmp.path());
+    let mut rng = Rng(3);
+    // 80 MB of text that compresses a little.
+    let changes: Vec<Change> = (0..80)
+        .map(|at| {
+            let text: String = (0..50_000).map(|_| format!("{:020}", rng.next())).collect();
+            Change::put("archive", &format!("m{at}"), text)
+        })
+        .collect();
+    pair.writer.open().stage(changes.clone(), 1_800_000_000_000).unwrap();
+    pair.writer.sync(1_800_000_000_000);
+    pair.reader.sync(1_800_000_000_000);
+    assert_eq!(pair.reader.applied.len(), 80);
+    let sizes: Vec<usize> = pair
+        .store
+        .store
+        .snapshot()
+        .iter()
+        .filter(|(name, _)| name.contains("/packs/"))
+        .map(|(_, b)| b.len())
+        .collect();
+    assert!(sizes.len() <= 4 && sizes.iter().all(|size| *size < 33 << 20), "{sizes:?}");
+    let too_large = Change::put("archive", "x", vec![0; loci_sync::MAX_RECORD + 1]);
+    assert!(pair.writer.open().stage([too_large], 1).is_err());
+}
