@@ -36,6 +36,8 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("root", "root and `setpriv`, to become another user"),
     ("strace", "`strace` that may trace"),
     ("shells", "zsh and fish"),
+    ("moto", "moto, a server that speaks S3"),
+    ("azurite", "Azurite, a server that speaks the protocol of Azure Blob Storage, and Node.js"),
 ];
 
 /// The reason for tests that run only if selected by name.

@@ -84,9 +84,10 @@ impl World {
 
     fn write(&mut self, which: usize, now: u64) {
         // Half of the keys are shared by all devices, so that writes collide.
-        let key = match self.rng.is_chance(50) {
-            true => format!("shared-{}", self.rng.below(30)),
-            false => format!("own-{which}-{}", self.rng.below(1000)),
+        let key = if self.rng.is_chance(50) {
+            format!("shared-{}", self.rng.below(30))
+        } else {
+            format!("own-{which}-{}", self.rng.below(1000))
         };
         let text = format!("text {} of {which}", self.rng.next());
         self.written.insert(key.clone());

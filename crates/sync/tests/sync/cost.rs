@@ -12,7 +12,8 @@ use std::path::Path;
 fn message(rng: &mut Rng) -> String {
     const WORDS: &[&str] =
         &["the", "build", "fails", "because", "cache", "of", "module", "retry", "test", "is", "not"];
-    (0..110).map(|_| format!("{} ", WORDS[rng.below(WORDS.len() as u64) as usize])).collect()
+    let words: Vec<&str> = (0..110).map(|_| WORDS[rng.below(WORDS.len() as u64) as usize]).collect();
+    words.join(" ")
 }
 
 struct Pair {

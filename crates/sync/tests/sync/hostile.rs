@@ -289,7 +289,7 @@ fn every_flipped_byte_of_every_object_is_noticed_or_harmless() {
     copy_folder(&tmp.path().join("reader"), &backup);
     let device = scene.writer.open().device().to_string();
     let relevant = whole.iter().filter(|(name, _)| name.contains(&device));
-    let newest = whole.keys().filter(|name| name.contains("/heads/") && name.contains(&device)).next_back();
+    let newest = whole.keys().rfind(|name| name.contains("/heads/") && name.contains(&device));
     for (name, bytes) in relevant {
         for at in (0..bytes.len()).step_by(13) {
             let mut changed = whole.clone();
@@ -341,9 +341,10 @@ fn the_bucket_contains_no_plain_text() {
 fn visit_files(folder: &Path, visit: &mut dyn FnMut(&str, &[u8])) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => visit_files(&path, visit),
-            false => visit(path.to_str().unwrap(), &std::fs::read(&path).unwrap()),
+        if path.is_dir() {
+            visit_files(&path, visit);
+        } else {
+            visit(path.to_str().unwrap(), &std::fs::read(&path).unwrap());
         }
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Does not know the format of objects, except where it damages them.
 
+// clippy.toml allows unwrapping and printing in tests, but not in functions they call; the pedantic lints are for shipped code.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::pedantic)]
+
 mod convergence;
 mod cost;
 mod device;
