@@ -133,7 +133,9 @@ mod tests {
         let bytes = writer.finish();
         let mut reader = Reader::new(&bytes, "test");
         reader.magic(*b"TEST").unwrap();
-        numbers.iter().for_each(|n| assert_eq!(reader.number().unwrap(), *n));
+        for n in numbers {
+            assert_eq!(reader.number().unwrap(), n);
+        }
         assert_eq!((reader.string().unwrap(), reader.string().unwrap()), (&b"abc"[..], &b""[..]));
         reader.finish().unwrap();
     }

@@ -145,8 +145,27 @@ fn store_error(name: &str, error: &Error) -> StoreError {
         | Error::Unauthenticated { .. }
         | Error::InvalidPath { .. }
         | Error::UnknownConfigurationKey { .. } => StoreError::Refused { name, reason: describe(error) },
-        _ => StoreError::Unavailable { name, reason: describe(error) },
+        _ => {
+            let reason = describe(error);
+            let is_final = find_status(&reason).is_some_and(|status| is_final_status(status));
+            if is_final {
+                StoreError::Refused { name, reason }
+            } else {
+                StoreError::Unavailable { name, reason }
+            }
+        }
     }
+}
+
+/// The HTTP status in an error of `object_store`, whose types for it are private. Lists report a missing bucket only so.
+fn find_status(reason: &str) -> Option<u16> {
+    let (_, rest) = reason.split_once("status code: ")?;
+    rest.get(..3)?.parse().ok()
+}
+
+/// Client errors, except a timeout and throttling.
+fn is_final_status(status: u16) -> bool {
+    (400..500).contains(&status) && status != 408 && status != 429
 }
 
 /// The error with its causes: the outermost message often names only the operation.
@@ -211,6 +230,16 @@ impl Store for Cloud {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_client_errors_are_final() {
+        let cases =
+            [("404 Not Found", true), ("403", true), ("429 Too Many", false), ("503", false), ("x", false)];
+        for (status, expected) in cases {
+            let found = find_status(&format!("Server returned non-2xx status code: {status}"));
+            assert_eq!(found.is_some_and(is_final_status), expected, "{status}");
+        }
+    }
 
     #[test]
     fn an_address_names_scheme_bucket_and_prefix() {

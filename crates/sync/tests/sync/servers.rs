@@ -249,6 +249,8 @@ fn devices_converge_over_azure() {
 fn a_missing_bucket_is_an_error_at_once() {
     let (_server, variables) = moto();
     let store = Cloud::open("s3://no-such-bucket/x", variables).unwrap();
-    assert!(!store.put("v1/a", b"x").unwrap_err().is_temporary());
-    assert!(!store.list("v1/", None).unwrap_err().is_temporary());
+    let put = store.put("v1/a", b"x").unwrap_err();
+    assert!(!put.is_temporary(), "{put}");
+    let list = store.list("v1/", None).unwrap_err();
+    assert!(!list.is_temporary(), "{list}");
 }
