@@ -125,8 +125,15 @@ impl std::fmt::Display for Invitation {
     }
 }
 
-/// The last head of a removed member that counts, for each of its devices.
-pub(crate) type Cutoffs = BTreeMap<DeviceId, u64>;
+/// The last head of a removed member that counts, for each of its devices. The list contains the head itself, so that a device
+/// that joins later finds the packs, whatever the member does to its heads.
+pub(crate) type Cutoffs = BTreeMap<DeviceId, Cutoff>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cutoff {
+    pub(crate) number: u64,
+    pub(crate) head: Vec<u8>,
+}
 
 /// The content of one version, or of several merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -153,6 +160,11 @@ impl MemberList {
 
     pub(crate) fn find(&self, key: &PublicKey) -> Option<&Member> {
         self.members.get(key)
+    }
+
+    /// The last heads of all removed members.
+    pub(crate) fn cutoffs(&self) -> impl Iterator<Item = (&DeviceId, &Cutoff)> {
+        self.removed.values().flatten()
     }
 
     pub(crate) fn removed(&self, key: &PublicKey) -> Option<&Cutoffs> {
@@ -222,8 +234,8 @@ impl MemberList {
         writer.number(self.removed.len() as u64);
         for (key, cutoffs) in &self.removed {
             writer.array(key).number(cutoffs.len() as u64);
-            for (device, number) in cutoffs {
-                writer.array(&device.0).number(*number);
+            for (device, cutoff) in cutoffs {
+                writer.array(&device.0).number(cutoff.number).string(&cutoff.head);
             }
         }
         writer.number(self.keys.len() as u64);
@@ -243,8 +255,10 @@ impl MemberList {
         for _ in 0..reader.count(33)? {
             let key = reader.array()?;
             let cutoffs = list.removed.entry(key).or_default();
-            for _ in 0..reader.count(17)? {
-                cutoffs.insert(DeviceId(reader.array()?), reader.number()?);
+            for _ in 0..reader.count(18)? {
+                let device = DeviceId(reader.array()?);
+                let cutoff = Cutoff { number: reader.number()?, head: reader.string()?.to_vec() };
+                cutoffs.insert(device, cutoff);
             }
         }
         for _ in 0..reader.count(33)? {

@@ -121,6 +121,8 @@ pub struct Space {
     /// The versions of the history, merged.
     members: MemberList,
     settings: Settings,
+    /// The storage has lost the newest head of this device: the next round writes another.
+    is_head_lost: bool,
 }
 
 /// Hands received records to the caller, who applies a batch in one transaction. A batch may come again after a kill.
@@ -141,7 +143,8 @@ impl Space {
         let history = state.load_members()?;
         let members = history.current();
         let folder = folder.to_path_buf();
-        Ok(Space { state, folder, store, keys, id, device, salt, history, members, settings })
+        let is_head_lost = false;
+        Ok(Space { state, folder, store, keys, id, device, salt, history, members, settings, is_head_lost })
     }
 
     pub fn id(&self) -> SpaceId {
@@ -179,7 +182,7 @@ impl Space {
             too_large = too_large_body(body);
             too_large.is_none()
         });
-        let staged = self.state.stage(checked, self.device, now)?;
+        let staged = self.state.stage(checked, now)?;
         match too_large {
             Some(bytes) => Err(Error::TooLarge { bytes, limit: MAX_RECORD }),
             None => Ok(count_staged(&staged)),

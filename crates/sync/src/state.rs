@@ -44,8 +44,8 @@ const MIGRATIONS: &[&str] = &["
     create table chains (
         device blob primary key, number integer not null, hash blob not null, previous blob not null,
         ancestors blob not null, signer blob not null, last_write integer not null, written integer not null,
-        forgotten integer not null, heard integer not null
-    ) without rowid;
+        forgotten integer not null, heard integer not null, head blob not null
+    );
     create table seen_heads (
         device blob not null, number integer not null, hash blob not null, primary key (device, number, hash)
     ) without rowid;
@@ -86,6 +86,8 @@ pub(crate) struct Chain {
     pub(crate) forgotten: u64,
     /// When a new head was read, in this device's time.
     pub(crate) heard: u64,
+    /// The bytes of the head.
+    pub(crate) head: Vec<u8>,
 }
 
 /// An own pack that is part of the newest head.
@@ -211,10 +213,11 @@ impl State {
     pub(crate) fn stage(
         &mut self,
         changes: impl Iterator<Item = (String, String, Body)>,
-        device: DeviceId,
         now: u64,
     ) -> Result<Vec<Staged>> {
         let step = self.db.transaction()?;
+        // Read here: another process may have found out that this device is a clone.
+        let device = read_device(&step)?;
         let mut clock = read_clock(&step)?;
         let mut staged = Vec::new();
         for (collection, key, body) in changes {
@@ -399,7 +402,7 @@ impl State {
     // What this device has read.
 
     pub(crate) fn chains(&self) -> Result<BTreeMap<DeviceId, Chain>> {
-        let sql = "select device, number, hash, previous, ancestors, signer, last_write, written, forgotten, heard from chains";
+        let sql = "select device, number, hash, previous, ancestors, signer, last_write, written, forgotten, heard, head from chains";
         let mut rows = self.db.prepare_cached(sql)?;
         let chains = rows.query_map([], read_chain)?;
         chains.map(|chain| Ok(chain.map(|chain| (chain.device, chain))?)).collect()
@@ -428,7 +431,7 @@ impl State {
         let step = self.db.transaction()?;
         let device = chain.device.0;
         let ancestors: Vec<u8> = chain.ancestors.concat();
-        let sql = "insert or replace into chains values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+        let sql = "insert or replace into chains values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
         step.prepare_cached(sql)?.execute(params![
             device,
             chain.number as i64,
@@ -440,14 +443,19 @@ impl State {
             chain.written as i64,
             chain.forgotten as i64,
             chain.heard as i64,
+            chain.head,
         ])?;
         for (about, count) in &head.confirmed {
             let sql = "insert or replace into confirmations values (?1, ?2, ?3)";
             step.prepare_cached(sql)?.execute(params![device, about.0, *count as i64])?;
         }
         if is_complete {
-            // Packs up to the last write are known to be applied; their hashes are needed only while some are missing.
+            // The hashes of its packs tell what to skip, should a later head be too far ahead to compare.
             step.prepare_cached("delete from applied_packs where device = ?1")?.execute([device])?;
+            for pack in &head.packs {
+                let sql = "insert or ignore into applied_packs values (?1, ?2)";
+                step.prepare_cached(sql)?.execute(params![device, pack.hash.0])?;
+            }
             let sql = "insert or ignore into seen_heads values (?1, ?2, ?3)";
             step.prepare_cached(sql)?.execute(params![device, chain.number as i64, chain.hash.0])?;
             let oldest = chain.number.saturating_sub(REMEMBERED_HEADS) as i64;
@@ -491,6 +499,11 @@ fn read_clock(db: &Connection) -> Result<u64> {
     let sql = "select value from meta where name = 'clock'";
     let value: Option<Vec<u8>> = db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
     Ok(value.and_then(|value| value.try_into().ok()).map_or(0, u64::from_be_bytes))
+}
+
+fn read_device(db: &Connection) -> Result<DeviceId> {
+    let sql = "select value from meta where name = 'device'";
+    Ok(DeviceId(db.prepare_cached(sql)?.query_row([], |row| blob(row, 0))?))
 }
 
 fn write_clock(db: &Connection, clock: u64) -> Result<()> {
@@ -641,6 +654,7 @@ fn read_chain(row: &Row<'_>) -> std::result::Result<Chain, db::Error> {
         written: number(row, 7)?,
         forgotten: number(row, 8)?,
         heard: number(row, 9)?,
+        head: row.get(10)?,
     })
 }
 

@@ -9,8 +9,8 @@ use crate::head::MembersRef;
 use crate::id::{Hash, SpaceId};
 use crate::keys::{DeviceKeys, PublicKey};
 use crate::members::{
-    Cutoffs, Envelope, Invitation, JoinRequest, MAX_MEMBERS, MemberHistory, MemberList, MembersVersion,
-    Offer, Role, open_recovery, open_version, seal_recovery, space_of, write_version,
+    Cutoff, Cutoffs, Envelope, Invitation, JoinRequest, MAX_MEMBERS, MemberHistory, MemberList,
+    MembersVersion, Offer, Role, open_recovery, open_version, seal_recovery, space_of, write_version,
 };
 use crate::names::{device_of, members_name, members_prefix, parse_members};
 use crate::phrase::Phrase;
@@ -129,7 +129,8 @@ impl Space {
     /// The newest head of each device of a member.
     fn cutoffs(&self, member: &PublicKey) -> Result<Cutoffs> {
         let chains = self.state.chains()?;
-        Ok(chains.values().filter(|c| c.signer == *member).map(|c| (c.device, c.number)).collect())
+        let of_member = chains.into_values().filter(|chain| chain.signer == *member);
+        Ok(of_member.map(|chain| (chain.device, Cutoff { number: chain.number, head: chain.head })).collect())
     }
 
     fn write_members(&mut self, list: &MemberList) -> Result<MembersRef> {

@@ -22,8 +22,10 @@ const MAX_PACK: u64 = 128 << 20;
 /// How a head relates to what is remembered of its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relation {
-    /// Follows the remembered head, or is the first of this device, or is too far ahead to compare.
+    /// Follows the remembered head, or is the first of this device.
     Follows,
+    /// Too far ahead to compare.
+    Unknown,
     /// The remembered head itself, some packs of which could not be read.
     Again,
     /// Contradicts it.
@@ -42,13 +44,14 @@ impl Space {
         }
         let own = logs.get(&self.device).cloned().unwrap_or_default();
         self.check_own_log(&own, round)?;
+        self.read_removed_logs(now, apply, round)?;
         let mut chains = self.state.chains()?;
         logs.remove(&self.device);
         for (device, heads) in logs {
             let chain = chains.remove(&device);
             self.read_log(chain, heads, now, apply, round)?;
         }
-        for chain in chains.into_values() {
+        for chain in chains.into_values().filter(|chain| self.members.removed(&chain.signer).is_none()) {
             let object = format!("{}{}/", heads_prefix(self.id), chain.device);
             round.findings.push(Finding::new(chain.device, Problem::MissingHead, &object));
         }
@@ -68,6 +71,7 @@ impl Space {
         if last > 0 && heads.iter().all(|head| head.number < last) && self.state.next_outgoing()?.is_none() {
             let object = format!("{}{}/", heads_prefix(self.id), self.device);
             round.findings.push(Finding::new(self.device, Problem::Rollback, &object));
+            self.is_head_lost = true;
         }
         Ok(())
     }
@@ -95,15 +99,34 @@ impl Space {
                 self.state.mark_seen(name)?;
                 continue;
             }
-            if let Some(head) = self.fetch_head(name, round)? {
-                chain = Some(self.read_head(chain.as_ref(), name, &head, now, apply, round)?);
+            if let Some((head, bytes)) = self.fetch_head(name, round)? {
+                chain = Some(self.read_head(chain.as_ref(), name, (&head, &bytes), now, apply, round)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what removed members wrote before their removal, from the heads that the member list contains.
+    fn read_removed_logs(&mut self, now: u64, apply: Apply<'_>, round: &mut Round) -> Result<()> {
+        let cutoffs: Vec<(DeviceId, Vec<u8>)> =
+            self.members.cutoffs().map(|(device, cutoff)| (*device, cutoff.head.clone())).collect();
+        let chains = self.state.chains()?;
+        for (device, bytes) in cutoffs {
+            let Ok(head) = Head::decode(&bytes) else { continue };
+            let name = HeadName { device, number: head.number, hash: Hash::of(&bytes) };
+            let chain = chains.get(&device);
+            let is_newer =
+                chain.is_none_or(|known| known.number < head.number) || !self.state.is_seen(&name)?;
+            let is_past = chain.is_some_and(|known| known.number > head.number);
+            if device != self.device && is_newer && !is_past && self.check_signer(&head).is_none() {
+                self.read_head(chain, &name, (&head, &bytes), now, apply, round)?;
             }
         }
         Ok(())
     }
 
     /// Fetches and verifies a head. None: there is a finding about it.
-    fn fetch_head(&mut self, name: &HeadName, round: &mut Round) -> Result<Option<Head>> {
+    fn fetch_head(&mut self, name: &HeadName, round: &mut Round) -> Result<Option<(Head, Vec<u8>)>> {
         let object = head_name(self.id, name);
         let bytes = match self.store.get(&object, MAX_HEAD) {
             Ok(bytes) => bytes,
@@ -124,9 +147,14 @@ impl Space {
         if !self.history.contains(&head.members) && !self.history.is_too_old(&head.members) {
             self.learn_members(head.members, round)?;
         }
-        match self.check_signer(&head) {
+        let problem = self.check_signer(&head);
+        if problem == Some(Problem::RemovedSigner) {
+            // It will never count, so there is no reason to fetch it again.
+            self.state.mark_seen(name)?;
+        }
+        match problem {
             Some(problem) => Ok(report(round, name.device, problem, &object)),
-            None => Ok(Some(head)),
+            None => Ok(Some((head, bytes))),
         }
     }
 
@@ -135,7 +163,7 @@ impl Space {
             return Some(Problem::UnknownSigner);
         }
         if let Some(cutoffs) = self.members.removed(&head.signer) {
-            let counts = cutoffs.get(&head.device).is_some_and(|last| head.number <= *last);
+            let counts = cutoffs.get(&head.device).is_some_and(|last| head.number <= last.number);
             return (!counts).then_some(Problem::RemovedSigner);
         }
         match self.members.find(&head.signer) {
@@ -152,7 +180,7 @@ impl Space {
         &mut self,
         chain: Option<&Chain>,
         name: &HeadName,
-        head: &Head,
+        (head, bytes): (&Head, &[u8]),
         now: u64,
         apply: Apply<'_>,
         round: &mut Round,
@@ -163,8 +191,9 @@ impl Space {
             let object = head_name(self.id, name);
             round.findings.push(Finding::new(name.device, Problem::Fork, &object));
         }
-        // In a fork, the numbers of writes mean something else: only the hashes of packs count.
-        let applied = if relation == Relation::Forks { 0 } else { chain.map_or(0, |known| known.last_write) };
+        // Elsewhere than in one line of heads, the numbers of writes may mean something else: only the hashes of packs count.
+        let is_in_line = matches!(relation, Relation::Follows | Relation::Again);
+        let applied = chain.filter(|_| is_in_line).map_or(0, |known| known.last_write);
         let is_complete = self.read_packs(head, applied, apply, round)?;
         if let Some(known) = chain.filter(|known| known.number > head.number) {
             // The shorter branch of a fork.
@@ -173,7 +202,10 @@ impl Space {
             }
             return Ok(known.clone());
         }
-        let next = next_chain(chain, name, head, is_complete, now);
+        let mut next = next_chain(name, head, bytes, now);
+        let before = chain.filter(|_| is_in_line).map_or((0, 0), |known| (known.last_write, known.forgotten));
+        next.last_write = if is_complete { next.last_write.max(before.0) } else { before.0 };
+        next.forgotten = if is_complete { next.forgotten } else { before.1 };
         self.state.save_chain(&next, head, is_complete)?;
         Ok(next)
     }
@@ -304,14 +336,14 @@ fn relate(known: &Chain, name: &HeadName, head: &Head) -> Relation {
         return Relation::Forks;
     }
     match head.descends_from(known.number, &known.hash) {
+        Some(true) => Relation::Follows,
         Some(false) => Relation::Forks,
-        _ => Relation::Follows,
+        None => Relation::Unknown,
     }
 }
 
-fn next_chain(known: Option<&Chain>, name: &HeadName, head: &Head, is_complete: bool, now: u64) -> Chain {
-    let before = known.map_or((0, 0), |known| (known.last_write, known.forgotten));
-    let (last_write, forgotten) = if is_complete { (head.last_write(), head.forgotten) } else { before };
+/// What is remembered of a log once a head was read completely.
+fn next_chain(name: &HeadName, head: &Head, bytes: &[u8], now: u64) -> Chain {
     Chain {
         device: name.device,
         number: name.number,
@@ -319,9 +351,10 @@ fn next_chain(known: Option<&Chain>, name: &HeadName, head: &Head, is_complete: 
         previous: head.previous,
         ancestors: head.ancestors.clone(),
         signer: head.signer,
-        last_write: last_write.max(before.0),
+        last_write: head.last_write(),
         written: head.written,
-        forgotten,
+        forgotten: head.forgotten,
         heard: now,
+        head: bytes.to_vec(),
     }
 }

@@ -42,6 +42,7 @@ impl Space {
             round.sent += publication.packed.len() as u64;
             self.state.save_publication(&publication)?;
             self.send_outbox(now)?;
+            self.is_head_lost = false;
         }
         self.delete_garbage(now)
     }
@@ -62,7 +63,8 @@ impl Space {
         let confirmed = self.confirmed_devices()?;
         let members = self.history.newest().ok_or(Error::NoMembers)?;
         let is_said =
-            last.as_ref().is_some_and(|head| head.members == members && head.confirmed == confirmed);
+            last.as_ref().is_some_and(|head| head.members == members && head.confirmed == confirmed)
+                && !self.is_head_lost;
         let is_dirty = before.iter().any(|pack| pack.is_dirty);
         let has_role = self.members.find(&self.keys.public()).is_some();
         if !has_role || (records.is_empty() && is_said && !is_dirty) {

@@ -147,7 +147,7 @@ fn store_error(name: &str, error: &Error) -> StoreError {
         | Error::UnknownConfigurationKey { .. } => StoreError::Refused { name, reason: describe(error) },
         _ => {
             let reason = describe(error);
-            let is_final = find_status(&reason).is_some_and(|status| is_final_status(status));
+            let is_final = find_status(&reason).is_some_and(is_final_status);
             if is_final {
                 StoreError::Refused { name, reason }
             } else {

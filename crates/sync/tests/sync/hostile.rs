@@ -76,6 +76,10 @@ fn deleted_heads_are_noticed() {
     }
     assert_eq!(problems(&scene.reader.sync(110).findings), [Problem::MissingHead]);
     assert_eq!(scene.reader.applied.len(), 5);
+    // The writer notices as well, and publishes another head.
+    assert_eq!(problems(&scene.writer.sync(120).findings), [Problem::Rollback]);
+    assert_eq!(scene.reader.sync(130).findings, []);
+    assert_eq!(scene.writer.sync(131).findings, []);
 }
 
 #[test]
@@ -347,4 +351,18 @@ fn visit_files(folder: &Path, visit: &mut dyn FnMut(&str, &[u8])) {
             visit(path.to_str().unwrap(), &std::fs::read(&path).unwrap());
         }
     }
+}
+
+#[test]
+fn a_device_that_was_away_for_a_hundred_heads_catches_up() {
+    let tmp = tempfile::tempdir().unwrap();
+    let mut scene = start(tmp.path());
+    scene.writer.settings.fan_in = 8;
+    scene.reader.sync(100);
+    for at in 0..100 {
+        publish(&mut scene, &format!("n{at}"), 200 + at * 10);
+    }
+    let round = scene.reader.sync(2_000);
+    assert_eq!((round.findings, round.received, scene.reader.applied.len()), (Vec::new(), 100, 105));
+    assert_eq!(scene.reader.sync(2_001).heads, 0);
 }

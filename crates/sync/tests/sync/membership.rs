@@ -95,8 +95,14 @@ fn a_removed_member_reads_nothing_new_and_what_it_writes_does_not_count() {
     assert!(matches!(guest.try_sync(7), Err(Error::Removed)));
     assert_eq!(guest.text("secret"), None);
     assert!(matches!(guest.try_sync(8), Err(Error::Removed)));
+    // It deletes its heads; the member list still says which of its packs count.
+    let device = guest.open().device();
+    for name in memory.names(&format!("/heads/{device}")) {
+        memory.delete(&name).unwrap();
+    }
     let mut late = Device::recover(&tmp.path().join("c"), connect(&memory), &phrase);
-    late.sync(9);
+    assert_eq!((late.sync(9).findings, late.sync(10).heads), (Vec::new(), 0));
+    assert_eq!(host.sync(11).findings, []);
     assert_eq!(
         (late.text("before").as_deref(), late.text("secret").as_deref()),
         (Some("kept"), Some("for the others"))
