@@ -11,6 +11,7 @@ mod device;
 mod faults;
 mod forgetting;
 mod hostile;
+mod kills;
 mod membership;
 mod servers;
 mod stores;

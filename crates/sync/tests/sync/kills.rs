@@ -1,0 +1,109 @@
+//! Processes with a state of their own, ended by SIGKILL at random moments, converge.
+//!
+//! Does not know what the process was doing.
+
+use crate::stores::Rng;
+use loci_sync::storage::Folder;
+use loci_sync::{Settings, Space};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+/// The example `device`, which `cargo test` builds beside the tests.
+fn program() -> PathBuf {
+    let program = std::env::current_exe().unwrap().parent().unwrap().join("../examples/device");
+    assert!(program.exists(), "no {}: build the examples of loci-sync", program.display());
+    program
+}
+
+struct World {
+    home: PathBuf,
+    rng: Rng,
+    now: u64,
+}
+
+impl World {
+    fn command(&mut self, device: usize, seed: u64) -> Command {
+        self.now += 1_000;
+        let mut command = Command::new(program());
+        command.arg(self.home.join(format!("state-{device}"))).arg(self.home.join(format!("data-{device}")));
+        command.arg(self.home.join("bucket")).arg(seed.to_string()).arg(self.now.to_string());
+        command
+    }
+
+    /// Starts a process and kills it after some milliseconds. True: it was still running.
+    fn run_killed(&mut self, device: usize, most: u64) -> bool {
+        let (seed, pause) = (self.rng.next() >> 8, self.rng.below(most));
+        let mut process = self.command(device, seed).spawn().unwrap();
+        std::thread::sleep(Duration::from_micros(pause));
+        process.kill().unwrap();
+        let ended: ExitStatus = process.wait().unwrap();
+        assert!(ended.success() || ended.code().is_none(), "device {device}, seed {seed}: {ended}");
+        ended.code().is_none()
+    }
+
+    /// A round without changes of its own.
+    fn run_idle(&mut self, device: usize) {
+        assert!(self.command(device, 4).status().unwrap().success());
+    }
+
+    fn export(&self, device: usize) -> BTreeMap<String, String> {
+        let keys = std::fs::read_dir(self.home.join(format!("data-{device}/keys"))).unwrap();
+        let read = |path: PathBuf| {
+            (
+                path.file_name().unwrap().to_string_lossy().into_owned(),
+                std::fs::read_to_string(&path).unwrap(),
+            )
+        };
+        keys.map(|entry| read(entry.unwrap().path())).collect()
+    }
+}
+
+fn create_devices(home: &Path, count: usize) {
+    let bucket = home.join("bucket");
+    std::fs::create_dir_all(&bucket).unwrap();
+    let state = |device: usize| {
+        let folder = home.join(format!("state-{device}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    };
+    let store = || Box::new(Folder::new(&bucket));
+    let (_, phrase) = Space::create(&state(0), store(), "device", Settings::default()).unwrap();
+    for device in 1..count {
+        Space::recover(&state(device), store(), &phrase, "device", Settings::default()).unwrap();
+    }
+}
+
+/// Returns the number of processes that were killed while they ran.
+fn run(devices: usize, kills: u64, seed: u64) {
+    let tmp = tempfile::tempdir().unwrap();
+    create_devices(tmp.path(), devices);
+    let mut world = World { home: tmp.path().to_path_buf(), rng: Rng(seed), now: 1_800_000_000_000 };
+    let mut killed = 0;
+    while killed < kills {
+        let device = world.rng.below(devices as u64) as usize;
+        killed += u64::from(world.run_killed(device, 60_000));
+    }
+    for _ in 0..3 {
+        (0..devices).for_each(|device| world.run_idle(device));
+    }
+    let first = world.export(0);
+    assert!(first.len() > 5, "{first:?}");
+    (1..devices).for_each(|device| assert_eq!(world.export(device), first, "device {device}, seed {seed}"));
+    let partial = || std::fs::read_dir(tmp.path().join("bucket")).unwrap().count();
+    assert_eq!(partial(), 1);
+}
+
+#[test]
+fn killed_processes_converge() {
+    run(3, 60, 1);
+}
+
+#[test]
+#[ignore = "takes minutes: 1,000 processes are killed"]
+fn a_thousand_killed_processes_converge() {
+    run(2, 300, 2);
+    run(5, 400, 3);
+    run(20, 300, 4);
+}
