@@ -17,6 +17,9 @@ struct Data {
     unstaged: PathBuf,
 }
 
+/// In `unstaged/<key>`: forget the key, instead of staging its text.
+const FORGET: &[u8] = b"forget";
+
 impl Data {
     fn open(folder: &Path) -> Result<Data, Failed> {
         let data = Data { keys: folder.join("keys"), unstaged: folder.join("unstaged") };
@@ -41,26 +44,28 @@ impl Data {
         self.write(key, Some(text.as_bytes()))
     }
 
-    /// Stages what was changed since the last time, also by a process that was killed. A key that was forgotten elsewhere
-    /// is dropped.
-    fn stage_changes(&self, space: &mut Space, now: u64) -> Result<(), Failed> {
-        for entry in fs::read_dir(&self.unstaged)? {
-            let entry = entry?;
-            let key = entry.file_name().to_string_lossy().into_owned();
-            if let Ok(text) = fs::read(self.keys.join(&key)) {
-                let staged = space.stage([Change::put("facts", &key, text)], now)?;
-                if staged.refused > 0 {
-                    self.write(&key, None)?;
-                }
-            }
-            fs::remove_file(entry.path())?;
-        }
-        Ok(())
+    fn forget(&self, key: &str) -> std::io::Result<()> {
+        fs::write(self.unstaged.join(key), FORGET)?;
+        self.write(key, None)
     }
 
-    fn forget(&self, space: &mut Space, key: &str, now: u64) -> Result<(), Failed> {
-        space.stage([Change::forget("facts", key)], now)?;
-        Ok(self.write(key, None)?)
+    /// Stages what was changed since the last time, also by a process that was killed.
+    fn stage_changes(&self, space: &mut Space, now: u64) -> Result<(), Failed> {
+        for entry in fs::read_dir(&self.unstaged)? {
+            let path = entry?.path();
+            let key = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if fs::read(&path)? == FORGET {
+                self.write(&key, None)?;
+                space.stage([Change::forget("facts", &key)], now)?;
+            } else if let Ok(text) = fs::read(self.keys.join(&key)) {
+                let staged = space.stage([Change::put("facts", &key, text)], now)?;
+                if staged.refused > 0 {
+                    self.write(&key, None)?; // forgotten on another device
+                }
+            }
+            fs::remove_file(path)?;
+        }
+        Ok(())
     }
 
     fn apply(&self, records: &[Record]) -> Result<(), String> {
@@ -89,7 +94,8 @@ fn main() -> Result<(), Failed> {
         data.stage_changes(&mut space, now)?;
     }
     if seed % 11 == 0 {
-        data.forget(&mut space, &format!("k{}", (seed >> 8) % 40), now)?;
+        data.forget(&format!("k{}", (seed >> 8) % 40))?;
+        data.stage_changes(&mut space, now)?;
     }
     space.sync(now, &mut |records| data.apply(records))?;
     Ok(())
