@@ -3,6 +3,7 @@
 //!
 //! Stores no credentials: they come from the variables that the caller passes, or from the machine's identity in the cloud.
 
+use super::aws_profile::load_profile;
 use super::{Store, StoreError};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
@@ -44,7 +45,8 @@ impl<'a> Address<'a> {
 
 impl Cloud {
     /// Opens `s3://bucket/prefix` or `az://container/prefix`. Of the variables, those count that the tools of the cloud know:
-    /// `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, `AZURE_STORAGE_ACCOUNT_NAME` and so on.
+    /// `AWS_ACCESS_KEY_ID`, `AWS_PROFILE`, `AWS_ENDPOINT`, `AZURE_STORAGE_ACCOUNT_NAME` and so on. Without a key among them, the
+    /// files of the AWS tools below `HOME` count, then the identity of the machine.
     pub fn open(
         url: &str,
         variables: impl IntoIterator<Item = (String, String)>,
@@ -102,8 +104,10 @@ impl Cloud {
 type Built = (Arc<dyn ObjectStore>, Arc<dyn PaginatedListStore>);
 
 fn build_s3(bucket: &str, variables: impl Iterator<Item = (String, String)>) -> object_store::Result<Built> {
+    let mut variables: Vec<(String, String)> = variables.collect();
+    variables.extend(load_profile(&variables));
     let mut builder = AmazonS3Builder::new().with_retry(no_retries()).with_client_options(client_options());
-    for (name, value) in variables.filter(|(name, _)| name.starts_with("aws_")) {
+    for (name, value) in variables.into_iter().filter(|(name, _)| name.starts_with("aws_")) {
         if let Ok(key) = name.parse::<AmazonS3ConfigKey>() {
             builder = builder.with_config(key, value);
         }

@@ -158,3 +158,60 @@ fn a_large_history_goes_into_packs_of_bounded_size() {
     let too_large = Change::put("archive", "x", vec![0; loci_sync::MAX_RECORD + 1]);
     assert!(pair.writer.open().stage([too_large], 1).is_err());
 }
+
+/// A year of one device in profile T of the scale plan: 220 days with 400 records of 750 bytes, published 40 times a day.
+#[test]
+#[ignore = "takes minutes: a year of one device"]
+fn a_year_of_one_device() {
+    const DAYS: u64 = 220;
+    const ROUNDS: u64 = 40;
+    let tmp = tempfile::tempdir().unwrap();
+    let (mut pair, phrase) = start(tmp.path());
+    let mut rng = Rng(9);
+    let (mut now, mut text_bytes) = (1_800_000_000_000, 0);
+    let mut space = pair.writer.open();
+    let spent = pair.count(|_| {
+        for day in 0..DAYS {
+            for round in 0..ROUNDS {
+                now += 36 * 60_000 / ROUNDS * 40;
+                let changes: Vec<Change> = (0..10)
+                    .map(|at| {
+                        Change::put("dialogue", &format!("{day}-{round}-{at}"), varied_message(&mut rng))
+                    })
+                    .collect();
+                text_bytes += changes.iter().map(|change| body_length(change)).sum::<usize>();
+                space.stage(changes, now).unwrap();
+                space.sync(now, &mut |_| Ok(())).unwrap();
+            }
+        }
+    });
+    let objects = pair.store.store.snapshot();
+    let stored: usize = objects.values().map(Vec::len).sum();
+    let mut late = Device::recover(&tmp.path().join("late"), connect(&pair.store), &phrase);
+    let started = std::time::Instant::now();
+    let joined = pair.count(|_| drop(late.sync(now)));
+    println!(
+        "{} records, {text_bytes} bytes of text; {} objects, {stored} bytes stored",
+        DAYS * ROUNDS * 10,
+        objects.len()
+    );
+    println!("year: {spent:?}");
+    println!("join: {joined:?} in {:?}", started.elapsed());
+    assert_eq!(late.applied.len() as u64, DAYS * ROUNDS * 10);
+    assert!(objects.len() < 80);
+}
+
+fn body_length(change: &Change) -> usize {
+    if let loci_sync::Body::Bytes(bytes) = &change.body { bytes.len() } else { 0 }
+}
+
+/// About 750 bytes that compress like talk: a vocabulary of 3,000 words.
+fn varied_message(rng: &mut Rng) -> String {
+    let words: Vec<String> = (0..120)
+        .map(|_| {
+            let w = rng.below(3000);
+            format!("w{:x}", w * w)
+        })
+        .collect();
+    words.join(" ")
+}
