@@ -64,7 +64,7 @@ impl Space {
         // Own heads are remembered for a while; a list cannot be stale by that much.
         let oldest = last.saturating_sub(500);
         for head in heads.iter().filter(|head| head.number >= oldest) {
-            if !self.state.is_own_head(head)? {
+            if !self.state.is_own_head(head)? && self.is_from_clone(head, round)? {
                 return self.become_new_device(round, &head_name(self.id, head));
             }
         }
@@ -74,6 +74,12 @@ impl Space {
             self.is_head_lost = true;
         }
         Ok(())
+    }
+
+    /// Only a copy of this device can sign for it. Anything else was planted.
+    fn is_from_clone(&mut self, name: &HeadName, round: &mut Round) -> Result<bool> {
+        let found = self.fetch_head(name, round)?;
+        Ok(found.is_some_and(|(head, _)| head.signer == self.keys.public()))
     }
 
     /// Reads the log of one device. The newest head contains everything, so the ones before it are only compared.

@@ -179,7 +179,7 @@ fn a_year_of_one_device() {
                         Change::put("dialogue", &format!("{day}-{round}-{at}"), varied_message(&mut rng))
                     })
                     .collect();
-                text_bytes += changes.iter().map(|change| body_length(change)).sum::<usize>();
+                text_bytes += changes.iter().map(body_length).sum::<usize>();
                 space.stage(changes, now).unwrap();
                 space.sync(now, &mut |_| Ok(())).unwrap();
             }

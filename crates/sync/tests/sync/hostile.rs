@@ -158,6 +158,19 @@ fn foreign_objects_are_noticed_and_ignored() {
 }
 
 #[test]
+fn a_head_planted_in_a_log_does_not_make_its_owner_a_clone() {
+    let tmp = tempfile::tempdir().unwrap();
+    let mut scene = start(tmp.path());
+    let (space, device) = (scene.writer.open().id(), scene.writer.open().device());
+    let planted = format!("v1/{space}/heads/{device}/0000000999-{}", "ab".repeat(32));
+    scene.memory.put(&planted, b"planted").unwrap();
+    assert_eq!(problems(&scene.writer.sync(100).findings), [Problem::DamagedHead]);
+    assert_eq!(scene.writer.open().device(), device);
+    assert_eq!(problems(&scene.reader.sync(101).findings), [Problem::DamagedHead]);
+    assert_eq!(scene.reader.applied.len(), 5);
+}
+
+#[test]
 fn a_head_of_a_stranger_is_refused() {
     let tmp = tempfile::tempdir().unwrap();
     let mut scene = start(tmp.path());
