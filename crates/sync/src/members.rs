@@ -184,9 +184,10 @@ impl MemberList {
         self.keys.last_key_value().map(|(epoch, key)| (*epoch, &key.0))
     }
 
+    /// Adds a device that was never a member. The role of a member stays: what it wrote in another role would be refused.
     pub(crate) fn add(&mut self, request: &JoinRequest, role: Role) {
         if !self.removed.contains_key(&request.key) {
-            self.members.insert(request.key, request.member(role));
+            self.members.entry(request.key).or_insert_with(|| request.member(role));
         }
     }
 

@@ -189,6 +189,12 @@ impl Space {
         }
     }
 
+    /// What the next round would send, oldest first, up to a size in bytes but at least one record: for a preview, and to stage
+    /// again what newer masking rules change.
+    pub fn pending(&self, most: usize) -> Result<Vec<Record>> {
+        self.state.load_pending(most).map(|(_, records)| records)
+    }
+
     /// One round: reads what other devices wrote, then publishes what was staged. Local changes are safe whatever fails.
     pub fn sync(&mut self, now: u64, apply: Apply<'_>) -> Result<Round> {
         let _lock = self.lock()?;

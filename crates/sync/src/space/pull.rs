@@ -364,3 +364,122 @@ fn next_chain(name: &HeadName, head: &Head, bytes: &[u8], now: u64) -> Chain {
         head: bytes.to_vec(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pack::seal_records;
+    use crate::record::Version;
+    use crate::space::{Change, Settings};
+    use crate::storage::{Folder, Store};
+    use tempfile::TempDir;
+
+    /// An honest reader of the bucket, and a member with a program of its own.
+    struct Scene {
+        tmp: TempDir,
+        reader: Space,
+        member: Space,
+    }
+
+    fn open(tmp: &TempDir) -> Box<dyn Store> {
+        Box::new(Folder::new(&tmp.path().join("bucket")))
+    }
+
+    fn start(role: Role) -> Scene {
+        let tmp = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| tmp.path().join(name));
+        for folder in [&a, &b, &tmp.path().join("bucket")] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        let (mut reader, _) = Space::create(&a, open(&tmp), "a", Settings::default()).unwrap();
+        let request = Space::request(&b, "b").unwrap();
+        let invitation = reader.admit(&request, role).unwrap();
+        let member = Space::accept(&b, open(&tmp), &invitation, Settings::default()).unwrap();
+        Scene { tmp, reader, member }
+    }
+
+    impl Scene {
+        /// Publishes a record of any author in the log of any device, signed by the member.
+        fn forge(&self, device: DeviceId, salt: [u8; 16], author: DeviceId) {
+            let (space, number) = (self.member.id, 7);
+            let version = Version { clock: 5, device: author };
+            let body = Body::Bytes(b"forged".to_vec());
+            let record = Record { collection: "c".into(), key: "k".into(), version, body };
+            let (epoch, key) = self.member.members.current_key().unwrap();
+            let sealed = seal_records(&[record], Place { space, device, number }, epoch, key).unwrap();
+            let entry = PackEntry {
+                number,
+                level: 0,
+                first: 1,
+                last: 1,
+                length: sealed.len() as u64,
+                hash: Hash::of(&sealed),
+            };
+            let head = Head {
+                space,
+                device,
+                number: 1,
+                signer: self.member.keys.public(),
+                salt,
+                previous: Hash::ZERO,
+                ancestors: Vec::new(),
+                members: self.member.history.newest().unwrap(),
+                written: 1,
+                forgotten: 0,
+                packs: vec![entry],
+                confirmed: Vec::new(),
+            };
+            let bytes = head.encode(&self.member.keys);
+            let name = HeadName { device, number: 1, hash: Hash::of(&bytes) };
+            open(&self.tmp).put(&pack_name(space, device, number), &sealed).unwrap();
+            open(&self.tmp).put(&head_name(space, &name), &bytes).unwrap();
+        }
+
+        fn read(&mut self) -> (Vec<Problem>, u64) {
+            let round = self.reader.sync(10, &mut |_| Ok(())).unwrap();
+            (round.findings.iter().map(|finding| finding.problem).collect(), round.received)
+        }
+    }
+
+    #[test]
+    fn a_member_that_follows_the_rules_is_read() {
+        let mut scene = start(Role::Writer);
+        let (device, salt) = (scene.member.device, scene.member.salt);
+        scene.forge(device, salt, device);
+        assert_eq!(scene.read(), (Vec::new(), 1));
+    }
+
+    #[test]
+    fn a_member_cannot_write_in_the_log_of_another() {
+        let mut scene = start(Role::Writer);
+        let (victim, salt) = (DeviceId([9; 16]), scene.member.salt);
+        scene.forge(victim, salt, victim);
+        assert_eq!(scene.read(), (vec![Problem::UnknownSigner], 0));
+    }
+
+    #[test]
+    fn a_member_cannot_write_in_the_name_of_another() {
+        let mut scene = start(Role::Writer);
+        let (device, salt, victim) = (scene.member.device, scene.member.salt, scene.reader.device);
+        scene.forge(device, salt, victim);
+        assert_eq!(scene.read(), (vec![Problem::DamagedPack], 0));
+    }
+
+    #[test]
+    fn a_reader_cannot_publish_records() {
+        let mut scene = start(Role::Reader);
+        let (device, salt) = (scene.member.device, scene.member.salt);
+        scene.forge(device, salt, device);
+        assert_eq!(scene.read(), (vec![Problem::ReadOnlySigner], 0));
+    }
+
+    #[test]
+    fn pending_records_can_be_staged_again_before_they_leave() {
+        let mut scene = start(Role::Writer);
+        scene.member.stage([Change::put("c", "k", "secret"), Change::put("c", "l", "text")], 1).unwrap();
+        assert_eq!(scene.member.pending(1 << 20).unwrap().len(), 2);
+        scene.member.stage([Change::put("c", "k", "[masked]")], 2).unwrap();
+        let bodies: Vec<Body> = scene.member.pending(1 << 20).unwrap().into_iter().map(|r| r.body).collect();
+        assert_eq!(bodies, [Body::Bytes(b"text".to_vec()), Body::Bytes(b"[masked]".to_vec())]);
+    }
+}
