@@ -3,7 +3,6 @@
 //! Does not know how the folder reaches other machines.
 
 use super::{Store, StoreError};
-use crate::id::random;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -36,8 +35,8 @@ impl Folder {
     fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
-        let suffix: [u8; 8] = random().map_err(std::io::Error::other)?;
-        let partial = folder.join(format!("{PARTIAL}{:016x}", u64::from_be_bytes(suffix)));
+        let suffix = getrandom::u64().map_err(std::io::Error::other)?;
+        let partial = folder.join(format!("{PARTIAL}{suffix:016x}"));
         let written = write_synced(&partial, bytes).and_then(|()| std::fs::rename(&partial, path));
         if written.is_err() {
             let _ = std::fs::remove_file(&partial);

@@ -25,8 +25,8 @@ impl Backoff {
     /// failed together do not come back together.
     fn pause(&self, failed: u32) -> Duration {
         let whole = self.first.saturating_mul(1 << failed.min(16)).min(self.most);
-        let share = crate::id::random::<1>().map_or(0, |[byte]| byte);
-        whole / 2 + whole.mul_f64(f64::from(share) / 512.0)
+        let share = getrandom::u32().unwrap_or(0);
+        whole / 2 + whole.mul_f64(f64::from(share) / f64::from(u32::MAX) / 2.0)
     }
 }
 
