@@ -260,10 +260,10 @@ impl Space {
     }
 
     /// Takes a new identifier, because another copy of this device writes under the old one.
-    fn become_new_device(&mut self, round: &mut Round, object: &str) -> Result<()> {
+    fn become_new_device(&mut self, round: &mut Round, object: &str, republished: &[Record]) -> Result<()> {
         round.findings.push(Finding::new(self.device, Problem::Cloned, object));
         let (device, salt) = new_device(&self.keys)?;
-        self.state.start_log(device, &salt)?;
+        self.state.start_log(device, &salt, republished)?;
         (self.device, self.salt) = (device, salt);
         Ok(())
     }

@@ -385,14 +385,27 @@ impl State {
         Ok(())
     }
 
-    /// Starts a new log: nothing was published in it, and what was not sent yet is pending again.
-    pub(crate) fn start_log(&mut self, device: DeviceId, salt: &[u8; 16]) -> Result<()> {
+    /// Starts a new log: nothing was published in it. What was not sent yet is pending again, and so are records to
+    /// publish once more, if no later version is known.
+    pub(crate) fn start_log(
+        &mut self,
+        device: DeviceId,
+        salt: &[u8; 16],
+        republished: &[Record],
+    ) -> Result<()> {
         let step = self.db.transaction()?;
         for table in ["outbox", "own_packs", "own_keys", "own_heads", "garbage"] {
             step.execute(&format!("delete from {table}"), [])?;
         }
         step.execute("delete from meta where name in ('head', 'first-kept-head')", [])?;
         step.execute("update pending set is_packed = 0", [])?;
+        for record in republished {
+            let key = record.key_hash();
+            if find_version(&step, &key)?.is_some_and(|(known, _)| known == record.rank()) {
+                let sql = "insert into pending (key, record) values (?1, ?2)";
+                step.prepare_cached(sql)?.execute(params![key, encode_record(record)])?;
+            }
+        }
         sign_pending_over(&step, device)?;
         set_value(&step, "device", &device.0)?;
         set_value(&step, "salt", salt)?;

@@ -63,9 +63,13 @@ impl Space {
         let last = self.state.last_head()?.map_or(0, |head| head.number);
         // Own heads are remembered for a while; a list cannot be stale by that much.
         let oldest = last.saturating_sub(500);
-        for head in heads.iter().filter(|head| head.number >= oldest) {
-            if !self.state.is_own_head(head)? && self.is_from_clone(head, round)? {
-                return self.become_new_device(round, &head_name(self.id, head));
+        for head in heads.iter().rev().filter(|head| head.number >= oldest) {
+            if self.state.is_own_head(head)? {
+                continue;
+            }
+            if let Some(other) = self.fetch_clone_head(head, round)? {
+                let republished = self.find_unshared(&other, round)?;
+                return self.become_new_device(round, &head_name(self.id, head), &republished);
             }
         }
         if last > 0 && heads.iter().all(|head| head.number < last) && self.state.next_outgoing()?.is_none() {
@@ -77,9 +81,26 @@ impl Space {
     }
 
     /// Only a copy of this device can sign for it. Anything else was planted.
-    fn is_from_clone(&mut self, name: &HeadName, round: &mut Round) -> Result<bool> {
+    fn fetch_clone_head(&mut self, name: &HeadName, round: &mut Round) -> Result<Option<Head>> {
         let found = self.fetch_head(name, round)?;
-        Ok(found.is_some_and(|(head, _)| head.signer == self.keys.public()))
+        Ok(found.map(|(head, _)| head).filter(|head| head.signer == self.keys.public()))
+    }
+
+    /// Records that this device published and the log of its clone may not contain. They go into the new log: heads of a
+    /// branch that ended are hard to find once the other one has grown.
+    fn find_unshared(&mut self, other: &Head, round: &mut Round) -> Result<Vec<Record>> {
+        let Some(last) = self.state.get("head")? else { return Ok(Vec::new()) };
+        let number = Head::decode(&last)?.number;
+        if other.descends_from(number, &Hash::of(&last)) == Some(true) {
+            return Ok(Vec::new());
+        }
+        let mut unshared = Vec::new();
+        for own in self.state.own_packs()? {
+            if other.packs.iter().all(|pack| pack.hash != own.entry.hash) {
+                unshared.extend(self.load_own_pack(&own.entry, round)?.unwrap_or_default());
+            }
+        }
+        Ok(unshared)
     }
 
     /// Reads the log of one device. The newest head contains everything, so the ones before it are only compared.

@@ -210,7 +210,11 @@ impl Space {
     }
 
     /// An own pack from the local cache or the storage. None: the storage has lost or changed it.
-    fn load_own_pack(&mut self, entry: &PackEntry, round: &mut Round) -> Result<Option<Vec<Record>>> {
+    pub(super) fn load_own_pack(
+        &mut self,
+        entry: &PackEntry,
+        round: &mut Round,
+    ) -> Result<Option<Vec<Record>>> {
         let cached = self.state.cached_pack(entry.number)?;
         match cached.and_then(|sealed| self.open_pack(self.device, entry, &sealed)) {
             Some(records) => Ok(Some(records)),

@@ -261,6 +261,43 @@ fn clones_that_write_at_the_same_moment_are_a_fork_and_nothing_is_lost() {
 }
 
 #[test]
+fn the_longer_branch_of_a_fork_is_read_from_where_it_parted() {
+    let tmp = tempfile::tempdir().unwrap();
+    let mut scene = start(tmp.path());
+    scene.reader.sync(100);
+    let folder = tmp.path().join("clone");
+    copy_folder(&tmp.path().join("writer"), &folder);
+    let mut clone = Device { folder, connect: connect(&scene.memory), ..take(&scene.writer) };
+    let before = scene.memory.snapshot();
+    publish(&mut scene, "by the original", 110);
+    scene.reader.sync(111);
+    let with_original = scene.memory.snapshot();
+    // The clone writes twice, and never sees what the original wrote.
+    scene.memory.restore(before);
+    for key in ["first by the clone", "second by the clone"] {
+        clone.put(key, "published", 112);
+        clone.sync(113);
+    }
+    let mut both = scene.memory.snapshot();
+    both.extend(with_original);
+    scene.memory.restore(both);
+    assert_eq!(problems(&scene.reader.sync(120).findings), [Problem::Fork]);
+    assert_eq!(scene.reader.applied.len(), 8);
+    // The original becomes a new device, and its log is complete for those who come later.
+    assert_eq!(problems(&scene.writer.sync(130).findings), [Problem::Cloned, Problem::Fork]);
+    for at in 0..50 {
+        clone.put("often", &format!("text {at}"), 140 + at * 2);
+        clone.sync(141 + at * 2);
+    }
+    scene.writer.sync(300);
+    scene.reader.sync(301);
+    assert_eq!((scene.reader.applied.len(), scene.reader.export()), (9, scene.writer.export()));
+    let mut late = Device::recover(&tmp.path().join("late"), connect(&scene.memory), &scene.phrase);
+    late.sync(310);
+    assert_eq!(late.export(), scene.writer.export());
+}
+
+#[test]
 fn a_restored_backup_becomes_a_new_device() {
     let tmp = tempfile::tempdir().unwrap();
     let mut scene = start(tmp.path());
