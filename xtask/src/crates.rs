@@ -40,6 +40,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ("reply", &["api", "history", "query"]),
     ("lineage", &["api", "history", "provenance", "query", "record", "sources"]),
     ("digests", &["api", "history", "memory", "query", "record", "sources"]),
+    ("exchange", &["api", "db", "history", "memory", "record", "sources", "sync"]),
     ("setup", &["api"]),
     ("config", &["api", "history", "llm", "record", "setup", "sources"]),
     (
@@ -51,6 +52,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
             "config",
             "digests",
             "edits",
+            "exchange",
             "history",
             "lineage",
             "llm",
@@ -67,6 +69,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
             "setup",
             "sources",
             "subprocess",
+            "sync",
         ],
     ),
     ("mcp", &["api"]),

@@ -33,6 +33,7 @@ pub mod search;
 pub mod sessions;
 pub mod setup;
 pub mod status;
+pub mod sync;
 pub mod terminal_text;
 pub mod tool_handler;
 pub mod tool_schema;

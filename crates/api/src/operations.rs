@@ -6,7 +6,7 @@
 use crate::operation::{Handle, Operation, Request, Response};
 use crate::{
     Code, Error, Exit, about, code, costs, digest, edits, gather_chats, import, mailbox, maintenance, memory,
-    project, recommend, report, resolve_ids, saved_results, search, sessions, setup, status, why,
+    project, recommend, report, resolve_ids, saved_results, search, sessions, setup, status, sync, why,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -78,6 +78,14 @@ operations! { $
     about::Handoff,
     maintenance::Index,
     import::ImportRequest,
+    sync::SyncInit,
+    sync::SyncJoin,
+    sync::SyncNow,
+    sync::SyncPreview,
+    sync::SyncStatusRequest,
+    sync::SyncExclude,
+    sync::SyncRemove,
+    sync::SyncLeave,
     maintenance::ArchiveRequest,
     maintenance::DoctorRequest,
     maintenance::SecretsRequest,

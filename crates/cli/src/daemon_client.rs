@@ -19,6 +19,15 @@ use std::time::{Duration, Instant};
 /// Operations that never use the daemon: those that inspect this process and machine, and those that may need a model's API key,
 /// which is in the caller's environment.
 const LOCAL_OPERATIONS: &[&str] = &[
+    // with the credentials of the caller
+    "sync_init",
+    "sync_join",
+    "sync_now",
+    "sync_preview",
+    "sync_status",
+    "sync_exclude",
+    "sync_remove",
+    "sync_leave",
     "setup",
     "doctor",
     "status",

@@ -110,6 +110,24 @@ pub fn key_var(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
+/// The variables of the tools of cloud storage, and `HOME`, below which they keep their files.
+#[allow(clippy::disallowed_methods)] // the one place
+pub fn cloud_variables() -> Vec<(String, String)> {
+    let is_known = |name: &str| name == "HOME" || name.starts_with("AWS_") || name.starts_with("AZURE_");
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| is_known(name))
+        .collect()
+}
+
+/// The name of this machine, for people.
+pub fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .or_else(|_| std::fs::read_to_string("/etc/hostname"));
+    let name = name.unwrap_or_default().trim().to_string();
+    if name.is_empty() { "this device".to_string() } else { name }
+}
+
 /// The environment for a command that is used as a model.
 #[allow(clippy::disallowed_methods)] // the one place
 pub fn pick_vars(names: &[&str]) -> BTreeMap<OsString, OsString> {

@@ -113,6 +113,15 @@ impl Home {
         self.state.join("cards")
     }
 
+    /// The state of synchronisation with other devices: keys, what was exchanged, and where the storage is.
+    pub fn sync(&self) -> PathBuf {
+        self.data.join("sync")
+    }
+
+    pub fn sync_settings(&self) -> PathBuf {
+        self.sync().join("settings.json")
+    }
+
     pub fn archive(&self) -> PathBuf {
         self.data.join("archive")
     }
@@ -235,7 +244,7 @@ pub fn free_bytes(dir: &Path) -> Option<u64> {
 }
 
 /// Replaces a file atomically, with mode 0600.
-pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let beside = path.with_extension(format!("{}.new", std::process::id()));
     let written = (|| {
         let mut file =

@@ -36,6 +36,9 @@ pub mod to_record;
 pub mod tombstones;
 pub mod transcripts;
 pub mod unindexed;
+mod watched_list;
+
+pub use watched_list::WatchedList;
 
 use api::{Error, Progress};
 use home::Home;
@@ -60,6 +63,8 @@ pub struct History<'a> {
     /// Built on first use.
     pub masker: &'a OnceLock<LazyMasker>,
     pub forget_elsewhere: ForgetElsewhere,
+    /// The list of transcripts, if their folders are watched.
+    pub watched: Option<&'a WatchedList>,
 }
 
 /// Removes sessions from stores that this crate does not know. Called with the writer lock held, before the sessions are

@@ -28,7 +28,7 @@ impl LazyMasker {
         }
     }
 
-    pub(crate) fn mask_json<'t>(&self, json: &'t str) -> Cow<'t, str> {
+    pub fn mask_json<'t>(&self, json: &'t str) -> Cow<'t, str> {
         match self.detector.mask_json(json) {
             Cow::Owned(_) => self.keyed_masker().mask_json(json),
             clean @ Cow::Borrowed(_) => clean,

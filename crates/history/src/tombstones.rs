@@ -33,6 +33,11 @@ impl Tombstones {
         Ok(Tombstones(unfinished))
     }
 
+    /// Source and session ID of each.
+    pub fn iter(&self) -> impl Iterator<Item = &(String, String)> {
+        self.0.iter()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

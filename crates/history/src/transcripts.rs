@@ -14,7 +14,11 @@ use std::path::PathBuf;
 /// Finds the transcripts of the given sources, or of all if `only` is empty. Deleted transcripts that the catalogue
 /// knows are not looked up in the archive.
 pub fn find_transcripts(history: &History<'_>, reader: Option<&Reader>, only: &[String]) -> TranscriptList {
-    let mut found = sources::find_transcripts(history.places, only);
+    let read = || sources::find_transcripts(history.places, only);
+    let mut found = match history.watched.filter(|_| only.is_empty()) {
+        Some(watched) => watched.get_or_read(read),
+        None => read(),
+    };
     exclude_own_calls(history, &mut found);
     let Some(store) = archive_store(history) else { return found };
     let remembered = reader.filter(|reader| only.is_empty() && is_archive_unchanged(&store, reader));

@@ -179,6 +179,7 @@ fn read_edits(home: &Path) -> SessionEdits {
         progress: &progress,
         masker: &masker,
         forget_elsewhere: |_, _| Ok(()),
+        watched: None,
     };
     let request = ViewRequest { all_projects: true, ..ViewRequest::default() };
     SessionEdits::read_matching(&history, &request, &[]).expect("the transcripts")

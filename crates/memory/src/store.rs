@@ -4,9 +4,11 @@
 //! Does not know when jobs run, nor what a transcript contains.
 
 mod read;
+mod received;
 mod write;
 
 pub use read::{DerivedUpTo, GivenName};
+pub use received::ForgottenEntry;
 
 use crate::entry::{Fact, SessionMemory};
 use db::durable::{self, OpenError};

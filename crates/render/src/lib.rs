@@ -25,6 +25,7 @@ mod search;
 mod setup;
 mod status;
 pub mod support_bundle;
+mod sync;
 mod why;
 
 pub use options::RenderOptions;

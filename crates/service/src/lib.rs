@@ -24,6 +24,7 @@ pub use code::edit_distance as letters_apart;
 pub use config::env;
 pub use daemon_paths::DaemonPaths;
 pub use delivery::Deliveries;
+pub use history::WatchedList;
 pub use history::home::random_token;
 pub use history::outcome::{Outcome, OutcomeSummary};
 pub use hook::EVENTS as HOOK_EVENTS;
@@ -60,6 +61,8 @@ pub struct Service {
     pub is_long_running: bool,
     /// Returns the daemon's status; set if the process can reach a daemon.
     pub daemon: Option<Arc<dyn Fn() -> serde_json::Value + Send + Sync>>,
+    /// The list of transcripts, if this process watches their folders.
+    pub watched: Option<Arc<WatchedList>>,
     /// Progress and cancellation of a long read.
     pub progress: Arc<Progress>,
     masker: OnceLock<LazyMasker>,
@@ -84,6 +87,7 @@ impl Service {
             wake_delivery: None,
             is_long_running: false,
             daemon: None,
+            watched: None,
             progress,
             masker,
         }
@@ -100,6 +104,7 @@ impl Service {
             progress: &self.progress,
             masker: &self.masker,
             forget_elsewhere,
+            watched: self.watched.as_deref(),
         }
     }
 

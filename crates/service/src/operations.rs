@@ -30,6 +30,7 @@ mod setup;
 pub(crate) mod spending;
 mod stats;
 mod status;
+mod sync;
 mod turns;
 mod usage;
 mod why;

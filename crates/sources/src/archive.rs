@@ -23,6 +23,7 @@ mod frame_writer;
 mod migrate;
 mod packed;
 mod packed_form;
+mod raw_copy;
 mod reader;
 mod salvage_packed;
 mod table;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The result of a search for transcripts.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct TranscriptList {
     pub source: usize,
     pub transcripts: Vec<Transcript>,

@@ -59,6 +59,8 @@ pub enum Ending {
 
 /// Changes are shown together if they follow each other within this time.
 const REFRESH_DELAY: Duration = Duration::from_millis(300);
+/// The other passages of the sessions found are read when nobody has typed for this time.
+const PASSAGES_DELAY: Duration = Duration::from_millis(250);
 /// While an answer is outstanding, its progress is shown this often.
 const PROGRESS_DELAY: Duration = Duration::from_millis(250);
 
@@ -173,6 +175,9 @@ impl EventLoop {
                 let (query, answer) = *answered;
                 self.model.message.take_if(|(_, ink)| *ink == Ink::Dim);
                 self.model.accept(&query, answer);
+                if self.model.search.is_preliminary() && !self.model.is_waiting() {
+                    self.refresh_at.get_or_insert_with(|| Instant::now() + PASSAGES_DELAY);
+                }
             }
             Message::Notice(Notice::HistoryChanged) => {
                 self.refresh_at.get_or_insert_with(|| Instant::now() + REFRESH_DELAY);
@@ -193,6 +198,9 @@ impl EventLoop {
     }
 
     fn handle_key(&mut self, key: KeyEvent) {
+        if self.model.search.is_preliminary() {
+            self.refresh_at = self.refresh_at.map(|_| Instant::now() + PASSAGES_DELAY);
+        }
         match action_of(key, self.model.mode()) {
             Some(action) => self.model.apply(action),
             None => {

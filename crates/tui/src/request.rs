@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Query {
-    Search { words: String, filters: Filters, limit: u64 },
+    Search { words: String, filters: Filters, limit: u64, passages: u32 },
     Sessions { filters: Filters, limit: u64 },
     Session { id: String },
     Choices,
@@ -113,7 +113,6 @@ pub(crate) struct UsageLine {
 const OCCURRENCES: u64 = 20;
 /// More projects than a person chooses from.
 const PROJECTS: u64 = 1000;
-const SNIPPETS: u32 = 6;
 /// Characters around a match: a preview of a few lines.
 const SNIPPET_WINDOW: u32 = 240;
 
@@ -143,11 +142,11 @@ impl Query {
     pub(crate) fn answer(&self, backend: &dyn Backend) -> Result<Answer, Error> {
         let operations = backend.operations();
         match self {
-            Query::Search { words, filters, limit } if words.is_empty() => {
+            Query::Search { words, filters, limit, .. } if words.is_empty() => {
                 newest_sessions(backend, filters, *limit).map(Answer::Search)
             }
-            Query::Search { words, filters, limit } => {
-                let request = search_request(words, filters, *limit);
+            Query::Search { words, filters, limit, passages } => {
+                let request = search_request(words, filters, *limit, *passages);
                 Handle::<SearchConversations>::handle(operations, &request).map(Answer::Search)
             }
             Query::Sessions { filters, limit } => {
@@ -189,11 +188,11 @@ impl Query {
     }
 }
 
-fn search_request(words: &str, filters: &Filters, limit: u64) -> SearchConversations {
+fn search_request(words: &str, filters: &Filters, limit: u64, passages: u32) -> SearchConversations {
     let mut request = SearchConversations {
         intent_query: Intent(vec![words.to_string()]),
         limit_chats: limit as u32, // at most MOST_CHATS
-        limit_snippets_per_chat: SNIPPETS,
+        limit_snippets_per_chat: passages,
         snippet_window: SNIPPET_WINDOW,
         include_guidance: false,
         ..SearchConversations::default()
@@ -293,8 +292,12 @@ mod tests {
     fn a_change_is_never_replaced_by_a_later_one() {
         let change = Query::Change(Change::Accept("f-1".to_string()));
         assert!(!change.is_replaced_by(&Query::Change(Change::Accept("f-2".to_string()))));
-        let search =
-            |words: &str| Query::Search { words: words.to_string(), filters: Filters::default(), limit: 1 };
+        let search = |words: &str| Query::Search {
+            words: words.to_string(),
+            filters: Filters::default(),
+            limit: 1,
+            passages: 1,
+        };
         assert!(search("a").is_replaced_by(&search("ab")));
         assert!(!search("a").is_replaced_by(&Query::Choices));
     }

@@ -53,6 +53,8 @@ const CONFIRMED_OPERATIONS: &[(&str, &str, &str)] = &[
 ];
 /// The operation that prints whole messages and therefore takes `--unmasked`.
 const UNMASKABLE_OPERATION: &str = "gather_chats";
+/// The operation whose secret may be typed.
+const PHRASE_OPERATION: &str = "sync_join";
 /// The operations that can be drawn as a page; `page.rs` has how.
 pub(super) const PAGE_OPERATIONS: &[&str] = &["report", "code_map"];
 
@@ -148,6 +150,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ("agent", "Manage named agents and the messages sent to them"),
     ("memory", "Manage session names, summaries and facts"),
     ("project", "List projects and give them names"),
+    ("sync", "Synchronise archive and memory with your other devices, end-to-end encrypted"),
 ];
 
 pub(crate) fn group_command(bare: Command, group: &str) -> Command {
@@ -311,6 +314,9 @@ impl Invocation {
     }
 
     fn call_operation(&self, mut params: Map<String, Value>) -> Result<AnyResponse, Error> {
+        if self.operation.name == PHRASE_OPERATION {
+            read_phrase(&mut params);
+        }
         daemon_client::add_message_key(self.operation.name, &mut params);
         self.service.progress.on_step(output::print_step);
         output::with_progress(&self.service, || {
@@ -394,6 +400,13 @@ impl Invocation {
             Ok(()) => response.exit(),
             Err(error) => output::report_error(self.format, &error),
         }
+    }
+}
+
+/// Reads the recovery phrase from standard input, so that it need not be in the history of the shell.
+fn read_phrase(params: &mut Map<String, Value>) {
+    if params.get("phrase").is_none_or(|given| given == "-") {
+        params.insert("phrase".to_string(), json!(output::prompt_line("Recovery phrase: ")));
     }
 }
 

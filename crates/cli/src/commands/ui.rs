@@ -11,7 +11,7 @@ use api::{Code, Error, Exit, Handle, Operations, Progress, View, ViewRequest};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use render::RenderOptions;
 use serde_json::Value;
-use service::{Format, Service};
+use service::{Format, Service, WatchedList};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -128,8 +128,10 @@ fn fail(error: &Error) -> ExitCode {
 }
 
 fn browse(matches: &ArgMatches, purpose: Purpose, screen: File) -> Result<Ending, Error> {
-    let (service, valid) = environment::build_service(matches);
+    let (mut service, valid) = environment::build_service(matches);
     valid?;
+    let watched = Arc::new(WatchedList::default());
+    service.watched = Some(Arc::clone(&watched));
     let service = Arc::new(service);
     let backend: Arc<dyn Backend> = Arc::new(LocalBackend(Arc::clone(&service)));
     let words: Vec<&str> =
@@ -140,7 +142,7 @@ fn browse(matches: &ArgMatches, purpose: Purpose, screen: File) -> Result<Ending
         options: display_options(&service, matches),
         output: screen,
     };
-    let ending = tui::browse(&backend, settings, |notifier| watch(service, notifier));
+    let ending = tui::browse(&backend, settings, |notifier| watch(service, watched, notifier));
     ending.map_err(|error| Error::new(Code::InvalidArgument, error.to_string()).hint("loci sessions"))
 }
 
@@ -152,14 +154,17 @@ fn display_options(service: &Service, matches: &ArgMatches) -> RenderOptions {
 }
 
 /// Without notices the browser still works: `R` reads again.
-fn watch(service: Arc<Service>, notifier: Notifier) {
+fn watch(service: Arc<Service>, watched: Arc<WatchedList>, notifier: Notifier) {
     let signals = notifier.clone();
     let _ = daemon::watch_signals(move || {
         signals.send(Notice::Terminate);
     });
     let _ = daemon::watch_folders(
         move || service.history_folders(),
-        move || notifier.send(Notice::HistoryChanged),
+        move || {
+            watched.mark_changed();
+            notifier.send(Notice::HistoryChanged)
+        },
     );
 }
 

@@ -30,5 +30,6 @@ mod recommend;
 mod report;
 mod search;
 mod show;
+mod sync;
 mod walk;
 mod why;

@@ -16,7 +16,7 @@ use record::Stamp;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Stored in place of a fact ID: the whole session.
-const WHOLE_SESSION: &str = "";
+pub(super) const WHOLE_SESSION: &str = "";
 
 fn stamp_to_sql(at: Stamp) -> Option<i64> {
     at.is_some().then_some(at.0)
@@ -53,7 +53,10 @@ impl MergedFinding {
 impl Store {
     /// Runs `work` in one immediate transaction. No other process writes meanwhile, so reads stay valid until the
     /// commit.
-    fn in_transaction<T>(&mut self, work: impl FnOnce(&mut Store) -> Result<T, Error>) -> Result<T, Error> {
+    pub(super) fn in_transaction<T>(
+        &mut self,
+        work: impl FnOnce(&mut Store) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.connection.execute_batch("begin immediate").map_err(self.error_mapper())?;
         let done = work(self).and_then(|done| {
             self.connection.execute_batch("commit").map_err(self.error_mapper())?;
@@ -155,7 +158,7 @@ impl Store {
 
     // ---- rows
 
-    fn put_session(&self, one: &SessionMemory) -> Result<(), Error> {
+    pub(super) fn put_session(&self, one: &SessionMemory) -> Result<(), Error> {
         let run = |sql: &str, params: &[&dyn db::ToSql]| {
             self.connection.prepare_cached(sql)?.execute(params).map(|_| ())
         };
@@ -200,7 +203,7 @@ impl Store {
         self.connection.execute(sql, [old, new]).map(|_| ()).map_err(self.error_mapper())
     }
 
-    fn put_fact(&self, fact: &Fact) -> Result<(), Error> {
+    pub(super) fn put_fact(&self, fact: &Fact) -> Result<(), Error> {
         let symbols = fact.symbols.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
         let subject = fact.subject.words.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
         let done = (|| {
@@ -356,14 +359,14 @@ impl Store {
         })
     }
 
-    fn drop_fact(&self, id: &str) -> Result<(), Error> {
+    pub(super) fn drop_fact(&self, id: &str) -> Result<(), Error> {
         self.connection
             .execute("delete from facts where id = ?1", [id])
             .map(|_| ())
             .map_err(self.error_mapper())
     }
 
-    fn block_fact(&self, source: &str, session_id: &str, fact: &str) -> Result<(), Error> {
+    pub(super) fn block_fact(&self, source: &str, session_id: &str, fact: &str) -> Result<(), Error> {
         let sql = "insert or ignore into forgotten values (?1, ?2, ?3)";
         self.connection.execute(sql, [session_id, source, fact]).map(|_| ()).map_err(self.error_mapper())
     }

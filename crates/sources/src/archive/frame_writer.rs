@@ -39,7 +39,11 @@ impl Drop for TemporaryFile {
 }
 
 impl TemporaryFile {
-    fn create(target: PathBuf) -> Result<(TemporaryFile, File), Error> {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn create(target: PathBuf) -> Result<(TemporaryFile, File), Error> {
         static CREATED: AtomicU32 = AtomicU32::new(0);
         let (process, n) = (std::process::id(), CREATED.fetch_add(1, Ordering::Relaxed));
         let path = target.with_extension(format!("{process}-{n}.{TEMP_EXTENSION}"));
@@ -292,7 +296,7 @@ impl FinishedCopy {
 }
 
 /// Replaces the row of a copy that has outgrown it, after the file is on the disk.
-fn publish_file(target: &Target, temporary: &TemporaryFile, file: &File) -> Result<(), Error> {
+pub(super) fn publish_file(target: &Target, temporary: &TemporaryFile, file: &File) -> Result<(), Error> {
     let path = &target.path;
     let name = super::name_from_path(path);
     let has_row = packed::find_version(target.packed.path(), name)?.is_some();

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 pub const VERSION: u32 = 1;
 pub(super) const START_LEN: usize = 24;
 pub(super) const TRAILER_LEN: usize = 48;
-const START_MAGIC: &[u8; 12] = b"loci-archive";
+pub(super) const START_MAGIC: &[u8; 12] = b"loci-archive";
 const END_MAGIC: &[u8; 8] = b"loci.end";
 /// No frame is larger decompressed: two of the longest lines, with a margin for what escaping adds.
 pub(super) const MAX_FRAME: u64 = 1 << 30;

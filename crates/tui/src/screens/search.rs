@@ -16,6 +16,9 @@ use api::search::{ChatFound, MOST_CHATS, Snippet};
 use render::RenderOptions;
 
 const FIRST_LIMIT: u64 = 30;
+/// Passages of each session. Reading and masking them is most of the cost of a search: while someone types, one has to do.
+const PASSAGES: u32 = 6;
+const FIRST_PASSAGES: u32 = 1;
 
 pub(crate) struct Search {
     pub(crate) input: LineInput,
@@ -25,6 +28,8 @@ pub(crate) struct Search {
     notes: Vec<String>,
     /// The words and filters of the list that is shown.
     shown: Option<(String, Filters)>,
+    /// The list has only the first passage of each session.
+    is_preliminary: bool,
 }
 
 impl Search {
@@ -36,7 +41,13 @@ impl Search {
             page: Page::new(FIRST_LIMIT, MOST_CHATS),
             notes: Vec::new(),
             shown: None,
+            is_preliminary: false,
         }
+    }
+
+    /// Whether more passages should be read once nobody types.
+    pub(crate) fn is_preliminary(&self) -> bool {
+        self.is_preliminary
     }
 
     pub(crate) fn words(&self) -> Vec<String> {
@@ -51,11 +62,16 @@ fn order() -> Order<ChatFound> {
 impl ListScreen for Search {
     fn request(&self, filters: &Filters) -> Option<Query> {
         let words = self.input.text().trim().to_string();
-        Some(Query::Search { words, filters: filters.clone(), limit: self.page.limit })
+        let now = (words, filters.clone());
+        let passages = if self.shown.as_ref() == Some(&now) { PASSAGES } else { FIRST_PASSAGES };
+        Some(Query::Search { words: now.0, filters: now.1, limit: self.page.limit, passages })
     }
 
     fn accept(&mut self, query: &Query, answer: Answer, _: &RenderOptions) {
-        let (Query::Search { words, filters, .. }, Answer::Search(found)) = (query, answer) else { return };
+        let (Query::Search { words, filters, passages, .. }, Answer::Search(found)) = (query, answer) else {
+            return;
+        };
+        self.is_preliminary = *passages == FIRST_PASSAGES && !words.is_empty() && !found.results.is_empty();
         let now = (words.clone(), filters.clone());
         if self.shown.as_ref() == Some(&now) {
             self.rows.replace(found.results, &order());

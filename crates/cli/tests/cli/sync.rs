@@ -1,0 +1,255 @@
+//! `loci sync`: two devices of one person through a folder. Each device is a home of its own.
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use testutil::{Home, Session, run_line, write_file};
+
+const SHOP: &str = "/srv/demo/shop";
+const SECRET: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+
+struct Devices {
+    bucket: Home,
+    work: Home,
+    laptop: Home,
+}
+
+fn run(home: &Home, line: &str) -> Value {
+    run_line(home, &format!("{line} --json")).expect(0).records().remove(0)
+}
+
+fn session(number: u32, project: &str, prompt: &str) -> Session {
+    let id = format!("{number:08x}-0000-4000-8000-000000000023");
+    let mut session = Session::new(&id, project, &format!("2026-03-{:02}T10:00:00Z", number % 28 + 1));
+    session.prompt(prompt).reply(&["Understood."]);
+    session.did("Bash", json!({"command": "make"}), "ok");
+    session
+}
+
+impl Devices {
+    /// Two devices that have joined one space.
+    fn joined() -> Devices {
+        let devices = Devices { bucket: Home::new(), work: Home::new(), laptop: Home::new() };
+        let bucket = devices.bucket.path().display();
+        let started = run(&devices.work, &format!("sync init {bucket} --label work"));
+        let phrase = started["phrase"].as_str().unwrap();
+        let joined = run(&devices.laptop, &format!("sync join {bucket} {phrase} --label laptop"));
+        assert_eq!((&joined["space"], &joined["phrase"]), (&started["space"], &Value::Null));
+        devices
+    }
+
+    fn rounds(&self) {
+        for home in [&self.work, &self.laptop, &self.work, &self.laptop] {
+            run(home, "sync now");
+        }
+    }
+
+    fn objects(&self) -> Vec<PathBuf> {
+        list_files(self.bucket.path())
+    }
+}
+
+fn list_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[test]
+fn sessions_of_one_device_are_searched_and_read_on_the_other() {
+    let devices = Devices::joined();
+    devices.work.add(&session(1, SHOP, "Why does the walrus parser reject tabs"));
+    assert_eq!(run(&devices.work, "sync now")["sent"], 1);
+    let received = run(&devices.laptop, "sync now");
+    assert_eq!((&received["transcripts"], &received["sent"]), (&json!(1), &json!(0)), "{received}");
+    let found = run(&devices.laptop, "search walrus parser");
+    assert_eq!(found["results"][0]["chatId"], "00000001-0000-4000-8000-000000000023", "{found}");
+    let exported = |home: &Home| run_line(home, "export 00000001 -o markdown").expect(0).text().to_string();
+    assert_eq!(exported(&devices.laptop), exported(&devices.work));
+    let again = run(&devices.laptop, "sync now");
+    assert_eq!((&again["transcripts"], &again["sent"]), (&json!(0), &json!(0)), "{again}");
+    let status = run(&devices.laptop, "sync status");
+    let from = status["devices"].as_array().unwrap().iter().find(|one| one["label"] == "work").unwrap();
+    assert_eq!((&from["transcripts"], &from["this"]), (&json!(1), &json!(false)), "{status}");
+}
+
+#[test]
+fn lines_that_are_added_later_arrive_too_and_both_devices_write() {
+    let devices = Devices::joined();
+    let mut growing = session(1, SHOP, "Count the walruses");
+    devices.work.add(&growing);
+    devices.laptop.add(&session(2, SHOP, "Count the penguins"));
+    devices.rounds();
+    growing.prompt("And the narwhals").reply(&["Seven."]);
+    devices.work.add(&growing);
+    devices.rounds();
+    for home in [&devices.work, &devices.laptop] {
+        assert_eq!(run(home, "search narwhals")["results"].as_array().unwrap().len(), 1);
+        assert_eq!(run(home, "search penguins")["results"].as_array().unwrap().len(), 1);
+        assert_eq!(run(home, "sessions")["total"], 2);
+    }
+}
+
+#[test]
+fn memory_converges_and_a_persons_words_travel() {
+    let devices = Devices::joined();
+    devices.work.add(&session(1, SHOP, "OK, decided: we go with SQLite for the labels."));
+    run_line(&devices.work, "memory consolidate --no-model").expect(0);
+    let added = run(&devices.work, &format!("memory add 'Deploy only from main' --project {SHOP}"));
+    let fact = added["memory"]["id"].as_str().unwrap().to_string();
+    devices.rounds();
+    let document = |home: &Home| run(home, "memory export");
+    assert_eq!(document(&devices.laptop), document(&devices.work));
+    assert!(document(&devices.laptop).to_string().contains("Deploy only from main"));
+    assert!(fact.starts_with("f-"), "{added}");
+    run_line(&devices.laptop, &format!("memory edit {fact} --text 'Deploy only from the branch release'"))
+        .expect(0);
+    devices.rounds();
+    assert!(document(&devices.work).to_string().contains("the branch release"));
+    assert_eq!(document(&devices.laptop), document(&devices.work));
+    run_line(&devices.work, &format!("memory forget {fact} --yes")).expect(0);
+    devices.rounds();
+    assert!(!document(&devices.laptop).to_string().contains("the branch release"));
+}
+
+#[test]
+fn what_one_device_forgets_all_forget_and_nothing_brings_it_back() {
+    let devices = Devices::joined();
+    devices.work.add(&session(1, SHOP, "The walrus is a secret"));
+    devices.work.add(&session(2, SHOP, "The penguin is not"));
+    devices.rounds();
+    run_line(&devices.laptop, "forget 00000001 --yes").expect(0);
+    devices.rounds();
+    for home in [&devices.work, &devices.laptop] {
+        run_line(home, "search walrus").expect(2);
+        assert_eq!(run(home, "search penguin")["results"].as_array().unwrap().len(), 1);
+    }
+    // The agent's own file is still on the first device.
+    run_line(&devices.work, "index --rebuild").expect(0);
+    devices.rounds();
+    run_line(&devices.laptop, "search walrus").expect(2);
+}
+
+#[test]
+fn nothing_in_the_storage_can_be_read_and_secrets_never_leave() {
+    let devices = Devices::joined();
+    devices.work.add(&session(1, "/srv/demo/palimpsest", &format!("The walrus uses {SECRET}")));
+    run_line(&devices.work, "memory add 'Deploy from quokka' --project /srv/demo/palimpsest").expect(0);
+    devices.rounds();
+    let objects = devices.objects();
+    assert!(objects.len() > 3, "{objects:?}");
+    for path in &objects {
+        let (bytes, name) = (std::fs::read(path).unwrap(), path.to_string_lossy().into_owned());
+        for word in ["walrus", "palimpsest", "quokka", "claude", "work", "laptop", SECRET] {
+            let below = name.strip_prefix(&*devices.bucket.path().to_string_lossy()).unwrap();
+            assert!(!contains(&bytes, word) && !below.contains(word), "{word} in {name}");
+        }
+    }
+    let shown = run_line(&devices.laptop, "show 00000001").expect(0);
+    assert!(shown.text().contains("walrus") && !shown.text().contains(SECRET), "{}", shown.text());
+}
+
+#[test]
+fn an_excluded_project_stays_until_it_is_included() {
+    let devices = Devices::joined();
+    devices.work.add(&session(1, "/srv/demo/private/app", "The walrus stays"));
+    devices.work.add(&session(2, SHOP, "The penguin goes"));
+    let status = run(&devices.work, "sync exclude /srv/demo/private");
+    assert_eq!(status["excluded"], json!(["/srv/demo/private"]));
+    let preview = run(&devices.work, "sync preview");
+    assert_eq!((&preview["total"], &preview["excluded"]), (&json!(1), &json!(1)), "{preview}");
+    assert_eq!(preview["transcripts"][0]["project"], SHOP);
+    assert!(run(&devices.work, "sync preview --limit 0")["transcripts"].as_array().unwrap().is_empty());
+    devices.rounds();
+    run_line(&devices.laptop, "search walrus").expect(2);
+    run(&devices.work, "sync exclude /srv/demo/private --undo");
+    devices.rounds();
+    assert_eq!(run(&devices.laptop, "search walrus")["results"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_removed_device_gets_nothing_more() {
+    let devices = Devices::joined();
+    devices.rounds();
+    let left = run(&devices.work, "sync remove laptop");
+    assert!(!left.to_string().contains("\"label\":\"laptop\""), "{left}");
+    devices.work.add(&session(1, SHOP, "The walrus is for one device only"));
+    run(&devices.work, "sync now");
+    let refused = run_line(&devices.laptop, "sync now").expect(1);
+    assert!(
+        refused.stderr.contains("removed") && refused.stderr.contains("loci sync leave"),
+        "{}",
+        refused.stderr
+    );
+    run_line(&devices.laptop, "search walrus").expect(2);
+    run(&devices.laptop, "sync leave");
+    run_line(&devices.laptop, "sync status").expect(1);
+}
+
+#[test]
+fn the_phrase_is_read_from_standard_input() {
+    let devices = Devices { bucket: Home::new(), work: Home::new(), laptop: Home::new() };
+    let bucket = devices.bucket.path().to_str().unwrap();
+    let started = run(&devices.work, &format!("sync init {bucket}"));
+    let mut join = std::process::Command::new("sh");
+    testutil::set_environment(&mut join, devices.laptop.path());
+    let line = format!(
+        "echo '{}' | {} sync join {bucket} -",
+        started["phrase"].as_str().unwrap(),
+        testutil::binary()
+    );
+    join.args(["-c", &line]);
+    testutil::run_command(join).expect(0);
+    assert_eq!(run(&devices.laptop, "sync status")["space"], started["space"]);
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let devices = Devices::joined();
+    let bucket = devices.bucket.path().display();
+    for (line, said) in [
+        ("sync now".to_string(), "loci sync init URL"),
+        (format!("sync join {bucket} abcde-fghij"), "recovery phrase"),
+        ("sync init /no/such/folder".to_string(), "mkdir -p /no/such/folder"),
+        ("sync init ftp://host/x".to_string(), "neither s3 nor az"),
+    ] {
+        let home = Home::new();
+        let refused = run_line(&home, &line).expect(1);
+        assert!(refused.stderr.contains(said), "{line}: {}", refused.stderr);
+    }
+    let twice = run_line(&devices.work, &format!("sync init {bucket}")).expect(1);
+    assert!(twice.stderr.contains("already belongs"), "{}", twice.stderr);
+}
+
+#[test]
+fn damage_in_the_storage_is_said_and_harms_nothing() {
+    let devices = Devices::joined();
+    devices.work.add(&session(1, SHOP, "Count the walruses"));
+    run(&devices.work, "sync now");
+    let pack = devices.objects().into_iter().find(|path| path.to_string_lossy().contains("/packs/")).unwrap();
+    let mut bytes = std::fs::read(&pack).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    write_file(&pack, &bytes);
+    let round = run_line(&devices.laptop, "sync now --json").expect(3).records().remove(0);
+    assert_eq!(round["findings"][0]["problem"], "damaged-pack", "{round}");
+    run_line(&devices.laptop, "search walruses").expect(2);
+    bytes[middle] ^= 1;
+    write_file(&pack, &bytes);
+    assert_eq!(run(&devices.laptop, "sync now")["transcripts"], 1);
+}
+
+#[test]
+fn without_its_storage_local_work_goes_on() {
+    let devices = Devices::joined();
+    devices.work.add(&session(1, SHOP, "Count the walruses"));
+    let aside = devices.laptop.path().join("aside");
+    std::fs::rename(devices.bucket.path(), &aside).unwrap();
+    let failed = run_line(&devices.work, "sync now").expect(1);
+    assert!(failed.stderr.contains("nothing is lost"), "{}", failed.stderr);
+    assert_eq!(run(&devices.work, "search walruses")["results"].as_array().unwrap().len(), 1);
+    std::fs::rename(&aside, devices.bucket.path()).unwrap();
+    assert_eq!(run(&devices.work, "sync now")["sent"], 1);
+}

@@ -1,0 +1,204 @@
+//! Archived transcripts as records: the stored bytes of a copy under the name that it has in every archive.
+//!
+//! Does not know transcripts: a copy travels as it is stored, masked and compressed.
+
+use crate::known::{Known, stamp_text};
+use crate::settings::{SpaceSettings, sync_error};
+use api::Error;
+use history::History;
+use history::error::read_error;
+use sources::archive::{self, Store};
+use std::collections::BTreeSet;
+use sync::{Body, Change, Record, Space};
+
+pub(crate) const COLLECTION: &str = "copies";
+/// Bytes of changes that are staged in one transaction.
+const BATCH: usize = 16 << 20;
+
+/// What became of the copies of this device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StagedCopies {
+    pub(crate) staged: u64,
+    /// In an excluded project.
+    pub(crate) excluded: u64,
+    /// They contain what newer rules mask.
+    pub(crate) withheld: u64,
+    pub(crate) too_large: u64,
+}
+
+pub(crate) fn hex(name: u128) -> String {
+    format!("{name:032x}")
+}
+
+fn parse_name(key: &str) -> Option<u128> {
+    (key.len() == 32).then(|| u128::from_str_radix(key, 16).ok())?
+}
+
+/// A copy that changed since it was exchanged.
+pub(crate) struct ChangedCopy {
+    pub(crate) name: u128,
+    pub(crate) stamp: String,
+}
+
+/// The copies that changed since the last round, and those that are gone.
+pub(crate) fn find_changes(store: &Store, known: &Known) -> Result<(Vec<ChangedCopy>, Vec<String>), Error> {
+    let (mut changed, mut gone) = (Vec::new(), known.copy_names()?);
+    for name in store.all_names() {
+        let key = hex(name);
+        gone.remove(&key);
+        let Some(stamp) = store.stat_copy(name).map(stamp_text) else { continue };
+        if known.copy(&key)?.is_none_or(|(known, _)| known != stamp) {
+            changed.push(ChangedCopy { name, stamp });
+        }
+    }
+    Ok((changed, gone.into_iter().collect()))
+}
+
+/// Whether all projects of a copy are excluded. One that cannot be read stays here.
+pub(crate) fn is_excluded(store: &Store, name: u128, settings: &SpaceSettings) -> bool {
+    store.find_by_name(name).map_or(true, |copy| {
+        !copy.sessions.is_empty() && copy.sessions.iter().all(|session| settings.excludes(&session.project))
+    })
+}
+
+/// Whether a copy contains something that the newest rules mask: it was archived before there was such a rule.
+fn has_secrets(history: &History<'_>, store: &Store, name: u128) -> bool {
+    let Some(masker) = history.masker() else { return false };
+    let mut found = false;
+    let read = store.for_each_frame(name, &mut |lines| {
+        let is_secret = |line: &str| masker.mask_json(line) != line;
+        found = found || String::from_utf8_lossy(lines).lines().any(is_secret);
+    });
+    found || read.is_err()
+}
+
+pub(crate) fn stage_copies(
+    history: &History<'_>,
+    space: &mut Space,
+    known: &Known,
+    settings: &SpaceSettings,
+    now: u64,
+) -> Result<StagedCopies, Error> {
+    let Some(home) = history.home() else { return Ok(StagedCopies::default()) };
+    let store = Store::new(home.archive());
+    let (changed, gone) = find_changes(&store, known)?;
+    let mut done = StagedCopies::default();
+    let mut batch = Batch::default();
+    for copy in changed {
+        if history.progress.is_cancelled() {
+            return Err(read_error("cancelled"));
+        }
+        match copy_to_send(history, &store, &copy, settings, &mut done)? {
+            Some(bytes) => batch.add(copy, bytes),
+            None => known.set_copy(&hex(copy.name), &copy.stamp, None)?,
+        }
+        if batch.bytes > BATCH {
+            done.staged += batch.stage(space, known, now)?;
+        }
+    }
+    done.staged += batch.stage(space, known, now)?;
+    // A copy disappears because its session was forgotten; nothing else removes one.
+    let forgotten = gone.iter().map(|key| Change::forget(COLLECTION, key));
+    space.stage(forgotten, now).map_err(sync_error)?;
+    known.in_transaction(|| gone.iter().try_for_each(|key| known.remove_copy(key)))?;
+    Ok(done)
+}
+
+fn copy_to_send(
+    history: &History<'_>,
+    store: &Store,
+    copy: &ChangedCopy,
+    settings: &SpaceSettings,
+    done: &mut StagedCopies,
+) -> Result<Option<Vec<u8>>, Error> {
+    if is_excluded(store, copy.name, settings) {
+        done.excluded += 1;
+        return Ok(None);
+    }
+    if has_secrets(history, store, copy.name) {
+        done.withheld += 1;
+        return Ok(None);
+    }
+    let bytes = store.read_raw(copy.name).map_err(read_error)?;
+    let Some(bytes) = bytes.filter(|bytes| bytes.len() <= sync::MAX_RECORD) else {
+        done.too_large += 1;
+        return Ok(None);
+    };
+    Ok(Some(bytes))
+}
+
+#[derive(Default)]
+struct Batch {
+    copies: Vec<(ChangedCopy, Vec<u8>)>,
+    bytes: usize,
+}
+
+impl Batch {
+    fn add(&mut self, copy: ChangedCopy, bytes: Vec<u8>) {
+        self.bytes += bytes.len();
+        self.copies.push((copy, bytes));
+    }
+
+    /// Stages first and remembers then: after a kill in between, staging again changes nothing.
+    fn stage(&mut self, space: &mut Space, known: &Known, now: u64) -> Result<u64, Error> {
+        let copies = std::mem::take(self).copies;
+        let stamps: Vec<(String, String)> =
+            copies.iter().map(|(copy, _)| (hex(copy.name), copy.stamp.clone())).collect();
+        let changes = copies.into_iter().map(|(copy, bytes)| Change::put(COLLECTION, &hex(copy.name), bytes));
+        let staged = space.stage(changes, now).map_err(sync_error)?;
+        known.in_transaction(|| {
+            stamps.iter().try_for_each(|(name, stamp)| known.set_copy(name, stamp, None))
+        })?;
+        Ok(staged.accepted)
+    }
+}
+
+/// Stores received copies, with the writer lock held by the caller. Returns how many, and the keys that are not intact copies. A
+/// transcript that an agent has on this device is left to this device.
+pub(crate) fn apply_copies(
+    store: &Store,
+    known: &Known,
+    live: &BTreeSet<u128>,
+    records: &[&Record],
+) -> Result<(u64, Vec<String>), Error> {
+    let (mut stored, mut damaged) = (0, Vec::new());
+    store.begin_batch();
+    for record in records {
+        let Some(name) = parse_name(&record.key).filter(|name| !live.contains(name)) else { continue };
+        match &record.body {
+            Body::Bytes(bytes) => match store.put_raw(name, bytes) {
+                Ok(()) => stored += 1,
+                Err(archive_error @ sources::Error::Io { .. }) => {
+                    store.roll_back_batch();
+                    return Err(read_error(archive_error));
+                }
+                Err(_) => damaged.push(record.key.clone()),
+            },
+            Body::Deleted | Body::Forgotten => {
+                if store.stat_copy(name).is_some() {
+                    let removed = store.remove_copy(&store.path_by_name(name));
+                    removed.map_err(read_error)?;
+                }
+            }
+        }
+    }
+    store.commit_batch().map_err(read_error)?;
+    store.sync_to_disk().map_err(read_error)?;
+    known.in_transaction(|| records.iter().try_for_each(|record| remember(store, known, record)))?;
+    Ok((stored, damaged))
+}
+
+fn remember(store: &Store, known: &Known, record: &Record) -> Result<(), Error> {
+    let Some(name) = parse_name(&record.key) else { return Ok(()) };
+    match (store.stat_copy(name), &record.body) {
+        (Some(stat), Body::Bytes(_)) => {
+            known.set_copy(&record.key, &stamp_text(stat), Some(&record.version.device.to_string()))
+        }
+        _ => known.remove_copy(&record.key),
+    }
+}
+
+/// The transcripts that agents have on this device.
+pub(crate) fn live_names(history: &History<'_>) -> BTreeSet<u128> {
+    sources::find_transcripts(history.places, &[]).transcripts.iter().map(archive::transcript_name).collect()
+}

@@ -1,0 +1,120 @@
+//! What this device has exchanged: the version of each archived copy, where received ones came from, and the keys of memory.
+//!
+//! Does not know the content. If the file is lost, everything is compared again.
+
+use api::{Code, Error};
+use db::durable::{self, OpenError};
+use db::{Connection, OptionalExtension as _};
+use history::home::Home;
+use sources::FileStamp;
+use std::collections::BTreeSet;
+
+const STEPS: &[&str] = &["
+    create table copies(
+      name   text primary key,
+      stamp  text not null,
+      device text                -- the device it came from; null for one of this device
+    ) without rowid;
+    create table entries(collection text, key text, primary key(collection, key)) without rowid;"];
+
+pub(crate) struct Known {
+    connection: Connection,
+}
+
+fn failed(error: &dyn std::fmt::Display) -> Error {
+    Error::new(Code::ReadError, format!("cannot read or write the state of sync: {error}"))
+}
+
+/// A version of a copy: changes whenever it is written.
+pub(crate) fn stamp_text((length, stamp): (u64, FileStamp)) -> String {
+    format!("{length}-{}-{}", stamp.inode, stamp.changed)
+}
+
+impl Known {
+    pub(crate) fn open(home: &Home) -> Result<Known, Error> {
+        let path = home.sync().join("exchanged.db");
+        let opened = durable::open_writer(&path, STEPS).map_err(|error: OpenError| failed(&error));
+        opened.map(|connection| Known { connection })
+    }
+
+    /// Runs changes in one transaction.
+    pub(crate) fn in_transaction<T>(&self, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        let run = |sql: &str| self.connection.execute_batch(sql).map_err(|error| failed(&error));
+        run("begin immediate")?;
+        match work() {
+            Ok(done) => run("commit").map(|()| done),
+            Err(error) => {
+                let _ = run("rollback");
+                Err(error)
+            }
+        }
+    }
+
+    /// The known version of a copy, and the device it came from.
+    pub(crate) fn copy(&self, name: &str) -> Result<Option<(String, Option<String>)>, Error> {
+        let sql = "select stamp, device from copies where name = ?1";
+        let read = || {
+            self.connection
+                .prepare_cached(sql)?
+                .query_row([name], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()
+        };
+        read().map_err(|error| failed(&error))
+    }
+
+    pub(crate) fn set_copy(&self, name: &str, stamp: &str, device: Option<&str>) -> Result<(), Error> {
+        let sql = "insert or replace into copies values (?1, ?2, ?3)";
+        self.execute(sql, db::params![name, stamp, device])
+    }
+
+    pub(crate) fn remove_copy(&self, name: &str) -> Result<(), Error> {
+        self.execute("delete from copies where name = ?1", [name])
+    }
+
+    pub(crate) fn copy_names(&self) -> Result<BTreeSet<String>, Error> {
+        self.texts("select name from copies", [])
+    }
+
+    /// The number of copies from each device.
+    pub(crate) fn received_by_device(&self) -> Result<Vec<(String, u64)>, Error> {
+        let sql =
+            "select device, count(*) from copies where device is not null group by device order by device";
+        let read = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
+            rows.collect::<Result<Vec<_>, _>>()
+        };
+        read().map_err(|error| failed(&error))
+    }
+
+    /// Forgets the versions of the copies of this device, so that all are compared again.
+    pub(crate) fn forget_versions(&self) -> Result<(), Error> {
+        self.execute("update copies set stamp = '' where device is null", [])
+    }
+
+    pub(crate) fn keys(&self, collection: &str) -> Result<BTreeSet<String>, Error> {
+        self.texts("select key from entries where collection = ?1", [collection])
+    }
+
+    pub(crate) fn add_key(&self, collection: &str, key: &str) -> Result<(), Error> {
+        self.execute("insert or ignore into entries values (?1, ?2)", [collection, key])
+    }
+
+    pub(crate) fn remove_key(&self, collection: &str, key: &str) -> Result<(), Error> {
+        self.execute("delete from entries where collection = ?1 and key = ?2", [collection, key])
+    }
+
+    fn texts(&self, sql: &str, with: impl db::Params) -> Result<BTreeSet<String>, Error> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map(with, |row| row.get(0))?;
+            rows.collect::<Result<BTreeSet<String>, _>>()
+        };
+        read().map_err(|error| failed(&error))
+    }
+
+    fn execute(&self, sql: &str, with: impl db::Params) -> Result<(), Error> {
+        let run = || self.connection.prepare_cached(sql)?.execute(with);
+        run().map(|_| ()).map_err(|error| failed(&error))
+    }
+}

@@ -1,0 +1,148 @@
+//! Memory as records: a session or a fact under its ID, in the form of `loci memory export`; and what was forgotten.
+//!
+//! Does not derive memory.
+
+use crate::document::{export_fact, export_session, import_fact, import_session};
+use crate::known::Known;
+use crate::settings::{SpaceSettings, sync_error};
+use api::memory::{KeptFact, KeptSession};
+use api::{Code, Error};
+use history::History;
+use memory::{Fact, SessionMemory, State, Store};
+use std::collections::BTreeSet;
+use sync::{Body, Change, Record, Space};
+
+pub(crate) const SESSIONS: &str = "names";
+pub(crate) const FACTS: &str = "facts";
+pub(crate) const FORGOTTEN: &str = "forgotten-facts";
+const SEPARATOR: char = '\t';
+
+fn memory_error(error: &memory::Error) -> Error {
+    Error::new(Code::ReadError, error.to_string())
+}
+
+/// The records of memory as they are now, masked with the newest rules.
+pub(crate) fn list_changes(history: &History<'_>, settings: &SpaceSettings) -> Result<Vec<Change>, Error> {
+    let Some(home) = history.home() else { return Ok(Vec::new()) };
+    let Some(store) = Store::open_read_only(&home.memory()).map_err(|error| memory_error(&error))? else {
+        return Ok(Vec::new());
+    };
+    let (sessions, facts) = store.load_all().map_err(|error| memory_error(&error))?;
+    let mut changes = Vec::new();
+    for one in sessions.iter().filter(|one| !settings.excludes(&one.project)) {
+        changes.push(Change::put(SESSIONS, &session_key(one), to_bytes(history, &export_session(one))));
+    }
+    for fact in facts.iter().filter(|fact| !settings.excludes(&fact.project)) {
+        changes.push(Change::put(
+            FACTS,
+            &fact.id,
+            to_bytes(history, &export_fact(&without_own_findings(fact))),
+        ));
+    }
+    for (source, session, fact) in store.forgotten_entries().map_err(|error| memory_error(&error))? {
+        let key = [source, session, fact].join(&SEPARATOR.to_string());
+        changes.push(Change::put(FORGOTTEN, &key, Vec::new()));
+    }
+    Ok(changes)
+}
+
+fn session_key(one: &SessionMemory) -> String {
+    format!("{}{SEPARATOR}{}", one.source, one.session_id)
+}
+
+/// Whether a fact is stale depends on the files of this device, and what replaced it is found by every device.
+fn without_own_findings(fact: &Fact) -> Fact {
+    let state =
+        if matches!(fact.state, State::Stale | State::Superseded) { State::Fresh } else { fact.state };
+    Fact { state, superseded_by: None, ..fact.clone() }
+}
+
+fn to_bytes(history: &History<'_>, of: &impl serde::Serialize) -> Vec<u8> {
+    // Serialization cannot fail: the types contain only what JSON can represent.
+    let json = serde_json::to_string(of).unwrap_or_default();
+    match history.masker() {
+        Some(masker) => masker.mask_json(&json).into_owned().into_bytes(),
+        None => json.into_bytes(),
+    }
+}
+
+/// Stages what changed, and the deletion of facts that are gone.
+pub(crate) fn stage_memory(
+    history: &History<'_>,
+    space: &mut Space,
+    known: &Known,
+    settings: &SpaceSettings,
+    now: u64,
+) -> Result<u64, Error> {
+    let changes = list_changes(history, settings)?;
+    let facts: BTreeSet<String> =
+        changes.iter().filter(|change| change.collection == FACTS).map(|change| change.key.clone()).collect();
+    let gone: Vec<String> = known.keys(FACTS)?.difference(&facts).cloned().collect();
+    let deletions = gone.iter().map(|key| Change::delete(FACTS, key));
+    let staged = space.stage(changes.into_iter().chain(deletions), now).map_err(sync_error)?;
+    known.in_transaction(|| {
+        gone.iter().try_for_each(|key| known.remove_key(FACTS, key))?;
+        facts.iter().try_for_each(|key| known.add_key(FACTS, key))
+    })?;
+    Ok(staged.accepted)
+}
+
+/// Stores received entries. Returns how many changed something, and the keys that could not be read.
+pub(crate) fn apply_memory(
+    history: &History<'_>,
+    known: &Known,
+    records: &[&Record],
+) -> Result<(u64, Vec<String>), Error> {
+    let Some(home) = history.home() else { return Ok((0, Vec::new())) };
+    let mut received = Received::default();
+    let unreadable: Vec<String> = records
+        .iter()
+        .filter(|record| received.add(record).is_none())
+        .map(|record| record.key.clone())
+        .collect();
+    let mut store = Store::open(&home.memory()).map_err(|error| memory_error(&error))?;
+    let mut apply = || {
+        store.forget_received(&received.forgotten)?;
+        store.drop_received(&received.dropped)?;
+        let changed = store.put_received(&received.sessions, &received.facts)?;
+        store.mark_superseded()?;
+        Ok(changed + received.dropped.len() as u64 + received.forgotten.len() as u64)
+    };
+    let changed = apply().map_err(|error: memory::Error| memory_error(&error))?;
+    known.in_transaction(|| {
+        received.dropped.iter().try_for_each(|key| known.remove_key(FACTS, key))?;
+        received.facts.iter().try_for_each(|fact| known.add_key(FACTS, &fact.id))
+    })?;
+    Ok((changed, unreadable))
+}
+
+#[derive(Default)]
+struct Received {
+    sessions: Vec<SessionMemory>,
+    facts: Vec<Fact>,
+    dropped: Vec<String>,
+    forgotten: Vec<memory::ForgottenEntry>,
+}
+
+impl Received {
+    /// `None` for a record that this version cannot read.
+    fn add(&mut self, record: &Record) -> Option<()> {
+        match (record.collection.as_str(), &record.body) {
+            (SESSIONS, Body::Bytes(bytes)) => {
+                let kept: KeptSession = serde_json::from_slice(bytes).ok()?;
+                self.sessions.push(import_session(kept).ok()?);
+            }
+            (FACTS, Body::Bytes(bytes)) => {
+                let kept: KeptFact = serde_json::from_slice(bytes).ok()?;
+                self.facts.push(import_fact(kept).ok()?);
+            }
+            (FACTS, Body::Deleted | Body::Forgotten) => self.dropped.push(record.key.clone()),
+            (FORGOTTEN, Body::Bytes(_)) => {
+                let mut parts = record.key.splitn(3, SEPARATOR).map(str::to_string);
+                self.forgotten.push((parts.next()?, parts.next()?, parts.next()?));
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,151 @@
+//! One round: what is new here is staged, what others wrote is stored, and what was staged is sent.
+//!
+//! Does not know when rounds happen. Every step can be repeated: a killed round is finished by the next.
+
+use crate::known::Known;
+use crate::settings::{SpaceSettings, open_joined, settings_of, sync_error};
+use crate::{copies, memory_records, tombstone_records};
+use crate::status::to_finding;
+use api::Error;
+use api::sync::{SyncPreviewed, SyncRound, SyncTranscript};
+use history::home::{Home, Lock};
+use history::{History, ingest};
+use sources::archive::Store;
+use std::collections::BTreeSet;
+use sync::{Record, Space};
+
+fn not_joined() -> Error {
+    sync_error(sync::Error::NotJoined)
+}
+
+/// Runs a round. `variables` are those of the cloud's own tools.
+pub fn run_round(history: &History<'_>, variables: &[(String, String)]) -> Result<SyncRound, Error> {
+    let home = history.home().ok_or_else(history::error::no_home)?;
+    let settings = settings_of(&home).ok_or_else(not_joined)?;
+    let mut space = open_joined(&home, &settings, variables)?;
+    let known = Known::open(&home)?;
+    ingest::catch_up(history, false)?;
+    let now = history.clock.now().0.max(0) as u64;
+    let mut outcome = stage_all(history, &mut space, &known, &settings, now)?;
+    let mut receiver = Receiver::new(history, &home, &known);
+    let round = space.sync(now, &mut |records| receiver.apply(records).map_err(|error| error.message));
+    let received = receiver.outcome;
+    // What has arrived becomes searchable even if the round failed later.
+    if received.transcripts + received.forgotten > 0 {
+        ingest::catch_up(history, false)?;
+    }
+    let round = round.map_err(sync_error)?;
+    outcome.sent = round.sent;
+    outcome.findings = round.findings.iter().map(to_finding).collect();
+    Ok(SyncRound {
+        transcripts: received.transcripts,
+        memory: received.memory,
+        forgotten: received.forgotten,
+        unreadable: received.unreadable,
+        ..outcome
+    })
+}
+
+fn stage_all(
+    history: &History<'_>,
+    space: &mut Space,
+    known: &Known,
+    settings: &SpaceSettings,
+    now: u64,
+) -> Result<SyncRound, Error> {
+    let home = history.home().ok_or_else(history::error::no_home)?;
+    // Tombstones first: what was forgotten must not be sent once more.
+    tombstone_records::stage_tombstones(space, &home, now)?;
+    let staged = copies::stage_copies(history, space, known, settings, now)?;
+    memory_records::stage_memory(history, space, known, settings, now)?;
+    Ok(SyncRound {
+        excluded: staged.excluded,
+        withheld: staged.withheld,
+        too_large: staged.too_large,
+        ..SyncRound::default()
+    })
+}
+
+/// Stores what arrives.
+struct Receiver<'r> {
+    history: &'r History<'r>,
+    home: &'r Home,
+    known: &'r Known,
+    live: BTreeSet<u128>,
+    outcome: SyncRound,
+}
+
+impl<'r> Receiver<'r> {
+    fn new(history: &'r History<'r>, home: &'r Home, known: &'r Known) -> Receiver<'r> {
+        let live = copies::live_names(history);
+        Receiver { history, home, known, live, outcome: SyncRound::default() }
+    }
+
+    fn apply(&mut self, records: &[Record]) -> Result<(), Error> {
+        let of = |collection: &str| -> Vec<&Record> {
+            records.iter().filter(|record| record.collection == collection).collect()
+        };
+        let lock = Lock::acquire(self.home)?;
+        let tombstones = of(tombstone_records::COLLECTION);
+        self.outcome.forgotten +=
+            tombstone_records::apply_tombstones(self.history, self.home, &lock, &tombstones)?;
+        let received = of(copies::COLLECTION);
+        if !received.is_empty() {
+            let store = Store::new(self.home.archive());
+            let (stored, damaged) = copies::apply_copies(&store, self.known, &self.live, &received)?;
+            self.outcome.transcripts += stored;
+            self.outcome.unreadable.extend(damaged);
+        }
+        drop(lock);
+        let memory: Vec<&Record> =
+            [memory_records::FORGOTTEN, memory_records::SESSIONS, memory_records::FACTS]
+                .iter()
+                .flat_map(|name| of(name))
+                .collect();
+        if !memory.is_empty() {
+            let (changed, unreadable) = memory_records::apply_memory(self.history, self.known, &memory)?;
+            self.outcome.memory += changed;
+            self.outcome.unreadable.extend(unreadable);
+        }
+        Ok(())
+    }
+}
+
+/// Lists what the next round would send. Contacts nothing and changes nothing that was exchanged.
+pub fn preview(history: &History<'_>, limit: u64) -> Result<SyncPreviewed, Error> {
+    let home = history.home().ok_or_else(history::error::no_home)?;
+    let settings = settings_of(&home).ok_or_else(not_joined)?;
+    let known = Known::open(&home)?;
+    ingest::catch_up(history, false)?;
+    let store = Store::new(home.archive());
+    let mut shown = SyncPreviewed::default();
+    for copy in copies::find_changes(&store, &known)?.0 {
+        if copies::is_excluded(&store, copy.name, &settings) {
+            shown.excluded += 1;
+            continue;
+        }
+        let Ok(copy) = store.find_by_name(copy.name) else { continue };
+        let session = copy.sessions.first();
+        let title =
+            session.and_then(|one| one.title.as_ref()).map_or(String::new(), |(title, _)| title.to_string());
+        let project = session.map_or(String::new(), |one| one.project.to_string());
+        (shown.total, shown.bytes) = (shown.total + 1, shown.bytes + copy.packed);
+        if shown.total <= limit {
+            let title = history.mask_line(&title);
+            shown.transcripts.push(SyncTranscript { source: copy.source, project, title, bytes: copy.packed });
+        }
+    }
+    for change in memory_records::list_changes(history, &settings)? {
+        match change.collection.as_str() {
+            memory_records::SESSIONS => shown.sessions += 1,
+            memory_records::FACTS => shown.facts += 1,
+            _ => {}
+        }
+    }
+    Ok(shown)
+}
+
+/// Compares all transcripts in the next round: what is sent has changed.
+pub fn compare_again(home: &Home) -> Result<(), Error> {
+    Known::open(home)?.forget_versions()
+}

@@ -1,0 +1,102 @@
+//! Where the space of this device is, and what is left out of it. Kept beside the state of `sync`; contains no credentials.
+//!
+//! Does not know what travels.
+
+use api::{Code, Error};
+use history::home::{self, Home};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use sync::storage::{Backoff, Cloud, Folder, Retry, Store, StoreError};
+use sync::{Settings, Space};
+
+/// The settings of the space that this device belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SpaceSettings {
+    /// `s3://bucket/prefix`, `az://container/prefix` or a folder.
+    pub url: String,
+    /// The name of this device.
+    pub label: String,
+    /// Projects whose sessions and memory stay here.
+    pub excluded: Vec<String>,
+}
+
+impl SpaceSettings {
+    /// Whether a project, or a folder above it, is excluded.
+    pub(crate) fn excludes(&self, project: &str) -> bool {
+        let is_within = |excluded: &String| {
+            project
+                .strip_prefix(excluded.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.excluded.iter().any(is_within)
+    }
+}
+
+/// The settings, if this device belongs to a space.
+pub fn settings_of(home: &Home) -> Option<SpaceSettings> {
+    let text = std::fs::read_to_string(home.sync_settings()).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+pub fn store_settings(home: &Home, settings: &SpaceSettings) -> Result<(), Error> {
+    let path = home.sync_settings();
+    // Serialization cannot fail: the type contains only what JSON can represent.
+    let text = serde_json::to_string_pretty(settings).unwrap_or_default() + "\n";
+    home::replace_file(&path, text.as_bytes()).map_err(|error| home::unwritable(&path, &error))
+}
+
+/// Opens the storage of a URL. `variables` are those of the cloud's own tools.
+pub(crate) fn open_storage(url: &str, variables: &[(String, String)]) -> Result<Box<dyn Store>, StoreError> {
+    if !url.contains("://") {
+        return Ok(Box::new(Folder::new(&PathBuf::from(url))));
+    }
+    let cloud = Cloud::open(url, variables.iter().cloned())?;
+    Ok(Box::new(Retry::new(cloud, Backoff::default(), std::thread::sleep)))
+}
+
+/// Opens the space of this device, or makes it one of a space with `enter`.
+pub fn open_space<T>(
+    home: &Home,
+    url: &str,
+    variables: &[(String, String)],
+    enter: impl FnOnce(&std::path::Path, Box<dyn Store>, Settings) -> sync::Result<T>,
+) -> Result<T, Error> {
+    let folder = home.sync();
+    home::create_private_dir(&folder).map_err(|error| home::unwritable(&folder, &error))?;
+    let store = open_storage(url, variables).map_err(|error| sync_error(sync::Error::Store(error)))?;
+    enter(&folder, store, Settings::default()).map_err(sync_error)
+}
+
+/// The space that this device belongs to.
+pub(crate) fn open_joined(
+    home: &Home,
+    settings: &SpaceSettings,
+    variables: &[(String, String)],
+) -> Result<Space, Error> {
+    open_space(home, &settings.url, variables, Space::open)
+}
+
+/// An error of `sync`, with what to do.
+#[allow(clippy::needless_pass_by_value)] // used with `map_err`
+pub fn sync_error(error: sync::Error) -> Error {
+    let code = match &error {
+        sync::Error::Phrase(_) | sync::Error::PhraseUnknown | sync::Error::UnknownMember(_) => {
+            Code::InvalidArgument
+        }
+        sync::Error::AlreadyJoined | sync::Error::NotJoined | sync::Error::Removed => Code::InvalidArgument,
+        _ => Code::ReadError,
+    };
+    let hint = match &error {
+        sync::Error::NotJoined => Some("loci sync init URL"),
+        sync::Error::AlreadyJoined | sync::Error::UnknownMember(_) => Some("loci sync status"),
+        sync::Error::Removed => Some("loci sync leave"),
+        sync::Error::Store(StoreError::Refused { .. }) => {
+            Some("check the URL and the credentials of your storage")
+        }
+        sync::Error::Store(_) => Some("nothing is lost: `loci sync now` tries again"),
+        _ => None,
+    };
+    let error = Error::new(code, error.to_string());
+    hint.into_iter().fold(error, Error::hint)
+}
