@@ -139,7 +139,7 @@ fn run(bucket: &Bucket, plan: &Plan) -> u64 {
 
 #[test]
 fn two_devices_converge_in_memory() {
-    for seed in 1..4 {
+    for seed in 1..3 {
         run(&Bucket::Memory(Memory::default()), &Plan { devices: 2, steps: 200, seed });
     }
 }
@@ -152,7 +152,7 @@ fn five_devices_converge_in_a_folder() {
 
 #[test]
 fn twenty_devices_converge_in_memory() {
-    run(&Bucket::Memory(Memory::default()), &Plan { devices: 20, steps: 500, seed: 21 });
+    run(&Bucket::Memory(Memory::default()), &Plan { devices: 20, steps: 300, seed: 21 });
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn run(faults: &[Fault], percent: u64, seed: u64) {
     *store.percent.lock().unwrap() = percent;
     let mut rng = Rng(seed);
     let (mut failed, mut now) = (0, 1_800_000_000_000);
-    for at in 0..120 {
+    for at in 0..80 {
         now += 500;
         let which = rng.below(2) as usize;
         devices[which].put(&format!("k{}", rng.below(40)), &format!("text {at}"), now);
@@ -45,7 +45,7 @@ fn run(faults: &[Fault], percent: u64, seed: u64) {
     }
     assert_eq!(findings, [], "after {faults:?}, seed {seed}");
     assert_eq!(devices[0].export(), devices[1].export(), "after {faults:?}, seed {seed}");
-    assert!(!devices[0].export().is_empty() && failed < 60, "{failed} rounds failed");
+    assert!(!devices[0].export().is_empty() && failed < 50, "{failed} rounds failed");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn each_fault_alone_does_no_damage() {
 
 #[test]
 fn all_faults_together_do_no_damage() {
-    for seed in 10..14 {
+    for seed in 10..12 {
         run(&Fault::ALL, 25, seed);
     }
 }

@@ -97,7 +97,7 @@ fn run(devices: usize, kills: u64, seed: u64) {
 
 #[test]
 fn killed_processes_converge() {
-    run(3, 60, 1);
+    run(3, 30, 1);
 }
 
 #[test]
