@@ -18,20 +18,23 @@
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
+#[path = "../tests/sample_edits/mod.rs"]
+mod sample_edits;
+
 use loci_code::{
     Certainty, Codebase, Outliner, Resolver, SourceFile, TokenCost, TypeHashes, UsageFinder, classify_change,
     count_tokens, hash_type, read_tree,
 };
 use project::{Project, discover};
+use sample_edits::{
+    STYLES, add_attributes, add_comments, add_statements, extend_docs, reformat_csharp, reformat_whitespace,
+    split_types,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use syntax::sample_edits::{
-    STYLES, add_attributes, add_comments, add_statements, extend_docs, reformat_csharp, reformat_whitespace,
-    split_types,
-};
 use syntax::{FileFacts, LANGUAGES, Language, MemberKind, Reader, Symbols, decode_text};
 
 /// Required precision and recall of explicit references between types.

@@ -220,6 +220,12 @@ impl<'a> Resolver<'a> {
                 mention.certainty = Certainty::Likely;
             }
         }
+        // the rules of a language that is read at the level of declarations are not known
+        if facts.is_textual {
+            for mention in &mut mentions {
+                mention.certainty = Certainty::Possible;
+            }
+        }
         mentions
     }
 

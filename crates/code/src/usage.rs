@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use syntax::{
     FileFacts, Member, MemberKind, MemberReference, ParameterCount, Path, Position, ReceiverExpr, Scope,
-    Span, TypeKind, Visibility, WrittenType,
+    Span, TypeKind, Visibility, WrittenType, language_of,
 };
 
 /// A place that uses a member.
@@ -110,7 +110,8 @@ impl<'a> UsageFinder<'a> {
         let names: Vec<u32> = named.filter_map(|name| self.code.tables.name_id(name)).collect();
         let (mut found, mut outside) = (Vec::new(), Vec::new());
         for file in 0..self.code.files.len() as u32 {
-            if !names.iter().any(|name| self.code.tables.has_word(file, *name)) {
+            let has_name = names.iter().any(|name| self.code.tables.has_word(file, *name));
+            if !has_name || !self.may_be_named_in(member.0, file) {
                 continue;
             }
             let wanted =
@@ -127,6 +128,25 @@ impl<'a> UsageFinder<'a> {
         let mut found: Vec<Usage> = if found.is_empty() { outside } else { found };
         found.sort_unstable();
         found
+    }
+
+    /// Whether the language of a file can name what another file declares.
+    fn may_be_named_in(&self, declared: u32, file: u32) -> bool {
+        let language = |file: u32| language_of(self.code.files[file as usize].path.as_ref());
+        let (declared, used) = (language(declared), language(file));
+        declared.zip(used).is_none_or(|(declared, used)| declared.may_be_named_in(used))
+    }
+
+    /// The places where a file with textual references has the name of a type.
+    pub(crate) fn textual_mentions(&self, file: u32, of: u32, names: &[u32]) -> Vec<(u32, u32)> {
+        let facts = &self.code.files[file as usize].facts;
+        let declared = self.code.types[of as usize].parts[0].0;
+        if !facts.is_textual || !self.may_be_named_in(declared, file) {
+            return Vec::new();
+        }
+        let is_it = |it: &&MemberReference| names.contains(&self.code.tables.word_name(file, it.word));
+        let range = |it: &MemberReference| (it.at, it.at + facts.word_text(it.word).len() as u32);
+        facts.member_references.iter().filter(is_it).map(range).collect()
     }
 
     fn usage_at(

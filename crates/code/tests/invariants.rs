@@ -3,13 +3,15 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
+mod sample_edits;
+
 use loci_code::{ChangeClass, Codebase, Resolver, SourceFile, TypeHashes, classify_change, hash_type};
 use project::Project;
-use std::collections::{BTreeMap, BTreeSet};
-use syntax::sample_edits::{
+use sample_edits::{
     STYLES, add_attributes, add_comments, add_statements, extend_docs, reformat_csharp, reformat_whitespace,
     split_types,
 };
+use std::collections::{BTreeMap, BTreeSet};
 use syntax::{FileFacts, LANGUAGES, Reader, Symbols, Visibility, language_of};
 
 const EVERYTHING: &str = include_str!("../testdata/everything.cs");
@@ -72,6 +74,12 @@ const SAMPLE_FILES: &[(&str, &str)] = &[
     ("a.py", include_str!("../../syntax/testdata/python/declarations/store.py")),
     ("a.go", include_str!("../../syntax/testdata/go/declarations/store.go")),
     ("a.java", include_str!("../../syntax/testdata/java/declarations/Store.java")),
+    ("a.c", include_str!("../../syntax/testdata/c/declarations/store.c")),
+    ("a.h", include_str!("../../syntax/testdata/cpp/declarations/store.h")),
+    ("a.kt", include_str!("../../syntax/testdata/kotlin/declarations/Store.kt")),
+    ("a.php", include_str!("../../syntax/testdata/php/declarations/Store.php")),
+    ("a.rb", include_str!("../../syntax/testdata/ruby/declarations/store.rb")),
+    ("a.swift", include_str!("../../syntax/testdata/swift/declarations/Store.swift")),
 ];
 
 #[test]

@@ -262,6 +262,13 @@ fn truncated_text_is_parsed() {
         ("a.py", include_str!("../../syntax/testdata/python/declarations/store.py")),
         ("a.go", include_str!("../../syntax/testdata/go/declarations/store.go")),
         ("a.java", include_str!("../../syntax/testdata/java/declarations/Store.java")),
+        ("a.c", include_str!("../../syntax/testdata/c/declarations/store.c")),
+        ("a.h", include_str!("../../syntax/testdata/cpp/declarations/store.h")),
+        ("a.kt", include_str!("../../syntax/testdata/kotlin/declarations/Store.kt")),
+        ("a.php", include_str!("../../syntax/testdata/php/declarations/Store.php")),
+        ("a.rb", include_str!("../../syntax/testdata/ruby/declarations/store.rb")),
+        ("a.swift", include_str!("../../syntax/testdata/swift/declarations/Store.swift")),
+        ("a.sh", include_str!("../../syntax/testdata/shell/declarations/build.sh")),
     ] {
         let language = language_of(path.as_ref()).unwrap();
         for at in (0..text.len()).step_by(23).filter(|at| text.is_char_boundary(*at)) {
@@ -279,6 +286,13 @@ fn excessive_nesting_is_a_gap() {
         ("a.py", "def a():\n    x = ", "\n"),
         ("a.go", "package a\nfunc a() { x := ", " }"),
         ("a.java", "class A { int x = ", "; }"),
+        ("a.c", "int a() { return ", "; }"),
+        ("a.cpp", "class A { int x = ", "; };"),
+        ("a.kt", "fun a() { val x = ", "\n}\n"),
+        ("a.php", "<?php\nfunction a() { $x = ", "; }"),
+        ("a.rb", "def a\n  x = ", "\nend\n"),
+        ("a.swift", "func a() { let x = ", " }"),
+        ("a.sh", "a() {\n  x=$(( ", " ))\n}\n"),
     ] {
         let language = language_of(path.as_ref()).unwrap();
         let deep = |depth: usize| format!("{before}{}1{}{after}", "(".repeat(depth), ")".repeat(depth));

@@ -3,7 +3,7 @@
 //! Does not know the tree: a manifest is only a text here.
 
 use crate::manifest::ProjectManifest;
-use crate::{cargo, go_mod, java, npm, python};
+use crate::{cargo, composer, go_mod, java, npm, python, swift_package};
 
 pub(crate) struct Ecosystem {
     /// File names of manifests; if a folder has several, the first one is used.
@@ -29,9 +29,15 @@ pub(crate) const ECOSYSTEMS: &[Ecosystem] = &[
     Ecosystem { manifests: &["go.mod"], languages: &["Go"], parse: go_mod::parse_manifest },
     Ecosystem {
         manifests: &["pom.xml", "build.gradle", "build.gradle.kts"],
-        languages: &["Java"],
+        languages: &["Java", "Kotlin"],
         parse: java::parse_manifest,
     },
+    Ecosystem { manifests: &["composer.json"], languages: &["PHP"], parse: composer::parse_manifest },
+    Ecosystem { manifests: &["Package.swift"], languages: &["Swift"], parse: swift_package::parse_manifest },
+    // a gem may consist of several folders with a `Gemfile` each; its own name is in a `.gemspec` of any name
+    Ecosystem { manifests: &["Gemfile"], languages: &["Ruby"], parse: |_| ProjectManifest::default() },
+    // a build of C has a description in every folder (`Makefile`, `CMakeLists.txt`) without being several projects
+    Ecosystem { manifests: &[], languages: &["C", "C++", "Shell"], parse: |_| ProjectManifest::default() },
 ];
 
 pub(crate) const MSBUILD: usize = 0;

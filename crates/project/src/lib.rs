@@ -4,6 +4,7 @@
 
 mod cargo;
 mod compile_items;
+mod composer;
 mod discover;
 mod ecosystem;
 mod filter;
@@ -17,6 +18,7 @@ mod npm;
 mod path;
 mod python;
 mod source;
+mod swift_package;
 mod wildcard;
 mod xml;
 

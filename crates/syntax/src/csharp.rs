@@ -13,13 +13,15 @@ mod references;
 mod walk;
 pub mod well_known;
 
-use crate::language::{Extraction, Language};
+use crate::language::{Extraction, Language, Level};
 use crate::preprocessor::Symbols;
 use crate::token::{PreparedText, Source};
-pub(crate) use lex::tokenize;
+#[doc(hidden)] // for tests that edit source token by token
+pub use lex::tokenize;
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "C#",
+    level: Level::Resolved,
     extensions: &["cs"],
     grammar: || tree_sitter_c_sharp::LANGUAGE.into(),
     extraction: Extraction::Custom { prepare: prepare_source, extract: declarations::extract_facts },

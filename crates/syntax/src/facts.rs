@@ -30,6 +30,8 @@ pub struct FileFacts {
     pub requires_imports: bool,
     /// Whether namespaces and paths include the module path of the file in its project.
     pub has_module_path: bool,
+    /// Whether references are only names in the text: the language is read at the level of declarations.
+    pub is_textual: bool,
 }
 
 impl FileFacts {

@@ -3,7 +3,7 @@
 //! Does not know which types satisfy an interface: Go source does not declare it.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
-use crate::language::{Extraction, Language};
+use crate::language::{Extraction, Language, Level};
 use crate::module_path::{ModulePath, name_segments, path_segments};
 use crate::walk::{
     AccessRule, DEFAULT_DIALECT, DEFAULT_MEMBER_ACCESS, Dialect, Head, LazyDialect, MemberAccessRules, Role,
@@ -13,6 +13,7 @@ use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "Go",
+    level: Level::Resolved,
     extensions: &["go"],
     grammar: || tree_sitter_go::LANGUAGE.into(),
     extraction: Extraction::Table(&DIALECT),
@@ -68,7 +69,7 @@ fn module_path_of(project: &str, path: &str) -> ModulePath {
     folders.pop();
     let root = name_segments(project);
     let module: Vec<String> = root.iter().cloned().chain(folders).collect();
-    ModulePath { folder: module.clone(), module, root }
+    ModulePath { folder: module.clone(), module, root, ..ModulePath::default() }
 }
 
 fn read_head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {

@@ -3,7 +3,7 @@
 //! Does not resolve inherited members.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
-use crate::language::{Extraction, Language};
+use crate::language::{Extraction, Language, Level};
 use crate::walk::{
     AccessRule, BlankRule, DEFAULT_DIALECT, DEFAULT_MEMBER_ACCESS, Dialect, DocStyle, Head, LazyDialect,
     MemberAccessRules, Role, TokenRule, Walk, child_of_kind, children_of_kind, is_word_char,
@@ -13,6 +13,7 @@ use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "Java",
+    level: Level::Resolved,
     extensions: &["java"],
     grammar: || tree_sitter_java::LANGUAGE.into(),
     extraction: Extraction::Table(&DIALECT),

@@ -3,21 +3,26 @@
 //! Knows one file at a time. Does not know other files, projects, the file system, or what a name refers to.
 
 mod base32;
+mod c;
+mod cpp;
 pub mod csharp;
 mod digest;
 mod facts;
 mod go;
 mod id;
 mod java;
+mod kotlin;
 mod language;
 mod module_path;
 mod occurrences;
+mod php;
 mod preprocessor;
 mod python;
 mod reader;
+mod ruby;
 mod rust;
-#[doc(hidden)]
-pub mod sample_edits;
+mod shell;
+mod swift;
 mod token;
 mod typescript;
 mod walk;
@@ -29,8 +34,10 @@ pub use facts::{
     WrittenType,
 };
 pub use id::{MemberId, TypeId, matches_prefix};
-pub use language::Language;
+pub use language::{Language, Level};
 pub use occurrences::{Occurrence, Occurrences, Role, Variable, VariableKind, whole_words};
 pub use preprocessor::Symbols;
 pub use reader::{GrammarError, LANGUAGES, Reader, decode_text, language_of};
 pub use token::Span;
+#[doc(hidden)] // for tests that edit source token by token
+pub use token::{Token, TokenKind};

@@ -2,7 +2,7 @@
 //!
 //! Does not know the contents of the file. Facts are extracted without the module path, so a moved file need not be parsed again.
 
-use crate::facts::{FileFacts, Path, Scope, Segment, TypeKind};
+use crate::facts::{FileFacts, Path, Scope, Segment, TypeKind, TypePart};
 
 /// The prefixes of the names in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,23 @@ pub(crate) struct ModulePath {
     pub(crate) folder: Vec<String>,
     /// The root of the project, such as a crate.
     pub(crate) root: Vec<String>,
+    pub(crate) reach: Reach,
+}
+
+/// Which names of a file its module path qualifies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reach {
+    #[default]
+    All,
+    /// Those outside of any namespace: two C files may each have a `struct entry`.
+    OutsideNamespaces,
+    /// Free functions and values outside of any namespace. Types are known to the whole project, and may be extended there.
+    FreeItems,
+}
+
+/// The module path of a file in a language whose source does not name it: folder and file.
+pub(crate) fn path_of_file(path: &str, reach: Reach) -> ModulePath {
+    ModulePath { module: path_segments(path), reach, ..ModulePath::default() }
 }
 
 /// Resolves the root that a path starts with (`crate`, `self`, `.`), and drops one word for each `super` or `..`.
@@ -72,7 +89,16 @@ fn replace_alias(facts: &mut FileFacts, ours: &[String], theirs: &[String]) {
 
 fn qualify_names(facts: &mut FileFacts, home: &ModulePath) {
     let module: Vec<u32> = home.module.iter().map(|word| intern_word(facts, word)).collect();
-    for scope in &mut facts.scopes {
+    if home.reach == Reach::OutsideNamespaces {
+        detach_namespaces(facts);
+    }
+    // the first scope is the file
+    let qualified = match home.reach {
+        Reach::All => facts.scopes.len(),
+        Reach::OutsideNamespaces => 1,
+        Reach::FreeItems => 0,
+    };
+    for scope in facts.scopes.iter_mut().take(qualified) {
         scope.namespace.splice(0..0, module.iter().copied());
     }
     for at in 0..facts.paths.len() {
@@ -86,6 +112,22 @@ fn qualify_names(facts: &mut FileFacts, home: &ModulePath) {
         name.clone_into(&mut own.name);
         own.scope = outside;
         facts.scopes.push(Scope { parent: None, namespace: around, imports: Vec::new() });
+    }
+}
+
+/// Puts the modules of namespaces into a scope of their own, because the scope of the file will be qualified.
+fn detach_namespaces(facts: &mut FileFacts) {
+    let outside = facts.scopes.len() as u32;
+    let FileFacts { types, scopes, .. } = facts;
+    let is_namespace = |part: &TypePart| part.kind == TypeKind::Module && !part.name.is_empty();
+    let in_file = |part: &TypePart| scopes[part.scope as usize].namespace.is_empty();
+    let mut found = false;
+    for part in types.iter_mut().filter(|part| is_namespace(part) && in_file(part)) {
+        part.scope = outside;
+        found = true;
+    }
+    if found {
+        scopes.push(Scope::default());
     }
 }
 

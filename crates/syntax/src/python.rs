@@ -3,7 +3,7 @@
 //! Does not know attributes that are set from outside a class, or how decorators transform a function.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
-use crate::language::{Extraction, Language};
+use crate::language::{Extraction, Language, Level};
 use crate::module_path::{ModulePath, path_segments};
 use crate::walk::{
     self, AccessRule, DEFAULT_DIALECT, DEFAULT_MEMBER_ACCESS, Dialect, DocStyle, Head, LazyDialect,
@@ -14,6 +14,7 @@ use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "Python",
+    level: Level::Resolved,
     extensions: &["py", "pyi"],
     grammar: || tree_sitter_python::LANGUAGE.into(),
     extraction: Extraction::Table(&DIALECT),
@@ -95,7 +96,7 @@ fn module_path_of(_: &str, path: &str) -> ModulePath {
     if name != "__init__" {
         module.push(name);
     }
-    ModulePath { module, folder, root: Vec::new() }
+    ModulePath { module, folder, root: Vec::new(), ..ModulePath::default() }
 }
 
 /// Whether a node is a docstring: a string that comes first in a module, class or function.

@@ -6,7 +6,7 @@ use crate::facts::FileFacts;
 use crate::language::{Extraction, Language};
 use crate::preprocessor::Symbols;
 use crate::token::{PreparedText, Source, Token};
-use crate::{csharp, go, java, python, rust, typescript, walk};
+use crate::{c, cpp, csharp, go, java, kotlin, php, python, ruby, rust, shell, swift, typescript, walk};
 use std::borrow::Cow;
 use std::path::Path;
 use tree_sitter::{Parser, Tree};
@@ -19,6 +19,13 @@ pub const LANGUAGES: &[Language] = &[
     python::LANGUAGE,
     go::LANGUAGE,
     java::LANGUAGE,
+    c::LANGUAGE,
+    cpp::LANGUAGE,
+    kotlin::LANGUAGE,
+    php::LANGUAGE,
+    ruby::LANGUAGE,
+    swift::LANGUAGE,
+    shell::LANGUAGE,
 ];
 
 /// Determines the language of a file by its extension.
@@ -68,7 +75,8 @@ impl Reader {
     }
 
     /// The tokens of a text in a table-driven language, in source order.
-    pub(crate) fn read_tokens(&mut self, text: &str) -> Vec<Token> {
+    #[doc(hidden)] // for tests that edit source token by token
+    pub fn read_tokens(&mut self, text: &str) -> Vec<Token> {
         let Extraction::Table(reading) = &self.language.extraction else { return Vec::new() };
         let tree = self.parse_tree(&reading.prepare_text(text));
         tree.map_or_else(Vec::new, |tree| walk::tokenize(reading, &tree, text))

@@ -4,7 +4,7 @@
 //! Does not expand macros: names in a macro invocation are recorded as written.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
-use crate::language::{Extraction, Language};
+use crate::language::{Extraction, Language, Level};
 use crate::module_path::{ModulePath, path_segments};
 use crate::token::Span;
 use crate::walk::{
@@ -15,6 +15,7 @@ use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "Rust",
+    level: Level::Resolved,
     extensions: &["rs"],
     grammar: || tree_sitter_rust::LANGUAGE.into(),
     extraction: Extraction::Table(&DIALECT),
@@ -89,7 +90,7 @@ fn module_path_of(project: &str, path: &str) -> ModulePath {
     }
     let root = vec![if root.is_empty() { "crate".to_owned() } else { root }];
     let module: Vec<String> = root.iter().cloned().chain(steps).collect();
-    ModulePath { folder: module.clone(), module, root }
+    ModulePath { folder: module.clone(), module, root, ..ModulePath::default() }
 }
 
 /// Attributes that are not part of the contract with callers.

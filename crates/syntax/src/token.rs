@@ -28,7 +28,7 @@ impl Span {
 
 /// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum TokenKind {
+pub enum TokenKind {
     Word,
     Number,
     /// A string or character literal, including its quotes and interpolations.
@@ -45,15 +45,15 @@ pub(crate) enum TokenKind {
 
 impl TokenKind {
     /// Whether the token reaches the compiler.
-    pub(crate) fn is_significant(self) -> bool {
+    pub fn is_significant(self) -> bool {
         matches!(self, TokenKind::Word | TokenKind::Number | TokenKind::Literal | TokenKind::Punctuation)
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Token {
-    pub(crate) kind: TokenKind,
-    pub(crate) span: Span,
+pub struct Token {
+    pub kind: TokenKind,
+    pub span: Span,
 }
 
 /// Counts the lines of a text; the last one may lack a line ending.

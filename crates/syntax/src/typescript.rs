@@ -3,7 +3,7 @@
 //! Does not know path mappings in a package manifest, or members added at run time.
 
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
-use crate::language::{Extraction, Language};
+use crate::language::{Extraction, Language, Level};
 use crate::module_path::{ModulePath, name_segments, path_segments};
 use crate::walk::{
     AccessRule, BlankRange, BlankRule, DEFAULT_DIALECT, DEFAULT_MEMBER_ACCESS, Dialect, DocStyle,
@@ -14,6 +14,7 @@ use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "TypeScript",
+    level: Level::Resolved,
     extensions: &["ts", "mts", "cts"],
     grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
     extraction: Extraction::Table(&TYPESCRIPT_DIALECT),
@@ -23,6 +24,7 @@ pub(crate) const LANGUAGE: Language = Language {
 /// JavaScript is parsed with the TSX grammar, which accepts all of it.
 pub(crate) const JAVASCRIPT: Language = Language {
     name: "JavaScript",
+    level: Level::Resolved,
     extensions: &["js", "jsx", "tsx", "mjs", "cjs"],
     grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
     extraction: Extraction::Table(&TSX_DIALECT),
@@ -171,7 +173,7 @@ fn module_path_of(project: &str, path: &str) -> ModulePath {
     if name != "index" {
         module.push(name);
     }
-    ModulePath { module, folder, root }
+    ModulePath { module, folder, root, ..ModulePath::default() }
 }
 
 /// Semicolons at line ends, member separators, and parentheses around a single untyped parameter.

@@ -5,11 +5,13 @@
 mod blanking;
 mod doc;
 pub(crate) mod gaps;
+mod head_rules;
 pub(crate) mod interner;
 mod member_access;
 mod members;
 mod normalize;
 mod references;
+mod textual;
 mod tokens;
 
 use crate::digest::Digest;
@@ -21,11 +23,12 @@ use crate::token::{PreparedText, Source, Span};
 use blanking::blank_text;
 pub(crate) use blanking::{BlankRange, BlankRule, is_word_char};
 pub(crate) use doc::DocStyle;
+pub(crate) use head_rules::{DEFAULT_HEAD_RULES, HeadRules, find_part};
 use interner::Interner;
 pub(crate) use member_access::{AccessRule, DEFAULT_MEMBER_ACCESS, MemberAccessRules};
 pub(crate) use members::plain_member;
 pub(crate) use references::{FOLDER_ROOTS, starts_uppercase};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::OnceLock;
 pub(crate) use tokens::tokenize;
 use tree_sitter::{Node, Tree, TreeCursor};
@@ -70,6 +73,8 @@ pub(crate) struct Dialect {
     pub(crate) token_rules: &'static [(&'static str, TokenRule)],
     pub(crate) doc_style: DocStyle,
     pub(crate) member_access: MemberAccessRules,
+    /// Set if the language is read at the level of declarations, with textual references instead of `member_access`.
+    pub(crate) head_rules: Option<&'static HeadRules>,
     /// Nodes in which a comma after a single element is significant.
     pub(crate) tuples: &'static [&'static str],
     /// Nodes in which parentheses around a whole expression are redundant; formatters add or remove them by line width.
@@ -99,6 +104,7 @@ pub(crate) const DEFAULT_DIALECT: Dialect = Dialect {
     token_rules: &[],
     doc_style: DocStyle::Above,
     member_access: DEFAULT_MEMBER_ACCESS,
+    head_rules: None,
     tuples: &[],
     redundant_parens: &[],
     inherits_imports: true,
@@ -125,6 +131,8 @@ struct Tables {
     token_rules: Vec<TokenRule>,
     access_rules: Vec<Option<AccessRule>>,
     hoisted: Vec<Option<&'static str>>,
+    /// Whether a leaf is a name, in a language with textual references.
+    names: Vec<bool>,
 }
 
 impl LazyDialect {
@@ -160,6 +168,10 @@ impl LazyDialect {
                     .iter()
                     .map(|name| find_row(self.dialect.member_access.hoisted, name))
                     .collect(),
+                names: names
+                    .iter()
+                    .map(|name| self.dialect.head_rules.is_some_and(|rules| rules.names.contains(name)))
+                    .collect(),
             }
         })
     }
@@ -176,6 +188,8 @@ pub(crate) struct Head<'a> {
     /// Start of the declaration; attributes may be siblings that precede the node.
     pub(crate) start: usize,
     pub(crate) name: String,
+    /// The declared name, which is no reference.
+    pub(crate) name_node: Option<Node<'a>>,
     pub(crate) attributes: Vec<Node<'a>>,
     pub(crate) visibility: Option<Visibility>,
     pub(crate) is_static: bool,
@@ -196,6 +210,8 @@ pub(crate) struct Head<'a> {
     pub(crate) value_type: Option<Node<'a>>,
     /// Distinguishes it from other members with the same name.
     pub(crate) qualifier: String,
+    /// The labels of its parameters, where they are part of the name: Swift.
+    pub(crate) labels: String,
 }
 
 impl<'a> Head<'a> {
@@ -208,6 +224,7 @@ impl<'a> Head<'a> {
             name: node
                 .child_by_field_name("name")
                 .map_or_else(String::new, |name| walk.join_tokens(node_span(name), &[])),
+            name_node: node.child_by_field_name("name"),
             attributes: Vec::new(),
             visibility: None,
             is_static: false,
@@ -221,6 +238,7 @@ impl<'a> Head<'a> {
             is_inlined: false,
             value_type: node.child_by_field_name("type").or_else(|| node.child_by_field_name("return_type")),
             qualifier: String::new(),
+            labels: String::new(),
         }
     }
 
@@ -273,6 +291,10 @@ pub(crate) struct Walk<'a> {
     type_ranges: Vec<Span>,
     /// Members declared inside a body, with their type; added after those that the type itself declares.
     pub(crate) late_members: Vec<(u32, Member)>,
+    /// The visibility that a section gives to the declarations after it: `private:`.
+    pub(crate) section: Option<Visibility>,
+    /// Where names are declared, in a language with textual references.
+    declared_names: FxHashSet<u32>,
 }
 
 /// Extracts all facts from a tree.
@@ -284,7 +306,10 @@ pub(crate) fn extract_facts(reading: &'static LazyDialect, tree: &Tree, text: &s
     walk.module_nodes.push((0, root));
     walk.visit_children(&mut root.walk());
     walk.finish_modules();
-    walk.collect_member_references();
+    match dialect.head_rules {
+        Some(rules) => walk.collect_textual_references(rules),
+        None => walk.collect_member_references(),
+    }
     (dialect.finish)(&mut walk);
     gaps::record_gaps(&mut walk.facts, root);
     walk.facts
@@ -302,6 +327,7 @@ impl<'a> Walk<'a> {
             scopes: vec![Scope::default()],
             bytes: source.text.len() as u32,
             requires_imports: true,
+            is_textual: dialect.head_rules.is_some(),
             lines,
             ..FileFacts::default()
         };
@@ -325,6 +351,8 @@ impl<'a> Walk<'a> {
             claimed: Vec::new(),
             type_ranges: Vec::new(),
             late_members: Vec::new(),
+            section: None,
+            declared_names: FxHashSet::default(),
         }
     }
 
@@ -343,6 +371,10 @@ impl<'a> Walk<'a> {
     }
 
     pub(crate) fn role_of(&self, node: Node) -> Role {
+        // a macro that hides a brace turns half a C file into one error; the declarations in it are still there
+        if node.is_error() && self.dialect.head_rules.is_some() {
+            return Role::Transparent;
+        }
         self.tables.roles.get(node.kind_id() as usize).copied().unwrap_or(Role::Other)
     }
 
@@ -448,11 +480,32 @@ impl<'a> Walk<'a> {
         self.scope = outer;
     }
 
+    /// Reads declarations that name the namespace they are in: `class A::B`.
+    pub(crate) fn read_in_scope(&mut self, words: &[&'a str], read: impl FnOnce(&mut Walk<'a>)) {
+        let outer = self.scope;
+        let mut namespace = self.facts.scopes[outer as usize].namespace.clone();
+        namespace.extend(words.iter().map(|word| self.intern_word(word)).collect::<Vec<_>>());
+        self.facts.scopes.push(Scope { parent: Some(outer), namespace, imports: Vec::new() });
+        self.scope = self.facts.scopes.len() as u32 - 1;
+        read(self);
+        self.scope = outer;
+    }
+
     /// Puts the remainder of the file into a namespace.
     pub(crate) fn enter_file_namespace(&mut self, words: &[&'a str]) {
         let namespace = words.iter().map(|word| self.intern_word(word)).collect();
         self.facts.scopes.push(Scope { parent: Some(self.scope), namespace, imports: Vec::new() });
         self.scope = self.facts.scopes.len() as u32 - 1;
+    }
+
+    /// Puts the remainder of the file, with its free functions and values, into a namespace.
+    pub(crate) fn enter_file_module(&mut self, words: &[&'a str]) {
+        let file = self.scope;
+        self.enter_file_namespace(words);
+        self.outer_scopes.push((self.scope, file));
+        if let Some(module) = self.module_nodes.iter_mut().find(|(scope, _)| *scope == file) {
+            module.0 = self.scope;
+        }
     }
 
     /// Modifies the member that was added last.
@@ -496,7 +549,15 @@ impl<'a> Walk<'a> {
 
     fn read_type(&mut self, kind: TypeKind, node: Node<'a>) {
         let head = (self.dialect.head)(self, node);
+        if self.is_nameless(&head) {
+            return self.visit_children(&mut node.walk());
+        }
         self.read_type_part(kind, node, &head, Walk::read_body);
+    }
+
+    /// Whether a declaration has no name, so that what it contains belongs to what is around it: an anonymous `union`.
+    pub(crate) fn is_nameless(&self, head: &Head<'a>) -> bool {
+        self.dialect.head_rules.is_some() && head.name.is_empty()
     }
 
     /// Reads the declarations in a body.
@@ -522,6 +583,8 @@ impl<'a> Walk<'a> {
         part.name.clone_from(&head.name);
         part.outer = self.owner.filter(|owner| self.facts.types[*owner as usize].kind != TypeKind::Module);
         self.facts.types.push(part);
+        self.mark_declared(head);
+        let section = self.section.take();
         let outer = self.owner.replace(at);
         let from = self.facts.references.len();
         self.visit_head(node, head);
@@ -531,11 +594,23 @@ impl<'a> Walk<'a> {
             inner(self, body);
             self.declaring = declaring;
         }
+        self.section = section;
         self.owner = outer;
         self.type_parameters.truncate(known);
         let start = self.start_with_comments(head.start);
         self.facts.types[at as usize].raw_digest = self.raw_digest(start, head.declaration.end_byte(), at);
         self.claim_type(head.start, head.declaration.end_byte());
+    }
+
+    /// Remembers where a declaration has its name, so that it is not taken for a reference.
+    fn mark_declared(&mut self, head: &Head<'a>) {
+        if let Some(name) = head.name_node {
+            self.mark_declared_at(name.start_byte());
+        }
+    }
+
+    pub(crate) fn mark_declared_at(&mut self, byte: usize) {
+        self.declared_names.insert(byte as u32);
     }
 
     /// Visits the head of a declaration, and attributes that are siblings of it.

@@ -295,6 +295,8 @@ impl Store {
                 }
                 let imports = finder.imports_of_type(at as u32, number, &names);
                 found.extend(imports.into_iter().map(|at| usage_site(file, at, Certainty::Certain)));
+                let textual = finder.textual_mentions(at as u32, number, &names);
+                found.extend(textual.into_iter().map(|at| usage_site(file, at, Certainty::Possible)));
             }
             found
         })?;

@@ -11,7 +11,7 @@ const PUNCTUATION: &[&str] = &[
     "*=", "/=", "%=", "&=", "|=", "^=", "..",
 ];
 
-pub(crate) fn tokenize(text: &str, symbols: &Symbols) -> Vec<Token> {
+pub fn tokenize(text: &str, symbols: &Symbols) -> Vec<Token> {
     let mut lexer = Lexer {
         bytes: text.as_bytes(),
         text,

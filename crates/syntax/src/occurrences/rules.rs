@@ -133,9 +133,13 @@ pub(super) fn rules_of(language: &str) -> &'static NameRules {
         "Python" => &PYTHON,
         "Go" => &GO,
         "Java" => &JAVA,
-        _ => &TYPESCRIPT,
+        "TypeScript" | "JavaScript" => &TYPESCRIPT,
+        _ => &DECLARATIONS_ONLY,
     }
 }
+
+/// A language that is read at the level of declarations: what binds a name is unknown, so no name has a role.
+static DECLARATIONS_ONLY: NameRules = NameRules { names: &[], ..DEFAULT };
 
 static RUST: NameRules = NameRules {
     names: &["identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"],

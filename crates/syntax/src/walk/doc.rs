@@ -65,6 +65,8 @@ impl<'a> Walk<'a> {
                 let outer = node.parent().map_or(first, |_| node.end_byte() as u32);
                 build_doc(&self.comments_in(Span { from: node.start_byte() as u32, to: outer }, inside))
             }
+            // the first comment of a C file is a licence, or documents the first declaration
+            DocStyle::Above if self.dialect.head_rules.is_some() && node.parent().is_none() => None,
             DocStyle::Above => {
                 let first = self.source.tokens_in(node_span(node)).next()?;
                 build_doc(&self.comments_above(first.span.from as usize))
@@ -90,19 +92,28 @@ impl<'a> Walk<'a> {
         let mut found = Vec::new();
         for token in self.source.tokens[..index].iter().rev().filter(|it| it.span.from < it.span.to) {
             let gap = self.source.text.get(token.span.to as usize..next).unwrap_or_default();
-            let adjacent = gap.matches('\n').count() == 1;
+            let adjacent = gap.matches('\n').count() == 1 && !self.is_trailing(token);
             if token.kind != TokenKind::Comment || !adjacent {
                 break;
             }
             // `//go:embed` is a directive, not documentation
             let text = self.source.text_of(token);
             if !text.starts_with("//go:") {
-                found.push(text);
+                // Go has hardly any block comments, C hardly any others
+                let block = text.strip_prefix("/*").filter(|rest| !rest.starts_with(['*', '!']));
+                found.push(block.filter(|_| self.dialect.head_rules.is_some()).unwrap_or(text));
             }
             next = token.span.from as usize;
         }
         found.reverse();
         found
+    }
+
+    /// Whether a comment follows code on its line. In C, it then describes that code, not the next line.
+    fn is_trailing(&self, comment: &Token) -> bool {
+        let before = self.source.text.get(..comment.span.from as usize).unwrap_or_default();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        self.dialect.head_rules.is_some() && !line.trim().is_empty()
     }
 
     /// The docstring of a body.
@@ -119,12 +130,20 @@ fn is_inner(comment: &str) -> bool {
 }
 
 fn build_doc(texts: &[&str]) -> Option<Doc> {
-    let lines: Vec<&str> = texts.iter().flat_map(|text| text.lines().map(strip_comment_marks)).collect();
+    let lines: Vec<&str> = texts
+        .iter()
+        .flat_map(|text| text.lines().map(|line| strip_line(line, text.starts_with('#'))))
+        .collect();
     let words: Vec<&str> = lines.iter().flat_map(|line| line.split_whitespace()).collect();
     if words.is_empty() {
         return None;
     }
     Some(Doc { summary: first_sentence(&lines), digest: Digest::of_bytes(words.join(" ").as_bytes()) })
+}
+
+/// A line without comment marks; `#` is one only in languages that have no other.
+fn strip_line(line: &str, is_hash: bool) -> &str {
+    if is_hash { line.trim().trim_start_matches('#').trim() } else { strip_comment_marks(line) }
 }
 
 fn strip_comment_marks(line: &str) -> &str {
@@ -164,6 +183,7 @@ mod tests {
             (&["/** One\n * two\n * @param a b\n */"], "One two"),
             (&["// One", "// two.", "//", "// Three"], "One two."),
             (&["/** Makes {@link A#b}s of {x}. */"], "Makes A#bs of {x}."),
+            (&["# One", "#", "# Two"], "One"),
             (&["\"\"\"One.\n\n    Two.\n    \"\"\""], "One."),
         ] {
             assert_eq!(build_doc(texts).unwrap().summary, summary);

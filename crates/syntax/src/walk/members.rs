@@ -2,7 +2,7 @@
 //!
 //! Does not know overriding or inheritance.
 
-use super::{Head, Walk, node_span};
+use super::{Head, Walk, child_of_kind, find_part, node_span};
 use crate::digest::Digest;
 use crate::facts::{Member, MemberKind, ParameterCount, Shape, Visibility};
 use crate::token::Span;
@@ -18,6 +18,9 @@ const PARAMETER_NAME_FIELDS: &[&str] = &["pattern", "name"];
 impl<'a> Walk<'a> {
     pub(super) fn read_member(&mut self, kind: MemberKind, node: Node<'a>) {
         let head = (self.dialect.head)(self, node);
+        if self.is_nameless(&head) {
+            return self.visit_children(&mut node.walk());
+        }
         self.add_member(kind, node, &head);
     }
 
@@ -28,6 +31,7 @@ impl<'a> Walk<'a> {
             None => self.module_part(),
         };
         let outer = self.owner.replace(owner);
+        self.mark_declared(head);
         let known = self.type_parameters.len();
         self.push_type_parameters(head.type_parameters);
         let from = self.facts.references.len();
@@ -89,10 +93,15 @@ impl<'a> Walk<'a> {
         // TypeScript writes types after a colon; a default value may replace the type
         let types =
             types.replace("(: ", "(").replace(", : ", ", ").replace("(=", "(any").replace(", =", ", any");
+        // C++ writes a default value at one of several declarations of a function
+        let types = match self.dialect.head_rules {
+            Some(_) => types.replace(" =)", ")").replace(" =,", ","),
+            None => types,
+        };
         Member {
             kind,
             name: head.name.clone(),
-            key: format!("{}{}{types}", head.qualifier, head.name),
+            key: format!("{}{}{types}{}", head.qualifier, head.name, head.labels),
             visibility: head.visibility.unwrap_or(Visibility::Public),
             is_static: head.is_static,
             shape,
@@ -140,13 +149,16 @@ impl<'a> Walk<'a> {
                 parameter.children_by_field_name(field, &mut parameter.walk()).collect::<Vec<_>>()
             });
             let mut spans: Vec<Span> = names.map(Walk::splat_name_span).collect();
-            spans.extend(parameter.child_by_field_name("value").map(node_span));
             let words = parameter.children(&mut inner).filter(|it| it.kind() == "mutable_specifier");
-            if spans.is_empty() {
+            // Kotlin writes a default value next to its parameter
+            if parameter.prev_sibling().is_some_and(|mark| mark.kind() == "=") {
+                spans = vec![node_span(parameter)];
+            } else if spans.is_empty() {
                 spans.extend(Walk::untyped_name_span(parameter));
             } else {
                 spans.extend(words.map(node_span));
             }
+            spans.extend(find_part(parameter, &["value", "default_value"]).map(node_span));
             for span in &spans {
                 self.push_tokens(&mut behaviour, *span);
             }
@@ -167,6 +179,17 @@ impl<'a> Walk<'a> {
             "identifier" => Some(node_span(parameter)),
             "list_splat_pattern" | "dictionary_splat_pattern" => parameter.named_child(0).map(node_span),
             "typed_parameter" => parameter.named_child(0).map(Walk::splat_name_span),
+            // Kotlin
+            "parameter" => child_of_kind(parameter, "identifier").map(node_span),
+            // C and C++: `char *name[]`
+            "parameter_declaration" | "optional_parameter_declaration" | "variadic_parameter_declaration" => {
+                let inner = |it: &Node<'a>| match it.kind() {
+                    "reference_declarator" | "variadic_declarator" => it.named_child(0),
+                    _ => it.child_by_field_name("declarator"),
+                };
+                let declarators = std::iter::successors(Some(parameter), inner);
+                declarators.last().filter(|it| it.kind() == "identifier").map(node_span)
+            }
             "spread_parameter" => {
                 parameter.named_child(parameter.named_child_count().saturating_sub(1) as u32).map(node_span)
             }

@@ -3,15 +3,14 @@
 //!
 //! Does not know how hashes are computed.
 
-use crate::csharp;
-use crate::facts::{FileFacts, Member, MemberKind, TypeKind, TypePart, Visibility};
-use crate::preprocessor::Symbols;
-use crate::reader::Reader;
-use crate::token::{Span, Token, TokenKind};
+use syntax::csharp;
+use syntax::{
+    FileFacts, Member, MemberKind, Reader, Span, Symbols, Token, TokenKind, TypeKind, TypePart, Visibility,
+};
 
 /// How a text is reformatted, token by token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Style {
+pub(crate) enum Style {
     /// As few lines as possible.
     Dense,
     /// One line per token, with irregular indentation and CRLF line endings.
@@ -20,10 +19,10 @@ pub enum Style {
     Braces,
 }
 
-pub const STYLES: &[Style] = &[Style::Dense, Style::Airy, Style::Braces];
+pub(crate) const STYLES: &[Style] = &[Style::Dense, Style::Airy, Style::Braces];
 
 /// Reformats C#: the same tokens with different whitespace. Adjacent punctuation stays adjacent, because `> >` is not `>>`.
-pub fn reformat_csharp(text: &str, symbols: &Symbols, style: Style) -> String {
+pub(crate) fn reformat_csharp(text: &str, symbols: &Symbols, style: Style) -> String {
     let tokens = csharp::tokenize(text, symbols);
     let mut out = String::new();
     let mut before: Option<&Token> = None;
@@ -68,7 +67,7 @@ fn whitespace_between(
 
 /// Reformats a text in a table-driven language. Line breaks and indentation levels stay, because they are significant in most of
 /// these languages; spaces, empty lines and line endings (CRLF) change.
-pub fn reformat_whitespace(reader: &mut Reader, text: &str, style: Style) -> String {
+pub(crate) fn reformat_whitespace(reader: &mut Reader, text: &str, style: Style) -> String {
     let tokens = reader.read_tokens(text);
     let (mut out, mut end, mut after_comment) = (String::new(), 0, false);
     for token in tokens.iter().filter(|token| token.span.from < token.span.to) {
@@ -111,7 +110,7 @@ fn change_whitespace(before: &str, between: &str, style: Style, close: bool) -> 
 }
 
 /// Adds a comment after each semicolon.
-pub fn add_comments(text: &str, symbols: &Symbols) -> String {
+pub(crate) fn add_comments(text: &str, symbols: &Symbols) -> String {
     replace_tokens(text, symbols, |token| token == ";", "; /* a word */")
 }
 
@@ -125,7 +124,7 @@ fn replace_tokens(text: &str, symbols: &Symbols, is: impl Fn(&str) -> bool, inst
 }
 
 /// Adds a word to each line of documentation.
-pub fn extend_docs(text: &str, symbols: &Symbols) -> String {
+pub(crate) fn extend_docs(text: &str, symbols: &Symbols) -> String {
     let tokens = csharp::tokenize(text, symbols);
     let lines = tokens
         .iter()
@@ -139,7 +138,7 @@ pub fn extend_docs(text: &str, symbols: &Symbols) -> String {
 }
 
 /// Adds a statement to the body of each method that `of` selects; returns the text and the number of methods.
-pub fn add_statements(text: &str, facts: &FileFacts, of: impl Fn(&Member) -> bool) -> (String, usize) {
+pub(crate) fn add_statements(text: &str, facts: &FileFacts, of: impl Fn(&Member) -> bool) -> (String, usize) {
     let functions = |member: &&Member| matches!(member.kind, MemberKind::Method | MemberKind::Constructor);
     let members = facts.types.iter().flat_map(|part| &part.members).filter(functions);
     let blocks = members.filter(|member| of(member)).filter_map(|member| member.body_span);
@@ -153,7 +152,7 @@ pub fn add_statements(text: &str, facts: &FileFacts, of: impl Fn(&Member) -> boo
 }
 
 /// Adds an attribute to each public method; returns the text and the number of methods.
-pub fn add_attributes(text: &str, facts: &FileFacts) -> (String, usize) {
+pub(crate) fn add_attributes(text: &str, facts: &FileFacts) -> (String, usize) {
     let members = facts.types.iter().flat_map(|part| &part.members);
     let methods = members.filter(|it| it.kind == MemberKind::Method && it.visibility == Visibility::Public);
     let places: Vec<usize> = methods.map(|member| member.signature.from as usize).collect();
@@ -163,7 +162,7 @@ pub fn add_attributes(text: &str, facts: &FileFacts) -> (String, usize) {
 
 /// Splits a file in two, and each type with at least two members into two partial types: the second file gets the last member, the
 /// first file all others. Returns both texts and the number of types split.
-pub fn split_types(text: &str, symbols: &Symbols, facts: &FileFacts) -> (String, String, usize) {
+pub(crate) fn split_types(text: &str, symbols: &Symbols, facts: &FileFacts) -> (String, String, usize) {
     let tokens = csharp::tokenize(text, symbols);
     // a condition could begin in one half and end in the other
     let directives: Vec<Span> =

@@ -1,0 +1,33 @@
+# Counts.
+module Counts
+  # Counts things.
+  class Counter < Base
+    include Sized
+    LIMIT = 10
+    attr_reader :total
+
+    # Adds one.
+    def add(more, names = ['a'])
+      sum = total + more
+      sum
+    end
+
+    def empty; end
+
+    private
+
+    def grow(to)
+      goal = to
+      @total = goal
+    end
+  end
+
+  # Makes one.
+  def self.make(step)
+    Counter.new
+  end
+end
+
+def free
+  1
+end
