@@ -156,7 +156,7 @@ fn parse_listing(listing: &str, files: &BTreeSet<&str>) -> BTreeMap<Place, Optio
 
 /// ctags names anonymous types itself.
 fn is_named(name: &str) -> bool {
-    !name.starts_with("__anon") && !name.starts_with("<") && !name.starts_with("AnonymousC")
+    !name.starts_with("__anon") && !name.starts_with('<') && !name.starts_with("AnonymousC")
 }
 
 fn group_of_kind(kind: &str) -> Option<Group> {

@@ -172,6 +172,12 @@ fn a_damaged_declaration_does_not_hide_the_next_one() {
         ("a.c", "int broken(int a { return 1; }\n\nint next(void) { return 2; }\n", "next"),
         ("a.c", "FOO(a, b) bar baz\nstatic int next(void) { return 2; }\n", "next"),
         ("a.cpp", "class A { void f( { } };\n\nclass Next { int a; };\n", "Next"),
+        ("a.kt", "class A {\n  fun f( { }\n}\n\nclass Next {\n  val a = 1\n}\n", "Next"),
+        (
+            "a.kt",
+            "class A\ninternal constructor(val a: Int) : B {\n  fun next() = 1\n}\n\nclass B {\n  fun b() {}\n}\n",
+            "next",
+        ),
         ("a.php", "<?php\nclass A { function f( { } }\nclass Next { }\n", "Next"),
         ("a.rb", "class A\n  def f(\n  end\nend\n\nclass Next\nend\n", "Next"),
         ("a.swift", "class A { func f( { } }\n\nclass Next { }\n", "Next"),

@@ -34,6 +34,7 @@ static DIALECT: LazyDialect = LazyDialect::new(Dialect {
     ..DEFAULT_DIALECT
 });
 
+/// Kinds that only C++ has do not occur in C.
 pub(crate) const ROLES: &[(&str, Role)] = &[
     ("comment", Role::Skip),
     ("preproc_include", Role::Import),
@@ -57,6 +58,13 @@ pub(crate) const ROLES: &[(&str, Role)] = &[
     ("field_declaration", Role::Custom),
     ("type_definition", Role::Custom),
     ("function_definition", Role::Custom),
+    ("using_declaration", Role::Import),
+    ("namespace_definition", Role::Custom),
+    ("template_declaration", Role::Transparent),
+    ("class_specifier", Role::Custom),
+    ("access_specifier", Role::Custom),
+    ("alias_declaration", Role::Type(TypeKind::Alias)),
+    ("concept_definition", Role::Type(TypeKind::Trait)),
 ];
 
 pub(crate) const TOKEN_RULES: &[(&str, TokenRule)] = &[
@@ -247,9 +255,7 @@ struct Declarator<'a> {
 }
 
 /// Keywords that the parser may take for a name where a macro hides the type before them.
-const KEYWORDS: &str = "int void char bool unsigned signed long short float double struct union enum class namespace \
-    template typename explicit inline static const constexpr virtual friend export module import \
-    public private protected";
+const KEYWORDS: &str = "int void char bool unsigned signed long short float double struct union enum inline static const constexpr";
 
 /// Nodes that wrap a declarator without a field for it.
 const WRAPPERS: &[&str] =
@@ -273,11 +279,16 @@ fn find_declarator(node: Node<'_>) -> Option<Declarator<'_>> {
     }
 }
 
+fn is_keyword(walk: &Walk, name: &str) -> bool {
+    let own = walk.dialect.head_rules.map_or("", |rules| rules.keywords);
+    KEYWORDS.split(' ').chain(own.split(' ')).any(|word| word == name)
+}
+
 /// Reads a declaration with any number of declarators, and the type that it may declare on the way.
 fn read_declaration<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let declarators: Vec<Node> = node.children_by_field_name("declarator", &mut node.walk()).collect();
     // after an error, a keyword may be where a name should be
-    let is_name = |it: &Declarator| !KEYWORDS.split(' ').any(|word| word == walk.node_text(it.name));
+    let is_name = |it: &Declarator| !is_keyword(walk, walk.node_text(it.name));
     let declarators: Vec<Node> =
         declarators.into_iter().filter(|it| find_declarator(*it).is_some_and(|it| is_name(&it))).collect();
     let named: Vec<Declarator> = declarators.iter().filter_map(|it| find_declarator(*it)).collect();
@@ -298,6 +309,13 @@ fn read_declaration<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     }
 }
 
+/// Whether a typedef repeats the name of a type that the same file declares: `typedef struct a a;`.
+fn is_forward(walk: &Walk, specifier: Node, name: &str) -> bool {
+    let text = walk.node_text(specifier);
+    let bodies = [" {", "\n{", "\r\n{", "{"].map(|brace| format!("{text}{brace}"));
+    text.ends_with(&format!(" {name}")) && bodies.iter().any(|body| walk.source.text.contains(body))
+}
+
 fn read_declared<'a>(
     walk: &mut Walk<'a>,
     node: Node<'a>,
@@ -306,7 +324,8 @@ fn read_declared<'a>(
     mut head: Head<'a>,
 ) {
     if node.kind() == "type_definition" {
-        let is_known = walk.facts.types.last().is_some_and(|last| last.name == head.name);
+        let is_known = walk.facts.types.last().is_some_and(|last| last.name == head.name)
+            || node.child_by_field_name("type").is_some_and(|it| is_forward(walk, it, &head.name));
         if !is_known && !head.name.is_empty() {
             let at = walk.facts.types.len();
             walk.read_type_part(TypeKind::Alias, node, &head, |_, _| {});

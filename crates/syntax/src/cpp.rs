@@ -4,10 +4,10 @@
 //! Does not run the preprocessor, and does not instantiate templates.
 
 use crate::c;
-use crate::facts::{TypeKind, Visibility};
+use crate::facts::Visibility;
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{Reach, path_of_file};
-use crate::walk::{DEFAULT_DIALECT, Dialect, Head, HeadRules, LazyDialect, Role, Walk};
+use crate::walk::{DEFAULT_DIALECT, Dialect, Head, HeadRules, LazyDialect, Walk};
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
@@ -19,18 +19,8 @@ pub(crate) const LANGUAGE: Language = Language {
     module_path: Some(|_, path| path_of_file(path, Reach::OutsideNamespaces)),
 };
 
-const OWN_ROLES: &[(&str, Role)] = &[
-    ("using_declaration", Role::Import),
-    ("namespace_definition", Role::Custom),
-    ("template_declaration", Role::Transparent),
-    ("class_specifier", Role::Custom),
-    ("access_specifier", Role::Custom),
-    ("alias_declaration", Role::Type(TypeKind::Alias)),
-    ("concept_definition", Role::Type(TypeKind::Trait)),
-];
-
 static DIALECT: LazyDialect = LazyDialect::new(Dialect {
-    roles: &join_roles(),
+    roles: c::ROLES,
     token_rules: c::TOKEN_RULES,
     has_overloads: true,
     is_stylistic: c::is_stylistic,
@@ -41,17 +31,6 @@ static DIALECT: LazyDialect = LazyDialect::new(Dialect {
     ..DEFAULT_DIALECT
 });
 
-/// The roles of C followed by those of C++ only.
-const fn join_roles() -> [(&'static str, Role); c::ROLES.len() + OWN_ROLES.len()] {
-    let mut all = [("", Role::Other); c::ROLES.len() + OWN_ROLES.len()];
-    let mut at = 0;
-    while at < all.len() {
-        all[at] = if at < c::ROLES.len() { c::ROLES[at] } else { OWN_ROLES[at - c::ROLES.len()] };
-        at += 1;
-    }
-    all
-}
-
 const HEAD_RULES: HeadRules = HeadRules {
     names: &["identifier", "field_identifier", "type_identifier", "namespace_identifier"],
     bases: &["base_class_clause"],
@@ -60,6 +39,7 @@ const HEAD_RULES: HeadRules = HeadRules {
         ("protected", Visibility::Protected),
         ("private", Visibility::Private),
     ],
+    keywords: "namespace template typename explicit virtual friend class public private protected module",
     ..c::HEAD_RULES
 };
 

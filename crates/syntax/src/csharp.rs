@@ -31,5 +31,5 @@ pub(crate) const LANGUAGE: Language = Language {
 fn prepare_source(text: &str, symbols: &Symbols) -> PreparedText {
     let tokens = tokenize(text, symbols);
     let bytes = prepare::prepare_bytes(&Source { text, tokens: &tokens });
-    PreparedText { bytes, tokens }
+    PreparedText { bytes, tokens, hidden: Vec::new() }
 }

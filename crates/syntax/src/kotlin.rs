@@ -57,6 +57,7 @@ static DIALECT: LazyDialect = LazyDialect::new(Dialect {
 });
 
 const HEAD_RULES: HeadRules = HeadRules {
+    skips_damage: true,
     body: &["class_body", "enum_class_body", "function_body", "block", "value_arguments"],
     parameters: &["function_value_parameters"],
     bases: &["delegation_specifiers"],

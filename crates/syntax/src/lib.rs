@@ -19,6 +19,7 @@ mod php;
 mod preprocessor;
 mod python;
 mod reader;
+mod recovery;
 mod ruby;
 mod rust;
 mod shell;

@@ -5,8 +5,11 @@
 use crate::facts::FileFacts;
 use crate::language::{Extraction, Language};
 use crate::preprocessor::Symbols;
-use crate::token::{PreparedText, Source, Token};
-use crate::{c, cpp, csharp, go, java, kotlin, php, python, ruby, rust, shell, swift, typescript, walk};
+use crate::token::{PreparedText, Source, Span, Token};
+use crate::walk::LazyDialect;
+use crate::{
+    c, cpp, csharp, go, java, kotlin, php, python, recovery, ruby, rust, shell, swift, typescript, walk,
+};
 use std::borrow::Cow;
 use std::path::Path;
 use tree_sitter::{Parser, Tree};
@@ -63,8 +66,12 @@ impl Reader {
     pub fn read(&mut self, text: &str, symbols: &Symbols) -> FileFacts {
         match &self.language.extraction {
             Extraction::Table(reading) => {
-                let tree = self.parse_tree(&reading.prepare_text(text));
-                tree.map_or_else(FileFacts::default, |tree| walk::extract_facts(reading, &tree, text))
+                let mut prepared = reading.prepare_text(text);
+                let (tree, skipped) = self.parse_table(reading, &mut prepared);
+                let Some(tree) = tree else { return FileFacts::default() };
+                let mut facts = walk::extract_facts(reading, &tree, text, &prepared.hidden);
+                recovery::record_skipped(&mut facts, text, &skipped);
+                facts
             }
             Extraction::Custom { prepare, extract } => {
                 let prepared = prepare(text, symbols);
@@ -78,8 +85,22 @@ impl Reader {
     #[doc(hidden)] // for tests that edit source token by token
     pub fn read_tokens(&mut self, text: &str) -> Vec<Token> {
         let Extraction::Table(reading) = &self.language.extraction else { return Vec::new() };
-        let tree = self.parse_tree(&reading.prepare_text(text));
+        let mut prepared = reading.prepare_text(text);
+        let (tree, _) = self.parse_table(reading, &mut prepared);
         tree.map_or_else(Vec::new, |tree| walk::tokenize(reading, &tree, text))
+    }
+
+    /// Parses a text of a table-driven language; returns what was hidden from the grammar because it is damaged.
+    fn parse_table(
+        &mut self,
+        reading: &LazyDialect,
+        prepared: &mut PreparedText,
+    ) -> (Option<Tree>, Vec<Span>) {
+        if reading.skips_damage() {
+            recovery::parse_recovering(|prepared| self.parse_tree(prepared), prepared)
+        } else {
+            (self.parse_tree(prepared), Vec::new())
+        }
     }
 
     /// Always returns a tree: a parser returns `None` only when a timeout or cancellation flag is set.

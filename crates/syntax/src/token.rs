@@ -92,4 +92,6 @@ impl<'a> Source<'a> {
 pub(crate) struct PreparedText {
     pub(crate) bytes: Vec<u8>,
     pub(crate) tokens: Vec<Token>,
+    /// What was hidden from the grammar, in a language with textual references.
+    pub(crate) hidden: Vec<Span>,
 }

@@ -140,6 +140,11 @@ impl LazyDialect {
         LazyDialect { dialect, tables: OnceLock::new() }
     }
 
+    /// Whether damage is hidden from the grammar.
+    pub(crate) fn skips_damage(&self) -> bool {
+        self.dialect.head_rules.is_some_and(|rules| rules.skips_damage)
+    }
+
     /// Blanks the parts of a text that the grammar rejects.
     pub(crate) fn prepare_text(&self, text: &str) -> PreparedText {
         blank_text(text, (self.dialect.blank_rules)(text))
@@ -298,7 +303,12 @@ pub(crate) struct Walk<'a> {
 }
 
 /// Extracts all facts from a tree.
-pub(crate) fn extract_facts(reading: &'static LazyDialect, tree: &Tree, text: &str) -> FileFacts {
+pub(crate) fn extract_facts(
+    reading: &'static LazyDialect,
+    tree: &Tree,
+    text: &str,
+    hidden: &[Span],
+) -> FileFacts {
     let tokens = tokenize(reading, tree, text);
     let root = tree.root_node();
     let dialect = &reading.dialect;
@@ -307,7 +317,7 @@ pub(crate) fn extract_facts(reading: &'static LazyDialect, tree: &Tree, text: &s
     walk.visit_children(&mut root.walk());
     walk.finish_modules();
     match dialect.head_rules {
-        Some(rules) => walk.collect_textual_references(rules),
+        Some(rules) => walk.collect_textual_references(rules, hidden),
         None => walk.collect_member_references(),
     }
     (dialect.finish)(&mut walk);

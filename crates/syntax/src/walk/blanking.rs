@@ -3,7 +3,7 @@
 //!
 //! Does not know the meaning of blanked text: it does not affect declarations, or the rest of its line repeats it.
 
-use crate::token::PreparedText;
+use crate::token::{PreparedText, Span};
 use std::ops::Range;
 
 /// Finds text to blank.
@@ -19,16 +19,27 @@ pub(crate) type BlankRange = Range<isize>;
 
 /// Applies blanking rules to a text.
 pub(super) fn blank_text(text: &str, rules: &[BlankRule]) -> PreparedText {
-    let mut bytes = text.as_bytes().to_vec();
+    let mut hidden = Vec::new();
     for rule in rules {
         for (at, _) in text.match_indices(rule.mark) {
             let Some(blank) = (rule.range)(&text[..at], &text[at..]) else { continue };
             let place = |offset: isize| at.saturating_add_signed(offset).min(text.len());
-            let bytes = &mut bytes[place(blank.start)..place(blank.end)];
+            hidden.push(Span::new(place(blank.start), place(blank.end)));
+        }
+    }
+    let mut prepared = PreparedText { bytes: text.as_bytes().to_vec(), tokens: Vec::new(), hidden };
+    prepared.blank_hidden();
+    prepared
+}
+
+impl PreparedText {
+    /// Replaces what is hidden by spaces.
+    pub(crate) fn blank_hidden(&mut self) {
+        for span in &self.hidden {
+            let bytes = &mut self.bytes[span.from as usize..span.to as usize];
             bytes.iter_mut().filter(|byte| !byte.is_ascii_whitespace()).for_each(|byte| *byte = b' ');
         }
     }
-    PreparedText { bytes, tokens: Vec::new() }
 }
 
 pub(crate) fn is_word_char(c: char) -> bool {

@@ -16,6 +16,10 @@ pub(crate) struct HeadRules {
     pub(crate) names: Parts,
     /// Leaves that the grammar does not parse, such as the body of a macro: their words are textual references.
     pub(crate) raw_text: Parts,
+    /// Whether the grammar does not recover from errors, so that damage is hidden from it.
+    pub(crate) skips_damage: bool,
+    /// Words that are no names even where the parser takes them for one.
+    pub(crate) keywords: &'static str,
     pub(crate) name: Parts,
     pub(crate) body: Parts,
     pub(crate) parameters: Parts,
@@ -37,6 +41,8 @@ pub(crate) struct HeadRules {
 pub(crate) const DEFAULT_HEAD_RULES: HeadRules = HeadRules {
     names: &["identifier"],
     raw_text: &[],
+    skips_damage: false,
+    keywords: "",
     name: &["name"],
     body: &["body"],
     parameters: &["parameters"],

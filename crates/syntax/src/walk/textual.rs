@@ -4,11 +4,20 @@
 
 use super::{HeadRules, Walk, is_word_char, node_span};
 use crate::facts::{MemberReference, ReceiverExpr};
-use crate::token::{Span, Token, TokenKind};
+use crate::token::Span;
 use tree_sitter::Node;
 
 impl<'a> Walk<'a> {
-    pub(super) fn collect_textual_references(&mut self, rules: &HeadRules) {
+    /// Collects the names of the tree, and those in text that was hidden from the grammar.
+    pub(super) fn collect_textual_references(&mut self, rules: &HeadRules, hidden: &[Span]) {
+        for span in hidden {
+            self.read_raw_words(*span);
+        }
+        self.read_leaves(rules);
+        self.facts.member_references.sort_by_key(|it| it.at);
+    }
+
+    fn read_leaves(&mut self, rules: &HeadRules) {
         let mut cursor = self.root.walk();
         loop {
             if cursor.goto_first_child() {
@@ -17,26 +26,10 @@ impl<'a> Walk<'a> {
             self.read_leaf(rules, cursor.node());
             while !cursor.goto_next_sibling() {
                 if !cursor.goto_parent() {
-                    return self.read_blanked_words();
+                    return;
                 }
             }
         }
-    }
-
-    /// The words of text that was hidden from the grammar: a token of several letters without quotes is no literal.
-    fn read_blanked_words(&mut self) {
-        let is_blanked = |token: &&Token| {
-            let text = self.source.text_of(token);
-            token.kind == TokenKind::Literal
-                && text.starts_with(char::is_uppercase)
-                && !text.contains(['"', '\''])
-        };
-        let blanked: Vec<Span> =
-            self.source.tokens.iter().filter(is_blanked).map(|token| token.span).collect();
-        for span in blanked {
-            self.read_raw_words(span);
-        }
-        self.facts.member_references.sort_by_key(|it| it.at);
     }
 
     fn read_leaf(&mut self, rules: &HeadRules, node: Node<'a>) {
