@@ -6,7 +6,7 @@
 use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{Reach, path_of_file};
-use crate::token::Span;
+use crate::token::{Span, Token};
 use crate::walk::{
     BlankRange, BlankRule, DEFAULT_DIALECT, DEFAULT_HEAD_RULES, Dialect, Head, HeadRules, LazyDialect, Role,
     TokenRule, Walk, child_of_kind, children_of_kind, empty_part, is_word_char, node_span, other_spans,
@@ -154,10 +154,11 @@ const MAX_ARGUMENTS: usize = 200;
 
 /// `class EXPORTED Name {`: the grammar takes this for a function.
 fn macro_before_name(before: &str, after: &str) -> Option<BlankRange> {
-    let keyword = after.find(' ')? + 1;
+    let word = after.find(' ')?;
+    let keyword = word + after[word..].find(|c: char| !c.is_whitespace())?;
     let word = after[keyword..].find(|c| !is_macro_char(c)).filter(|length| *length > 2)?;
     let end = keyword + word + arguments_len(&after[keyword + word..]);
-    let name = after[end..].strip_prefix(' ')?;
+    let name = after[end..].trim_start();
     let is_name =
         name.starts_with(|c: char| is_word_char(c) && !c.is_ascii_digit()) && !name.starts_with("final");
     let body = name.trim_start_matches(is_word_char).trim_start();
@@ -311,9 +312,12 @@ fn read_declaration<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
 
 /// Whether a typedef repeats the name of a type that the same file declares: `typedef struct a a;`.
 fn is_forward(walk: &Walk, specifier: Node, name: &str) -> bool {
-    let text = walk.node_text(specifier);
-    let bodies = [" {", "\n{", "\r\n{", "{"].map(|brace| format!("{text}{brace}"));
-    text.ends_with(&format!(" {name}")) && bodies.iter().any(|body| walk.source.text.contains(body))
+    let own = specifier.child_by_field_name("name").is_some_and(|tag| walk.node_text(tag) == name);
+    let is_body = |three: &[Token]| {
+        let [keyword, tag, brace] = [0, 1, 2].map(|at| walk.source.text_of(&three[at]));
+        matches!(keyword, "struct" | "union" | "enum" | "class") && tag == name && brace == "{"
+    };
+    own && walk.source.tokens.windows(3).any(is_body)
 }
 
 fn read_declared<'a>(

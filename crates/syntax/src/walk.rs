@@ -776,9 +776,10 @@ impl<'a> Walk<'a> {
 
     /// The part of a module that runs on load: the whole file, or the body of a nested module.
     fn load_span(node: Node<'a>) -> Span {
-        node.child_by_field_name("body").map_or(node_span(node), |body| {
-            Span::new(body.start_byte() + 1, body.end_byte().saturating_sub(1))
-        })
+        let Some(body) = node.child_by_field_name("body") else { return node_span(node) };
+        // in Ruby, a body has no braces
+        let brace = usize::from(body.child(0).is_some_and(|first| first.kind() == "{"));
+        Span::new(body.start_byte() + brace, body.end_byte().saturating_sub(brace))
     }
 }
 
