@@ -187,3 +187,18 @@ fn a_damaged_declaration_does_not_hide_the_next_one() {
         assert!(found.iter().any(|it| it.split([' ', '(']).next() == Some(name)), "{path}: {found:?}");
     }
 }
+
+#[test]
+fn any_damage_is_read() {
+    for (path, text) in SAMPLES {
+        let places: Vec<usize> = (0..text.len()).filter(|at| text.is_char_boundary(*at)).collect();
+        for (turn, at) in places.iter().step_by(19).enumerate() {
+            let insert =
+                ["{", "}", "(", "\"", "'", "/*", "#if", "<<X", "class", "\r", "\u{0}", "ä"][turn % 12];
+            let end =
+                places[places.partition_point(|it| it <= at).saturating_add(turn % 7).min(places.len() - 1)];
+            describe_declarations(path, &format!("{}{insert}{}", &text[..*at], &text[end.max(*at)..]));
+            describe_declarations(path, &text[*at..].chars().rev().collect::<String>());
+        }
+    }
+}
