@@ -24,8 +24,11 @@ static DIALECT: LazyDialect = LazyDialect::new(Dialect {
     roles: &[
         ("comment", Role::Skip),
         ("body_statement", Role::Transparent),
+        ("block_body", Role::Transparent),
         ("if", Role::Transparent),
         ("unless", Role::Transparent),
+        ("if_modifier", Role::Transparent),
+        ("unless_modifier", Role::Transparent),
         ("then", Role::Transparent),
         ("else", Role::Transparent),
         ("begin", Role::Transparent),
