@@ -15,6 +15,7 @@ mod measure;
 pub(crate) mod stages;
 mod stated;
 mod suite;
+mod sync;
 mod table;
 mod ui;
 mod workspace;
@@ -43,7 +44,9 @@ pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [
     files [--count 200000] [--empty] [--loci PATH] [--keep DIR]\n\
     measure memory and disk per transcript for very many tiny transcripts, or empty ones; fails above the goals\n\
     ui [--size 1G] [--many 10000] [--rounds 3] [--idle 20] [--loci PATH] [--keep DIR] [--strict]\n\
-    measure how soon `loci ui` answers a key, against one search, the cost of a frame, and memory and processor time at rest";
+    measure how soon `loci ui` answers a key, against one search, the cost of a frame, and memory and processor time at rest\n\
+    sync [--size 1G] [--loci PATH] [--keep DIR] [--strict]\n\
+    measure what a new device needs to fetch a history, against rclone and indexing; requires rclone";
 
 const VALUES: [&str; 7] = ["size", "seed", "rounds", "big", "loci", "ccusage", "keep"];
 
@@ -90,6 +93,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         Some((first, rest)) if first == "daemon" => return daemon::run(rest),
         Some((first, rest)) if first == "files" => return files::run(rest),
         Some((first, rest)) if first == "ui" => return ui::run(rest),
+        Some((first, rest)) if first == "sync" => return sync::run(rest),
         _ => {}
     }
     let options = Options::parse(args)?;

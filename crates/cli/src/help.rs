@@ -12,7 +12,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         &["ui", "search", "show", "sessions", "project", "pick", "resume", "handoff", "export", "resolve"],
     ),
     ("Understand", &["why", "about", "query", "analyze", "stats", "usage", "digest", "report"]),
-    ("Remember", &["memory", "recommend"]),
+    ("Remember", &["memory", "recommend", "sync"]),
     ("Code", &["code", "edit"]),
     ("Agents", &["setup", "mcp", "hook", "statusline", "agent", "dispatch", "daemon"]),
     (

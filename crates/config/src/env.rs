@@ -26,6 +26,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "LOCI_DAEMON",
         "`off`: do not use or start a daemon; `use`: use a running daemon but start none [default: use one; `loci mcp`, `loci dispatch` and the session-start hook also start one]",
     ),
+    ("LOCI_SYNC_SECONDS", "Seconds between two rounds of `loci sync` that the daemon runs [default: 60]"),
     ("LOCI_AGENT", "Name of the current agent; set for an agent's client that receives a message"),
     ("LOCI_HOPS", "Number of agents a message has passed through; set together with LOCI_AGENT"),
     ("LOCI_HOOKS", "`off`: disable the output of `loci hook`"),

@@ -2,11 +2,12 @@
 //!
 //! Does not know transcripts: a copy travels as it is stored, masked and compressed.
 
-use crate::known::{Known, stamp_text};
+use crate::known::{Known, KnownCopy, stamp_text};
 use crate::settings::{SpaceSettings, sync_error};
 use api::Error;
 use history::History;
 use history::error::read_error;
+use history::tombstones::Tombstones;
 use sources::archive::{self, Store};
 use std::collections::BTreeSet;
 use sync::{Body, Change, Record, Space};
@@ -47,7 +48,7 @@ pub(crate) fn find_changes(store: &Store, known: &Known) -> Result<(Vec<ChangedC
         let key = hex(name);
         gone.remove(&key);
         let Some(stamp) = store.stat_copy(name).map(stamp_text) else { continue };
-        if known.copy(&key)?.is_none_or(|(known, _)| known != stamp) {
+        if known.stamp(&key)?.is_none_or(|known| known != stamp) {
             changed.push(ChangedCopy { name, stamp });
         }
     }
@@ -90,18 +91,47 @@ pub(crate) fn stage_copies(
         }
         match copy_to_send(history, &store, &copy, settings, &mut done)? {
             Some(bytes) => batch.add(copy, bytes),
-            None => known.set_copy(&hex(copy.name), &copy.stamp, None)?,
+            None => remember_own(&store, known, &copy)?,
         }
         if batch.bytes > BATCH {
-            done.staged += batch.stage(space, known, now)?;
+            done.staged += batch.stage(space, &store, known, now)?;
         }
     }
-    done.staged += batch.stage(space, known, now)?;
-    // A copy disappears because its session was forgotten; nothing else removes one.
-    let forgotten = gone.iter().map(|key| Change::forget(COLLECTION, key));
-    space.stage(forgotten, now).map_err(sync_error)?;
-    known.in_transaction(|| gone.iter().try_for_each(|key| known.remove_copy(key)))?;
+    done.staged += batch.stage(space, &store, known, now)?;
+    forget_gone(space, known, &Tombstones::read(Some(&home)), &gone, now)?;
     Ok(done)
+}
+
+/// A copy that is gone is forgotten by all devices only if every session in it was: an archive that was lost or damaged must not take
+/// the others with it.
+fn forget_gone(
+    space: &mut Space,
+    known: &Known,
+    tombstones: &Tombstones,
+    gone: &[String],
+    now: u64,
+) -> Result<(), Error> {
+    let mut forgotten = Vec::new();
+    for key in gone {
+        let sessions = known.sessions_of(key)?;
+        if !sessions.is_empty() && sessions.iter().all(|(source, id)| tombstones.contains(source, id)) {
+            forgotten.push(Change::forget(COLLECTION, key));
+        }
+    }
+    space.stage(forgotten, now).map_err(sync_error)?;
+    known.in_transaction(|| gone.iter().try_for_each(|key| known.remove_copy(key)))
+}
+
+/// Source and ID of each session of a copy, a line each.
+fn list_sessions(store: &Store, name: u128) -> String {
+    let Ok(copy) = store.find_by_name(name) else { return String::new() };
+    let line = |id: &str| [copy.source.as_str(), "\t", id, "\n"].concat();
+    copy.sessions.iter().map(|session| line(&session.session_id)).collect()
+}
+
+fn remember_own(store: &Store, known: &Known, copy: &ChangedCopy) -> Result<(), Error> {
+    let sessions = list_sessions(store, copy.name);
+    known.set_copy(&hex(copy.name), &KnownCopy { stamp: &copy.stamp, device: None, sessions: &sessions })
 }
 
 fn copy_to_send(
@@ -140,15 +170,13 @@ impl Batch {
     }
 
     /// Stages first and remembers then: after a kill in between, staging again changes nothing.
-    fn stage(&mut self, space: &mut Space, known: &Known, now: u64) -> Result<u64, Error> {
-        let copies = std::mem::take(self).copies;
-        let stamps: Vec<(String, String)> =
-            copies.iter().map(|(copy, _)| (hex(copy.name), copy.stamp.clone())).collect();
-        let changes = copies.into_iter().map(|(copy, bytes)| Change::put(COLLECTION, &hex(copy.name), bytes));
+    fn stage(&mut self, space: &mut Space, store: &Store, known: &Known, now: u64) -> Result<u64, Error> {
+        let (copies, bodies): (Vec<ChangedCopy>, Vec<Vec<u8>>) =
+            std::mem::take(self).copies.into_iter().unzip();
+        let changes =
+            copies.iter().zip(bodies).map(|(copy, bytes)| Change::put(COLLECTION, &hex(copy.name), bytes));
         let staged = space.stage(changes, now).map_err(sync_error)?;
-        known.in_transaction(|| {
-            stamps.iter().try_for_each(|(name, stamp)| known.set_copy(name, stamp, None))
-        })?;
+        known.in_transaction(|| copies.iter().try_for_each(|copy| remember_own(store, known, copy)))?;
         Ok(staged.accepted)
     }
 }
@@ -192,7 +220,12 @@ fn remember(store: &Store, known: &Known, record: &Record) -> Result<(), Error> 
     let Some(name) = parse_name(&record.key) else { return Ok(()) };
     match (store.stat_copy(name), &record.body) {
         (Some(stat), Body::Bytes(_)) => {
-            known.set_copy(&record.key, &stamp_text(stat), Some(&record.version.device.to_string()))
+            let (device, sessions) = (record.version.device.to_string(), list_sessions(store, name));
+            let stamp = stamp_text(stat);
+            known.set_copy(
+                &record.key,
+                &KnownCopy { stamp: &stamp, device: Some(&device), sessions: &sessions },
+            )
         }
         _ => known.remove_copy(&record.key),
     }

@@ -1,4 +1,5 @@
-//! What this device has exchanged: the version of each archived copy, where received ones came from, and the keys of memory.
+//! What this device has exchanged: the version of each archived copy, where received ones came from, and which sessions they
+//! contain.
 //!
 //! Does not know the content. If the file is lost, everything is compared again.
 
@@ -13,9 +14,16 @@ const STEPS: &[&str] = &["
     create table copies(
       name   text primary key,
       stamp  text not null,
-      device text                -- the device it came from; null for one of this device
-    ) without rowid;
-    create table entries(collection text, key text, primary key(collection, key)) without rowid;"];
+      device text,               -- the device it came from; null for one of this device
+      sessions text not null     -- source and ID of each of its sessions, a line each
+    ) without rowid;"];
+
+/// What is known of a copy.
+pub(crate) struct KnownCopy<'k> {
+    pub(crate) stamp: &'k str,
+    pub(crate) device: Option<&'k str>,
+    pub(crate) sessions: &'k str,
+}
 
 pub(crate) struct Known {
     connection: Connection,
@@ -50,21 +58,26 @@ impl Known {
         }
     }
 
-    /// The known version of a copy, and the device it came from.
-    pub(crate) fn copy(&self, name: &str) -> Result<Option<(String, Option<String>)>, Error> {
-        let sql = "select stamp, device from copies where name = ?1";
-        let read = || {
-            self.connection
-                .prepare_cached(sql)?
-                .query_row([name], |row| Ok((row.get(0)?, row.get(1)?)))
-                .optional()
-        };
+    /// The known version of a copy.
+    pub(crate) fn stamp(&self, name: &str) -> Result<Option<String>, Error> {
+        let sql = "select stamp from copies where name = ?1";
+        let read = || self.connection.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional();
         read().map_err(|error| failed(&error))
     }
 
-    pub(crate) fn set_copy(&self, name: &str, stamp: &str, device: Option<&str>) -> Result<(), Error> {
-        let sql = "insert or replace into copies values (?1, ?2, ?3)";
-        self.execute(sql, db::params![name, stamp, device])
+    pub(crate) fn set_copy(&self, name: &str, copy: &KnownCopy<'_>) -> Result<(), Error> {
+        let sql = "insert or replace into copies values (?1, ?2, ?3, ?4)";
+        self.execute(sql, db::params![name, copy.stamp, copy.device, copy.sessions])
+    }
+
+    /// The sessions that a copy had when it was exchanged: source and ID.
+    pub(crate) fn sessions_of(&self, name: &str) -> Result<Vec<(String, String)>, Error> {
+        let text = self.texts("select sessions from copies where name = ?1", [name])?;
+        let lines = text.iter().flat_map(|text| text.lines());
+        Ok(lines
+            .filter_map(|line| line.split_once('\t'))
+            .map(|(a, b)| (a.to_string(), b.to_string()))
+            .collect())
     }
 
     pub(crate) fn remove_copy(&self, name: &str) -> Result<(), Error> {
@@ -90,18 +103,6 @@ impl Known {
     /// Forgets the versions of the copies of this device, so that all are compared again.
     pub(crate) fn forget_versions(&self) -> Result<(), Error> {
         self.execute("update copies set stamp = '' where device is null", [])
-    }
-
-    pub(crate) fn keys(&self, collection: &str) -> Result<BTreeSet<String>, Error> {
-        self.texts("select key from entries where collection = ?1", [collection])
-    }
-
-    pub(crate) fn add_key(&self, collection: &str, key: &str) -> Result<(), Error> {
-        self.execute("insert or ignore into entries values (?1, ?2)", [collection, key])
-    }
-
-    pub(crate) fn remove_key(&self, collection: &str, key: &str) -> Result<(), Error> {
-        self.execute("delete from entries where collection = ?1 and key = ?2", [collection, key])
     }
 
     fn texts(&self, sql: &str, with: impl db::Params) -> Result<BTreeSet<String>, Error> {

@@ -3,13 +3,11 @@
 //! Does not derive memory.
 
 use crate::document::{export_fact, export_session, import_fact, import_session};
-use crate::known::Known;
 use crate::settings::{SpaceSettings, sync_error};
 use api::memory::{KeptFact, KeptSession};
 use api::{Code, Error};
 use history::History;
 use memory::{Fact, SessionMemory, State, Store};
-use std::collections::BTreeSet;
 use sync::{Body, Change, Record, Space};
 
 pub(crate) const SESSIONS: &str = "names";
@@ -66,33 +64,19 @@ fn to_bytes(history: &History<'_>, of: &impl serde::Serialize) -> Vec<u8> {
     }
 }
 
-/// Stages what changed, and the deletion of facts that are gone.
+/// Stages what changed. Entries that are gone stay with the other devices: only what a person has forgotten is forgotten there.
 pub(crate) fn stage_memory(
     history: &History<'_>,
     space: &mut Space,
-    known: &Known,
     settings: &SpaceSettings,
     now: u64,
 ) -> Result<u64, Error> {
     let changes = list_changes(history, settings)?;
-    let facts: BTreeSet<String> =
-        changes.iter().filter(|change| change.collection == FACTS).map(|change| change.key.clone()).collect();
-    let gone: Vec<String> = known.keys(FACTS)?.difference(&facts).cloned().collect();
-    let deletions = gone.iter().map(|key| Change::delete(FACTS, key));
-    let staged = space.stage(changes.into_iter().chain(deletions), now).map_err(sync_error)?;
-    known.in_transaction(|| {
-        gone.iter().try_for_each(|key| known.remove_key(FACTS, key))?;
-        facts.iter().try_for_each(|key| known.add_key(FACTS, key))
-    })?;
-    Ok(staged.accepted)
+    Ok(space.stage(changes, now).map_err(sync_error)?.accepted)
 }
 
 /// Stores received entries. Returns how many changed something, and the keys that could not be read.
-pub(crate) fn apply_memory(
-    history: &History<'_>,
-    known: &Known,
-    records: &[&Record],
-) -> Result<(u64, Vec<String>), Error> {
+pub(crate) fn apply_memory(history: &History<'_>, records: &[&Record]) -> Result<(u64, Vec<String>), Error> {
     let Some(home) = history.home() else { return Ok((0, Vec::new())) };
     let mut received = Received::default();
     let unreadable: Vec<String> = records
@@ -103,16 +87,11 @@ pub(crate) fn apply_memory(
     let mut store = Store::open(&home.memory()).map_err(|error| memory_error(&error))?;
     let mut apply = || {
         store.forget_received(&received.forgotten)?;
-        store.drop_received(&received.dropped)?;
         let changed = store.put_received(&received.sessions, &received.facts)?;
         store.mark_superseded()?;
-        Ok(changed + received.dropped.len() as u64 + received.forgotten.len() as u64)
+        Ok(changed + received.forgotten.len() as u64)
     };
     let changed = apply().map_err(|error: memory::Error| memory_error(&error))?;
-    known.in_transaction(|| {
-        received.dropped.iter().try_for_each(|key| known.remove_key(FACTS, key))?;
-        received.facts.iter().try_for_each(|fact| known.add_key(FACTS, &fact.id))
-    })?;
     Ok((changed, unreadable))
 }
 
@@ -120,7 +99,6 @@ pub(crate) fn apply_memory(
 struct Received {
     sessions: Vec<SessionMemory>,
     facts: Vec<Fact>,
-    dropped: Vec<String>,
     forgotten: Vec<memory::ForgottenEntry>,
 }
 
@@ -136,7 +114,6 @@ impl Received {
                 let kept: KeptFact = serde_json::from_slice(bytes).ok()?;
                 self.facts.push(import_fact(kept).ok()?);
             }
-            (FACTS, Body::Deleted | Body::Forgotten) => self.dropped.push(record.key.clone()),
             (FORGOTTEN, Body::Bytes(_)) => {
                 let mut parts = record.key.splitn(3, SEPARATOR).map(str::to_string);
                 self.forgotten.push((parts.next()?, parts.next()?, parts.next()?));

@@ -4,8 +4,8 @@
 
 use crate::known::Known;
 use crate::settings::{SpaceSettings, open_joined, settings_of, sync_error};
-use crate::{copies, memory_records, tombstone_records};
 use crate::status::to_finding;
+use crate::{copies, memory_records, tombstone_records};
 use api::Error;
 use api::sync::{SyncPreviewed, SyncRound, SyncTranscript};
 use history::home::{Home, Lock};
@@ -57,7 +57,7 @@ fn stage_all(
     // Tombstones first: what was forgotten must not be sent once more.
     tombstone_records::stage_tombstones(space, &home, now)?;
     let staged = copies::stage_copies(history, space, known, settings, now)?;
-    memory_records::stage_memory(history, space, known, settings, now)?;
+    memory_records::stage_memory(history, space, settings, now)?;
     Ok(SyncRound {
         excluded: staged.excluded,
         withheld: staged.withheld,
@@ -103,7 +103,7 @@ impl<'r> Receiver<'r> {
                 .flat_map(|name| of(name))
                 .collect();
         if !memory.is_empty() {
-            let (changed, unreadable) = memory_records::apply_memory(self.history, self.known, &memory)?;
+            let (changed, unreadable) = memory_records::apply_memory(self.history, &memory)?;
             self.outcome.memory += changed;
             self.outcome.unreadable.extend(unreadable);
         }
@@ -132,7 +132,12 @@ pub fn preview(history: &History<'_>, limit: u64) -> Result<SyncPreviewed, Error
         (shown.total, shown.bytes) = (shown.total + 1, shown.bytes + copy.packed);
         if shown.total <= limit {
             let title = history.mask_line(&title);
-            shown.transcripts.push(SyncTranscript { source: copy.source, project, title, bytes: copy.packed });
+            shown.transcripts.push(SyncTranscript {
+                source: copy.source,
+                project,
+                title,
+                bytes: copy.packed,
+            });
         }
     }
     for change in memory_records::list_changes(history, &settings)? {

@@ -176,6 +176,49 @@ pub(crate) fn draw_grid(caption: &Caption<'_>, rows: &[[u64; 24]]) -> String {
     figure(caption, 18.0 + 7.0 * ROW_HEIGHT, &marks)
 }
 
+/// One session of a timeline.
+pub(crate) struct Span {
+    /// Its place on the axis, in days, and the hours of that day at which it begins and ends.
+    pub(crate) day: i64,
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+    pub(crate) label: String,
+}
+
+/// Days from left to right, the hours of a day from top to bottom.
+pub(crate) fn draw_timeline(caption: &Caption<'_>, spans: &[Span]) -> String {
+    const LEFT: f64 = 40.0;
+    const HOUR: f64 = 8.0;
+    let first = spans.iter().map(|span| span.day).min().unwrap_or(0);
+    let last = spans.iter().map(|span| span.day).max().unwrap_or(0);
+    let step = (WIDTH - LEFT) / (last - first + 1) as f64;
+    let mut marks = String::new();
+    for hour in (0..=24).step_by(6) {
+        let y = f64::from(hour) * HOUR + 8.0;
+        append_fmt(
+            &mut marks,
+            format_args!(
+                "<path class=\"axis\" d=\"M{LEFT} {y}H{WIDTH}\"/>\n<text x=\"0\" y=\"{}\">{hour:02}:00</text>\n",
+                y + 4.0
+            ),
+        );
+    }
+    for span in spans {
+        append_fmt(
+            &mut marks,
+            format_args!(
+                "<rect class=\"span\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{}</title></rect>\n",
+                LEFT + (span.day - first) as f64 * step,
+                span.from * HOUR + 8.0,
+                (step * 0.8).clamp(1.5, 40.0),
+                ((span.to - span.from) * HOUR).max(3.0),
+                escape_html(&span.label),
+            ),
+        );
+    }
+    figure(caption, 24.0 * HOUR + 16.0, &marks)
+}
+
 /// A single event remains visible next to many.
 fn ink_of(share: f64) -> f64 {
     if share > 0.0 { 0.15 + 0.85 * share } else { 0.04 }
@@ -219,6 +262,15 @@ mod tests {
             svg.contains(r#"class="bad" x="527.5" y="4" width="102.5""#) && svg.contains("&lt;b&gt;"),
             "{svg}"
         );
+    }
+
+    #[test]
+    fn a_session_stands_at_its_day_and_hour() {
+        let span = |day: i64, from: f64, to: f64| Span { day, from, to, label: "a <b>".into() };
+        let svg = draw_timeline(&CAPTION, &[span(10, 6.0, 9.0), span(11, 23.0, 23.0)]);
+        let long = r#"x="40.0" y="56.0" width="40.0" height="24.0"><title>a &lt;b&gt;</title>"#;
+        assert!(svg.contains(long), "{svg}");
+        assert!(svg.contains(r#"x="380.0" y="192.0" width="40.0" height="3.0""#), "{svg}");
     }
 
     #[test]

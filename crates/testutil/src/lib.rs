@@ -20,6 +20,7 @@ pub mod made_up_stores;
 mod mcp_client;
 pub mod model_server;
 pub mod needs;
+mod object_storage;
 mod rollout;
 mod run;
 mod sample;
@@ -33,6 +34,7 @@ pub use browser::{check_accessibility, title_in_chromium};
 pub use git::git;
 pub use home::{Home, copy_folder, write_file};
 pub use mcp_client::McpClient;
+pub use object_storage::ObjectStorage;
 pub use rollout::Rollout;
 pub use run::{
     Finished, binary, can_run, command, peak_memory, run_command, run_line, run_loci, set_environment,

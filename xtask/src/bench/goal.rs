@@ -83,6 +83,13 @@ impl fmt::Display for Goal {
     }
 }
 
+/// Prints a number beside its limit; returns whether it is within.
+pub(super) fn judge(what: &str, found: f64, limit: f64, unit: &str) -> bool {
+    let passed = found <= limit;
+    println!("{} {what}: {found:.2}{unit} of {limit:.2}{unit}", if passed { "ok    " } else { "MISSED" });
+    passed
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::measure::Measured;

@@ -194,7 +194,7 @@ pub(super) fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// CPU seconds of all finished children and their descendants.
-fn children_cpu() -> Result<f64, String> {
+pub(super) fn children_cpu() -> Result<f64, String> {
     let stat = fs::read_to_string("/proc/self/stat").map_err(|_| "requires /proc (Linux)".to_owned())?;
     let ticks = children_ticks(&stat).ok_or("unexpected format of /proc/self/stat")?;
     Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)

@@ -4,6 +4,7 @@
 //! browser works.
 
 use super::fixtures;
+use super::goal::judge;
 use super::measure::median;
 use super::workspace::{Binaries, Workspace, describe_machine};
 use crate::Outcome;
@@ -51,12 +52,6 @@ pub(super) fn run(args: &[String]) -> Outcome {
         measure_delay(&binaries.loci, &corpus.home, rounds)?,
     ];
     Ok(passed.iter().all(|passed| *passed) || !args.has_switch("strict"))
-}
-
-fn judge(what: &str, found: f64, limit: f64, unit: &str) -> bool {
-    let passed = found <= limit;
-    println!("{} {what}: {found:.2}{unit} of {limit:.2}{unit}", if passed { "ok    " } else { "MISSED" });
-    passed
 }
 
 /// Milliseconds of a command.

@@ -4,6 +4,7 @@
 
 mod handlers;
 mod metrics;
+mod sync_rounds;
 
 use crate::daemon_client::{self, VERSION, daemon_status_source, query_daemon_info, read_daemon_status};
 use crate::environment::current_exe;
@@ -317,6 +318,7 @@ impl DaemonCommand {
             wake: poke.clone(),
             runs: runs.clone(),
         });
+        sync_rounds::start(&self.places);
         let ended = daemon::run_daemon(&place, counter, (keeper, porter), &poke, &settings);
         runs.stop.store(true, Relaxed);
         match ended {

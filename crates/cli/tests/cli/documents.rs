@@ -29,6 +29,7 @@ const NOT_RUN: &[(&str, &str)] = &[
         "loci edit rename Node.Title Heading --check",
         "needs the .NET SDK; the suites of the crate `edits` run compilers",
     ),
+    ("loci sync", "needs two machines; `sync` follows the guide"),
     ("loci code notes", "needs a model; the suite `models` runs it"),
     ("loci about", "needs the repository that the page is about; `why` runs these"),
     ("loci handoff", "needs the session that the page is about; `why` runs these"),

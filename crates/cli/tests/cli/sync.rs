@@ -133,6 +133,49 @@ fn what_one_device_forgets_all_forget_and_nothing_brings_it_back() {
 }
 
 #[test]
+fn a_lost_archive_takes_nothing_from_the_other_device() {
+    let devices = Devices::joined();
+    let path = devices.work.add(&session(1, SHOP, "Count the walruses"));
+    run_line(&devices.work, &format!("memory add 'Deploy only from main' --project {SHOP}")).expect(0);
+    devices.rounds();
+    std::fs::remove_file(path).unwrap();
+    let data = devices.work.path().join(".local/share/loci");
+    std::fs::remove_dir_all(data.join("archive")).unwrap();
+    for name in ["memory.db", "memory.db-wal", "memory.db-shm"] {
+        let _ = std::fs::remove_file(data.join(name));
+    }
+    devices.rounds();
+    assert_eq!(run(&devices.laptop, "search walruses")["results"].as_array().unwrap().len(), 1);
+    assert!(run(&devices.laptop, "memory export").to_string().contains("Deploy only from main"));
+}
+
+#[test]
+fn excluding_a_project_deletes_nothing_elsewhere() {
+    let devices = Devices::joined();
+    run_line(&devices.work, &format!("memory add 'Deploy only from main' --project {SHOP}")).expect(0);
+    devices.rounds();
+    run(&devices.work, &format!("sync exclude {SHOP}"));
+    devices.rounds();
+    assert!(run(&devices.laptop, "memory export").to_string().contains("Deploy only from main"));
+}
+
+#[test]
+fn the_stronger_name_of_a_session_stays_on_both_devices() {
+    let devices = Devices::joined();
+    devices.work.add(&session(1, SHOP, "Count the walruses"));
+    run_line(&devices.work, "memory consolidate --no-model").expect(0);
+    devices.rounds();
+    run_line(&devices.laptop, "memory consolidate --no-model").expect(0);
+    run_line(&devices.laptop, "memory edit 00000001 --name 'Walrus count'").expect(0);
+    run_line(&devices.work, "memory edit 00000001 --add-tag zoo").expect(0);
+    devices.rounds();
+    devices.rounds();
+    let (one, other) = (run(&devices.work, "memory export"), run(&devices.laptop, "memory export"));
+    assert_eq!(one, other);
+    assert!(one.to_string().contains("Walrus count") && one.to_string().contains("zoo"), "{one}");
+}
+
+#[test]
 fn nothing_in_the_storage_can_be_read_and_secrets_never_leave() {
     let devices = Devices::joined();
     devices.work.add(&session(1, "/srv/demo/palimpsest", &format!("The walrus uses {SECRET}")));
@@ -252,4 +295,43 @@ fn without_its_storage_local_work_goes_on() {
     assert_eq!(run(&devices.work, "search walruses")["results"].as_array().unwrap().len(), 1);
     std::fs::rename(&aside, devices.bucket.path()).unwrap();
     assert_eq!(run(&devices.work, "sync now")["sent"], 1);
+}
+
+/// The commands of the guide, as it has them, with another storage.
+fn follow_guide(url: &str, variables: &[(&str, String)]) {
+    let (work, laptop) = (Home::new(), Home::new());
+    work.add(&session(1, SHOP, "The flaky upload test fails at midnight"));
+    let type_line = |home: &Home, line: &str| {
+        let mut shell = std::process::Command::new("sh");
+        testutil::set_environment(&mut shell, home.path());
+        let folder = Path::new(testutil::binary()).parent().unwrap();
+        shell.env("PATH", format!("{}:/usr/bin:/bin", folder.display()));
+        for (name, value) in variables {
+            shell.env(name, value);
+        }
+        shell.args(["-c", line]);
+        testutil::run_command(shell).expect(0).text().to_string()
+    };
+    let started = type_line(&work, &format!("loci sync init {url} --label work -o text"));
+    let phrase = started.split("Recovery phrase: ").nth(1).unwrap().lines().next().unwrap();
+    assert!(type_line(&work, "loci sync preview -o text").contains("flaky upload test"));
+    assert!(type_line(&work, "loci sync now -o text").starts_with("sent 1 record"));
+    type_line(&laptop, &format!("echo {phrase} | loci sync join {url} - --label laptop"));
+    assert!(type_line(&laptop, "loci sync now -o text").contains("received 1 transcript,"));
+    assert!(type_line(&laptop, "loci search the flaky upload test -o text").contains("fails at midnight"));
+    let status = type_line(&laptop, "loci sync status -o text");
+    assert!(status.contains("work") && status.contains("1 transcript"), "{status}");
+}
+
+#[test]
+fn the_guide_works_with_a_folder() {
+    let shared = Home::new();
+    follow_guide(shared.path().to_str().unwrap(), &[]);
+}
+
+#[test]
+#[ignore = "needs moto: see CONTRIBUTING.md"]
+fn the_guide_works_with_a_bucket() {
+    let storage = testutil::ObjectStorage::start();
+    follow_guide("s3://loci/history", &storage.variables());
 }

@@ -15,4 +15,5 @@ mod lifecycle;
 mod misuse;
 mod soak;
 mod suspend;
+mod sync;
 mod watching;

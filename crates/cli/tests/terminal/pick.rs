@@ -53,6 +53,8 @@ fn the_lines_below_the_prompt_follow_a_resize() {
     let screen = open_shell(&home, "echo above; loci pick; echo after; read line");
     screen.wait_for("4 sessions");
     screen.resize(90, 30);
+    // Keys that arrive together with the signal are read with the next key.
+    screen.wait_until("the new width", |text| text.contains(&"─".repeat(90)));
     screen.send("socket");
     let shown = screen.wait_for("1 session ");
     assert!(shown.contains("above") && shown.matches("Choose a session").count() == 1, "{shown}");

@@ -1,18 +1,17 @@
 //! Entries that another device of the same person wrote.
 //!
-//! Does not know how they arrived.
+//! Does not know how they arrived. Every rule gives the same result on both devices, whichever hears of the other first.
 
 use super::Store;
-use crate::entry::{Fact, SessionMemory, State};
+use super::write::WHOLE_SESSION;
+use crate::entry::{AttributedText, Fact, SessionMemory, State};
 use crate::store::Error;
-use std::collections::BTreeSet;
 
-/// Source, session and fact ID; an empty ID means the whole session.
+/// Source, session and fact ID. An empty ID means the whole session; an empty session, a fact that no session contains.
 pub type ForgottenEntry = (String, String, String);
 
 impl Store {
-    /// Stores entries as they are on the other device, in place of those here, and returns how many changed. What was forgotten here
-    /// stays out. What each device finds out by itself is kept: whether a fact is stale, and what replaced it.
+    /// Stores entries of the other device and returns how many changed. What was forgotten here stays out.
     pub fn put_received(&mut self, sessions: &[SessionMemory], facts: &[Fact]) -> Result<u64, Error> {
         self.in_transaction(|store| {
             let mut changed = 0;
@@ -27,35 +26,32 @@ impl Store {
     }
 
     fn put_received_session(&self, theirs: &SessionMemory) -> Result<bool, Error> {
-        if self.is_forgotten(&theirs.source, &theirs.session_id, super::write::WHOLE_SESSION)? {
+        if self.is_forgotten(&theirs.source, &theirs.session_id, WHOLE_SESSION)? {
             return Ok(false);
         }
-        let changed = self.session(&theirs.source, &theirs.session_id)?.as_ref() != Some(theirs);
+        let ours = self.session(&theirs.source, &theirs.session_id)?;
+        let merged = ours.as_ref().map_or_else(|| theirs.clone(), |ours| merge_sessions(ours, theirs));
+        let changed = ours.as_ref() != Some(&merged);
         if changed {
-            self.put_session(theirs)?;
+            self.put_session(&merged)?;
         }
         Ok(changed)
     }
 
     fn put_received_fact(&self, theirs: &Fact) -> Result<bool, Error> {
-        let mut evidence = BTreeSet::new();
+        let mut received = theirs.clone();
+        received.evidence.clear();
         for one in &theirs.evidence {
             if !self.is_forgotten(&one.source, &one.session_id, &theirs.id)? {
-                evidence.insert(one.clone());
+                received.evidence.insert(one.clone());
             }
         }
-        if evidence.is_empty() && !theirs.evidence.is_empty() {
+        let is_bare = theirs.evidence.is_empty();
+        if !is_bare && received.evidence.is_empty() || is_bare && self.is_forgotten("", "", &theirs.id)? {
             return Ok(false);
         }
         let ours = self.fact(&theirs.id)?;
-        let mut merged = Fact { evidence, ..theirs.clone() };
-        if let Some(ours) = &ours {
-            merged.subject = ours.subject.clone();
-            merged.superseded_by.clone_from(&ours.superseded_by);
-            if merged.state == State::Fresh && matches!(ours.state, State::Stale | State::Superseded) {
-                merged.state = ours.state;
-            }
-        }
+        let merged = ours.as_ref().map_or_else(|| received.clone(), |ours| merge_facts(ours, &received));
         let changed = ours.as_ref() != Some(&merged);
         if changed {
             self.put_fact(&merged)?;
@@ -73,13 +69,7 @@ impl Store {
             entries.extend(facts.into_iter().map(|fact| (source.clone(), session.clone(), fact)));
         }
         entries.sort();
-        entries.dedup();
         Ok(entries)
-    }
-
-    /// Removes facts that were deleted on the other device. Nothing blocks them: a session may bring them up again.
-    pub fn drop_received(&mut self, ids: &[String]) -> Result<(), Error> {
-        self.in_transaction(|store| ids.iter().try_for_each(|id| store.drop_fact(id)))
     }
 
     /// Forgets what was forgotten on the other device.
@@ -95,5 +85,43 @@ impl Store {
             }
         }
         Ok(())
+    }
+}
+
+/// What someone stronger wrote stays: a model's name is not replaced by a derived one. Among equals, the other device wrote later.
+fn merge_sessions(ours: &SessionMemory, theirs: &SessionMemory) -> SessionMemory {
+    let stronger = |ours: &AttributedText, theirs: &AttributedText| {
+        if ours.by > theirs.by { ours.clone() } else { theirs.clone() }
+    };
+    let removed_tags: std::collections::BTreeSet<String> =
+        ours.removed_tags.union(&theirs.removed_tags).cloned().collect();
+    let mut tags = theirs.tags.clone();
+    for (tag, by) in &ours.tags {
+        tags.entry(tag.clone()).and_modify(|known| *known = (*known).max(*by)).or_insert(*by);
+    }
+    tags.retain(|tag, _| !removed_tags.contains(tag));
+    SessionMemory {
+        ended_at: ours.ended_at.max(theirs.ended_at),
+        seen_by_model: ours.seen_by_model.max(theirs.seen_by_model),
+        name: stronger(&ours.name, &theirs.name),
+        summary: stronger(&ours.summary, &theirs.summary),
+        tags,
+        removed_tags,
+        ..theirs.clone()
+    }
+}
+
+/// A person's words stay. Whether a fact is stale depends on the files here, and what replaced it is found by every device.
+fn merge_facts(ours: &Fact, theirs: &Fact) -> Fact {
+    let base = if ours.edited && !theirs.edited { ours } else { theirs };
+    let is_own_finding = matches!(ours.state, State::Stale | State::Superseded) && base.state == State::Fresh;
+    Fact {
+        state: if is_own_finding { ours.state } else { base.state },
+        evidence: ours.evidence.union(&theirs.evidence).cloned().collect(),
+        symbols: ours.symbols.union(&theirs.symbols).cloned().collect(),
+        made_at: ours.made_at.max(theirs.made_at),
+        subject: ours.subject.clone(),
+        superseded_by: ours.superseded_by.clone(),
+        ..base.clone()
     }
 }

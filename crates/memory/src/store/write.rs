@@ -307,6 +307,10 @@ impl Store {
         self.in_transaction(|store| {
             let sessions: BTreeSet<(&str, &str)> =
                 fact.evidence.iter().map(|one| (&*one.source, &*one.session_id)).collect();
+            if sessions.is_empty() {
+                // Other devices must learn of it as well.
+                store.block_fact("", "", &fact.id)?;
+            }
             for (source, session_id) in sessions {
                 store.block_fact(source, session_id, &fact.id)?;
                 if let Some(known) = store.session(source, session_id)? {

@@ -3,7 +3,7 @@
 //! Does not count: it selects what is shown of a long list and says how much is not.
 
 use crate::activity::day_number;
-use crate::chart::{Bar, Caption, Column, WEEKDAYS, draw_bars, draw_columns, draw_grid};
+use crate::chart::{Bar, Caption, Column, Span, WEEKDAYS, draw_bars, draw_columns, draw_grid, draw_timeline};
 use crate::table::{Cell, Table, format_cost, shorten};
 use api::report::{FactLine, Listed, Report, SessionEntry, ToolLine, UsageLine};
 use api::terminal_text::{append_fmt, short_id};
@@ -304,6 +304,8 @@ fn draw_sessions(sessions: &Listed<SessionEntry>, options: &RenderOptions, budge
     if sessions.total == 0 {
         return none("sessions");
     }
+    let timeline = draw_timeline_of(&sessions.listed, options);
+    let budget = budget.saturating_sub(timeline.len());
     let columns = &["Last message", "Session", "Agent", "Project", "Turns", "Calls", "Failed", "ID"];
     let table = Table { caption: "Sessions, newest first", columns, filter: "sessions" };
     let rows = sessions.listed.iter().map(|session| {
@@ -320,7 +322,40 @@ fn draw_sessions(sessions: &Listed<SessionEntry>, options: &RenderOptions, budge
         ]
     });
     let (html, drawn) = table.draw_within(rows, budget);
-    html + &left_out(drawn, sessions.total, "sessions")
+    timeline + &html + &left_out(drawn, sessions.total, "sessions")
+}
+
+/// Sessions in the timeline: more would cover each other, and take most of the page.
+const MAX_SPANS: usize = 1000;
+
+fn draw_timeline_of(sessions: &[SessionEntry], options: &RenderOptions) -> String {
+    let spans: Vec<Span> =
+        sessions.iter().take(MAX_SPANS).filter_map(|session| to_span(session, options)).collect();
+    if spans.is_empty() {
+        return String::new();
+    }
+    let summary = format!(
+        "{} sessions by day and hour. The table has their names and times.",
+        group_digits(spans.len() as u64)
+    );
+    let title = "When sessions took place";
+    draw_timeline(&Caption { id: "timeline", title, summary: &summary, key: &[] }, &spans)
+}
+
+/// A session that goes on after midnight is drawn to the end of its first day.
+fn to_span(session: &SessionEntry, options: &RenderOptions) -> Option<Span> {
+    let fields = |at: i64| options.clock.local_fields(Stamp(at));
+    let hours = |fields: [i64; 5]| fields[3] as f64 + fields[4] as f64 / 60.0;
+    let (started, ended) = (fields(session.started_at?)?, session.ended_at.and_then(fields));
+    let from = hours(started);
+    let to = match ended {
+        Some(ended) if ended[..3] == started[..3] => hours(ended).max(from),
+        Some(_) => 24.0,
+        None => from,
+    };
+    let day = day_number(&options.clock.local_day(Stamp(session.started_at?)))?;
+    let minute = options.clock.local_minute(Stamp(session.started_at?)).unwrap_or_default();
+    Some(Span { day, from, to, label: format!("{minute}: {}", shorten(&session.title, TITLE_COLUMNS)) })
 }
 
 fn minute(options: &RenderOptions, at: Option<i64>) -> Cell {

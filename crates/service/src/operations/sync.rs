@@ -95,6 +95,16 @@ impl Handle<SyncNow> for Service {
     }
 }
 
+impl Service {
+    /// Runs a round, if this device belongs to a space.
+    pub fn sync_if_joined(&self) -> Result<(), Error> {
+        if own_home(self).is_ok_and(|home| settings_of(&home).is_some()) {
+            exchange::run_round(&self.history(), &cloud_variables())?;
+        }
+        Ok(())
+    }
+}
+
 impl Handle<SyncPreview> for Service {
     fn handle(&self, request: &SyncPreview) -> Result<SyncPreviewed, Error> {
         request.check_params()?;
