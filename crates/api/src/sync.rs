@@ -225,11 +225,13 @@ pub struct SyncPreviewed {
     pub facts: u64,
     /// Transcripts of excluded projects.
     pub excluded: u64,
+    /// Records of earlier rounds that could not be sent yet.
+    pub pending: u64,
 }
 
 impl Response for SyncPreviewed {
     fn is_empty(&self) -> bool {
-        self.total + self.sessions + self.facts == 0
+        self.total + self.sessions + self.facts + self.pending == 0
     }
 }
 
@@ -274,6 +276,9 @@ pub struct SyncStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub excluded: Vec<String>,
     pub devices: Vec<SyncDevice>,
+    /// Why the last round of the daemon failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<SyncFinding>,
 }

@@ -8,6 +8,7 @@ use api::Error;
 use history::History;
 use history::error::read_error;
 use history::tombstones::Tombstones;
+use record::Session;
 use sources::archive::{self, Store};
 use std::collections::BTreeSet;
 use sync::{Body, Change, Record, Space};
@@ -55,11 +56,11 @@ pub(crate) fn find_changes(store: &Store, known: &Known) -> Result<(Vec<ChangedC
     Ok((changed, gone.into_iter().collect()))
 }
 
-/// Whether all projects of a copy are excluded. One that cannot be read stays here.
+/// Whether a session of a copy belongs to an excluded project. A copy that cannot be read stays here.
 pub(crate) fn is_excluded(store: &Store, name: u128, settings: &SpaceSettings) -> bool {
-    store.find_by_name(name).map_or(true, |copy| {
-        !copy.sessions.is_empty() && copy.sessions.iter().all(|session| settings.excludes(&session.project))
-    })
+    let is_excluded =
+        |session: &Session| settings.excludes(&session.project) || settings.excludes(&session.cwd);
+    store.find_by_name(name).map_or(true, |copy| copy.sessions.iter().any(is_excluded))
 }
 
 /// Whether a copy contains something that the newest rules mask: it was archived before there was such a rule.
@@ -149,12 +150,11 @@ fn copy_to_send(
         done.withheld += 1;
         return Ok(None);
     }
-    let bytes = store.read_raw(copy.name).map_err(read_error)?;
-    let Some(bytes) = bytes.filter(|bytes| bytes.len() <= sync::MAX_RECORD) else {
+    if store.stat_copy(copy.name).is_some_and(|(length, _)| length > sync::MAX_RECORD as u64) {
         done.too_large += 1;
         return Ok(None);
-    };
-    Ok(Some(bytes))
+    }
+    store.read_raw(copy.name).map_err(read_error)
 }
 
 #[derive(Default)]
@@ -186,7 +186,7 @@ impl Batch {
 pub(crate) fn apply_copies(
     store: &Store,
     known: &Known,
-    live: &BTreeSet<u128>,
+    (live, tombstones): (&BTreeSet<u128>, &Tombstones),
     records: &[&Record],
 ) -> Result<(u64, Vec<String>), Error> {
     let (mut stored, mut damaged) = (0, Vec::new());
@@ -196,24 +196,40 @@ pub(crate) fn apply_copies(
         match &record.body {
             Body::Bytes(bytes) => match store.put_raw(name, bytes) {
                 Ok(()) => stored += 1,
-                Err(archive_error @ sources::Error::Io { .. }) => {
+                Err(sources::Error::Damaged { .. }) => damaged.push(record.key.clone()),
+                // Not acknowledged: it comes again when there is space, or a newer Loci.
+                Err(error) => {
                     store.roll_back_batch();
-                    return Err(read_error(archive_error));
+                    return Err(read_error(error));
                 }
-                Err(_) => damaged.push(record.key.clone()),
             },
             Body::Deleted | Body::Forgotten => {
-                if store.stat_copy(name).is_some() {
-                    let removed = store.remove_copy(&store.path_by_name(name));
-                    removed.map_err(read_error)?;
+                let path = store.path_by_name(name);
+                if let Some(Err(error)) = store.stat_copy(name).map(|_| store.remove_copy(&path)) {
+                    store.roll_back_batch();
+                    return Err(read_error(error));
                 }
             }
         }
     }
     store.commit_batch().map_err(read_error)?;
+    forget_in_copies(store, tombstones, records)?;
     store.sync_to_disk().map_err(read_error)?;
     known.in_transaction(|| records.iter().try_for_each(|record| remember(store, known, record)))?;
     Ok((stored, damaged))
+}
+
+/// Another device may have sent a copy before it heard that a session in it was forgotten.
+fn forget_in_copies(store: &Store, tombstones: &Tombstones, records: &[&Record]) -> Result<(), Error> {
+    if tombstones.is_empty() {
+        return Ok(());
+    }
+    for name in records.iter().filter_map(|record| parse_name(&record.key)) {
+        let Ok(copy) = store.find_by_name(name) else { continue };
+        let is_forgotten = |session: &Session| tombstones.contains(&copy.source, &session.session_id);
+        store.forget_sessions(&copy.path, &is_forgotten).map_err(read_error)?;
+    }
+    Ok(())
 }
 
 fn remember(store: &Store, known: &Known, record: &Record) -> Result<(), Error> {

@@ -105,7 +105,11 @@ pub fn import_fact(one: KeptFact) -> Result<Fact, String> {
         pinned: one.pinned,
         edited: one.edited,
         made_at: to_stamp(one.made_at),
-        kind: Kind::from_word(&one.kind).unwrap_or(Kind::Decision),
+        kind: if one.kind.is_empty() {
+            Kind::Decision
+        } else {
+            parse_word("kind", &one.kind, Kind::from_word)?
+        },
         subject: Subject::default(),
         superseded_by: one.superseded_by,
     })

@@ -12,6 +12,6 @@ mod settings;
 mod status;
 mod tombstone_records;
 
-pub use round::{compare_again, preview, run_round};
-pub use settings::{SpaceSettings, open_space, settings_of, store_settings, sync_error};
-pub use status::read_status;
+pub use round::{preview, run_round};
+pub use settings::{SpaceSettings, exclude_project, open_space, settings_of, store_settings, sync_error};
+pub use status::{find_members, keep_failure, read_status};

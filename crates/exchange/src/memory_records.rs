@@ -7,6 +7,7 @@ use crate::settings::{SpaceSettings, sync_error};
 use api::memory::{KeptFact, KeptSession};
 use api::{Code, Error};
 use history::History;
+use history::home::Home;
 use memory::{Fact, SessionMemory, State, Store};
 use sync::{Body, Change, Record, Space};
 
@@ -62,6 +63,21 @@ fn to_bytes(history: &History<'_>, of: &impl serde::Serialize) -> Vec<u8> {
         Some(masker) => masker.mask_json(&json).into_owned().into_bytes(),
         None => json.into_bytes(),
     }
+}
+
+/// Blocks forgotten sessions: nothing that arrives later is remembered of them.
+pub(crate) fn block_sessions<'s>(
+    home: &Home,
+    sessions: impl Iterator<Item = &'s (String, String)>,
+) -> Result<(), Error> {
+    let mut sessions = sessions.peekable();
+    if sessions.peek().is_none() {
+        return Ok(());
+    }
+    let mut store = Store::open(&home.memory()).map_err(|error| memory_error(&error))?;
+    let entries: Vec<memory::ForgottenEntry> =
+        sessions.map(|(source, id)| (source.clone(), id.clone(), String::new())).collect();
+    store.forget_received(&entries).map_err(|error| memory_error(&error))
 }
 
 /// Stages what changed. Entries that are gone stay with the other devices: only what a person has forgotten is forgotten there.

@@ -6,9 +6,10 @@ use crate::known::Known;
 use crate::settings::{SpaceSettings, open_joined, settings_of, sync_error};
 use crate::status::to_finding;
 use crate::{copies, memory_records, tombstone_records};
-use api::Error;
 use api::sync::{SyncPreviewed, SyncRound, SyncTranscript};
+use api::{Code, Error};
 use history::home::{Home, Lock};
+use history::tombstones::Tombstones;
 use history::{History, ingest};
 use sources::archive::Store;
 use std::collections::BTreeSet;
@@ -92,7 +93,12 @@ impl<'r> Receiver<'r> {
         let received = of(copies::COLLECTION);
         if !received.is_empty() {
             let store = Store::new(self.home.archive());
-            let (stored, damaged) = copies::apply_copies(&store, self.known, &self.live, &received)?;
+            let (stored, damaged) = copies::apply_copies(
+                &store,
+                self.known,
+                (&self.live, &Tombstones::read(Some(self.home))),
+                &received,
+            )?;
             self.outcome.transcripts += stored;
             self.outcome.unreadable.extend(damaged);
         }
@@ -105,7 +111,11 @@ impl<'r> Receiver<'r> {
         if !memory.is_empty() {
             let (changed, unreadable) = memory_records::apply_memory(self.history, &memory)?;
             self.outcome.memory += changed;
-            self.outcome.unreadable.extend(unreadable);
+            if !unreadable.is_empty() {
+                // Not acknowledged: it must neither be lost nor be answered with what this version knows of it.
+                let message = "another device has written memory in a form that this version cannot read";
+                return Err(Error::new(Code::ReadError, message).hint("update Loci on this device"));
+            }
         }
         Ok(())
     }
@@ -118,7 +128,8 @@ pub fn preview(history: &History<'_>, limit: u64) -> Result<SyncPreviewed, Error
     let known = Known::open(&home)?;
     ingest::catch_up(history, false)?;
     let store = Store::new(home.archive());
-    let mut shown = SyncPreviewed::default();
+    let pending = open_joined(&home, &settings, &[])?.status().map_err(sync_error)?.pending;
+    let mut shown = SyncPreviewed { pending, ..SyncPreviewed::default() };
     for copy in copies::find_changes(&store, &known)?.0 {
         if copies::is_excluded(&store, copy.name, &settings) {
             shown.excluded += 1;
@@ -148,9 +159,4 @@ pub fn preview(history: &History<'_>, limit: u64) -> Result<SyncPreviewed, Error
         }
     }
     Ok(shown)
-}
-
-/// Compares all transcripts in the next round: what is sent has changed.
-pub fn compare_again(home: &Home) -> Result<(), Error> {
-    Known::open(home)?.forget_versions()
 }

@@ -2,6 +2,7 @@
 //!
 //! Does not know what travels.
 
+use crate::known::Known;
 use api::{Code, Error};
 use history::home::{self, Home};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,8 @@ pub struct SpaceSettings {
     pub label: String,
     /// Projects whose sessions and memory stay here.
     pub excluded: Vec<String>,
+    /// Set by the first `loci sync now`: before it, nothing leaves by itself, so that projects can be excluded.
+    pub started: bool,
 }
 
 impl SpaceSettings {
@@ -99,4 +102,28 @@ pub fn sync_error(error: sync::Error) -> Error {
     };
     let error = Error::new(code, error.to_string());
     hint.into_iter().fold(error, Error::hint)
+}
+
+/// Keeps a project on this device from now on, or sends it again. Refused while records wait to be sent: some may be of the project.
+pub fn exclude_project(
+    home: &Home,
+    settings: &mut SpaceSettings,
+    space: &Space,
+    project: String,
+    undo: bool,
+) -> Result<(), Error> {
+    let pending = space.status().map_err(sync_error)?.pending;
+    if pending > 0 && !undo {
+        let message = format!("{pending} records wait to be sent, and may be of this project");
+        return Err(Error::new(Code::InvalidArgument, message)
+            .hint("loci sync now")
+            .hint("to send none of them: loci sync leave, then start again"));
+    }
+    settings.excluded.retain(|known| *known != project);
+    if !undo {
+        settings.excluded.push(project);
+    }
+    settings.excluded.sort();
+    store_settings(home, settings)?;
+    Known::open(home)?.forget_versions()
 }

@@ -2,6 +2,7 @@
 //!
 //! Does not know what the sessions contained.
 
+use crate::memory_records;
 use crate::settings::sync_error;
 use api::Error;
 use history::home::{Home, Lock};
@@ -13,10 +14,14 @@ use sync::{Body, Change, Record, Space};
 pub(crate) const COLLECTION: &str = "forgotten";
 const SEPARATOR: char = '\t';
 
+/// Stages the forgotten sessions, and removes what memory had of them from the storage.
 pub(crate) fn stage_tombstones(space: &mut Space, home: &Home, now: u64) -> Result<u64, Error> {
     let tombstones = Tombstones::read(Some(home));
+    memory_records::block_sessions(home, tombstones.iter())?;
     let key = |(source, id): &(String, String)| format!("{source}{SEPARATOR}{id}");
-    let changes = tombstones.iter().map(key).map(|key| Change::put(COLLECTION, &key, Vec::new()));
+    let changes = tombstones.iter().map(key).flat_map(|key| {
+        [Change::put(COLLECTION, &key, Vec::new()), Change::forget(memory_records::SESSIONS, &key)]
+    });
     Ok(space.stage(changes, now).map_err(sync_error)?.accepted)
 }
 
@@ -42,6 +47,7 @@ pub(crate) fn apply_tombstones(
     ingest::forget_sessions(history, home, lock, &|source, id| {
         wanted.contains(&(source.to_string(), id.to_string()))
     })?;
+    memory_records::block_sessions(home, wanted.iter())?;
     import::forget_imported(home, wanted.iter().map(|(source, id)| (source.as_str(), id.as_str())));
     Ok(wanted.len() as u64)
 }

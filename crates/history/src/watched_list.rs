@@ -5,6 +5,7 @@
 
 use sources::walk::TranscriptList;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 #[derive(Default)]
 pub struct WatchedList(Mutex<Kept>);
@@ -13,8 +14,11 @@ pub struct WatchedList(Mutex<Kept>);
 struct Kept {
     /// 0 until the folders are watched; then it grows with every change.
     changes: u64,
-    list: Option<TranscriptList>,
+    list: Option<(Instant, TranscriptList)>,
 }
+
+/// Kept no longer: some file systems report no changes, and a folder that was deleted and made again may not be watched.
+const MAX_AGE: Duration = Duration::from_secs(5);
 
 impl WatchedList {
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -32,7 +36,9 @@ impl WatchedList {
     pub(crate) fn get_or_read(&self, read: impl FnOnce() -> TranscriptList) -> TranscriptList {
         let before = {
             let kept = self.lock();
-            if let Some(list) = &kept.list {
+            if let Some((read_at, list)) = &kept.list
+                && read_at.elapsed() < MAX_AGE
+            {
                 return list.clone();
             }
             kept.changes
@@ -41,7 +47,7 @@ impl WatchedList {
         let mut kept = self.lock();
         // What changed while the list was read may be missing from it.
         if before > 0 && kept.changes == before {
-            kept.list = Some(list.clone());
+            kept.list = Some((Instant::now(), list.clone()));
         }
         list
     }

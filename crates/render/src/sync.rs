@@ -88,6 +88,10 @@ impl Render for SyncPreviewed {
                 count_of(self.facts, "fact")
             ),
         );
+        if self.pending > 0 {
+            let records = count_of(self.pending, "record");
+            append_fmt(&mut out, format_args!("{records} of earlier rounds that could not be sent yet\n"));
+        }
         if self.excluded > 0 {
             append_fmt(
                 &mut out,
@@ -122,6 +126,12 @@ impl Render for SyncStatus {
                     options.paint(Style::Dim, device.device.get(..8).unwrap_or(&device.device)),
                     count_of(device.transcripts, "transcript")
                 ),
+            );
+        }
+        if let Some(failure) = &self.failure {
+            append_fmt(
+                &mut out,
+                format_args!("the last round of the daemon failed: {}\n", one_line(failure)),
             );
         }
         for project in &self.excluded {

@@ -11,6 +11,7 @@ struct Devices {
     bucket: Home,
     work: Home,
     laptop: Home,
+    phrase: String,
 }
 
 fn run(home: &Home, line: &str) -> Value {
@@ -28,13 +29,13 @@ fn session(number: u32, project: &str, prompt: &str) -> Session {
 impl Devices {
     /// Two devices that have joined one space.
     fn joined() -> Devices {
-        let devices = Devices { bucket: Home::new(), work: Home::new(), laptop: Home::new() };
-        let bucket = devices.bucket.path().display();
-        let started = run(&devices.work, &format!("sync init {bucket} --label work"));
-        let phrase = started["phrase"].as_str().unwrap();
-        let joined = run(&devices.laptop, &format!("sync join {bucket} {phrase} --label laptop"));
+        let (bucket, work, laptop) = (Home::new(), Home::new(), Home::new());
+        let url = bucket.path().display();
+        let started = run(&work, &format!("sync init {url} --label work"));
+        let phrase = started["phrase"].as_str().unwrap().to_string();
+        let joined = run(&laptop, &format!("sync join {url} {phrase} --label laptop"));
         assert_eq!((&joined["space"], &joined["phrase"]), (&started["space"], &Value::Null));
-        devices
+        Devices { bucket, work, laptop, phrase }
     }
 
     fn rounds(&self) {
@@ -133,6 +134,40 @@ fn what_one_device_forgets_all_forget_and_nothing_brings_it_back() {
 }
 
 #[test]
+fn a_device_that_joins_later_learns_nothing_that_was_forgotten() {
+    let mut devices = Devices::joined();
+    devices.work.add(&session(1, SHOP, "OK, decided: we go with the walrus for the labels."));
+    run_line(&devices.work, "memory consolidate --no-model").expect(0);
+    devices.rounds();
+    assert!(run(&devices.laptop, "memory export").to_string().contains("walrus"));
+    run_line(&devices.laptop, "forget 00000001 --yes").expect(0);
+    devices.rounds();
+    let phrase = devices.phrase.clone();
+    devices.laptop = Home::new();
+    let bucket = devices.bucket.path().display();
+    run(&devices.laptop, &format!("sync join {bucket} {phrase} --label new"));
+    devices.rounds();
+    for home in [&devices.work, &devices.laptop] {
+        assert!(!run_line(home, "memory export --json").text().contains("walrus"));
+        run_line(home, "search walrus").expect(2);
+    }
+}
+
+#[test]
+fn a_tag_that_is_given_again_stays() {
+    let devices = Devices::joined();
+    devices.work.add(&session(1, SHOP, "Count the walruses"));
+    run_line(&devices.work, "memory consolidate --no-model").expect(0);
+    for change in ["--add-tag zoo", "--remove-tag zoo", "--add-tag zoo"] {
+        run_line(&devices.work, &format!("memory edit 00000001 {change}")).expect(0);
+        devices.rounds();
+    }
+    let (one, other) = (run(&devices.work, "memory export"), run(&devices.laptop, "memory export"));
+    assert_eq!(one, other);
+    assert!(one["sessions"][0]["tags"].to_string().contains("zoo"), "{one}");
+}
+
+#[test]
 fn a_lost_archive_takes_nothing_from_the_other_device() {
     let devices = Devices::joined();
     let path = devices.work.add(&session(1, SHOP, "Count the walruses"));
@@ -216,7 +251,9 @@ fn an_excluded_project_stays_until_it_is_included() {
 fn a_removed_device_gets_nothing_more() {
     let devices = Devices::joined();
     devices.rounds();
-    let left = run(&devices.work, "sync remove laptop");
+    let status = run(&devices.work, "sync status");
+    let laptop = status["devices"].as_array().unwrap().iter().find(|one| one["label"] == "laptop").unwrap();
+    let left = run(&devices.work, &format!("sync remove {}", laptop["device"].as_str().unwrap()));
     assert!(!left.to_string().contains("\"label\":\"laptop\""), "{left}");
     devices.work.add(&session(1, SHOP, "The walrus is for one device only"));
     run(&devices.work, "sync now");
@@ -233,11 +270,11 @@ fn a_removed_device_gets_nothing_more() {
 
 #[test]
 fn the_phrase_is_read_from_standard_input() {
-    let devices = Devices { bucket: Home::new(), work: Home::new(), laptop: Home::new() };
-    let bucket = devices.bucket.path().to_str().unwrap();
-    let started = run(&devices.work, &format!("sync init {bucket}"));
+    let (shared, work, laptop) = (Home::new(), Home::new(), Home::new());
+    let bucket = shared.path().to_str().unwrap();
+    let started = run(&work, &format!("sync init {bucket}"));
     let mut join = std::process::Command::new("sh");
-    testutil::set_environment(&mut join, devices.laptop.path());
+    testutil::set_environment(&mut join, laptop.path());
     let line = format!(
         "echo '{}' | {} sync join {bucket} -",
         started["phrase"].as_str().unwrap(),
@@ -245,7 +282,7 @@ fn the_phrase_is_read_from_standard_input() {
     );
     join.args(["-c", &line]);
     testutil::run_command(join).expect(0);
-    assert_eq!(run(&devices.laptop, "sync status")["space"], started["space"]);
+    assert_eq!(run(&laptop, "sync status")["space"], started["space"]);
 }
 
 #[test]
@@ -292,6 +329,9 @@ fn without_its_storage_local_work_goes_on() {
     std::fs::rename(devices.bucket.path(), &aside).unwrap();
     let failed = run_line(&devices.work, "sync now").expect(1);
     assert!(failed.stderr.contains("nothing is lost"), "{}", failed.stderr);
+    assert_eq!(run(&devices.work, "sync preview")["pending"], 1);
+    let late = run_line(&devices.work, &format!("sync exclude {SHOP}")).expect(1);
+    assert!(late.stderr.contains("1 records wait to be sent"), "{}", late.stderr);
     assert_eq!(run(&devices.work, "search walruses")["results"].as_array().unwrap().len(), 1);
     std::fs::rename(&aside, devices.bucket.path()).unwrap();
     assert_eq!(run(&devices.work, "sync now")["sent"], 1);

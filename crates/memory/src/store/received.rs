@@ -4,8 +4,10 @@
 
 use super::Store;
 use super::write::WHOLE_SESSION;
-use crate::entry::{AttributedText, Fact, SessionMemory, State};
+use crate::entry::{AttributedText, By, Fact, SessionMemory, State};
+use crate::forgetting::{forgotten_in, replace_forgotten};
 use crate::store::Error;
+use std::collections::BTreeSet;
 
 /// Source, session and fact ID. An empty ID means the whole session; an empty session, a fact that no session contains.
 pub type ForgottenEntry = (String, String, String);
@@ -29,8 +31,14 @@ impl Store {
         if self.is_forgotten(&theirs.source, &theirs.session_id, WHOLE_SESSION)? {
             return Ok(false);
         }
+        let forgotten = self.forgotten_facts_of(&theirs.source, &theirs.session_id)?;
+        let theirs = strip_forgotten(theirs, &forgotten);
         let ours = self.session(&theirs.source, &theirs.session_id)?;
-        let merged = ours.as_ref().map_or_else(|| theirs.clone(), |ours| merge_sessions(ours, theirs));
+        let mut merged = ours.as_ref().map_or_else(
+            || theirs.clone(),
+            |ours| merge_sessions(&strip_forgotten(ours, &forgotten), &theirs),
+        );
+        merged.tags.retain(|tag, _| !merged.removed_tags.contains(tag));
         let changed = ours.as_ref() != Some(&merged);
         if changed {
             self.put_session(&merged)?;
@@ -75,6 +83,10 @@ impl Store {
     /// Forgets what was forgotten on the other device.
     pub fn forget_received(&mut self, entries: &[ForgottenEntry]) -> Result<(), Error> {
         for (source, session, fact) in entries {
+            // What is known has been applied: a fact may have been stated again since, in another session.
+            if self.is_forgotten(source, session, fact)? {
+                continue;
+            }
             if fact.is_empty() {
                 self.forget_session(source, session, true)?;
                 continue;
@@ -88,18 +100,35 @@ impl Store {
     }
 }
 
+/// The session without sentences that were forgotten here, except in what a person wrote.
+fn strip_forgotten(session: &SessionMemory, forgotten: &BTreeSet<String>) -> SessionMemory {
+    let mut stripped = session.clone();
+    for words in
+        [&mut stripped.name, &mut stripped.summary].into_iter().filter(|words| words.by < By::Renamed)
+    {
+        let text =
+            replace_forgotten(&words.text, &forgotten_in(&words.text, &session.project, forgotten), "…");
+        if text != words.text {
+            *words = AttributedText { text, by: By::Derived, at: words.at };
+        }
+    }
+    stripped
+}
+
 /// What someone stronger wrote stays: a model's name is not replaced by a derived one. Among equals, the other device wrote later.
 fn merge_sessions(ours: &SessionMemory, theirs: &SessionMemory) -> SessionMemory {
     let stronger = |ours: &AttributedText, theirs: &AttributedText| {
         if ours.by > theirs.by { ours.clone() } else { theirs.clone() }
     };
-    let removed_tags: std::collections::BTreeSet<String> =
-        ours.removed_tags.union(&theirs.removed_tags).cloned().collect();
+    // A tag that a person gave again on the other device is no longer removed.
+    let is_given = |tag: &&String| theirs.tags.get(*tag) == Some(&By::Person);
+    let mut removed_tags: BTreeSet<String> =
+        ours.removed_tags.iter().filter(|tag| !is_given(tag)).cloned().collect();
+    removed_tags.extend(theirs.removed_tags.iter().cloned());
     let mut tags = theirs.tags.clone();
     for (tag, by) in &ours.tags {
         tags.entry(tag.clone()).and_modify(|known| *known = (*known).max(*by)).or_insert(*by);
     }
-    tags.retain(|tag, _| !removed_tags.contains(tag));
     SessionMemory {
         ended_at: ours.ended_at.max(theirs.ended_at),
         seen_by_model: ours.seen_by_model.max(theirs.seen_by_model),

@@ -264,6 +264,8 @@ impl Store {
     ) -> Result<(Fact, bool), Error> {
         self.in_transaction(|store| {
             let id = entry::fact_id(project, text);
+            let sql = "delete from forgotten where session_id = '' and source = '' and fact = ?1";
+            store.connection.execute(sql, [&id]).map_err(store.error_mapper())?;
             let known = store.fact(&id)?;
             let before = known.clone().unwrap_or_else(|| state_fact(id, project, text, now));
             let fact = Fact { state: State::Fresh, pinned: before.pinned || pinned, edited: true, ..before };

@@ -53,7 +53,10 @@ fn finish_joining(
     space: &Space,
     phrase: Option<String>,
 ) -> Result<SyncJoined, Error> {
-    store_settings(home, &SpaceSettings { url: url.clone(), label: label.clone(), excluded: Vec::new() })?;
+    store_settings(
+        home,
+        &SpaceSettings { url: url.clone(), label: label.clone(), ..SpaceSettings::default() },
+    )?;
     Ok(SyncJoined { space: space.id().to_string(), label, url, phrase })
 }
 
@@ -91,17 +94,26 @@ impl Handle<SyncJoin> for Service {
 impl Handle<SyncNow> for Service {
     fn handle(&self, request: &SyncNow) -> Result<SyncRound, Error> {
         request.check_params()?;
+        let home = own_home(self)?;
+        let mut settings = joined_settings(&home)?;
+        if !settings.started {
+            settings.started = true;
+            store_settings(&home, &settings)?;
+        }
         exchange::run_round(&self.history(), &cloud_variables())
     }
 }
 
 impl Service {
-    /// Runs a round, if this device belongs to a space.
-    pub fn sync_if_joined(&self) -> Result<(), Error> {
-        if own_home(self).is_ok_and(|home| settings_of(&home).is_some()) {
-            exchange::run_round(&self.history(), &cloud_variables())?;
+    /// Runs a round, if this device belongs to a space and a person has run the first one. A failure is kept for `sync status`.
+    pub fn sync_if_started(&self) -> Result<(), Error> {
+        let home = own_home(self)?;
+        if !settings_of(&home).is_some_and(|settings| settings.started) {
+            return Ok(());
         }
-        Ok(())
+        let done = exchange::run_round(&self.history(), &cloud_variables()).map(|_| ());
+        exchange::keep_failure(&home, done.as_ref().err());
+        done
     }
 }
 
@@ -133,13 +145,7 @@ impl Handle<SyncExclude> for Service {
         let home = own_home(self)?;
         let (mut settings, space) = open_joined(&home)?;
         let project = scope::canonical_path(&self.cwd.join(&request.project)).to_string_lossy().into_owned();
-        settings.excluded.retain(|known| *known != project);
-        if !request.undo {
-            settings.excluded.push(project);
-        }
-        settings.excluded.sort();
-        store_settings(&home, &settings)?;
-        exchange::compare_again(&home)?;
+        exchange::exclude_project(&home, &mut settings, &space, project, request.undo)?;
         read_status(&home, settings, &space)
     }
 }
@@ -149,16 +155,9 @@ impl Handle<SyncRemove> for Service {
         request.check_params()?;
         let home = own_home(self)?;
         let (settings, mut space) = open_joined(&home)?;
-        let is_meant = |member: &&sync::Member| {
-            !member.is_recovery
-                && (member.label == request.device || member.id().starts_with(&request.device))
-        };
-        let members = space.members();
-        let found: Vec<&sync::Member> = members.iter().filter(is_meant).collect();
-        let [member] = found[..] else {
-            return Err(sync_error(sync::Error::UnknownMember(request.device.clone())));
-        };
-        space.remove_member(&member.id()).map_err(sync_error)?;
+        for member in exchange::find_members(&space, &request.device)? {
+            space.remove_member(&member).map_err(sync_error)?;
+        }
         read_status(&home, settings, &space)
     }
 }

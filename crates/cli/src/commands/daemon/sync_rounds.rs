@@ -11,7 +11,7 @@ const EVERY: Duration = Duration::from_mins(1);
 /// After failures, rounds become rarer, up to this.
 const LONGEST: Duration = Duration::from_mins(15);
 
-/// Starts the thread. Without a space, a round is one look for a file.
+/// Starts the thread. Without a space, a round is one look for a file; before the first `loci sync now`, too.
 pub(super) fn start(places: &Environment) {
     let places = places.clone();
     let every = seconds_between(&places).unwrap_or(EVERY);
@@ -20,7 +20,7 @@ pub(super) fn start(places: &Environment) {
         loop {
             std::thread::sleep(pause);
             let service = Service::new(places.clone(), Clock::System, places.home.clone(), current_exe(), 1);
-            pause = match service.sync_if_joined() {
+            pause = match service.sync_if_started() {
                 Ok(()) => every,
                 Err(_) => (pause * 2).min(LONGEST.max(every)),
             };
