@@ -7,8 +7,11 @@ use crate::settings::{SpaceSettings, sync_error};
 use api::Error;
 use history::History;
 use history::error::read_error;
+use history::masker::LazyMasker;
 use history::tombstones::Tombstones;
 use record::Session;
+use serde::de::IgnoredAny;
+use serde_json::Value;
 use sources::archive::{self, Store};
 use std::collections::BTreeSet;
 use sync::{Body, Change, Record, Space};
@@ -68,10 +71,24 @@ fn has_secrets(history: &History<'_>, store: &Store, name: u128) -> bool {
     let Some(masker) = history.masker() else { return false };
     let mut found = false;
     let read = store.for_each_frame(name, &mut |lines| {
-        let is_secret = |line: &str| masker.mask_json(line) != line;
+        let is_secret =
+            |line: &str| serde_json::from_str(line).is_ok_and(|line| contains_secret(masker, &line));
         found = found || String::from_utf8_lossy(lines).lines().any(is_secret);
     });
     found || read.is_err()
+}
+
+/// Looks at each text of a record as it was masked before: input and output of a call are JSON themselves.
+fn contains_secret(masker: &LazyMasker, value: &Value) -> bool {
+    match value {
+        Value::String(text) if serde_json::from_str::<IgnoredAny>(text).is_ok() => {
+            masker.mask_json(text) != *text
+        }
+        Value::String(text) => masker.mask_text(text) != *text,
+        Value::Array(values) => values.iter().any(|value| contains_secret(masker, value)),
+        Value::Object(fields) => fields.values().any(|value| contains_secret(masker, value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 pub(crate) fn stage_copies(
@@ -250,4 +267,27 @@ fn remember(store: &Store, known: &Known, record: &Record) -> Result<(), Error> 
 /// The transcripts that agents have on this device.
 pub(crate) fn live_names(history: &History<'_>) -> BTreeSet<u128> {
     sources::find_transcripts(history.places, &[]).transcripts.iter().map(archive::transcript_name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_text_that_newer_rules_mask_is_found_in_every_field_and_a_masked_one_is_not() {
+        let masker = LazyMasker::new(None);
+        let secret = format!("token ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
+        let input = json!({"command": ["echo", secret]}).to_string();
+        for line in [json!({"text": secret}), json!({"call": {"input": input}})] {
+            assert!(contains_secret(&masker, &line), "{line}");
+        }
+        let masked = json!({"text": masker.mask_text(&secret), "input": masker.mask_json(&input), "n": 7});
+        assert!(!contains_secret(&masker, &masked), "{masked}");
+        // In the outer encoding, the line break of the inner one would be part of a value.
+        let log =
+            json!({"output": "check token id=fdcb138a4f3d829c\n2026-03-23 build the index"}).to_string();
+        let kept = masker.mask_json(&log).into_owned();
+        assert!(!contains_secret(&masker, &json!({"output": kept})));
+    }
 }

@@ -17,7 +17,7 @@ pub struct LazyMasker {
 }
 
 impl LazyMasker {
-    pub(crate) fn new(home: Option<home::Home>) -> LazyMasker {
+    pub fn new(home: Option<home::Home>) -> LazyMasker {
         LazyMasker { detector: Masker::new([0; 32]), home, keyed: OnceLock::new() }
     }
 
