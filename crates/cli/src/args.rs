@@ -44,7 +44,10 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
     let typed = meant_command_line(rewrite_help_and_version(std::env::args_os().collect()));
     let typed = open_browser(typed);
     let first = typed.get(1).map_or_else(String::new, |word| word.to_string_lossy().into_owned());
-    let matches = match build_command(Some(&first)).try_get_matches_from(&typed) {
+    let read = |line: &[OsString]| build_command(Some(&first)).try_get_matches_from(line);
+    let with_file =
+        |error: clap::Error| words_with_file(&error, &typed).map_or(Err(error), |line| read(&line));
+    let matches = match read(&typed).or_else(with_file) {
         Ok(matches) => matches,
         Err(mut e) => {
             replace_suggestions(&mut e, &typed);
@@ -53,7 +56,7 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
             let _ = e.print();
             if failed {
                 let mut error = error_from_clap(&e);
-                if let Some(line) = corrected_line(&e, &typed).or_else(|| line_with_file(&e, &typed)) {
+                if let Some(line) = corrected_line(&e, &typed) {
                     print_note(&format!("hint: {line}"));
                     error.hints.insert(0, line);
                 }
@@ -166,28 +169,23 @@ fn corrected_line(error: &clap::Error, typed: &[OsString]) -> Option<String> {
     let replace = |(index, word): (usize, &String)| {
         if index == at { word.replacen(&wrong, &right, 1) } else { word.clone() }
     };
-    let line: Vec<String> =
-        words.iter().enumerate().map(replace).map(|word| api::operation::shell_quote(&word)).collect();
+    let line: Vec<String> = words.iter().enumerate().map(replace).map(|word| quote_word(&word)).collect();
     Some(format!("loci {}", line.join(" ")))
 }
 
-/// The command line with `--file` for a file that was given as the format: `-o report.html`.
-fn line_with_file(error: &clap::Error, typed: &[OsString]) -> Option<String> {
+/// The command line in which a file that was given as the format, `-o report.html`, is the file: the format is its ending.
+fn words_with_file(error: &clap::Error, typed: &[OsString]) -> Option<Vec<OsString>> {
     let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else { return None };
-    let words: Vec<&str> = typed.iter().skip(1).filter_map(|word| word.to_str()).collect();
     let Some(ContextValue::Strings(formats)) = error.get(ContextKind::ValidValue) else { return None };
     // a command that draws pages writes them to a file
-    let takes_file = formats.iter().any(|format| format == HTML);
-    let at = words.windows(2).position(|pair| matches!(pair[0], "-o" | "--output") && pair[1] == value)?;
-    let (_, ending) = value.rsplit_once('.').filter(|_| takes_file)?;
-    let instead = if formats.iter().any(|format| format == ending) {
-        vec!["-o", ending, "--file", value]
-    } else {
-        vec!["--file", value]
-    };
-    let line = [&words[..at], &instead, &words[at + 2..]].concat();
-    let line: Vec<String> = line.into_iter().map(quote_word).collect();
-    Some(format!("loci {}", line.join(" ")))
+    let (_, ending) = value.rsplit_once('.').filter(|_| formats.iter().any(|format| format == HTML))?;
+    let is_given =
+        |pair: &[OsString]| (pair[0] == "-o" || pair[0] == "--output") && pair[1] == value.as_str();
+    let at = typed.windows(2).position(is_given)?;
+    let is_format = formats.iter().any(|format| format == ending);
+    let instead = if is_format { vec!["-o", ending, "--file", value] } else { vec!["--file", value] };
+    let instead = instead.into_iter().map(OsString::from);
+    Some(typed[..at].iter().cloned().chain(instead).chain(typed[at + 2..].iter().cloned()).collect())
 }
 
 /// A flag stays as it is: quoted, it would read as a value.

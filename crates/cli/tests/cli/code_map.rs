@@ -97,14 +97,15 @@ fn the_page_has_the_numbers_of_the_map() {
 }
 
 #[test]
-fn a_file_given_as_the_format_is_explained() {
+fn a_file_given_as_the_format_is_written() {
     let home = home_with_packages();
-    let refused = run_line(&home, "code map --root shop -o map.html").expect(1);
-    assert!(
-        refused.stderr.contains("loci code map --root shop -o html --file map.html"),
-        "{}",
-        refused.stderr
-    );
+    for (name, start) in [("map.html", "<!doctype html>"), ("map.json", "{"), ("map.page", "<!doctype html>")]
+    {
+        run_line(&home, &format!("code map --root shop -o {name}")).expect(0);
+        assert!(std::fs::read_to_string(home.path().join(name)).unwrap().starts_with(start), "{name}");
+    }
+    let refused = run_line(&home, "code map --root shop -o htlm").expect(1);
+    assert!(refused.stderr.contains("hint: loci code map --root shop -o html"), "{}", refused.stderr);
 }
 
 /// Searches and selects as a person does, and writes down what is shown.

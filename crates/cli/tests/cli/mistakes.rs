@@ -63,9 +63,9 @@ const MISTAKES: &[(&str, Ending)] = &[
     ("query tools --all-projects -o json", Prints("uptime")),
     ("export last -o markdown", Prints("# Why is the walrus")),
     // A file for a format.
-    ("report --since 2026-01-01 -o report.html", Suggests("")),
-    ("report --since 2026-01-01 --output page.htm", Suggests("")),
-    ("export last -o session.md", Suggests("")),
+    ("report --since 2026-01-01 -o report.html", Prints("")),
+    ("report --since 2026-01-01 --output page.htm", Prints("")),
+    ("export last -o session.md", Prints("")),
     // A name for an ID, an ID for a name, a path.
     ("show walrus", Suggests("walrus")),
     ("export walrus", Suggests("walrus")),
