@@ -85,6 +85,7 @@ const TEST_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("llm", &["testutil"]),
     ("mcp", &["tokens"]),
     ("sources", &["testutil"]),
+    ("sync", &["testutil"]),
 ];
 
 /// The crate outside the layering: it reads the tables of the others to check and document them.

@@ -2,7 +2,7 @@
 //!
 //! Does not know transcripts: a copy travels as it is stored, masked and compressed.
 
-use crate::known::{Known, KnownCopy, stamp_text};
+use crate::known::{Kept, Known, KnownCopy, stamp_text};
 use crate::settings::{SpaceSettings, sync_error};
 use api::Error;
 use history::History;
@@ -19,17 +19,6 @@ use sync::{Body, Change, Record, Space};
 pub(crate) const COLLECTION: &str = "copies";
 /// Bytes of changes that are staged in one transaction.
 const BATCH: usize = 16 << 20;
-
-/// What became of the copies of this device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StagedCopies {
-    pub(crate) staged: u64,
-    /// In an excluded project.
-    pub(crate) excluded: u64,
-    /// They contain what newer rules mask.
-    pub(crate) withheld: u64,
-    pub(crate) too_large: u64,
-}
 
 pub(crate) fn hex(name: u128) -> String {
     format!("{name:032x}")
@@ -97,27 +86,26 @@ pub(crate) fn stage_copies(
     known: &Known,
     settings: &SpaceSettings,
     now: u64,
-) -> Result<StagedCopies, Error> {
-    let Some(home) = history.home() else { return Ok(StagedCopies::default()) };
+) -> Result<(), Error> {
+    let Some(home) = history.home() else { return Ok(()) };
     let store = Store::new(home.archive());
     let (changed, gone) = find_changes(&store, known)?;
-    let mut done = StagedCopies::default();
     let mut batch = Batch::default();
     for copy in changed {
         if history.progress.is_cancelled() {
             return Err(read_error("cancelled"));
         }
-        match copy_to_send(history, &store, &copy, settings, &mut done)? {
-            Some(bytes) => batch.add(copy, bytes),
-            None => remember_own(&store, known, &copy)?,
+        if let Some(why) = why_kept(history, &store, copy.name, settings) {
+            remember_own(&store, known, &copy, Some(why))?;
+        } else if let Some(bytes) = store.read_raw(copy.name).map_err(read_error)? {
+            batch.add(copy, bytes);
         }
         if batch.bytes > BATCH {
-            done.staged += batch.stage(space, &store, known, now)?;
+            batch.stage(space, &store, known, now)?;
         }
     }
-    done.staged += batch.stage(space, &store, known, now)?;
-    forget_gone(space, known, &Tombstones::read(Some(&home)), &gone, now)?;
-    Ok(done)
+    batch.stage(space, &store, known, now)?;
+    forget_gone(space, known, &Tombstones::read(Some(&home)), &gone, now)
 }
 
 /// A copy that is gone is forgotten by all devices only if every session in it was: an archive that was lost or damaged must not take
@@ -147,31 +135,20 @@ fn list_sessions(store: &Store, name: u128) -> String {
     copy.sessions.iter().map(|session| line(&session.session_id)).collect()
 }
 
-fn remember_own(store: &Store, known: &Known, copy: &ChangedCopy) -> Result<(), Error> {
+fn remember_own(store: &Store, known: &Known, copy: &ChangedCopy, kept: Option<Kept>) -> Result<(), Error> {
     let sessions = list_sessions(store, copy.name);
-    known.set_copy(&hex(copy.name), &KnownCopy { stamp: &copy.stamp, device: None, sessions: &sessions })
+    known
+        .set_copy(&hex(copy.name), &KnownCopy { stamp: &copy.stamp, device: None, sessions: &sessions, kept })
 }
 
-fn copy_to_send(
-    history: &History<'_>,
-    store: &Store,
-    copy: &ChangedCopy,
-    settings: &SpaceSettings,
-    done: &mut StagedCopies,
-) -> Result<Option<Vec<u8>>, Error> {
-    if is_excluded(store, copy.name, settings) {
-        done.excluded += 1;
-        return Ok(None);
+fn why_kept(history: &History<'_>, store: &Store, name: u128, settings: &SpaceSettings) -> Option<Kept> {
+    let is_too_large = |(length, _): (u64, _)| length > sync::MAX_RECORD as u64;
+    match () {
+        () if is_excluded(store, name, settings) => Some(Kept::Excluded),
+        () if store.stat_copy(name).is_some_and(is_too_large) => Some(Kept::TooLarge),
+        () if has_secrets(history, store, name) => Some(Kept::Withheld),
+        () => None,
     }
-    if has_secrets(history, store, copy.name) {
-        done.withheld += 1;
-        return Ok(None);
-    }
-    if store.stat_copy(copy.name).is_some_and(|(length, _)| length > sync::MAX_RECORD as u64) {
-        done.too_large += 1;
-        return Ok(None);
-    }
-    store.read_raw(copy.name).map_err(read_error)
 }
 
 #[derive(Default)]
@@ -187,14 +164,13 @@ impl Batch {
     }
 
     /// Stages first and remembers then: after a kill in between, staging again changes nothing.
-    fn stage(&mut self, space: &mut Space, store: &Store, known: &Known, now: u64) -> Result<u64, Error> {
+    fn stage(&mut self, space: &mut Space, store: &Store, known: &Known, now: u64) -> Result<(), Error> {
         let (copies, bodies): (Vec<ChangedCopy>, Vec<Vec<u8>>) =
             std::mem::take(self).copies.into_iter().unzip();
         let changes =
             copies.iter().zip(bodies).map(|(copy, bytes)| Change::put(COLLECTION, &hex(copy.name), bytes));
-        let staged = space.stage(changes, now).map_err(sync_error)?;
-        known.in_transaction(|| copies.iter().try_for_each(|copy| remember_own(store, known, copy)))?;
-        Ok(staged.accepted)
+        space.stage(changes, now).map_err(sync_error)?;
+        known.in_transaction(|| copies.iter().try_for_each(|copy| remember_own(store, known, copy, None)))
     }
 }
 
@@ -257,7 +233,7 @@ fn remember(store: &Store, known: &Known, record: &Record) -> Result<(), Error> 
             let stamp = stamp_text(stat);
             known.set_copy(
                 &record.key,
-                &KnownCopy { stamp: &stamp, device: Some(&device), sessions: &sessions },
+                &KnownCopy { stamp: &stamp, device: Some(&device), sessions: &sessions, kept: None },
             )
         }
         _ => known.remove_copy(&record.key),

@@ -15,7 +15,8 @@ const STEPS: &[&str] = &["
       name   text primary key,
       stamp  text not null,
       device text,               -- the device it came from; null for one of this device
-      sessions text not null     -- source and ID of each of its sessions, a line each
+      sessions text not null,    -- source and ID of each of its sessions, a line each
+      kept   text                -- why it stayed on this device; null for one that was exchanged
     ) without rowid;"];
 
 /// What is known of a copy.
@@ -23,6 +24,28 @@ pub(crate) struct KnownCopy<'k> {
     pub(crate) stamp: &'k str,
     pub(crate) device: Option<&'k str>,
     pub(crate) sessions: &'k str,
+    /// Why it stayed on this device.
+    pub(crate) kept: Option<Kept>,
+}
+
+/// Why a copy stays on this device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// In an excluded project.
+    Excluded,
+    /// It contains what newer rules mask.
+    Withheld,
+    TooLarge,
+}
+
+impl Kept {
+    fn word(self) -> &'static str {
+        match self {
+            Kept::Excluded => "excluded",
+            Kept::Withheld => "withheld",
+            Kept::TooLarge => "too large",
+        }
+    }
 }
 
 pub(crate) struct Known {
@@ -66,8 +89,9 @@ impl Known {
     }
 
     pub(crate) fn set_copy(&self, name: &str, copy: &KnownCopy<'_>) -> Result<(), Error> {
-        let sql = "insert or replace into copies values (?1, ?2, ?3, ?4)";
-        self.execute(sql, db::params![name, copy.stamp, copy.device, copy.sessions])
+        let sql = "insert or replace into copies values (?1, ?2, ?3, ?4, ?5)";
+        let kept = copy.kept.map(Kept::word);
+        self.execute(sql, db::params![name, copy.stamp, copy.device, copy.sessions, kept])
     }
 
     /// The sessions that a copy had when it was exchanged: source and ID.
@@ -86,6 +110,14 @@ impl Known {
 
     pub(crate) fn copy_names(&self) -> Result<BTreeSet<String>, Error> {
         self.texts("select name from copies", [])
+    }
+
+    /// The number of copies that stay here for this reason.
+    pub(crate) fn count_kept(&self, why: Kept) -> Result<u64, Error> {
+        let sql = "select count(*) from copies where kept = ?1";
+        let read =
+            || self.connection.prepare_cached(sql)?.query_row([why.word()], |row| row.get::<_, i64>(0));
+        read().map(|count| count as u64).map_err(|error| failed(&error))
     }
 
     /// The number of copies from each device.

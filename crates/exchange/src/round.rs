@@ -2,7 +2,7 @@
 //!
 //! Does not know when rounds happen. Every step can be repeated: a killed round is finished by the next.
 
-use crate::known::Known;
+use crate::known::{Kept, Known};
 use crate::settings::{SpaceSettings, open_joined, settings_of, sync_error};
 use crate::status::to_finding;
 use crate::{copies, memory_records, tombstone_records};
@@ -57,12 +57,12 @@ fn stage_all(
     let home = history.home().ok_or_else(history::error::no_home)?;
     // Tombstones first: what was forgotten must not be sent once more.
     tombstone_records::stage_tombstones(space, &home, now)?;
-    let staged = copies::stage_copies(history, space, known, settings, now)?;
+    copies::stage_copies(history, space, known, settings, now)?;
     memory_records::stage_memory(history, space, settings, now)?;
     Ok(SyncRound {
-        excluded: staged.excluded,
-        withheld: staged.withheld,
-        too_large: staged.too_large,
+        excluded: known.count_kept(Kept::Excluded)?,
+        withheld: known.count_kept(Kept::Withheld)?,
+        too_large: known.count_kept(Kept::TooLarge)?,
         ..SyncRound::default()
     })
 }

@@ -104,12 +104,12 @@ pub fn sync_error(error: sync::Error) -> Error {
     hint.into_iter().fold(error, Error::hint)
 }
 
-/// Keeps a project on this device from now on, or sends it again. Refused while records wait to be sent: some may be of the project.
+/// Keeps a project, under all its names, on this device from now on, or sends it again. Refused while records wait to be sent: some may be of the project.
 pub fn exclude_project(
     home: &Home,
     settings: &mut SpaceSettings,
     space: &Space,
-    project: String,
+    names: &[String],
     undo: bool,
 ) -> Result<(), Error> {
     let pending = space.status().map_err(sync_error)?.pending;
@@ -119,11 +119,12 @@ pub fn exclude_project(
             .hint("loci sync now")
             .hint("to send none of them: loci sync leave, then start again"));
     }
-    settings.excluded.retain(|known| *known != project);
+    settings.excluded.retain(|known| !names.contains(known));
     if !undo {
-        settings.excluded.push(project);
+        settings.excluded.extend_from_slice(names);
     }
     settings.excluded.sort();
+    settings.excluded.dedup();
     store_settings(home, settings)?;
     Known::open(home)?.forget_versions()
 }

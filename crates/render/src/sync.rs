@@ -28,10 +28,10 @@ impl Render for SyncJoined {
 impl Render for SyncRound {
     fn render(&self, _: &RenderOptions) -> String {
         let mut out = format!(
-            "sent {}, received {}, {} of memory changed\n",
+            "sent {}, received {}, {} in memory\n",
             count_of(self.sent, "record"),
             count_of(self.transcripts, "transcript"),
-            count_of(self.memory, "entry").replace("entrys", "entries")
+            count_of(self.memory, "change")
         );
         let kept = [
             (self.forgotten, "forgotten, as on another device"),

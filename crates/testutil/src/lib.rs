@@ -34,7 +34,7 @@ pub use browser::{check_accessibility, title_in_chromium};
 pub use git::git;
 pub use home::{Home, copy_folder, write_file};
 pub use mcp_client::McpClient;
-pub use object_storage::ObjectStorage;
+pub use object_storage::StorageServer;
 pub use rollout::Rollout;
 pub use run::{
     Finished, binary, can_run, command, peak_memory, run_command, run_line, run_loci, set_environment,

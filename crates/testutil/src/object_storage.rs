@@ -1,6 +1,6 @@
-//! A storage server on loopback that speaks S3: moto.
+//! Storage servers on loopback, for tests of sync: any server, and moto, which speaks S3.
 //!
-//! Does not install it: `.ci/run` does.
+//! Does not install them: `.ci/run` does.
 
 use crate::needs::path_variable;
 use std::io::{Read, Write};
@@ -9,65 +9,64 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A server with an empty bucket `loci`, which ends with the test.
-pub struct ObjectStorage {
+/// A server that ends with the test.
+pub struct StorageServer {
     process: Child,
-    port: u16,
+    pub port: u16,
 }
 
-impl Drop for ObjectStorage {
+impl Drop for StorageServer {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-fn moto_program() -> PathBuf {
+/// Where `.ci/run` installs programs.
+fn cache_folder() -> PathBuf {
     let cache = path_variable("XDG_CACHE_HOME").or_else(|| Some(path_variable("HOME")?.join(".cache")));
-    cache.unwrap_or_default().join("loci-ci/moto/bin/moto_server")
+    cache.unwrap_or_default().join("loci-ci")
 }
 
-impl ObjectStorage {
-    pub fn start() -> ObjectStorage {
-        let program = moto_program();
+impl StorageServer {
+    /// Starts a program of the cache and waits until it answers. `arguments` are given the port.
+    pub fn start(need: &str, program: &str, arguments: impl Fn(u16) -> Vec<String>) -> StorageServer {
+        let program = cache_folder().join(program);
+        assert!(program.exists(), "needs {need}: no {}; run `.ci/run`", program.display());
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let process = Command::new(&program)
-            .args(["-H", "127.0.0.1", "-p", &port.to_string()])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|error| panic!("needs moto: {}: {error}", program.display()));
-        let storage = ObjectStorage { process, port };
-        storage.create_bucket();
-        storage
+        let mut command = Command::new(program);
+        let process =
+            command.args(arguments(port)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let server = StorageServer { process, port };
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < deadline, "{need} did not start");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        server
     }
 
-    fn create_bucket(&self) {
-        let until = Instant::now() + Duration::from_secs(60);
-        let mut stream = loop {
-            match TcpStream::connect(("127.0.0.1", self.port)) {
-                Ok(stream) => break stream,
-                Err(error) => assert!(Instant::now() < until, "moto does not answer: {error}"),
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        };
-        let host = format!("127.0.0.1:{}", self.port);
+    /// moto with an empty bucket, and the variables with which `s3://loci` is that bucket.
+    pub fn moto() -> (StorageServer, Vec<(String, String)>) {
+        let server = StorageServer::start("moto", "moto/bin/moto_server", |port| {
+            ["-H", "127.0.0.1", "-p", &port.to_string()].map(str::to_owned).to_vec()
+        });
+        let host = format!("127.0.0.1:{}", server.port);
+        let mut stream = TcpStream::connect(&host).unwrap();
         let request =
             format!("PUT /loci HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    }
-
-    /// The variables with which `s3://loci` is this bucket.
-    pub fn variables(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("AWS_ENDPOINT", format!("http://127.0.0.1:{}", self.port)),
-            ("AWS_ALLOW_HTTP", "true".to_string()),
-            ("AWS_REGION", "us-east-1".to_string()),
-            ("AWS_ACCESS_KEY_ID", "test".to_string()),
-            ("AWS_SECRET_ACCESS_KEY", "test".to_string()),
-        ]
+        let endpoint = format!("http://{host}");
+        let variables = [
+            ("AWS_ENDPOINT", endpoint.as_str()),
+            ("AWS_ALLOW_HTTP", "true"),
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_ACCESS_KEY_ID", "test"),
+            ("AWS_SECRET_ACCESS_KEY", "test"),
+        ];
+        (server, variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec())
     }
 }

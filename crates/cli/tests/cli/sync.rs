@@ -242,9 +242,26 @@ fn an_excluded_project_stays_until_it_is_included() {
     assert!(run(&devices.work, "sync preview --limit 0")["transcripts"].as_array().unwrap().is_empty());
     devices.rounds();
     run_line(&devices.laptop, "search walrus").expect(2);
+    // Said in each round, not only in the first that saw the transcript.
+    assert_eq!(run(&devices.work, "sync now")["excluded"], 1);
     run(&devices.work, "sync exclude /srv/demo/private --undo");
     devices.rounds();
     assert_eq!(run(&devices.laptop, "search walrus")["results"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_project_is_excluded_by_the_name_it_was_opened_with_and_by_its_real_one() {
+    let devices = Devices::joined();
+    let (real, link) = (devices.work.path().join("real"), devices.work.path().join("link"));
+    std::fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    devices.work.add(&session(1, link.to_str().unwrap(), "The walrus stays"));
+    devices.work.add(&session(2, real.to_str().unwrap(), "The penguin stays"));
+    run(&devices.work, &format!("sync exclude {}", link.display()));
+    let preview = run_line(&devices.work, "sync preview --json").expect(2).records().remove(0);
+    assert_eq!(preview["excluded"], 2);
+    run(&devices.work, &format!("sync exclude {} --undo", link.display()));
+    assert_eq!(run(&devices.work, "sync preview")["total"], 2);
 }
 
 #[test]
@@ -322,6 +339,18 @@ fn damage_in_the_storage_is_said_and_harms_nothing() {
 }
 
 #[test]
+fn a_pipe_in_place_of_an_object_does_not_stop_a_round() {
+    let devices = Devices::joined();
+    devices.work.add(&session(1, SHOP, "Count the walruses"));
+    run(&devices.work, "sync now");
+    let pack = devices.objects().into_iter().find(|path| path.to_string_lossy().contains("/packs/")).unwrap();
+    std::fs::remove_file(&pack).unwrap();
+    assert!(testutil::can_run("mkfifo", &[pack.to_str().unwrap()]));
+    let round = run_line(&devices.laptop, "sync now --json").expect(3).records().remove(0);
+    assert_eq!(round["findings"][0]["problem"], "missing-pack", "{round}");
+}
+
+#[test]
 fn without_its_storage_local_work_goes_on() {
     let devices = Devices::joined();
     devices.work.add(&session(1, SHOP, "Count the walruses"));
@@ -338,7 +367,7 @@ fn without_its_storage_local_work_goes_on() {
 }
 
 /// The commands of the guide, as it has them, with another storage.
-fn follow_guide(url: &str, variables: &[(&str, String)]) {
+fn follow_guide(url: &str, variables: &[(String, String)]) {
     let (work, laptop) = (Home::new(), Home::new());
     work.add(&session(1, SHOP, "The flaky upload test fails at midnight"));
     let type_line = |home: &Home, line: &str| {
@@ -372,6 +401,6 @@ fn the_guide_works_with_a_folder() {
 #[test]
 #[ignore = "needs moto: see CONTRIBUTING.md"]
 fn the_guide_works_with_a_bucket() {
-    let storage = testutil::ObjectStorage::start();
-    follow_guide("s3://loci/history", &storage.variables());
+    let (_server, variables) = testutil::StorageServer::moto();
+    follow_guide("s3://loci/history", &variables);
 }

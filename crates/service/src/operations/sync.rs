@@ -144,8 +144,10 @@ impl Handle<SyncExclude> for Service {
         request.check_params()?;
         let home = own_home(self)?;
         let (mut settings, space) = open_joined(&home)?;
-        let project = scope::canonical_path(&self.cwd.join(&request.project)).to_string_lossy().into_owned();
-        exchange::exclude_project(&home, &mut settings, &space, project, request.undo)?;
+        // An agent records the folder as it was opened, which may be by a link.
+        let typed = self.cwd.join(&request.project);
+        let names = [scope::canonical_path(&typed), typed].map(|path| path.to_string_lossy().into_owned());
+        exchange::exclude_project(&home, &mut settings, &space, &names, request.undo)?;
         read_status(&home, settings, &space)
     }
 }

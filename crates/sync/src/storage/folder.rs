@@ -84,7 +84,12 @@ impl Store for Folder {
     }
 
     fn get(&self, name: &str, limit: usize) -> Result<Vec<u8>, StoreError> {
-        let file = File::open(self.path(name)?).map_err(|error| store_error(name, &error))?;
+        let path = self.path(name)?;
+        // A pipe would never end, and a link may lead anywhere.
+        if std::fs::symlink_metadata(&path).is_ok_and(|data| !data.is_file()) {
+            return Err(StoreError::not_found(name));
+        }
+        let file = File::open(path).map_err(|error| store_error(name, &error))?;
         let mut bytes = Vec::new();
         file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(|error| store_error(name, &error))?;
         if bytes.len() > limit {

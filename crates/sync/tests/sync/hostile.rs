@@ -208,9 +208,7 @@ fn a_cloned_device_becomes_a_new_one_and_nothing_is_lost() {
     let tmp = tempfile::tempdir().unwrap();
     let mut scene = start(tmp.path());
     scene.reader.sync(100);
-    let folder = tmp.path().join("clone");
-    copy_folder(&tmp.path().join("writer"), &folder);
-    let mut clone = Device { folder, connect: connect(&scene.memory), ..take(&scene.writer) };
+    let mut clone = clone_writer(&scene, tmp.path());
     let old = clone.open().device();
     publish(&mut scene, "by the original", 110);
     clone.put("by the clone", "published", 111);
@@ -227,14 +225,19 @@ fn a_cloned_device_becomes_a_new_one_and_nothing_is_lost() {
     assert_eq!(scene.reader.export(), clone.export());
 }
 
+/// A copy of the writer, as a restored backup is.
+fn clone_writer(scene: &Scene, homes: &Path) -> Device {
+    let folder = homes.join("clone");
+    copy_folder(&homes.join("writer"), &folder);
+    Device { folder, connect: connect(&scene.memory), ..take(&scene.writer) }
+}
+
 #[test]
 fn clones_that_write_at_the_same_moment_are_a_fork_and_nothing_is_lost() {
     let tmp = tempfile::tempdir().unwrap();
     let mut scene = start(tmp.path());
     scene.reader.sync(100);
-    let folder = tmp.path().join("clone");
-    copy_folder(&tmp.path().join("writer"), &folder);
-    let mut clone = Device { folder, connect: connect(&scene.memory), ..take(&scene.writer) };
+    let mut clone = clone_writer(&scene, tmp.path());
     // Neither sees the head of the other: the lists were stale.
     let before = scene.memory.snapshot();
     publish(&mut scene, "by the original", 110);
@@ -265,9 +268,7 @@ fn the_longer_branch_of_a_fork_is_read_from_where_it_parted() {
     let tmp = tempfile::tempdir().unwrap();
     let mut scene = start(tmp.path());
     scene.reader.sync(100);
-    let folder = tmp.path().join("clone");
-    copy_folder(&tmp.path().join("writer"), &folder);
-    let mut clone = Device { folder, connect: connect(&scene.memory), ..take(&scene.writer) };
+    let mut clone = clone_writer(&scene, tmp.path());
     let before = scene.memory.snapshot();
     publish(&mut scene, "by the original", 110);
     scene.reader.sync(111);

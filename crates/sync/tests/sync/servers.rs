@@ -6,74 +6,9 @@ use crate::device::{Connect, Device};
 use crate::stores::Rng;
 use loci_sync::Problem;
 use loci_sync::storage::{Backoff, Cloud, Retry, Store, StoreError};
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// A server that ends with the test.
-struct Server {
-    process: Child,
-    port: u16,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// Where `.ci/run` installs programs. Only tests that need one read the environment: it describes the machine.
-#[allow(clippy::disallowed_methods)]
-fn cache_folder() -> PathBuf {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    cache.unwrap_or_default().join("loci-ci")
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-fn start_server(need: &str, program: &str, arguments: impl Fn(u16) -> Vec<String>) -> Server {
-    let program = cache_folder().join(program);
-    assert!(program.exists(), "needs {need}: no {}; run `.ci/run`", program.display());
-    let port = free_port();
-    let mut command = Command::new(program);
-    let process = command.args(arguments(port)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let server = Server { process, port };
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(Instant::now() < deadline, "{need} did not start");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    server
-}
-
-fn moto() -> (Server, Vec<(String, String)>) {
-    let server = start_server("moto", "moto/bin/moto_server", |port| {
-        ["-H", "127.0.0.1", "-p", &port.to_string()].map(str::to_owned).to_vec()
-    });
-    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-    let host = format!("127.0.0.1:{}", server.port);
-    write!(stream, "PUT /loci HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-        .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    let endpoint = format!("http://{host}");
-    let variables = [
-        ("AWS_ENDPOINT", endpoint.as_str()),
-        ("AWS_ALLOW_HTTP", "true"),
-        ("AWS_REGION", "us-east-1"),
-        ("AWS_ACCESS_KEY_ID", "test"),
-        ("AWS_SECRET_ACCESS_KEY", "test"),
-        ("HOME", "ignored"),
-    ];
-    (server, variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec())
-}
+use std::path::Path;
+use std::process::Command;
+use testutil::StorageServer;
 
 /// The account that Azurite documents.
 const ACCOUNT: &str = "devstoreaccount1";
@@ -90,8 +25,8 @@ const request = { host: '127.0.0.1', port, method: 'PUT', path: `/${account}/loc
 http.request(request, (answer) => process.exit(answer.statusCode === 201 ? 0 : 1)).end();
 "#;
 
-fn azurite(location: &Path) -> (Server, Vec<(String, String)>) {
-    let server = start_server("azurite", "azurite/node_modules/.bin/azurite-blob", |port| {
+fn azurite(location: &Path) -> (StorageServer, Vec<(String, String)>) {
+    let server = StorageServer::start("azurite", "azurite/node_modules/.bin/azurite-blob", |port| {
         let location = location.to_str().unwrap();
         [
             "--silent",
@@ -193,7 +128,7 @@ fn check_convergence(url: &str, variables: &[(String, String)]) {
 }
 
 /// An outage in the middle is an error that says so, and the next round goes on.
-fn check_outage(url: &str, variables: &[(String, String)], server: Server) {
+fn check_outage(url: &str, variables: &[(String, String)], server: StorageServer) {
     let tmp = tempfile::tempdir().unwrap();
     let (mut device, _) = Device::create(tmp.path(), connect(url, variables));
     let (url, variables) = (url.to_owned(), variables.to_vec());
@@ -208,7 +143,7 @@ fn check_outage(url: &str, variables: &[(String, String)], server: Server) {
 #[test]
 #[ignore = "needs moto: see CONTRIBUTING.md"]
 fn devices_converge_over_s3() {
-    let (server, variables) = moto();
+    let (server, variables) = StorageServer::moto();
     let store = Cloud::open("s3://loci/contract", variables.clone()).unwrap();
     check_contract(&store);
     check_pages(&store, 1_200);
@@ -219,7 +154,7 @@ fn devices_converge_over_s3() {
 #[test]
 #[ignore = "needs moto: see CONTRIBUTING.md"]
 fn objects_that_were_changed_in_s3_are_noticed() {
-    let (_server, variables) = moto();
+    let (_server, variables) = StorageServer::moto();
     let tmp = tempfile::tempdir().unwrap();
     let url = "s3://loci/changed";
     let (mut writer, phrase) = Device::create(&tmp.path().join("a"), connect(url, &variables));
@@ -247,7 +182,7 @@ fn devices_converge_over_azure() {
 #[test]
 #[ignore = "needs moto: see CONTRIBUTING.md"]
 fn a_missing_bucket_is_an_error_at_once() {
-    let (_server, variables) = moto();
+    let (_server, variables) = StorageServer::moto();
     let store = Cloud::open("s3://no-such-bucket/x", variables).unwrap();
     let put = store.put("v1/a", b"x").unwrap_err();
     assert!(!put.is_temporary(), "{put}");
