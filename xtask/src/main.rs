@@ -10,6 +10,7 @@ mod modules;
 mod pictures;
 mod quality;
 mod reference;
+mod release;
 mod reliability;
 mod repository;
 mod scan;
@@ -31,6 +32,7 @@ const TASKS: &[Task] = &[
     ("pictures", pictures::HELP, pictures::run),
     ("quality", quality::HELP, quality::run),
     ("reference", reference::HELP, reference::run),
+    ("release", release::HELP, release::run),
     ("scan", scan::HELP, scan::run),
     ("stages", bench::stages::STAGES_HELP, bench::stages::run_stages),
     ("tidy", tidy::HELP, tidy::run),
