@@ -14,6 +14,7 @@ mod release;
 mod reliability;
 mod repository;
 mod scan;
+mod site;
 mod tidy;
 mod train;
 
@@ -34,6 +35,7 @@ const TASKS: &[Task] = &[
     ("reference", reference::HELP, reference::run),
     ("release", release::HELP, release::run),
     ("scan", scan::HELP, scan::run),
+    ("site", site::HELP, site::run),
     ("stages", bench::stages::STAGES_HELP, bench::stages::run_stages),
     ("tidy", tidy::HELP, tidy::run),
     ("train", train::HELP, train::run),

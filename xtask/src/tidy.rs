@@ -1,13 +1,13 @@
 //! `cargo xtask tidy`: checks what the compiler does not: dependencies between crates and modules, engines imported by
 //! one crate, a header on every file, no catch-all names, ignored tests with a known reason, links to existing files,
-//! and existing tests in the table of reliability tests.
+//! pages in the table of contents, and existing tests in the table of reliability tests.
 //!
-//! Does not know the rules for crates, modules and ignored tests: `crates`, `modules`, `ignored` and
-//! `reliability` do.
+//! Does not know the rules for crates, modules, ignored tests and pages: `crates`, `modules`, `ignored`, `reliability`
+//! and `site` do.
 
 use crate::args::Args;
 use crate::repository::{files, read, root};
-use crate::{Outcome, crates, ignored, modules, reliability};
+use crate::{Outcome, crates, ignored, modules, reliability, site};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +47,7 @@ fn findings(root: &Path) -> Result<Vec<String>, String> {
             found.extend(dead.iter().map(|link| format!("{}: no such file: {link}", name.display())));
         }
     }
+    found.extend(site::unlisted_pages(root)?);
     let tests = ignored::list_tests(root)?;
     found.extend(ignored::findings(&tests, &read(&root.join("CONTRIBUTING.md"))?));
     found.extend(reliability::findings(root, &tests.iter().map(ignored::Test::name).collect::<Vec<_>>())?);

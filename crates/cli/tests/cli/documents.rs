@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use testutil::{Home, Rollout, Session, binary, set_environment, write_file};
 
 /// Documents with commands, relative to the repository.
-const FOLDERS: &[&str] = &[".", "docs/guides", "docs/concepts"];
+const FOLDERS: &[&str] = &[".", "docs", "docs/tutorials", "docs/guides", "docs/concepts"];
 
 /// Commands that are not run, each with the reason.
 const NOT_RUN: &[(&str, &str)] = &[
