@@ -6,7 +6,6 @@ use super::archives;
 use super::material::{Built, Release};
 use super::names;
 use super::output::Output;
-use std::fmt::Write as _;
 
 pub(crate) const FILE: &str = "container/Dockerfile";
 
@@ -22,15 +21,11 @@ pub(crate) fn write(release: &Release, output: &mut Output) -> Result<(), String
 }
 
 fn dockerfile(release: &Release, machines: &[(&str, String)]) -> String {
-    let mut text = format!(
-        "# {}. Build it in the folder of the archives: docker build --file {FILE} --tag loci .\n\
-        # Run it: docker run --rm --volume ~/.claude:/root/.claude:ro loci search WORDS\n\
-        # The builder sets the architecture.\nARG TARGETARCH\n",
-        names::SUMMARY
-    );
-    for (machine, archive) in machines {
-        let _ = write!(text, "\nFROM scratch AS {machine}\nADD {archive} /\n"); // a string cannot fail to grow
-    }
+    let archives: String = machines
+        .iter()
+        .map(|(machine, archive)| format!("ADD {archive} /{machine}/\n"))
+        .collect::<Vec<_>>()
+        .concat();
     let labels = [
         ("title", names::TITLE),
         ("description", names::SUMMARY),
@@ -40,9 +35,17 @@ fn dockerfile(release: &Release, machines: &[(&str, String)]) -> String {
     ];
     let labels =
         labels.map(|(key, value)| format!("org.opencontainers.image.{key}=\"{value}\"")).join(" \\\n      ");
-    text + &format!(
-        "\nFROM ${{TARGETARCH}} AS unpacked\n\nFROM scratch\nLABEL {labels}\n\
-        COPY --from=unpacked /loci-*/loci /usr/bin/loci\n\
-        WORKDIR /tmp\nWORKDIR /root\nENV HOME=/root PATH=/usr/bin\nENTRYPOINT [\"/usr/bin/loci\"]\n"
+    format!(
+        "# {}.\n\
+        # Build it in the folder of the archives: docker build --file {FILE} --tag loci .\n\
+        # Run it: docker run --rm --volume ~/.claude:/root/.claude:ro loci search WORDS\n\
+        FROM scratch AS unpacked\n{archives}\n\
+        FROM scratch\n\
+        LABEL {labels}\n\
+        # The builder sets it.\n\
+        ARG TARGETARCH\n\
+        COPY --from=unpacked /${{TARGETARCH}}/loci-*/loci /usr/bin/loci\n\
+        WORKDIR /tmp\nWORKDIR /root\nENV HOME=/root PATH=/usr/bin\nENTRYPOINT [\"/usr/bin/loci\"]\n",
+        names::SUMMARY
     )
 }

@@ -27,7 +27,10 @@ pub(crate) fn file_name(release: &Release, machine: &str) -> String {
 fn package(release: &Release, built: &Built, machine: &str) -> Result<Vec<u8>, String> {
     let mut tree = system_tree::build(release, built, &LAYOUT)?;
     tree.add(format!("{DOCUMENTS}/copyright"), copyright(release));
-    tree.add(format!("{DOCUMENTS}/changelog.gz"), pack::gzip(&release.documents.changelog, release.effort)?);
+    tree.add(
+        format!("{DOCUMENTS}/CHANGELOG.md.gz"),
+        pack::gzip(&release.documents.changelog, release.effort)?,
+    );
     let mut control = Tree::default();
     control.add("control", describe(release, built, machine, &tree));
     let control = pack::gzip(&pack::tar(&control, release.epoch, Folders::Listed)?, release.effort)?;

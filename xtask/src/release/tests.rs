@@ -214,7 +214,8 @@ fn manifests_have_the_version_and_the_checksums_of_this_release() {
         assert_eq!(bundle["fileSha256"], sum(name), "{name}");
     }
     assert!(
-        text(super::container::FILE).contains(&format!("ADD {stem}-aarch64-unknown-linux-musl.tar.gz /"))
+        text(super::container::FILE)
+            .contains(&format!("ADD {stem}-aarch64-unknown-linux-musl.tar.gz /arm64/"))
     );
 }
 

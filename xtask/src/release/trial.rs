@@ -4,6 +4,7 @@
 //! Does not know how packages are written.
 
 mod installs;
+mod marketplaces;
 
 use super::material::Release;
 use super::output::Output;
@@ -57,6 +58,10 @@ const TRIALS: &[(&str, Try)] = &[
     ("homebrew", installs::homebrew),
     ("scoop, winget", |_| Err(Stop::Missing("they run on Windows".to_owned()))),
     ("nix", installs::nix),
+    ("claude-code", marketplaces::claude_code),
+    ("codex", marketplaces::codex),
+    ("gemini-cli", marketplaces::gemini),
+    ("cursor", |_| Err(Stop::Missing("it has no command for plugins".to_owned()))),
 ];
 
 /// Prints a table; false if a trial failed.
@@ -161,10 +166,16 @@ fn require(trial: &Trial<'_>, program: &str) -> Result<(), Stop> {
 }
 
 fn run_for_output(command: &mut Command) -> Result<String, String> {
+    run_for_texts(command).map(|(shown, _)| shown)
+}
+
+/// Standard output and standard error of a command that succeeds.
+fn run_for_texts(command: &mut Command) -> Result<(String, String), String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{command:?}: {error}"))?;
-    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (shown, said) = (text(&output.stdout), text(&output.stderr));
     if output.status.success() {
-        return Ok(shown);
+        return Ok((shown, said));
     }
-    Err(format!("{command:?}: {} {shown}{}", output.status, String::from_utf8_lossy(&output.stderr)))
+    Err(format!("{command:?}: {} {shown}{said}", output.status))
 }

@@ -22,13 +22,13 @@ impl Trial<'_> {
         built.ok_or_else(|| Stop::Missing("no binary for this machine".to_owned()))
     }
 
-    fn prefix(&self) -> Result<PathBuf, Stop> {
+    pub(super) fn prefix(&self) -> Result<PathBuf, Stop> {
         let prefix = self.folder.join("prefix");
         fs::create_dir_all(&prefix).map_err(|error| Stop::Wrong(format!("{}: {error}", prefix.display())))?;
         Ok(prefix)
     }
 
-    fn file(&self, path: &str) -> Result<PathBuf, Stop> {
+    pub(super) fn file(&self, path: &str) -> Result<PathBuf, Stop> {
         let path = self.output.path(path);
         path.canonicalize().map_err(|error| Stop::Wrong(format!("{}: {error}", path.display())))
     }
@@ -252,6 +252,8 @@ fn docker(trial: &Trial<'_>, context: &Path) -> Tried {
 }
 
 fn buildah(trial: &Trial<'_>, context: &Path) -> Tried {
+    // Older versions set it only together with a platform.
+    let machine = format!("TARGETARCH={}", trial.built()?.target.container.unwrap_or_default());
     let storage = trial.folder.join("storage");
     let buildah = || {
         let mut command = tool(trial, "buildah");
@@ -265,7 +267,7 @@ fn buildah(trial: &Trial<'_>, context: &Path) -> Tried {
     };
     run_for_output(
         buildah()
-            .args(["build", "--isolation", "chroot", "--tag", IMAGE, "--file"])
+            .args(["build", "--isolation", "chroot", "--build-arg", &machine, "--tag", IMAGE, "--file"])
             .arg(context.join(container::FILE))
             .arg(context),
     )?;
