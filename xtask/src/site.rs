@@ -41,8 +41,11 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     Ok(found.is_empty())
 }
 
+/// The folder of builds: two levels above this program, `target/debug/xtask`.
 fn target_folder() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+    let own = std::env::current_exe().ok();
+    let folder = own.as_deref().and_then(|program| program.ancestors().nth(2));
+    folder.map_or_else(|| root().join("target"), Path::to_path_buf)
 }
 
 fn build(to: &Path) -> Result<(), String> {
