@@ -52,6 +52,7 @@ pub(crate) fn completion_file(shell: &str) -> &'static str {
     match shell {
         "zsh" => "_loci",
         "fish" => "loci.fish",
+        "powershell" => "_loci.ps1",
         _ => "loci",
     }
 }

@@ -31,6 +31,7 @@ fn package(release: &Release, built: &Built, machine: &str) -> Result<Vec<u8>, S
         format!("{DOCUMENTS}/CHANGELOG.md.gz"),
         pack::gzip(&release.documents.changelog, release.effort)?,
     );
+    tree.add(format!("{DOCUMENTS}/changelog.gz"), pack::gzip(changelog(release).as_bytes(), release.effort)?);
     let mut control = Tree::default();
     control.add("control", describe(release, built, machine, &tree));
     let control = pack::gzip(&pack::tar(&control, release.epoch, Folders::Listed)?, release.effort)?;
@@ -55,7 +56,11 @@ fn ar(members: &[(&str, &[u8])], epoch: u64) -> Vec<u8> {
 fn describe(release: &Release, built: &Built, machine: &str, tree: &Tree) -> String {
     let kilobytes =
         tree.iter().map(|(_, file)| file.bytes.len().div_ceil(1024)).sum::<usize>() + tree.folders().len();
-    let depends = built.glibc().map_or_else(String::new, |minor| format!("Depends: libc6 (>= 2.{minor})\n"));
+    let libc = built.glibc().map(|minor| format!("libc6 (>= 2.{minor})"));
+    let libraries: Vec<String> =
+        libc.into_iter().chain(built.needs_libgcc().then(|| "libgcc-s1".to_owned())).collect();
+    let depends =
+        if libraries.is_empty() { String::new() } else { format!("Depends: {}\n", libraries.join(", ")) };
     format!(
         "Package: {}\nVersion: {}\nArchitecture: {machine}\nMaintainer: {}\nInstalled-Size: {kilobytes}\n{depends}\
         Section: devel\nPriority: optional\nHomepage: {}\nDescription: {}\n {}\n {}\n",
@@ -66,6 +71,17 @@ fn describe(release: &Release, built: &Built, machine: &str, tree: &Tree) -> Str
         lower_first(names::SUMMARY),
         "Searches the transcripts that coding agents keep on disk, and gives them to",
         "agents over MCP. Sends nothing off the machine unless configured to.",
+    )
+}
+
+/// In Debian's form, which names the file in ours.
+fn changelog(release: &Release) -> String {
+    format!(
+        "{} ({}) stable; urgency=medium\n\n  * See CHANGELOG.md.gz.\n\n -- {}  {}\n",
+        names::PROGRAM,
+        release.system_version(),
+        names::MAINTAINER,
+        release.date,
     )
 }
 

@@ -13,6 +13,8 @@ pub(crate) struct Release {
     pub(crate) version: String,
     /// The time of every file, in seconds since 1970.
     pub(crate) epoch: u64,
+    /// The same time as mail writes it.
+    pub(crate) date: String,
     /// In the order of [`TARGETS`].
     pub(crate) built: Vec<Built>,
     pub(crate) documents: Documents,
@@ -44,13 +46,8 @@ impl Release {
             })?,
         };
         let documents = Documents::load(&program)?;
-        Ok(Release {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            epoch: commit_time()?,
-            built,
-            documents,
-            effort,
-        })
+        let (epoch, date) = commit_time()?;
+        Ok(Release { version: env!("CARGO_PKG_VERSION").to_owned(), epoch, date, built, documents, effort })
     }
 
     /// One binary for each machine: the first in [`TARGETS`].
@@ -74,6 +71,11 @@ impl Release {
 }
 
 impl Built {
+    /// Whether the binary needs the library of the compiler at run time.
+    pub(crate) fn needs_libgcc(&self) -> bool {
+        self.target.libc.is_some() && memchr::memmem::find(&self.bytes, b"libgcc_s.so.1").is_some()
+    }
+
     /// The minor version of glibc 2 that a dynamically linked binary needs: the highest symbol version in it.
     pub(crate) fn glibc(&self) -> Option<u32> {
         self.target.libc?;
@@ -118,12 +120,15 @@ fn host_program(binaries: &Path) -> Option<PathBuf> {
     host_targets().map(|target| program_path(binaries, target)).find(|path| path.exists())
 }
 
-fn commit_time() -> Result<u64, String> {
-    let text = run_for_text(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root()))?;
-    text.trim().parse().map_err(|_| format!("git log: {text}"))
+/// The time of the last commit, in seconds and as mail writes it.
+fn commit_time() -> Result<(u64, String), String> {
+    let text = run_for_text(Command::new("git").args(["log", "-1", "--format=%ct,%cD"]).current_dir(root()))?;
+    let parsed =
+        text.trim().split_once(',').and_then(|(epoch, date)| Some((epoch.parse().ok()?, date.to_owned())));
+    parsed.ok_or_else(|| format!("git log: {text}"))
 }
 
-const SHELLS: &[&str] = &["bash", "zsh", "fish"];
+const SHELLS: &[&str] = &["bash", "zsh", "fish", "powershell"];
 
 impl Documents {
     fn load(program: &Path) -> Result<Documents, String> {

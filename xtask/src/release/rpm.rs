@@ -152,6 +152,7 @@ fn requirement_tags(built: &Built) -> [(u32, Tag); 3] {
     let mut needs: Vec<(String, u32, &str)> =
         RPM_FEATURES.iter().map(|(name, version)| ((*name).to_owned(), NEEDS_RPM, *version)).collect();
     needs.extend(built.glibc().map(|minor| (format!("libc.so.6(GLIBC_2.{minor})(64bit)"), 0, "")));
+    needs.extend(built.needs_libgcc().then(|| ("libgcc_s.so.1()(64bit)".to_owned(), 0, "")));
     [
         (1048, Tag::Int32(needs.iter().map(|(_, flags, _)| *flags).collect())),
         (1049, Tag::Texts(needs.iter().map(|(name, ..)| name.clone()).collect())),

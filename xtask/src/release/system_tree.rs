@@ -19,7 +19,7 @@ pub(crate) const DOCUMENTS: &str = "usr/share/doc/loci";
 pub(crate) fn build(release: &Release, built: &Built, layout: &Layout) -> Result<Tree, String> {
     let (mut tree, documents) = (Tree::default(), &release.documents);
     tree.add_program("usr/bin/loci", built.bytes.clone());
-    for (shell, text) in &documents.completions {
+    for (shell, text) in documents.completions.iter().filter(|(shell, _)| *shell != "powershell") {
         let folder = match *shell {
             "zsh" => layout.zsh,
             "fish" => "usr/share/fish/vendor_completions.d",

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use testutil::Home;
 
 /// Prints what it is asked for. The comment is what a dynamic binary contains.
-const PROGRAM: &str = "#!/bin/sh\n# GLIBC_2.17 GLIBC_2.31\ncase \"$*\" in\n\
+const PROGRAM: &str = "#!/bin/sh\n# GLIBC_2.17 GLIBC_2.31 libgcc_s.so.1\ncase \"$*\" in\n\
     man) printf '.SH SUBCOMMANDS\\n.TP\\nloci\\\\-memory(1)\\n' ;;\n\
     'man memory') printf '.TP\\nloci\\\\-memory\\\\-add(1)\\n' ;;\n\
     *) echo \"$*\" ;;\nesac\n";
@@ -119,6 +119,7 @@ fn an_archive_contains_program_completions_manuals_and_licences() {
             "LICENSE-MIT",
             "README.md",
             "completions/_loci",
+            "completions/_loci.ps1",
             "completions/loci",
             "completions/loci.fish",
             "loci",
@@ -178,7 +179,7 @@ fn a_dynamic_binary_names_its_glibc() {
     let deb = &files[&format!("deb/{}", super::deb::file_name(&release, "amd64"))];
     let size: usize = std::str::from_utf8(&deb[SECOND + 48..][..10]).unwrap().trim().parse().unwrap();
     let control = untar(&gunzip(&deb[SECOND + 60..][..size]));
-    assert!(String::from_utf8_lossy(&control["./control"]).contains("Depends: libc6 (>= 2.31)\n"));
+    assert!(String::from_utf8_lossy(&control["./control"]).contains("Depends: libc6 (>= 2.31), libgcc-s1\n"));
 }
 
 #[test]
