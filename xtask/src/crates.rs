@@ -69,7 +69,6 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
             "setup",
             "sources",
             "subprocess",
-            "sync",
         ],
     ),
     ("mcp", &["api"]),

@@ -119,6 +119,9 @@ pub struct Chat {
     /// The agent has deleted the transcript: the session comes from the archive and cannot be resumed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub archived: bool,
+    /// The other device that the session came from. It cannot be resumed here; `loci handoff` continues it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// Sessions of its subagents. Their messages are not included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subagents: Vec<String>,

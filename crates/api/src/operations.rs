@@ -83,6 +83,7 @@ operations! { $
     sync::SyncNow,
     sync::SyncPreview,
     sync::SyncStatusRequest,
+    sync::SyncDevicesRequest,
     sync::SyncExclude,
     sync::SyncRemove,
     sync::SyncLeave,
@@ -235,12 +236,12 @@ mod tests {
             "expand": "auto", "include_tools_in_search": false, "scope": "title", "role_filter": ["user"],
             "exclude_terms": ["x"], "match": "all", "limit_chats": 3, "limit_snippets_per_chat": 1,
             "snippet_window": 9, "response_mode": "text", "include_guidance": false, "source": ["codex"],
-            "project": "/p", "include_own": true, "iteration": 4,
+            "project": "/p", "device": "work", "mine": false, "include_own": true, "iteration": 4,
         }));
         round_trip::<GatherChats>(json!({"chatIds": ["a", "b"], "includeTools": false}));
         round_trip::<ResolveIds>(json!({"chatIdPrefix": "a", "messageIdPrefix": "b"}));
         round_trip::<ListSessions>(
-            json!({"source": ["codex"], "project": "/p", "since": "7d", "until": "today", "limit": 3, "offset": 1, "reverse": true}),
+            json!({"source": ["codex"], "project": "/p", "since": "7d", "until": "today", "device": null, "mine": true, "limit": 3, "offset": 1, "reverse": true}),
         );
         round_trip::<DigestRequest>(json!({"since": "30d", "until": "today", "project": "/p"}));
         round_trip::<ReportRequest>(

@@ -50,6 +50,22 @@ pub(crate) const PROJECT: Param = param(
     "PROJECT",
     "Only this project: path, name or git remote [default: all projects]",
 );
+pub(crate) const DEVICE: Param =
+    param("device", Shape::Text, "NAME", "Only sessions of this device (`loci sync devices` lists them)");
+pub(crate) const MINE: Param = param("mine", Shape::Flag, "", "Only sessions of this device");
+
+/// `device` and `mine` contradict each other.
+pub(crate) fn check_origin(device: Option<&str>, mine: bool) -> Result<(), Error> {
+    let invalid = |message: &str| {
+        Err(Error::new(Code::InvalidArgument, message).hint("`loci sync devices` lists the devices"))
+    };
+    match device {
+        Some(name) if name.trim().is_empty() => invalid("`device` is empty"),
+        Some(_) if mine => invalid("`mine` and `device` exclude each other"),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) const SINCE: Param = param(
     "since",
     Shape::Text,

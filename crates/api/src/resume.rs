@@ -7,6 +7,14 @@ use crate::operation::shell_quote;
 /// Shown instead of the command if the agent has deleted the transcript.
 pub const GONE: &str = "(transcript deleted by its agent; archived by Loci)";
 
+/// Why a session cannot be resumed here: it took place on another device, or its transcript is gone. None: it can.
+pub fn missing_note(id: &str, archived: bool, device: Option<&str>) -> Option<String> {
+    match device {
+        Some(device) => Some(format!("(took place on {device}; to continue it here: loci handoff {id})")),
+        None => archived.then(|| GONE.to_string()),
+    }
+}
+
 /// How an agent resumes a session: its command in front of the ID, and whether it finds sessions only in the directory
 /// they ran in.
 const COMMANDS: &[(&str, &str, bool)] = &[

@@ -18,12 +18,12 @@ pub const READ: Operation = Operation {
     example: "loci ref 975e66ab-20261115T081200-query_tools-0123456789abcdef0123456789abcdef.jsonl --offset 100",
     words: Some(Positional {
         value: "REF",
-        about: "Path or file name of a saved result, from `file_ref.path`",
+        about: "`file_ref.path`, or its file name",
         into: &["ref"],
         number: Number::One,
     }),
     params: &[
-        param("ref", Shape::Text, "REF", "Path or file name of a saved result, from `file_ref.path`"),
+        param("ref", Shape::Text, "REF", "`file_ref.path`, or its file name"),
         param("offset", Shape::Count, "N", "Skip the first N lines"),
         param(
             "limit",
@@ -31,12 +31,7 @@ pub const READ: Operation = Operation {
             "N",
             "Maximum number of lines [default: as many as fit in one response]",
         ),
-        param(
-            "from_byte",
-            Shape::Count,
-            "N",
-            "Start at this byte of a line too long for one response [default: 0]",
-        ),
+        param("from_byte", Shape::Count, "N", "Start at this byte of a long line [default: 0]"),
     ],
     required: &["ref"],
     shapes: schema_properties::<ReadRef>,

@@ -49,7 +49,7 @@ pub const OPERATION: Operation = Operation {
             "include_tools_in_search",
             Shape::Switch,
             "",
-            "Search tool inputs and outputs as well [default: true]",
+            "Search tool input and output too [default: true]",
         ),
         param(
             "scope",
@@ -57,8 +57,8 @@ pub const OPERATION: Operation = Operation {
             "PART",
             "Search message text (content), session titles (title) or both [default: both]",
         ),
-        param("role_filter", Shape::List, "ROLES", "Only messages with these roles: user, assistant, system"),
-        param("exclude_terms", Shape::List, "WORDS", "Exclude sessions with any of these words"),
+        param("role_filter", Shape::List, "ROLES", "Only these roles: user, assistant, system"),
+        param("exclude_terms", Shape::List, "WORDS", "Exclude sessions with these words"),
         param(
             "match",
             Shape::Choice(&["any", "all"]),
@@ -72,26 +72,18 @@ pub const OPERATION: Operation = Operation {
             "N",
             "Maximum number of snippets per session [default: 3]",
         ),
-        param(
-            "snippet_window",
-            Shape::Count,
-            "N",
-            "Characters of context on each side of a match [default: 64]",
-        ),
+        param("snippet_window", Shape::Count, "N", "Characters on each side of a match [default: 64]"),
         param(
             "response_mode",
             Shape::Choice(&["json", "text"]),
             "MODE",
             "text: add a readable version to the JSON response [default: json]",
         ),
-        param(
-            "include_guidance",
-            Shape::Switch,
-            "",
-            "Include suggestions for what to try next [default: true]",
-        ),
+        param("include_guidance", Shape::Switch, "", "Suggest what to try next [default: true]"),
         crate::params::SOURCE,
         crate::params::PROJECT,
+        crate::params::DEVICE,
+        crate::params::MINE,
         param(
             "include_own",
             Shape::Flag,
@@ -201,6 +193,8 @@ pub struct SearchConversations {
     pub include_guidance: bool,
     pub source: Vec<String>,
     pub project: Option<String>,
+    pub device: Option<String>,
+    pub mine: bool,
     pub include_own: bool,
     pub iteration: u32,
 }
@@ -224,6 +218,8 @@ impl Default for SearchConversations {
             include_guidance: true,
             source: Vec::new(),
             project: None,
+            device: None,
+            mine: false,
             include_own: false,
             iteration: 1,
         }
@@ -251,6 +247,7 @@ impl Request for SearchConversations {
         if let Some(role) = self.role_filter.iter().find(|role| !ROLES.contains(&role.as_str())) {
             return invalid(format!("unknown role `{role}`"), "one of: user, assistant, system");
         }
+        crate::params::check_origin(self.device.as_deref(), self.mine)?;
         if self.limit_chats == 0 {
             return invalid("`limit_chats` must be at least 1".to_string(), "for example 10");
         }
@@ -467,6 +464,9 @@ pub struct ChatFound {
     /// The agent has deleted the transcript: the session comes from the archive and cannot be resumed.
     #[serde(skip_serializing_if = "is_false")]
     pub archived: bool,
+    /// The other device that the session came from. It cannot be resumed here; `loci handoff` continues it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
 }
 
 /// Milliseconds since 1970; null if the transcript has no timestamp.
@@ -543,7 +543,7 @@ mod tests {
                 "snippets": [{
                     "messageId": "m", "role": "user", "createdAt": 1, "text": "x", "source": "tool", "highlights": [[0, 1]],
                 }],
-                "source": "codex", "project": "/p", "resume": "codex resume a", "archived": true,
+                "source": "codex", "project": "/p", "resume": "codex resume a", "archived": true, "device": "work",
             }],
             "totalChats": 520,
             "guidance": {

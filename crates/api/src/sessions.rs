@@ -3,7 +3,7 @@
 //! Does not search messages: that is `search`.
 
 use crate::operation::{Operation, Request, Response};
-use crate::params::{PROJECT, SINCE, SOURCE, UNTIL, check_time, param};
+use crate::params::{DEVICE, MINE, PROJECT, SINCE, SOURCE, UNTIL, check_origin, check_time, param};
 use crate::schema::schema_properties;
 use crate::search::TimeRange;
 use crate::{Error, Shape};
@@ -22,6 +22,8 @@ pub const OPERATION: Operation = Operation {
         PROJECT,
         SINCE,
         UNTIL,
+        DEVICE,
+        MINE,
         param("limit", Shape::Count, "N", "Maximum number of sessions [default: 20]"),
         param("offset", Shape::Count, "N", "Skip the first N"),
         param("reverse", Shape::Flag, "", "Oldest first"),
@@ -41,6 +43,8 @@ pub struct ListSessions {
     pub project: Option<String>,
     pub since: Option<String>,
     pub until: Option<String>,
+    pub device: Option<String>,
+    pub mine: bool,
     pub limit: u64,
     pub offset: u64,
     pub reverse: bool,
@@ -53,6 +57,8 @@ impl Default for ListSessions {
             project: None,
             since: None,
             until: None,
+            device: None,
+            mine: false,
             limit: 20,
             offset: 0,
             reverse: false,
@@ -65,6 +71,7 @@ impl Request for ListSessions {
     type Response = Sessions;
 
     fn check_params(&self) -> Result<(), Error> {
+        check_origin(self.device.as_deref(), self.mine)?;
         check_time("since", self.since.as_deref())?;
         check_time("until", self.until.as_deref())
     }
@@ -108,4 +115,7 @@ pub struct SessionLine {
     /// The agent has deleted the transcript: the session comes from the archive and cannot be resumed.
     #[serde(skip_serializing_if = "crate::search::is_false")]
     pub archived: bool,
+    /// The other device that the session came from. It cannot be resumed here; `loci handoff` continues it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
 }

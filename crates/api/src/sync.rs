@@ -294,10 +294,44 @@ pub struct SyncDevice {
     pub this: bool,
     /// Milliseconds since 1970, by its own clock.
     pub written_at: Option<i64>,
-    /// Transcripts here that came from it.
+    /// Transcripts here that came from it; of this device, those that it has sent.
     pub transcripts: u64,
+    /// Sessions and facts here that came from it.
+    pub sessions: u64,
+    pub facts: u64,
     /// Whether it has applied everything that this device has forgotten.
     pub confirmed: bool,
+}
+
+pub const DEVICES: Operation = Operation {
+    read_only: true,
+    ..operation(
+        ("sync_devices", "sync devices", "loci sync devices"),
+        "List the devices of the space, when each wrote last, and what came from it",
+        "devices with name, last change, and the number of sessions and facts that came from each",
+        schema_properties::<SyncDevicesRequest>,
+    )
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SyncDevicesRequest {}
+
+impl Request for SyncDevicesRequest {
+    const OPERATION: &'static Operation = &DEVICES;
+    type Response = SyncDevices;
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SyncDevices {
+    pub devices: Vec<SyncDevice>,
+}
+
+impl Response for SyncDevices {
+    fn is_empty(&self) -> bool {
+        self.devices.is_empty()
+    }
 }
 
 // ---- members and exclusions

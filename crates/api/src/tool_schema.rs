@@ -99,9 +99,12 @@ fn param_schemas(tool: &Tool) -> Map<String, Value> {
     all
 }
 
+/// Parameters that select by device; the server's instructions explain them.
+const ORIGIN: &[&str] = &["device", "mine"];
+
 /// Adds a description to parameters specific to this tool, and the allowed values if the type does not list them.
 fn add_description(tool: &Tool, param: &Param, shape: &mut Value) {
-    let shared = SCOPE.contains(&param.name) || FORM.contains(&param.name);
+    let shared = SCOPE.contains(&param.name) || FORM.contains(&param.name) || ORIGIN.contains(&param.name);
     let control = CONTROL.iter().any(|control| control.name == param.name);
     if let Some(view) = tool.view().filter(|_| param.name == "by") {
         *shape = json!({"enum": view.by});

@@ -41,7 +41,7 @@ pub const PARAMS: &[Param] = &[
          exact tool names, as in `Read -> Edit`",
     ),
     param("tool", Shape::List, "NAME", "Only these tools; separate names with commas"),
-    param("status", Shape::Text, "STATUS", "Only this status: success, error, pending, unknown"),
+    param("status", Shape::Text, "STATUS", "Only success, error, pending or unknown"),
     param("signature", Shape::Text, "NAME", "Only this error signature; `loci analyze errors` prints them"),
     param("window", Shape::Count, "N", "Turns to show before and after each error [default: 3]"),
     param("file", Shape::Text, "PATH", "Only this file, by path or path suffix"),

@@ -178,6 +178,9 @@ pub struct WhyStep {
     pub session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The other device that the session came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
     /// The IDs of the tool calls.

@@ -40,6 +40,25 @@ pub struct SessionFilter<'a> {
     pub limit: u64,
     pub offset: u64,
     pub oldest_first: bool,
+    /// Only these sessions, or all but these; none for all.
+    pub listed: Option<ListedKeys<'a>>,
+}
+
+/// Sessions by source and ID, which a tab separates.
+#[derive(Clone, Copy, Debug)]
+pub struct ListedKeys<'a> {
+    pub keys: &'a [String],
+    pub is_excluding: bool,
+}
+
+impl ListedKeys<'_> {
+    fn to_sql(self) -> String {
+        let keys = self.keys.iter().map(|key| quote_sql(key)).collect::<Vec<_>>().join("), (");
+        let values =
+            if keys.is_empty() { "select null where false".to_string() } else { format!("values ({keys})") };
+        let not = if self.is_excluding { "not " } else { "" };
+        format!("c.source || char(9) || c.session_id {not}in ({values})")
+    }
 }
 
 impl SessionFilter<'_> {
@@ -54,7 +73,8 @@ impl SessionFilter<'_> {
         });
         let within: Vec<String> = within.collect();
         let within = if within.is_empty() { "true".to_string() } else { within.join(" or ") };
-        format!("{LISTED_SQL} and ({within})")
+        let listed = self.listed.map_or_else(|| "true".to_string(), ListedKeys::to_sql);
+        format!("{LISTED_SQL} and ({within}) and {listed}")
     }
 }
 

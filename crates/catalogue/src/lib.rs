@@ -15,7 +15,7 @@ mod writer;
 
 pub use apply::{ApplyOutcome, ChangedEvent, NewTitle, Survey, TouchedFile};
 pub use copies::{CopyCounts, JoinedEvent, compare_by_key, join_copies};
-pub use describe::{FolderUse, ListedSession, SessionFilter};
+pub use describe::{FolderUse, ListedKeys, ListedSession, SessionFilter};
 pub use reader::{EventFilter, FileState, KnownFile, Reader, Watermark};
 pub use resolve::Candidate;
 pub use sorter::{Order, Sorted, Sorter};

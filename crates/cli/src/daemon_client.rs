@@ -25,6 +25,7 @@ const LOCAL_OPERATIONS: &[&str] = &[
     "sync_now",
     "sync_preview",
     "sync_status",
+    "sync_devices",
     "sync_exclude",
     "sync_remove",
     "sync_leave",

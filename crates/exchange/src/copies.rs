@@ -3,6 +3,7 @@
 //! Does not know transcripts: a copy travels as it is stored, masked and compressed.
 
 use crate::known::{Kept, Known, KnownCopy, stamp_text};
+use crate::origins::OriginWriter;
 use crate::settings::{SpaceSettings, sync_error};
 use api::Error;
 use history::History;
@@ -178,11 +179,18 @@ impl Batch {
 /// transcript that an agent has on this device is left to this device.
 pub(crate) fn apply_copies(
     store: &Store,
-    known: &Known,
+    (known, origins): (&Known, &OriginWriter),
     (live, tombstones): (&BTreeSet<u128>, &Tombstones),
     records: &[&Record],
 ) -> Result<(u64, Vec<String>), Error> {
     let (mut stored, mut damaged) = (0, Vec::new());
+    let is_foreign = |record: &Record| {
+        let name = parse_name(&record.key).filter(|name| !live.contains(name));
+        // A device that joins again finds what it has sent itself.
+        name.is_some_and(|name| store.stat_copy(name).is_none() || known.is_received(&record.key))
+    };
+    let foreign: BTreeSet<&str> =
+        records.iter().filter(|record| is_foreign(record)).map(|record| record.key.as_str()).collect();
     store.begin_batch();
     for record in records {
         let Some(name) = parse_name(&record.key).filter(|name| !live.contains(name)) else { continue };
@@ -209,7 +217,14 @@ pub(crate) fn apply_copies(
     forget_in_copies(store, tombstones, records)?;
     store.sync_to_disk().map_err(read_error)?;
     known.in_transaction(|| records.iter().try_for_each(|record| remember(store, known, record)))?;
+    let received = records.iter().filter(|record| foreign.contains(record.key.as_str()));
+    received.into_iter().try_for_each(|record| set_origin(known, origins, record))?;
     Ok((stored, damaged))
+}
+
+fn set_origin(known: &Known, origins: &OriginWriter, record: &Record) -> Result<(), Error> {
+    let sessions = known.sessions_of(&record.key)?;
+    sessions.iter().try_for_each(|(source, id)| origins.set_session(source, id, record.version.device))
 }
 
 /// Another device may have sent a copy before it heard that a session in it was forgotten.

@@ -94,6 +94,12 @@ impl Known {
         self.execute(sql, db::params![name, copy.stamp, copy.device, copy.sessions, kept])
     }
 
+    /// Whether a copy came from another device.
+    pub(crate) fn is_received(&self, name: &str) -> bool {
+        let found = self.texts("select name from copies where name = ?1 and device is not null", [name]);
+        found.is_ok_and(|names| !names.is_empty())
+    }
+
     /// The sessions that a copy had when it was exchanged: source and ID.
     pub(crate) fn sessions_of(&self, name: &str) -> Result<Vec<(String, String)>, Error> {
         let text = self.texts("select sessions from copies where name = ?1", [name])?;
@@ -120,10 +126,10 @@ impl Known {
         read().map(|count| count as u64).map_err(|error| failed(&error))
     }
 
-    /// The number of copies from each device.
-    pub(crate) fn received_by_device(&self) -> Result<Vec<(String, u64)>, Error> {
+    /// The number of copies from each device, and under an empty name those that this device has sent.
+    pub(crate) fn copies_by_device(&self) -> Result<Vec<(String, u64)>, Error> {
         let sql =
-            "select device, count(*) from copies where device is not null group by device order by device";
+            "select coalesce(device, ''), count(*) from copies where kept is null group by 1 order by 1";
         let read = || {
             let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;

@@ -3,6 +3,7 @@
 //! Does not derive memory.
 
 use crate::document::{export_fact, export_session, import_fact, import_session};
+use crate::origins::OriginWriter;
 use crate::settings::{SpaceSettings, sync_error};
 use api::memory::{KeptFact, KeptSession};
 use api::{Code, Error};
@@ -92,7 +93,11 @@ pub(crate) fn stage_memory(
 }
 
 /// Stores received entries. Returns how many changed something, and the keys that could not be read.
-pub(crate) fn apply_memory(history: &History<'_>, records: &[&Record]) -> Result<(u64, Vec<String>), Error> {
+pub(crate) fn apply_memory(
+    history: &History<'_>,
+    origins: &OriginWriter,
+    records: &[&Record],
+) -> Result<(u64, Vec<String>), Error> {
     let Some(home) = history.home() else { return Ok((0, Vec::new())) };
     let mut received = Received::default();
     let unreadable: Vec<String> = records
@@ -101,6 +106,7 @@ pub(crate) fn apply_memory(history: &History<'_>, records: &[&Record]) -> Result
         .map(|record| record.key.clone())
         .collect();
     let mut store = Store::open(&home.memory()).map_err(|error| memory_error(&error))?;
+    let new: Vec<&&Record> = records.iter().filter(|record| is_new_fact(&store, record)).collect();
     let mut apply = || {
         store.forget_received(&received.forgotten)?;
         let changed = store.put_received(&received.sessions, &received.facts)?;
@@ -108,7 +114,14 @@ pub(crate) fn apply_memory(history: &History<'_>, records: &[&Record]) -> Result
         Ok(changed + received.forgotten.len() as u64)
     };
     let changed = apply().map_err(|error: memory::Error| memory_error(&error))?;
+    for record in new.into_iter().filter(|record| store.fact(&record.key).is_ok_and(|fact| fact.is_some())) {
+        origins.set_fact(&record.key, record.version.device)?;
+    }
     Ok((changed, unreadable))
+}
+
+fn is_new_fact(store: &Store, record: &Record) -> bool {
+    record.collection == FACTS && store.fact(&record.key).is_ok_and(|fact| fact.is_none())
 }
 
 #[derive(Default)]

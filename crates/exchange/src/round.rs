@@ -3,7 +3,8 @@
 //! Does not know when rounds happen. Every step can be repeated: a killed round is finished by the next.
 
 use crate::known::{Kept, Known};
-use crate::settings::{SpaceSettings, open_joined, settings_of, sync_error};
+use crate::origins::OriginWriter;
+use crate::settings::{Place, SpaceSettings, sync_error};
 use crate::status::to_finding;
 use crate::{copies, memory_records, tombstone_records};
 use api::sync::{SyncPreviewed, SyncRound, SyncTranscript};
@@ -15,22 +16,19 @@ use sources::archive::Store;
 use std::collections::BTreeSet;
 use sync::{Record, Space};
 
-fn not_joined() -> Error {
-    sync_error(sync::Error::NotJoined)
-}
-
 /// Runs a round. `variables` are those of the cloud's own tools.
-pub fn run_round(history: &History<'_>, variables: &[(String, String)]) -> Result<SyncRound, Error> {
+pub(crate) fn run_round(history: &History<'_>, variables: &[(String, String)]) -> Result<SyncRound, Error> {
     let home = history.home().ok_or_else(history::error::no_home)?;
-    let settings = settings_of(&home).ok_or_else(not_joined)?;
-    let mut space = open_joined(&home, &settings, variables)?;
+    let (settings, mut space) = Place::private(&home).open(variables)?;
     let known = Known::open(&home)?;
     ingest::catch_up(history, false)?;
     let now = history.clock.now().0.max(0) as u64;
     let mut outcome = stage_all(history, &mut space, &known, &settings, now)?;
-    let mut receiver = Receiver::new(history, &home, &known);
+    let origins = OriginWriter::open(&home)?;
+    let mut receiver = Receiver::new(history, &home, &known, &origins);
     let round = space.sync(now, &mut |records| receiver.apply(records).map_err(|error| error.message));
     let received = receiver.outcome;
+    name_devices(&space, &origins)?;
     // What has arrived becomes searchable even if the round failed later.
     if received.transcripts + received.forgotten > 0 {
         ingest::catch_up(history, false)?;
@@ -45,6 +43,13 @@ pub fn run_round(history: &History<'_>, variables: &[(String, String)]) -> Resul
         unreadable: received.unreadable,
         ..outcome
     })
+}
+
+fn name_devices(space: &Space, origins: &OriginWriter) -> Result<(), Error> {
+    let devices = space.status().map_err(sync_error)?.devices;
+    let named =
+        devices.iter().filter(|one| !one.is_self).filter_map(|one| Some((one.device, one.label.as_ref()?)));
+    named.into_iter().try_for_each(|(device, label)| origins.name_device(device, label, ""))
 }
 
 fn stage_all(
@@ -72,14 +77,20 @@ struct Receiver<'r> {
     history: &'r History<'r>,
     home: &'r Home,
     known: &'r Known,
+    origins: &'r OriginWriter,
     live: BTreeSet<u128>,
     outcome: SyncRound,
 }
 
 impl<'r> Receiver<'r> {
-    fn new(history: &'r History<'r>, home: &'r Home, known: &'r Known) -> Receiver<'r> {
+    fn new(
+        history: &'r History<'r>,
+        home: &'r Home,
+        known: &'r Known,
+        origins: &'r OriginWriter,
+    ) -> Receiver<'r> {
         let live = copies::live_names(history);
-        Receiver { history, home, known, live, outcome: SyncRound::default() }
+        Receiver { history, home, known, origins, live, outcome: SyncRound::default() }
     }
 
     fn apply(&mut self, records: &[Record]) -> Result<(), Error> {
@@ -95,7 +106,7 @@ impl<'r> Receiver<'r> {
             let store = Store::new(self.home.archive());
             let (stored, damaged) = copies::apply_copies(
                 &store,
-                self.known,
+                (self.known, self.origins),
                 (&self.live, &Tombstones::read(Some(self.home))),
                 &received,
             )?;
@@ -109,7 +120,7 @@ impl<'r> Receiver<'r> {
                 .flat_map(|name| of(name))
                 .collect();
         if !memory.is_empty() {
-            let (changed, unreadable) = memory_records::apply_memory(self.history, &memory)?;
+            let (changed, unreadable) = memory_records::apply_memory(self.history, self.origins, &memory)?;
             self.outcome.memory += changed;
             if !unreadable.is_empty() {
                 // Not acknowledged: it must neither be lost nor be answered with what this version knows of it.
@@ -122,13 +133,13 @@ impl<'r> Receiver<'r> {
 }
 
 /// Lists what the next round would send. Contacts nothing and changes nothing that was exchanged.
-pub fn preview(history: &History<'_>, limit: u64) -> Result<SyncPreviewed, Error> {
+pub(crate) fn preview(history: &History<'_>, limit: u64) -> Result<SyncPreviewed, Error> {
     let home = history.home().ok_or_else(history::error::no_home)?;
-    let settings = settings_of(&home).ok_or_else(not_joined)?;
+    let (settings, space) = Place::private(&home).open(&[])?;
     let known = Known::open(&home)?;
     ingest::catch_up(history, false)?;
     let store = Store::new(home.archive());
-    let pending = open_joined(&home, &settings, &[])?.status().map_err(sync_error)?.pending;
+    let pending = space.status().map_err(sync_error)?.pending;
     let mut shown = SyncPreviewed { pending, ..SyncPreviewed::default() };
     for copy in copies::find_changes(&store, &known)?.0 {
         if copies::is_excluded(&store, copy.name, &settings) {

@@ -13,15 +13,15 @@ use sync::{Settings, Space};
 /// The settings of the space that this device belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SpaceSettings {
+pub(crate) struct SpaceSettings {
     /// `s3://bucket/prefix`, `az://container/prefix` or a folder.
-    pub url: String,
+    pub(crate) url: String,
     /// The name of this device.
-    pub label: String,
+    pub(crate) label: String,
     /// Projects whose sessions and memory stay here.
-    pub excluded: Vec<String>,
+    pub(crate) excluded: Vec<String>,
     /// Set by the first `loci sync now`: before it, nothing leaves by itself, so that projects can be excluded.
-    pub started: bool,
+    pub(crate) started: bool,
 }
 
 impl SpaceSettings {
@@ -36,17 +36,64 @@ impl SpaceSettings {
     }
 }
 
-/// The settings, if this device belongs to a space.
-pub fn settings_of(home: &Home) -> Option<SpaceSettings> {
-    let text = std::fs::read_to_string(home.sync_settings()).ok()?;
-    serde_json::from_str(&text).ok()
+/// Where the state of a space is on this device.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) folder: PathBuf,
 }
 
-pub fn store_settings(home: &Home, settings: &SpaceSettings) -> Result<(), Error> {
-    let path = home.sync_settings();
-    // Serialization cannot fail: the type contains only what JSON can represent.
-    let text = serde_json::to_string_pretty(settings).unwrap_or_default() + "\n";
-    home::replace_file(&path, text.as_bytes()).map_err(|error| home::unwritable(&path, &error))
+impl Place {
+    pub(crate) fn private(home: &Home) -> Place {
+        Place { folder: home.sync() }
+    }
+
+    fn settings_file(&self) -> PathBuf {
+        self.folder.join("settings.json")
+    }
+
+    /// The settings, if this device belongs to the space.
+    pub(crate) fn settings(&self) -> Option<SpaceSettings> {
+        let text = std::fs::read_to_string(self.settings_file()).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    pub(crate) fn joined_settings(&self) -> Result<SpaceSettings, Error> {
+        self.settings().ok_or_else(|| sync_error(sync::Error::NotJoined))
+    }
+
+    pub(crate) fn store_settings(&self, settings: &SpaceSettings) -> Result<(), Error> {
+        let path = self.settings_file();
+        // Serialization cannot fail: the type contains only what JSON can represent.
+        let text = serde_json::to_string_pretty(settings).unwrap_or_default() + "\n";
+        home::replace_file(&path, text.as_bytes()).map_err(|error| home::unwritable(&path, &error))
+    }
+
+    /// Opens the space of this device, or makes it one of a space with `enter`.
+    pub(crate) fn enter<T>(
+        &self,
+        url: &str,
+        variables: &[(String, String)],
+        enter: impl FnOnce(&std::path::Path, Box<dyn Store>, Settings) -> sync::Result<T>,
+    ) -> Result<T, Error> {
+        let failed = |error: std::io::Error| home::unwritable(&self.folder, &error);
+        for folder in self.folder.parent().into_iter().chain([self.folder.as_path()]) {
+            home::create_private_dir(folder).map_err(failed)?;
+        }
+        let store = open_storage(url, variables).map_err(|error| sync_error(sync::Error::Store(error)))?;
+        enter(&self.folder, store, Settings::default()).map_err(sync_error)
+    }
+
+    /// The space that this device belongs to.
+    pub(crate) fn open(&self, variables: &[(String, String)]) -> Result<(SpaceSettings, Space), Error> {
+        let settings = self.joined_settings()?;
+        let space = self.enter(&settings.url, variables, Space::open)?;
+        Ok((settings, space))
+    }
+
+    /// Ends the membership of this device: keys and state are deleted.
+    pub(crate) fn delete(&self) -> Result<(), Error> {
+        std::fs::remove_dir_all(&self.folder).map_err(|error| home::unwritable(&self.folder, &error))
+    }
 }
 
 /// Opens the storage of a URL. `variables` are those of the cloud's own tools.
@@ -58,31 +105,9 @@ pub(crate) fn open_storage(url: &str, variables: &[(String, String)]) -> Result<
     Ok(Box::new(Retry::new(cloud, Backoff::default(), std::thread::sleep)))
 }
 
-/// Opens the space of this device, or makes it one of a space with `enter`.
-pub fn open_space<T>(
-    home: &Home,
-    url: &str,
-    variables: &[(String, String)],
-    enter: impl FnOnce(&std::path::Path, Box<dyn Store>, Settings) -> sync::Result<T>,
-) -> Result<T, Error> {
-    let folder = home.sync();
-    home::create_private_dir(&folder).map_err(|error| home::unwritable(&folder, &error))?;
-    let store = open_storage(url, variables).map_err(|error| sync_error(sync::Error::Store(error)))?;
-    enter(&folder, store, Settings::default()).map_err(sync_error)
-}
-
-/// The space that this device belongs to.
-pub(crate) fn open_joined(
-    home: &Home,
-    settings: &SpaceSettings,
-    variables: &[(String, String)],
-) -> Result<Space, Error> {
-    open_space(home, &settings.url, variables, Space::open)
-}
-
 /// An error of `sync`, with what to do.
 #[allow(clippy::needless_pass_by_value)] // used with `map_err`
-pub fn sync_error(error: sync::Error) -> Error {
+pub(crate) fn sync_error(error: sync::Error) -> Error {
     let code = match &error {
         sync::Error::Phrase(_) | sync::Error::PhraseUnknown | sync::Error::UnknownMember(_) => {
             Code::InvalidArgument
@@ -105,7 +130,7 @@ pub fn sync_error(error: sync::Error) -> Error {
 }
 
 /// Keeps a project, under all its names, on this device from now on, or sends it again. Refused while records wait to be sent: some may be of the project.
-pub fn exclude_project(
+pub(crate) fn exclude_project(
     home: &Home,
     settings: &mut SpaceSettings,
     space: &Space,
@@ -125,6 +150,6 @@ pub fn exclude_project(
     }
     settings.excluded.sort();
     settings.excluded.dedup();
-    store_settings(home, settings)?;
+    Place::private(home).store_settings(settings)?;
     Known::open(home)?.forget_versions()
 }

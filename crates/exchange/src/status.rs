@@ -3,23 +3,27 @@
 //! Contacts nothing.
 
 use crate::known::Known;
-use crate::settings::{SpaceSettings, sync_error};
+use crate::origins::Origins;
+use crate::settings::{Place, SpaceSettings, sync_error};
 use api::Error;
 use api::sync::{SyncDevice, SyncFinding, SyncStatus};
 use history::home::Home;
 use std::collections::BTreeMap;
 use sync::{DeviceStatus, Finding, Space};
 
-pub fn read_status(home: &Home, settings: SpaceSettings, space: &Space) -> Result<SyncStatus, Error> {
+pub(crate) fn read_status(home: &Home, settings: SpaceSettings, space: &Space) -> Result<SyncStatus, Error> {
     let status = space.status().map_err(sync_error)?;
-    let received: BTreeMap<String, u64> = Known::open(home)?.received_by_device()?.into_iter().collect();
+    let exchanged = Exchanged {
+        transcripts: Known::open(home)?.copies_by_device()?.into_iter().collect(),
+        received: Origins::load(Some(home)).count_by_device()?,
+    };
     Ok(SyncStatus {
         space: status.space.to_string(),
         url: settings.url,
         label: settings.label,
         pending: status.pending,
         excluded: settings.excluded,
-        devices: status.devices.into_iter().map(|one| to_device(one, &received)).collect(),
+        devices: status.devices.into_iter().map(|one| to_device(one, &exchanged)).collect(),
         failure: std::fs::read_to_string(home.sync().join(FAILURE)).ok().map(|text| text.trim().to_string()),
         findings: status.findings.iter().map(|(finding, _)| to_finding(finding)).collect(),
     })
@@ -29,8 +33,8 @@ pub fn read_status(home: &Home, settings: SpaceSettings, space: &Space) -> Resul
 const FAILURE: &str = "failure";
 
 /// Keeps why a round in the background failed, or removes it after one that did not.
-pub fn keep_failure(home: &Home, failure: Option<&Error>) {
-    let path = home.sync().join(FAILURE);
+pub(crate) fn keep_failure(place: &Place, failure: Option<&Error>) {
+    let path = place.folder.join(FAILURE);
     // Best effort: the round itself is what matters.
     let _ = match failure {
         Some(error) => history::home::replace_file(&path, error.message.as_bytes()),
@@ -38,10 +42,21 @@ pub fn keep_failure(home: &Home, failure: Option<&Error>) {
     };
 }
 
-fn to_device(one: DeviceStatus, received: &BTreeMap<String, u64>) -> SyncDevice {
+/// What came from each device, and under an empty name what this device has sent.
+struct Exchanged {
+    transcripts: BTreeMap<String, u64>,
+    /// Sessions and facts.
+    received: BTreeMap<String, (u64, u64)>,
+}
+
+fn to_device(one: DeviceStatus, exchanged: &Exchanged) -> SyncDevice {
     let device = one.device.to_string();
+    let sender = if one.is_self { "" } else { &device };
+    let (sessions, facts) = exchanged.received.get(&device).copied().unwrap_or_default();
     SyncDevice {
-        transcripts: received.get(&device).copied().unwrap_or(0),
+        transcripts: exchanged.transcripts.get(sender).copied().unwrap_or(0),
+        sessions,
+        facts,
         label: one.label.unwrap_or_default(),
         this: one.is_self,
         written_at: (one.written > 0).then_some(one.written as i64),
@@ -55,7 +70,7 @@ pub(crate) fn to_finding(finding: &Finding) -> SyncFinding {
 }
 
 /// The members with this label, or that of the device with this identifier. A machine that joined twice has two.
-pub fn find_members(space: &Space, named: &str) -> Result<Vec<String>, Error> {
+pub(crate) fn find_members(space: &Space, named: &str) -> Result<Vec<String>, Error> {
     let devices = space.status().map_err(sync_error)?.devices;
     let by_device = devices.iter().filter(|one| one.device.to_string().starts_with(named));
     let mut found: Vec<String> = by_device

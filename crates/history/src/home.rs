@@ -118,8 +118,14 @@ impl Home {
         self.data.join("sync")
     }
 
-    pub fn sync_settings(&self) -> PathBuf {
-        self.sync().join("settings.json")
+    /// The same for each team that this device belongs to.
+    pub fn teams(&self) -> PathBuf {
+        self.data.join("teams")
+    }
+
+    /// Which device sessions and facts came from.
+    pub fn origins(&self) -> PathBuf {
+        self.data.join("origins.db")
     }
 
     pub fn archive(&self) -> PathBuf {

@@ -371,6 +371,7 @@ impl<'j, 'h> Join<'j, 'h> {
         calls.dedup();
         let part = |text: &str, share: usize| truncate(&self.history.mask_text(text), room * share / 10);
         WhyStep {
+            device: None,
             evidence,
             at: Some(draft.at),
             session_id: Some(id.to_string()),

@@ -38,6 +38,8 @@ pub use instruction::is_instruction;
 pub use prompt::{ModelPrompt, build_prompt};
 pub use response::{ClaimedFact, ModelResponse, Rejection, parse_response};
 pub use standing::{SessionName, Standing, order_replacements};
-pub use store::{ApplyOutcome, DerivedUpTo, Edit, Error, ForgottenEntry, GivenName, ImportOutcome, Store};
+pub use store::{
+    ApplyOutcome, DerivedUpTo, Edit, Error, ForgottenEntry, GivenName, ImportOutcome, Store, Withdrawn,
+};
 pub use supersede::{Pair, describe_pairs, pair_feature_names};
 pub use tags::normalise_tag;

@@ -8,7 +8,7 @@ mod received;
 mod write;
 
 pub use read::{DerivedUpTo, GivenName};
-pub use received::ForgottenEntry;
+pub use received::{ForgottenEntry, Withdrawn};
 
 use crate::entry::{Fact, SessionMemory};
 use db::durable::{self, OpenError};

@@ -6,11 +6,12 @@ use crate::Render;
 use crate::format::count_of;
 use crate::markdown;
 use crate::options::{RenderOptions, Style};
-use crate::search::render_resume;
+use crate::search::{render_device, render_resume};
 use api::gather_chats::{
     Chat, ChatMessage, Gathered, NarrativeEntry, OneChat, SeveralChats, SharedMessage, ToolCall, ToolResult,
 };
-use api::terminal_text::{append_fmt, one_line, strip_controls, truncate_width};
+use api::resume::missing_note;
+use api::terminal_text::{append_fmt, one_line, short_id, strip_controls, truncate_width};
 use serde_json::Value;
 
 impl Render for Gathered {
@@ -59,6 +60,7 @@ fn render_header(chat: &Chat, label: &str, options: &RenderOptions) -> String {
     let facts = [
         options.format_when(chat.time_range.from),
         one_line(&chat.source),
+        render_device(chat.device.as_deref()),
         chat.project.as_deref().map_or(String::new(), |path| options.display_path(path)),
         count_of(chat.message_count, "message"),
         one_line(&chat.id),
@@ -73,7 +75,8 @@ fn render_header(chat: &Chat, label: &str, options: &RenderOptions) -> String {
         let line = format!("subagent sessions: {}", ids.join(", "));
         append_fmt(&mut out, format_args!("  {}\n", options.paint(Style::Dim, &line)));
     }
-    out + &render_resume(chat.resume.as_deref(), chat.archived, options)
+    let missing = missing_note(&short_id(&chat.id), chat.archived, chat.device.as_deref());
+    out + &render_resume(chat.resume.as_deref(), missing, options)
 }
 
 /// The number of lines shown of an injected message.
@@ -230,6 +233,7 @@ mod tests {
                 project: Some("/home/ada/loci".into()),
                 resume: Some("codex resume aaaa1111-2222".into()),
                 archived: false,
+                device: None,
                 subagents: vec!["ace01".into()],
             },
             messages: vec![

@@ -6,7 +6,7 @@ use crate::Render;
 use crate::format::{count_of, count_of_total, shortest_id, wrap_text};
 use crate::options::{RenderOptions, Style};
 use api::resolve_ids::{ChatId, MessageId, Resolved};
-use api::resume::GONE;
+use api::resume::missing_note;
 use api::search::{ChatFound, NextAction, Origin, SearchFound, Snippet};
 use api::sessions::{SessionLine, Sessions};
 use api::terminal_text::{append_fmt, is_printable, one_line};
@@ -66,6 +66,7 @@ fn render_result(chat: &ChatFound, id: &str, options: &RenderOptions) -> String 
     let facts = [
         options.format_when(chat.time_range.to.or(chat.time_range.from)),
         one_line(&chat.source),
+        render_device(chat.device.as_deref()),
         chat.project.as_deref().map_or(String::new(), |path| options.display_path(path)),
         count_of(chat.hits, "hit"),
         id.to_string(),
@@ -74,7 +75,13 @@ fn render_result(chat: &ChatFound, id: &str, options: &RenderOptions) -> String 
     for snippet in chat.snippets.iter().filter(|snippet| !repeats_title(snippet, chat)) {
         out += &render_passage(snippet, options);
     }
-    out + &render_resume(chat.resume.as_deref(), chat.archived, options)
+    let missing = missing_note(id, chat.archived, chat.device.as_deref());
+    out + &render_resume(chat.resume.as_deref(), missing, options)
+}
+
+/// The device that a session or fact came from; empty for this one.
+pub(crate) fn render_device(device: Option<&str>) -> String {
+    device.map_or(String::new(), |device| format!("on {}", one_line(device)))
 }
 
 fn render_title(title: &str, options: &RenderOptions) -> String {
@@ -84,12 +91,16 @@ fn render_title(title: &str, options: &RenderOptions) -> String {
 }
 
 /// The resume command, or why there is none.
-pub(crate) fn render_resume(command: Option<&str>, archived: bool, options: &RenderOptions) -> String {
-    let line = |text: &str| format!("  {}\n", options.paint(Style::Dim, text));
-    match command {
-        _ if archived => line(GONE),
-        Some(command) => line(&format!("resume: {}", one_line(command))),
-        None => String::new(),
+pub(crate) fn render_resume(
+    command: Option<&str>,
+    missing: Option<String>,
+    options: &RenderOptions,
+) -> String {
+    let line = |text: &str| format!("  {}\n", options.paint(Style::Dim, &one_line(text)));
+    match (missing, command) {
+        (Some(missing), _) => line(&missing),
+        (None, Some(command)) => line(&format!("resume: {command}")),
+        (None, None) => String::new(),
     }
 }
 
@@ -185,15 +196,17 @@ fn render_session(line: &SessionLine, id: &str, options: &RenderOptions) -> Stri
     let facts = [
         options.format_when(line.time_range.to.or(line.time_range.from)),
         one_line(&line.source),
+        render_device(line.device.as_deref()),
         line.project.as_deref().map_or(String::new(), |path| options.display_path(path)),
         format!("{}, {}{failed}", count_of(line.turns, "turn"), count_of(line.tool_calls, "call")),
         id.to_string(),
     ];
     let head = render_title(&line.title, options);
+    let missing = missing_note(id, line.archived, line.device.as_deref());
     format!(
         "{head}  {}\n{}",
         options.join_facts(&facts),
-        render_resume(line.resume.as_deref(), line.archived, options)
+        render_resume(line.resume.as_deref(), missing, options)
     )
 }
 
@@ -280,6 +293,7 @@ mod tests {
             project: Some("/home/ada/loci".into()),
             resume: Some("cd /home/ada/loci && claude --resume 7f3a0000-1111".into()),
             archived: false,
+            device: None,
         };
         let ask = SearchConversations {
             intent_query: Intent(vec!["lost socket".into()]),

@@ -5,7 +5,9 @@
 use crate::Render;
 use crate::format::{count_of, format_size};
 use crate::options::{RenderOptions, Style};
-use api::sync::{SyncFinding, SyncJoined, SyncLeft, SyncPreviewed, SyncRound, SyncStatus};
+use api::sync::{
+    SyncDevice, SyncDevices, SyncFinding, SyncJoined, SyncLeft, SyncPreviewed, SyncRound, SyncStatus,
+};
 use api::terminal_text::{append_fmt, one_line, truncate_width};
 
 impl Render for SyncJoined {
@@ -110,24 +112,7 @@ impl Render for SyncStatus {
             one_line(&self.url),
             count_of(self.pending, "record")
         );
-        for device in &self.devices {
-            let label = if device.label.is_empty() { "(removed)" } else { &device.label };
-            let written = device.written_at.map_or("never".to_string(), |at| options.format_when(Some(at)));
-            let note = match (device.this, device.confirmed) {
-                (true, _) => "this device",
-                (false, true) => "",
-                (false, false) => "has not yet forgotten what you forgot",
-            };
-            append_fmt(
-                &mut out,
-                format_args!(
-                    "  {:<16} {}  written {written}, {}  {note}\n",
-                    one_line(label),
-                    options.paint(Style::Dim, device.device.get(..8).unwrap_or(&device.device)),
-                    count_of(device.transcripts, "transcript")
-                ),
-            );
-        }
+        out += &render_devices(&self.devices, options);
         if let Some(failure) = &self.failure {
             append_fmt(
                 &mut out,
@@ -139,6 +124,38 @@ impl Render for SyncStatus {
         }
         out + &render_findings(&self.findings)
     }
+}
+
+impl Render for SyncDevices {
+    fn render(&self, options: &RenderOptions) -> String {
+        render_devices(&self.devices, options)
+    }
+}
+
+fn render_devices(devices: &[SyncDevice], options: &RenderOptions) -> String {
+    let mut out = String::new();
+    for device in devices {
+        let label = if device.label.is_empty() { "(removed)" } else { &device.label };
+        let written = device.written_at.map_or("never".to_string(), |at| options.format_when(Some(at)));
+        let received =
+            format!("{}, {}", count_of(device.sessions, "session"), count_of(device.facts, "fact"));
+        let (has, note) = match (device.this, device.confirmed) {
+            (true, _) => ("sent", "this device"),
+            (false, true) => ("from it", ""),
+            (false, false) => ("from it", "has not yet forgotten what you forgot"),
+        };
+        let transcripts = count_of(device.transcripts, "transcript");
+        let counts = if device.this { transcripts } else { format!("{transcripts}, {received}") };
+        append_fmt(
+            &mut out,
+            format_args!(
+                "  {:<16} {}  written {written}; {has}: {counts}  {note}\n",
+                one_line(label),
+                options.paint(Style::Dim, device.device.get(..8).unwrap_or(&device.device)),
+            ),
+        );
+    }
+    out
 }
 
 impl Render for SyncLeft {

@@ -5,6 +5,7 @@
 use crate::Render;
 use crate::format::count_of;
 use crate::options::{RenderOptions, Style};
+use crate::search::render_device;
 use api::terminal_text::{append_fmt, one_line, short_id, strip_controls};
 use api::why::{Evidence, WhyFound, WhyStep};
 
@@ -33,7 +34,9 @@ pub(crate) fn render_step(step: &WhyStep, options: &RenderOptions) -> String {
     let who = [step.source.clone().unwrap_or_default(), session].join(" ");
     let undone = if step.undone { "undone".to_string() } else { String::new() };
     let lines = if step.lines > 0 { count_of(u64::from(step.lines), "line") } else { String::new() };
-    let facts = options.join_facts(&[options.format_date(step.at), who.trim().to_string(), lines, undone]);
+    let device = render_device(step.device.as_deref());
+    let facts =
+        options.join_facts(&[options.format_date(step.at), who.trim().to_string(), device, lines, undone]);
     let mut out = format!("\n{} {facts}\n", options.paint(colour, step.evidence.as_str()));
     let mut push = |label: &str, text: &str| {
         if !text.trim().is_empty() {

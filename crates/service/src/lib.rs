@@ -133,6 +133,7 @@ impl Service {
 fn forget_elsewhere(home: &Home, doomed: &dyn Fn(&str, &str) -> bool) -> Result<(), Error> {
     memory_store::forget_sessions(home, doomed)?;
     ledger::forget_sessions(home, doomed)?;
+    exchange::forget_origins(home, doomed)?;
     saved_results::remove_all(home)?;
     let of_any_source = |id: &str| sources::SOURCES.iter().any(|source| doomed(source.name(), id));
     let cards = recommend::cards::Cards::new(home.cards(), history::home::create_private_dir);

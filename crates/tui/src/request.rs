@@ -219,6 +219,7 @@ fn session_to_found(line: SessionLine) -> ChatFound {
         project: line.project,
         resume: line.resume,
         archived: line.archived,
+        device: line.device,
         ..ChatFound::default()
     }
 }

@@ -18,6 +18,7 @@ pub(crate) use sessions::SessionList;
 pub(crate) use usage::{Usage, total_tokens};
 pub(crate) use why::WhyScreen;
 
+use crate::clean_text::clean_line;
 use crate::document::Document;
 use crate::filters::Filters;
 use crate::ink::Ink;
@@ -94,9 +95,9 @@ fn push_facts(document: &mut Document, facts: &[&str]) {
     }
 }
 
-/// Says that a session is only in the archive.
-fn archived_note(is_archived: bool) -> &'static str {
-    if is_archived { api::resume::GONE } else { "" }
+/// Why a session cannot be resumed here; empty if it can.
+fn missing_note(id: &str, is_archived: bool, device: Option<&str>) -> String {
+    api::resume::missing_note(id, is_archived, device).map_or_else(String::new, |note| clean_line(&note))
 }
 
 /// The words of a search, to mark them in texts.

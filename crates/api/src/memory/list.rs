@@ -40,12 +40,7 @@ pub const LIST: Operation = Operation {
             "STATE",
             "Only facts in this state; review: pending until you accept them",
         ),
-        param(
-            "tag",
-            Shape::List,
-            "TAGS",
-            "Only sessions and facts with all of these tags; the tag of a fact is its kind",
-        ),
+        param("tag", Shape::List, "TAGS", "Only with all of these tags; the tag of a fact is its kind"),
         PROJECT,
         SINCE,
         param("limit", Shape::Count, "N", "Maximum number of memories [default: 20]"),
@@ -141,6 +136,9 @@ pub struct MemoryLine {
     pub source: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// The other device that it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// When the session ended or the fact was stated, in milliseconds.
     pub at: Option<i64>,
     #[serde(skip_serializing_if = "crate::search::is_false")]

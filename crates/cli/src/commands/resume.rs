@@ -126,9 +126,10 @@ fn session_with_id(service: &Service, id: &str) -> Result<Resumable, Error> {
     let request = GatherChats { chat_ids: vec![id.to_string()], include_tools: false };
     let read = output::with_progress(service, || Handle::<GatherChats>::handle(service, &request))?;
     let Gathered::One(session) = read else { return Err(no_session("resume takes one session")) };
-    let gone = || {
-        no_session("the agent has deleted this session; it can be read, not resumed")
-            .hint(format!("loci show {id}"))
+    let gone = || match &session.chat.device {
+        Some(device) => elsewhere(device, &session.chat.id),
+        None => no_session("the agent has deleted this session; it can be read, not resumed")
+            .hint(format!("loci show {id}")),
     };
     let command = session.chat.resume.clone().ok_or_else(gone)?;
     Ok(Resumable { title: session.chat.title.clone(), command })
@@ -138,11 +139,19 @@ fn session_about(service: &Service, words: &str) -> Result<Resumable, Error> {
     let intent_query = Intent(vec![words.to_string()]);
     let request = SearchConversations { intent_query, limit_chats: 5, ..SearchConversations::default() };
     let found = output::with_progress(service, || Handle::<SearchConversations>::handle(service, &request))?;
+    let first = found.results.first().and_then(|one| Some((one.device.clone()?, one.chat_id.clone())));
     let best =
         found.results.into_iter().find_map(|one| Some(Resumable { title: one.title, command: one.resume? }));
-    best.ok_or_else(|| {
-        no_session(&format!("no session about `{words}` can be resumed")).hint(format!("loci search {words}"))
+    best.ok_or_else(|| match first {
+        Some((device, id)) => elsewhere(&device, &id),
+        None => no_session(&format!("no session about `{words}` can be resumed"))
+            .hint(format!("loci search {words}")),
     })
+}
+
+fn elsewhere(device: &str, id: &str) -> Error {
+    no_session(&format!("this session took place on another device, `{device}`, and cannot be resumed here"))
+        .hint(format!("loci handoff {id}"))
 }
 
 fn no_session(message: &str) -> Error {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use testutil::{Home, Session, run_line, write_file};
+use testutil::{Home, McpClient, Session, run_line, write_file};
 
 const SHOP: &str = "/srv/demo/shop";
 const SECRET: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
@@ -91,6 +91,161 @@ fn lines_that_are_added_later_arrive_too_and_both_devices_write() {
         assert_eq!(run(home, "search penguins")["results"].as_array().unwrap().len(), 1);
         assert_eq!(run(home, "sessions")["total"], 2);
     }
+}
+
+/// The sessions of a list or a search, by the beginning of their IDs.
+fn listed(found: &Value) -> Vec<&str> {
+    let rows = found.get("sessions").or(found.get("results")).unwrap().as_array().unwrap();
+    rows.iter().map(|row| &row["chatId"].as_str().unwrap()[..8]).collect()
+}
+
+/// One session on each of two devices, exchanged. Looked at from the laptop.
+fn with_one_session_each() -> Devices {
+    let devices = Devices::joined();
+    devices.work.add(&session(1, SHOP, "Count the walruses at work"));
+    devices.laptop.add(&session(2, SHOP, "Count the walruses on the laptop"));
+    devices.rounds();
+    devices
+}
+
+#[test]
+fn a_session_carries_the_device_that_it_came_from() {
+    let devices = with_one_session_each();
+    for line in ["sessions --reverse", "search walruses"] {
+        let found = run(&devices.laptop, line);
+        let rows = found.get("sessions").or(found.get("results")).unwrap().as_array().unwrap();
+        let of = |id: &str| rows.iter().find(|row| row["chatId"].as_str().unwrap().starts_with(id)).unwrap();
+        assert_eq!(
+            (&of("00000001")["device"], of("00000001").get("resume")),
+            (&json!("work"), None),
+            "{line}"
+        );
+        assert_eq!((of("00000001").get("archived"), of("00000002").get("device")), (None, None), "{line}");
+        assert!(of("00000002")["resume"].is_string(), "{line}");
+        let text = run_line(&devices.laptop, &format!("{line} -o text")).expect(0).text().to_string();
+        assert_eq!(text.matches("on work").count(), 2, "{text}");
+        assert!(text.contains("loci handoff 00000001") && !text.contains("on laptop"), "{text}");
+    }
+    let shown = run(&devices.laptop, "show 00000001");
+    assert_eq!((&shown["chat"]["device"], shown["chat"].get("archived")), (&json!("work"), None), "{shown}");
+    assert_eq!(run(&devices.laptop, "show 00000002")["chat"].get("device"), None);
+    assert_eq!(run(&devices.work, "show 00000001")["chat"].get("device"), None);
+}
+
+#[test]
+fn sessions_are_selected_by_their_device() {
+    let devices = with_one_session_each();
+    let cases = [
+        ("", vec!["00000001", "00000002"]),
+        ("--device work", vec!["00000001"]),
+        ("--device laptop", vec!["00000002"]),
+        ("--mine", vec!["00000002"]),
+    ];
+    for command in ["sessions", "search walruses"] {
+        for (flag, expected) in &cases {
+            let found = run(&devices.laptop, &format!("{command} {flag}"));
+            let mut ids = listed(&found);
+            ids.sort_unstable();
+            assert_eq!(ids, *expected, "{command} {flag}");
+            let total = found.get("total").or(found.get("totalChats")).unwrap();
+            assert_eq!(total, expected.len(), "{command} {flag}");
+        }
+        let unknown = run_line(&devices.laptop, &format!("{command} --device desk")).expect(1);
+        assert!(unknown.stderr.contains("unknown device `desk`"), "{}", unknown.stderr);
+        assert!(unknown.stderr.contains("one of: laptop, work"), "{}", unknown.stderr);
+        let both = run_line(&devices.laptop, &format!("{command} --device work --mine")).expect(1);
+        assert!(both.stderr.contains("exclude each other"), "{}", both.stderr);
+    }
+    let alone = run_line(&Home::new(), "sessions --device work").expect(1);
+    assert!(alone.stderr.contains("loci sync init URL"), "{}", alone.stderr);
+}
+
+#[test]
+fn agents_select_by_device_under_the_same_names() {
+    let devices = with_one_session_each();
+    let mut client = McpClient::new(devices.laptop.path(), &[]);
+    for (tool, query) in
+        [("list_sessions", json!({})), ("search_conversations", json!({"intent_query": "walruses"}))]
+    {
+        for (name, value, expected, other) in [
+            ("device", json!("work"), "at work", "on the laptop"),
+            ("mine", json!(true), "on the laptop", "at work"),
+        ] {
+            let mut arguments = query.clone();
+            arguments[name] = value;
+            let answer = client.tool_result(tool, arguments).to_string();
+            assert!(answer.contains(expected) && !answer.contains(other), "{tool} {name}: {answer}");
+        }
+        let mut arguments = query;
+        arguments["device"] = json!("desk");
+        let refused = client.tool_result(tool, arguments).to_string();
+        assert!(refused.contains("one of: laptop, work"), "{refused}");
+    }
+}
+
+#[test]
+fn a_session_of_another_device_is_handed_over_not_resumed() {
+    let devices = with_one_session_each();
+    for line in ["resume 00000001 --print", "resume Count the walruses at work --print"] {
+        let refused = run_line(&devices.laptop, line);
+        if line.contains("at work") {
+            // The session of this device matches as well.
+            assert!(refused.text().contains("00000002"), "{}", refused.text());
+            continue;
+        }
+        let refused = refused.expect(1);
+        assert!(refused.stderr.contains("took place on another device, `work`"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("loci handoff 00000001"), "{}", refused.stderr);
+    }
+    let handed = run_line(&devices.laptop, "handoff 00000001").expect(0);
+    assert!(handed.text().contains("Count the walruses at work"), "{}", handed.text());
+}
+
+#[test]
+fn facts_carry_the_device_that_they_came_from_and_devices_are_listed() {
+    let devices = with_one_session_each();
+    run_line(&devices.work, &format!("memory add 'Deploy only from main' --project {SHOP}")).expect(0);
+    devices.rounds();
+    let fact = |home: &Home| run(home, "memory list --kind facts")["memories"][0].clone();
+    assert_eq!((&fact(&devices.laptop)["device"], fact(&devices.work).get("device")), (&json!("work"), None));
+    let id = fact(&devices.laptop)["id"].as_str().unwrap().to_string();
+    assert_eq!(run(&devices.laptop, &format!("memory show {id}"))["memory"]["device"], "work");
+    let text = run_line(&devices.laptop, "memory list --kind facts -o text").expect(0).text().to_string();
+    assert!(text.contains("on work"), "{text}");
+    let listed = run(&devices.laptop, "sync devices");
+    let of = |label: &str| {
+        listed["devices"].as_array().unwrap().iter().find(|one| one["label"] == label).unwrap().clone()
+    };
+    assert_eq!((&of("work")["sessions"], &of("work")["facts"]), (&json!(1), &json!(1)), "{listed}");
+    assert_eq!((&of("laptop")["this"], &of("laptop")["transcripts"]), (&json!(true), &json!(1)), "{listed}");
+    assert!(of("work")["written_at"].as_i64().unwrap() > 0, "{listed}");
+    // A person's edit here does not make it another device's.
+    run_line(&devices.laptop, &format!("memory edit {id} --text 'Deploy only from release'")).expect(0);
+    devices.rounds();
+    assert_eq!(fact(&devices.work).get("device"), None);
+}
+
+#[test]
+fn the_device_is_known_after_it_left_and_was_removed_and_not_after_forgetting() {
+    let devices = with_one_session_each();
+    run(&devices.laptop, "sync remove work");
+    assert_eq!(run(&devices.laptop, "show 00000001")["chat"]["device"], "work");
+    run(&devices.laptop, "sync leave");
+    assert_eq!(listed(&run(&devices.laptop, "sessions --device work")), ["00000001"]);
+    run_line(&devices.laptop, "forget 00000001 --yes").expect(0);
+    assert_eq!(run_line(&devices.laptop, "sessions --device work").code, Some(2));
+}
+
+#[test]
+fn a_device_that_joins_again_finds_its_own_sessions() {
+    let devices = with_one_session_each();
+    run(&devices.laptop, "sync leave");
+    let (bucket, phrase) = (devices.bucket.path().display(), &devices.phrase);
+    run(&devices.laptop, &format!("sync join {bucket} {phrase} --label laptop"));
+    std::fs::remove_dir_all(devices.laptop.path().join(".claude")).unwrap();
+    devices.rounds();
+    assert_eq!(listed(&run(&devices.laptop, "sessions --mine")), ["00000002"]);
+    assert_eq!(run(&devices.laptop, "show 00000002")["chat"].get("device"), None);
 }
 
 #[test]
@@ -385,9 +540,13 @@ fn follow_guide(url: &str, variables: &[(String, String)]) {
     let phrase = started.split("Recovery phrase: ").nth(1).unwrap().lines().next().unwrap();
     assert!(type_line(&work, "loci sync preview -o text").contains("flaky upload test"));
     assert!(type_line(&work, "loci sync now -o text").starts_with("sent 1 record"));
+    laptop.add(&session(2, SHOP, "Began on the laptop"));
     type_line(&laptop, &format!("echo {phrase} | loci sync join {url} - --label laptop"));
     assert!(type_line(&laptop, "loci sync now -o text").contains("received 1 transcript,"));
     assert!(type_line(&laptop, "loci search the flaky upload test -o text").contains("fails at midnight"));
+    assert!(type_line(&laptop, "loci sessions --device work -o text").contains("on work"));
+    assert!(!type_line(&laptop, "loci sessions --mine -o text").contains("on work"));
+    assert!(type_line(&laptop, "loci sync devices -o text").contains("1 session"));
     let status = type_line(&laptop, "loci sync status -o text");
     assert!(status.contains("work") && status.contains("1 transcript"), "{status}");
 }

@@ -364,3 +364,22 @@ fn no_program_that_a_repository_names_is_run() {
         assert!(!mark.exists(), "{line:?} ran a program of the repository");
     }
 }
+
+#[test]
+fn a_step_on_another_device_names_it() {
+    let (work, root, _) = home_with_history();
+    let (bucket, laptop) = (Home::new(), Home::new());
+    let type_line = |home: &Home, args: &[&str]| run_command(command(home.path(), args)).expect(0).records();
+    let url = bucket.path().to_str().unwrap();
+    let started = type_line(&work, &["sync", "init", url, "--label", "work"]).remove(0);
+    type_line(&laptop, &["sync", "join", url, started["phrase"].as_str().unwrap(), "--label", "laptop"]);
+    for home in [&work, &laptop] {
+        type_line(home, &["sync", "now"]);
+    }
+    let found = why(&laptop, &root, &["Store.flush"], 0);
+    assert_eq!(texts(&found, "device"), ["work"; 3], "{found:#}");
+    assert_eq!(texts(&why(&work, &root, &["Store.flush"], 0), "device"), [""; 3]);
+    let mut run = command(laptop.path(), &["why", "Store.flush", "-o", "text"]);
+    run.current_dir(&root);
+    assert!(run_command(run).expect(0).text().contains("on work"));
+}

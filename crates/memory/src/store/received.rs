@@ -12,6 +12,16 @@ use std::collections::BTreeSet;
 /// Source, session and fact ID. An empty ID means the whole session; an empty session, a fact that no session contains.
 pub type ForgottenEntry = (String, String, String);
 
+/// What became of a suggestion that its author has withdrawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Withdrawn {
+    /// It was in review, and is gone.
+    Removed,
+    /// A person had accepted it: it stays.
+    Accepted,
+    Unknown,
+}
+
 impl Store {
     /// Stores entries of the other device and returns how many changed. What was forgotten here stays out.
     pub fn put_received(&mut self, sessions: &[SessionMemory], facts: &[Fact]) -> Result<u64, Error> {
@@ -65,6 +75,36 @@ impl Store {
             self.put_fact(&merged)?;
         }
         Ok(changed)
+    }
+
+    /// Offers a fact of another person for review. False: it is known here, or was forgotten here.
+    pub fn suggest_fact(&mut self, theirs: &Fact) -> Result<bool, Error> {
+        self.in_transaction(|store| {
+            let is_new = store.fact(&theirs.id)?.is_none() && !store.is_forgotten("", "", &theirs.id)?;
+            if is_new {
+                let state = State::Review;
+                let fact =
+                    Fact { state, evidence: BTreeSet::new(), pinned: false, edited: false, ..theirs.clone() };
+                store.put_fact(&fact)?;
+            }
+            Ok(is_new)
+        })
+    }
+
+    /// Removes a suggestion that its author has withdrawn. What a person has decided about it stays.
+    pub fn withdraw_suggestion(&mut self, id: &str) -> Result<Withdrawn, Error> {
+        self.in_transaction(|store| {
+            let Some(fact) = store.fact(id)? else { return Ok(Withdrawn::Unknown) };
+            if fact.state != State::Review {
+                return Ok(if fact.state == State::Retired {
+                    Withdrawn::Unknown
+                } else {
+                    Withdrawn::Accepted
+                });
+            }
+            store.drop_fact(id)?;
+            Ok(Withdrawn::Removed)
+        })
     }
 
     /// Everything that a person has forgotten.

@@ -13,6 +13,7 @@ use api::gather_chats::{
 use api::search::{TimeRange, stamp_to_ms};
 use api::sessions::ListSessions;
 use api::{Code, Error, Handle, ViewRequest};
+use exchange::Origins;
 use history::error::read_error;
 use history::projects::Projects;
 use history::resolve_session::{SessionsById, own_id};
@@ -146,6 +147,10 @@ fn read_chat(
     }
     let Timeline { messages, lost, omitted, .. } = timeline;
     let mut chat = describe_chat(&library, &id, messages.len() as u64, &Projects::load(&service.history()));
+    if chat.archived {
+        chat.device = Origins::load(service.home().as_ref()).session_device(&chat.source, &id);
+        chat.archived = chat.device.is_none();
+    }
     let goes_on = first_turn.is_some_and(|turn| turn > 1);
     if !has_own_title(&library, &id, goes_on) {
         chat.title = messages
@@ -238,6 +243,7 @@ fn describe_chat(library: &ScanResult, id: &str, message_count: u64, projects: &
             })
             .filter(|_| !archived),
         archived,
+        device: None,
         subagents,
     }
 }

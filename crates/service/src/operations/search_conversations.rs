@@ -11,6 +11,7 @@ use api::search::{
 };
 use api::{Error, Handle, Request};
 use catalogue::{ListedSession, Reader, split_event_id};
+use exchange::Origins;
 use history::error::{index_error, store_error};
 use history::projects::Projects;
 use history::snapshot::Snapshot;
@@ -110,6 +111,7 @@ struct SearchSnapshot<'s> {
     texts: RefCell<FxHashMap<u64, Option<EventText>>>,
     names: SessionNames,
     projects: Projects,
+    origins: Origins,
     /// Another process is building the index for the first time, so results are incomplete.
     unfinished: bool,
     /// There is no history to search.
@@ -136,6 +138,7 @@ impl<'s> SearchSnapshot<'s> {
             texts: RefCell::default(),
             names: SessionNames::load(service),
             projects: Projects::load(&history),
+            origins: Origins::load(service.home().as_ref()),
             unfinished: (behind && unfinished) || snapshot.is_partial,
             no_history: false,
         };
@@ -259,7 +262,8 @@ impl<'s> SearchSnapshot<'s> {
         {
             allowed.without.extend(self.chats_with_id(&own)?);
         }
-        if request.source.is_empty() && request.project.is_none() {
+        let of_device = self.origins.select(request.device.as_deref(), request.mine)?;
+        if request.source.is_empty() && request.project.is_none() && of_device.is_none() {
             return Ok(allowed);
         }
         for name in &request.source {
@@ -270,6 +274,7 @@ impl<'s> SearchSnapshot<'s> {
         let holds = |session: &Session| {
             (request.source.is_empty() || request.source.iter().any(|name| name == session.source))
                 && project.as_ref().is_none_or(|folders| scope::is_within_any(session, folders))
+                && of_device.as_ref().is_none_or(|of| of.contains(session.source, &session.session_id))
         };
         let mut only = FxHashSet::default();
         if let Some(reader) = &self.reader {
@@ -317,6 +322,7 @@ impl<'s> SearchSnapshot<'s> {
         let gone = parts.peek().is_some()
             && parts.all(|chat| chat.gone)
             && !self.unindexed.sessions.contains_key(&hit.chat);
+        let device = gone.then(|| self.origins.session_device(main.source, &main.session_id)).flatten();
         Ok(Some(ChatFound {
             chat_id: main.session_id.to_string(),
             title: self.names.title(main),
@@ -331,7 +337,8 @@ impl<'s> SearchSnapshot<'s> {
                 &main.session_id,
             )
             .filter(|_| !gone),
-            archived: gone,
+            archived: gone && device.is_none(),
+            device,
         }))
     }
 

@@ -9,7 +9,8 @@ use crate::session_names::SessionNames;
 use api::search::TimeRange;
 use api::sessions::{ListSessions, SessionLine, Sessions};
 use api::{Error, Handle, Request};
-use catalogue::{ListedSession, Reader, SessionFilter};
+use catalogue::{ListedKeys, ListedSession, Reader, SessionFilter};
+use exchange::{OriginFilter, Origins};
 use history::error::store_error;
 use history::freshness::CAUGHT_UP;
 use history::projects::Projects;
@@ -27,6 +28,10 @@ impl Handle<ListSessions> for Service {
             let text = text.as_deref()?;
             if until { self.clock.parse_end_time(text) } else { self.clock.parse_time(text) }
         };
+        let home = self.home();
+        let origins = Origins::load(home.as_ref());
+        let of_device = origins.select(request.device.as_deref(), request.mine)?;
+        let keys = of_device.as_ref().map(OriginFilter::to_list);
         let listed = SessionFilter {
             sources: &request.source,
             folders: &folders,
@@ -35,26 +40,31 @@ impl Handle<ListSessions> for Service {
             limit: request.limit,
             offset: request.offset,
             oldest_first: request.reverse,
+            listed: keys
+                .as_ref()
+                .map(|(keys, is_excluding)| ListedKeys { keys, is_excluding: *is_excluding }),
         };
         let (new, is_complete) = if is_current {
             (Vec::new(), true)
         } else {
             snapshot::survey_new_sessions(&self.history(), &reader)?
         };
-        let new: Vec<Session> = new.into_iter().filter(|session| is_listed(session, &listed)).collect();
+        let is_of_device = |session: &Session| {
+            of_device.as_ref().is_none_or(|filter| filter.contains(session.source, &session.session_id))
+        };
+        let is_new = |session: &Session| is_listed(session, &listed) && is_of_device(session);
+        let new: Vec<Session> = new.into_iter().filter(is_new).collect();
         let total = reader.count_sessions(&listed).map_err(store_error)?;
         let (chats, added) = newest_sessions(&reader, &listed, new)?;
         let as_of = reader.meta_value(CAUGHT_UP).map_err(store_error)?;
-        let (names, projects) = (SessionNames::load(self), Projects::load(&self.history()));
+        let named =
+            Named { names: SessionNames::load(self), projects: Projects::load(&self.history()), origins };
         let mut notes = if chats.is_empty() { explain_empty(self, request, &reader)? } else { Vec::new() };
         if !is_complete {
             notes.push("another process is updating the index; new sessions may be missing".to_string());
         }
         Ok(Sessions {
-            sessions: chats
-                .iter()
-                .map(|chat| session_line(chat, is_gone(&reader, chat), &names, &projects))
-                .collect(),
+            sessions: chats.iter().map(|chat| session_line(chat, is_gone(&reader, chat), &named)).collect(),
             total: total + added,
             as_of,
             notes,
@@ -126,12 +136,22 @@ fn is_gone(reader: &Reader, chat: &ListedSession) -> bool {
     chat.gone && !reader.file_by_id(chat.file).ok().flatten().is_some_and(back)
 }
 
-fn session_line(chat: &ListedSession, gone: bool, names: &SessionNames, projects: &Projects) -> SessionLine {
+/// What is known of sessions besides the catalogue.
+struct Named {
+    names: SessionNames,
+    projects: Projects,
+    origins: Origins,
+}
+
+fn session_line(chat: &ListedSession, gone: bool, named: &Named) -> SessionLine {
     let session = &chat.session;
     let project = session.directory();
+    let device =
+        chat.gone.then(|| named.origins.session_device(session.source, &session.session_id)).flatten();
+    let gone = gone || device.is_some();
     SessionLine {
         chat_id: session.session_id.to_string(),
-        title: names.title(session),
+        title: named.names.title(session),
         source: session.source.to_string(),
         project: (!project.is_empty()).then(|| project.to_string()),
         time_range: TimeRange::new(session.started_at, session.ended_at),
@@ -139,8 +159,13 @@ fn session_line(chat: &ListedSession, gone: bool, names: &SessionNames, projects
         tool_calls: u64::from(session.tool_calls),
         errors: u64::from(session.errors),
         models: session.models.iter().map(ToString::to_string).collect(),
-        resume: api::resume_command(session.source, &projects.present_folder(project), &session.session_id)
-            .filter(|_| !gone),
-        archived: gone,
+        resume: api::resume_command(
+            session.source,
+            &named.projects.present_folder(project),
+            &session.session_id,
+        )
+        .filter(|_| !gone),
+        archived: gone && device.is_none(),
+        device,
     }
 }

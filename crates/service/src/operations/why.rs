@@ -7,6 +7,7 @@ use super::code::code_query::{resolve_root, with_root};
 use crate::Service;
 use api::why::{Why, WhyFound};
 use api::{Error, Handle, Request};
+use exchange::Origins;
 use lineage::{Place, Target, explain};
 
 impl Handle<Why> for Service {
@@ -25,6 +26,12 @@ impl Handle<Why> for Service {
             })
         };
         let target = Target::parse(request.target.trim(), &root, &self.cwd, &git, &find_symbol)?;
-        explain(&self.history(), &root, &git, target, request)
+        let mut found = explain(&self.history(), &root, &git, target, request)?;
+        let origins = Origins::load(self.home().as_ref());
+        for step in &mut found.steps {
+            let (Some(source), Some(id)) = (&step.source, &step.session_id) else { continue };
+            step.device = origins.session_device(source, id);
+        }
+        Ok(found)
     }
 }

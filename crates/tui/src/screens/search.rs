@@ -2,7 +2,7 @@
 //!
 //! Does not know how sessions are ranked.
 
-use super::{ListScreen, Subject, archived_note, push_facts, split_words};
+use super::{ListScreen, Subject, missing_note, push_facts, split_words};
 use crate::clean_text::clean_line;
 use crate::document::{Document, mark_ranges};
 use crate::filters::Filters;
@@ -133,10 +133,8 @@ fn preview(found: &ChatFound, options: &RenderOptions) -> Document {
     document.push(vec![(clean_line(&found.title), Ink::Bold)]);
     let range = times::range(options.clock, found.time_range);
     let project = found.project.as_deref().map_or_else(String::new, |path| options.display_path(path));
-    push_facts(
-        &mut document,
-        &[&found.source, &project, &range, &found.chat_id, archived_note(found.archived)],
-    );
+    let missing = missing_note(&found.chat_id, found.archived, found.device.as_deref());
+    push_facts(&mut document, &[&found.source, &project, &range, &found.chat_id, &missing]);
     for snippet in &found.snippets {
         document.push(Vec::new());
         let when = times::minute(options.clock, snippet.created_at);

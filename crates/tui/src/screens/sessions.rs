@@ -2,7 +2,7 @@
 //!
 //! Does not know the messages of a session.
 
-use super::{ListScreen, Subject, archived_note, push_facts};
+use super::{ListScreen, Subject, missing_note, push_facts};
 use crate::clean_text::clean_line;
 use crate::document::Document;
 use crate::filters::Filters;
@@ -92,7 +92,7 @@ fn preview(line: &SessionLine, options: &RenderOptions) -> Document {
     let project = line.project.as_deref().map_or_else(String::new, |path| options.display_path(path));
     let range = times::range(options.clock, line.time_range);
     let (counts, models) = (counts.join(", "), line.models.join(", "));
-    let archived = archived_note(line.archived);
-    push_facts(&mut document, &[&line.source, &project, &range, &counts, &models, &line.chat_id, archived]);
+    let missing = missing_note(&line.chat_id, line.archived, line.device.as_deref());
+    push_facts(&mut document, &[&line.source, &project, &range, &counts, &models, &line.chat_id, &missing]);
     document
 }

@@ -2,7 +2,7 @@
 //!
 //! Does not show pending or retired facts unless the request names that state.
 
-use super::named::{fact_line, session_line};
+use super::named::{fact_line, session_line, with_devices};
 use crate::{Service, memory_store};
 use api::memory::{ListMemory, Memories, MemoryLine};
 use api::{Error, Handle, Request};
@@ -39,7 +39,8 @@ impl Handle<ListMemory> for Service {
         // Ties in time are ordered by ID.
         found.sort_by(|a, b| (b.pinned, b.at, &a.id).cmp(&(a.pinned, a.at, &b.id)));
         let total = found.len() as u64;
-        let memories = found.into_iter().skip(request.offset as usize).take(request.limit as usize).collect();
+        let page = found.into_iter().skip(request.offset as usize).take(request.limit as usize);
+        let memories = with_devices(self, page.collect());
         Ok(Memories { memories, total, in_review })
     }
 }

@@ -6,6 +6,7 @@ use crate::{Service, memory_store};
 use api::memory::MemoryLine;
 use api::search::stamp_to_ms;
 use api::{Code, Error};
+use exchange::Origins;
 use history::resolve_session;
 use memory::{By, Fact, SessionMemory, Store};
 
@@ -41,6 +42,18 @@ pub(super) fn resolve_memory(store: &Store, id: &str) -> Result<Resolved, Error>
             .hint("list memories with `loci memory list`")
             .hint("loci memory consolidate")),
     }
+}
+
+/// The lines with the devices that they came from.
+pub(super) fn with_devices(service: &Service, mut lines: Vec<MemoryLine>) -> Vec<MemoryLine> {
+    let origins = Origins::load(service.home().as_ref());
+    for line in &mut lines {
+        line.device = match &line.source {
+            Some(source) => origins.session_device(source, &line.id),
+            None => origins.fact_device(&line.id),
+        };
+    }
+    lines
 }
 
 fn non_empty(text: &str) -> Option<String> {

@@ -2,7 +2,7 @@
 //!
 //! Quotes the transcripts in their current state. Does not know messages whose transcript is gone: they have no text.
 
-use super::named::{Resolved, fact_line, require_store, resolve_memory, session_line};
+use super::named::{Resolved, fact_line, require_store, resolve_memory, session_line, with_devices};
 use crate::operations::records::MESSAGES;
 use crate::{Service, memory_store};
 use api::memory::{MemoryShown, Quote, ShowMemory};
@@ -19,10 +19,16 @@ impl Handle<ShowMemory> for Service {
     fn handle(&self, request: &ShowMemory) -> Result<MemoryShown, Error> {
         request.check_params()?;
         let store = require_store(self)?;
-        match resolve_memory(&store, &request.id)? {
-            Resolved::Session(one) => show_session(self, &store, &one),
-            Resolved::Fact(fact) => Ok(show_fact(self, &fact)),
+        let mut shown = match resolve_memory(&store, &request.id)? {
+            Resolved::Session(one) => show_session(self, &store, &one)?,
+            Resolved::Fact(fact) => show_fact(self, &fact),
+        };
+        shown.memory = with_devices(self, vec![shown.memory]).remove(0);
+        if shown.memory.device.is_some() {
+            // It is resumed where it took place.
+            shown.resume = None;
         }
+        Ok(shown)
     }
 }
 
