@@ -66,8 +66,12 @@ pub(crate) fn run_man(matches: &ArgMatches, mut root: Command) -> Exit {
     }
     let name = std::iter::once("loci").chain(words.iter().copied()).collect::<Vec<_>>().join("-");
     let mut page = Vec::new();
-    let page_of = clap_mangen::Man::new(at.clone().name(name));
-    match page_of.render(&mut page) {
+    let mut command = at.clone().name(name);
+    if command.get_about().is_none() {
+        // The program has none, because help begins with its groups; `whatis` shows this line.
+        command = command.about(env!("CARGO_PKG_DESCRIPTION").trim_end_matches('.'));
+    }
+    match clap_mangen::Man::new(command).render(&mut page) {
         Ok(()) => print_bytes(&page),
         Err(_) => Exit::Failed,
     }

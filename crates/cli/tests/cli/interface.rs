@@ -152,6 +152,9 @@ fn completions_and_manual_pages_name_every_command() {
             assert!(text.text().contains(word), "{shell}: no {word}");
         }
     }
+    // `whatis` and `apropos` read the line below NAME: a name, a dash and a description.
+    let page = run_line(&home, "man").expect(0);
+    assert!(page.text().contains(".SH NAME\nloci \\- A "), "{:.400}", page.text());
     let page = run_line(&home, "man search").expect(0);
     assert!(page.text().contains(".TH") && page.text().contains("exclude"), "{}", page.text());
     assert!(run_line(&home, "man memory add").expect(0).text().contains("loci\\-memory\\-add"));
