@@ -228,6 +228,9 @@ pub(super) fn container(trial: &Trial<'_>) -> Tried {
     require(trial, "buildah").map_err(|_| {
         Stop::Missing("the docker daemon does not run here, and there is no buildah".to_owned())
     })?;
+    if !is_root() {
+        return Err(Stop::Missing("the docker daemon does not run here, and buildah needs root".to_owned()));
+    }
     buildah(trial, &context)
 }
 
