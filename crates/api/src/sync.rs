@@ -1,4 +1,4 @@
-//! Synchronising archive and memory with the other devices of a person.
+//! Synchronising archive and memory with the other devices of a person, and sharing parts of them with a team.
 //!
 //! Does not know storages or encryption.
 
@@ -11,6 +11,21 @@ use serde::{Deserialize, Serialize};
 
 const URL_ABOUT: &str = "`s3://bucket/prefix`, `az://container/prefix`, or a folder that your devices share";
 const LABEL: Param = param("label", Shape::Text, "NAME", "Name of this device [default: its host name]");
+
+const TEAM: Param = param("team", Shape::Text, "NAME", "The team, as this device calls it");
+
+/// The name of a team is part of a path.
+fn check_team(team: Option<&String>) -> Result<(), Error> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match team {
+        Some(team) if team.is_empty() || team.len() > 40 || !team.chars().all(is_letter) => {
+            let message = format!("invalid team name `{team}`");
+            Err(Error::new(Code::InvalidArgument, message)
+                .hint("letters, digits, `-` and `_`, for example: core-team"))
+        }
+        _ => Ok(()),
+    }
+}
 
 const fn operation(
     (name, command, example): (&'static str, &'static str, &'static str),
@@ -49,7 +64,11 @@ fn check_present(value: &str, what: &str, example: &str) -> Result<(), Error> {
 
 pub const INIT: Operation = Operation {
     words: Some(URL_WORD),
-    params: &[param("url", Shape::Text, "URL", URL_ABOUT), LABEL],
+    params: &[
+        param("url", Shape::Text, "URL", URL_ABOUT),
+        LABEL,
+        param("team", Shape::Text, "NAME", "Start a space for a team, in which only what you share is seen"),
+    ],
     required: &["url"],
     ..operation(
         ("sync_init", "sync init", "loci sync init ~/Dropbox/loci"),
@@ -64,6 +83,7 @@ pub const INIT: Operation = Operation {
 pub struct SyncInit {
     pub url: String,
     pub label: Option<String>,
+    pub team: Option<String>,
 }
 
 impl Request for SyncInit {
@@ -71,6 +91,7 @@ impl Request for SyncInit {
     type Response = SyncJoined;
 
     fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())?;
         check_present(&self.url, "URL", INIT.example)
     }
 }
@@ -78,20 +99,26 @@ impl Request for SyncInit {
 pub const JOIN: Operation = Operation {
     words: Some(Positional {
         value: "URL",
-        about: "The URL that the first device was given, and the recovery phrase; without a phrase, it is read from standard input",
+        about: "The URL that the first device was given, and the recovery phrase or, for a team, the invitation; without a phrase, it is read from standard input",
         into: &["url", "phrase"],
         number: Number::InTurn,
     }),
     params: &[
         param("url", Shape::Text, "URL", URL_ABOUT),
-        param("phrase", Shape::Text, "PHRASE", "The recovery phrase; `-` reads it from standard input"),
+        param(
+            "phrase",
+            Shape::Text,
+            "PHRASE",
+            "The recovery phrase, or the invitation of a team; `-` reads it from standard input",
+        ),
         LABEL,
+        param("team", Shape::Text, "NAME", "Join a team: without an invitation, ask for one"),
     ],
-    required: &["url", "phrase"],
+    required: &["url"],
     ..operation(
         ("sync_join", "sync join", "loci sync join ~/Dropbox/loci -"),
         "Join the space that another device of yours has started",
-        "the space and the name of this device",
+        "the space and the name of this device; of a team without an invitation, the request for its administrator",
         schema_properties::<SyncJoin>,
     )
 };
@@ -102,6 +129,7 @@ pub struct SyncJoin {
     pub url: String,
     pub phrase: String,
     pub label: Option<String>,
+    pub team: Option<String>,
 }
 
 impl Request for SyncJoin {
@@ -109,17 +137,27 @@ impl Request for SyncJoin {
     type Response = SyncJoined;
 
     fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())?;
         check_present(&self.url, "URL", JOIN.example)?;
-        check_present(&self.phrase, "recovery phrase", JOIN.example)
+        match self.team {
+            Some(_) => Ok(()),
+            None => check_present(&self.phrase, "recovery phrase", JOIN.example),
+        }
     }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SyncJoined {
+    /// Empty as long as this device has only asked to join.
     pub space: String,
     pub label: String,
     pub url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
+    /// What the administrator of the team needs for `loci sync admit`. It contains no secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// Of a new space: whoever has it can read everything in the space.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phrase: Option<String>,
@@ -127,22 +165,274 @@ pub struct SyncJoined {
 
 impl Response for SyncJoined {}
 
-// ---- rounds
+pub const ADMIT: Operation = Operation {
+    words: Some(Positional {
+        value: "REQUEST",
+        about: "What `loci sync join` has printed on the other device",
+        into: &["request"],
+        number: Number::One,
+    }),
+    params: &[
+        param("request", Shape::Text, "REQUEST", "What `loci sync join` has printed on the other device"),
+        TEAM,
+        param(
+            "role",
+            Shape::Choice(ROLES),
+            "ROLE",
+            "reader: receives only; writer: shares as well; administrator: admits and removes others [default: writer]",
+        ),
+    ],
+    required: &["request"],
+    ..operation(
+        ("sync_admit", "sync admit", "loci sync admit 4c534a31… --team core"),
+        "Admit a person's device to a team",
+        "the invitation for the other device, which contains no secret",
+        schema_properties::<SyncAdmit>,
+    )
+};
 
-pub const NOW: Operation = operation(
-    ("sync_now", "sync now", "loci sync now"),
-    "Send what is new on this device, and receive what is new on the others",
-    "numbers of records sent and received, and what was noticed about the storage",
-    schema_properties::<SyncNow>,
-);
+pub const ROLES: &[&str] = &["reader", "writer", "administrator"];
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SyncAdmit {
+    pub request: String,
+    pub team: Option<String>,
+    pub role: String,
+}
+
+impl Default for SyncAdmit {
+    fn default() -> SyncAdmit {
+        SyncAdmit { request: String::new(), team: None, role: "writer".to_string() }
+    }
+}
+
+impl Request for SyncAdmit {
+    const OPERATION: &'static Operation = &ADMIT;
+    type Response = SyncAdmitted;
+
+    fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())?;
+        if !ROLES.contains(&self.role.as_str()) {
+            return Err(Error::new(Code::InvalidArgument, format!("invalid `role`: `{}`", self.role))
+                .hint(format!("one of: {}", ROLES.join(", "))));
+        }
+        check_present(&self.request, "request", ADMIT.example)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SyncAdmitted {
+    pub team: String,
+    pub url: String,
+    /// The name that the new member gave itself.
+    pub label: String,
+    pub role: String,
+    pub invitation: String,
+}
+
+impl Response for SyncAdmitted {}
+
+// ---- sharing with a team
+
+const ITEMS: &str = "Facts and sessions by ID, or project folders for all reviewed facts that they have now";
+
+pub const SHARE: Operation = Operation {
+    words: Some(Positional { value: "ITEM", about: ITEMS, into: &["items"], number: Number::Several }),
+    params: &[
+        param("items", Shape::List, "ITEMS", ITEMS),
+        TEAM,
+        param("with_tools", Shape::Flag, "", "Share the tool calls of sessions as well, with their output"),
+        param("dry_run", Shape::Flag, "", "Show what would be shared"),
+    ],
+    required: &["items"],
+    ..operation(
+        ("sync_share", "sync share", "loci sync share f-3b21c0ffee12 --team core"),
+        "Share facts or sessions with a team, after you have seen them",
+        "exactly what the next round sends, item by item",
+        schema_properties::<SyncShare>,
+    )
+};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct SyncNow {}
+pub struct SyncShare {
+    pub items: Vec<String>,
+    pub team: Option<String>,
+    pub with_tools: bool,
+    pub dry_run: bool,
+}
+
+impl Request for SyncShare {
+    const OPERATION: &'static Operation = &SHARE;
+    type Response = SyncShared;
+
+    fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())?;
+        check_items(&self.items, SHARE.example)
+    }
+}
+
+fn check_items(items: &[String], example: &str) -> Result<(), Error> {
+    if items.iter().all(|item| item.trim().is_empty()) {
+        return Err(Error::new(Code::InvalidArgument, "missing fact, session or project").hint(example));
+    }
+    Ok(())
+}
+
+pub const UNSHARE: Operation = Operation {
+    words: Some(Positional { value: "ITEM", about: ITEMS, into: &["items"], number: Number::Several }),
+    params: &[param("items", Shape::List, "ITEMS", ITEMS), TEAM],
+    required: &["items"],
+    ..operation(
+        ("sync_unshare", "sync unshare", "loci sync unshare f-3b21c0ffee12 --team core"),
+        "Withdraw what you have shared: it leaves the storage, and the reviews of others",
+        "what the next round withdraws; what others have accepted stays with them",
+        schema_properties::<SyncUnshare>,
+    )
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SyncUnshare {
+    pub items: Vec<String>,
+    pub team: Option<String>,
+}
+
+impl Request for SyncUnshare {
+    const OPERATION: &'static Operation = &UNSHARE;
+    type Response = SyncShared;
+
+    fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())?;
+        check_items(&self.items, UNSHARE.example)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SyncShared {
+    pub team: String,
+    pub items: Vec<SyncItem>,
+    /// Items that are withdrawn, not shared.
+    #[serde(skip_serializing_if = "crate::search::is_false")]
+    pub withdrawn: bool,
+    #[serde(skip_serializing_if = "crate::search::is_false")]
+    pub dry_run: bool,
+}
+
+impl Response for SyncShared {
+    fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    fn is_pending(&self) -> bool {
+        !self.items.is_empty()
+    }
+}
+
+/// A fact or a session that is shared with a team.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SyncItem {
+    pub id: String,
+    /// `fact` or `session`.
+    pub kind: String,
+    /// The text of a fact, as it is sent; the title of a session.
+    pub text: String,
+    /// The project as others see it: the remote of its repository, or the name of its folder.
+    pub project: String,
+    /// Of a session: messages and tool calls.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub messages: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub calls: u64,
+    /// Before compression and encryption.
+    pub bytes: u64,
+    /// Who shares it; none for what this device shares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde asks for
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+pub const TAKE: Operation = Operation {
+    words: Some(Positional {
+        value: "SESSION",
+        about: "The ID of a session that a member shares",
+        into: &["session"],
+        number: Number::One,
+    }),
+    params: &[param("session", Shape::Text, "SESSION", "The ID of a session that a member shares"), TEAM],
+    required: &["session"],
+    ..operation(
+        ("sync_take", "sync take", "loci sync take 975e66ab --team core"),
+        "Take over a session that a member of a team shares, so that it is searched and read like yours",
+        "the session, with the member that it came from",
+        schema_properties::<SyncTake>,
+    )
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SyncTake {
+    pub session: String,
+    pub team: Option<String>,
+}
+
+impl Request for SyncTake {
+    const OPERATION: &'static Operation = &TAKE;
+    type Response = SyncTaken;
+
+    fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())?;
+        check_present(&self.session, "session", TAKE.example)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SyncTaken {
+    pub team: String,
+    pub session: SyncItem,
+}
+
+impl Response for SyncTaken {}
+
+// ---- rounds
+
+pub const NOW: Operation = Operation {
+    params: &[param(
+        "team",
+        Shape::Text,
+        "NAME",
+        "Only with this team [default: your devices and all teams]",
+    )],
+    ..operation(
+        ("sync_now", "sync now", "loci sync now"),
+        "Send what is new on this device, and receive what is new on the others",
+        "numbers of records sent and received, and what was noticed about the storage",
+        schema_properties::<SyncNow>,
+    )
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SyncNow {
+    pub team: Option<String>,
+}
 
 impl Request for SyncNow {
     const OPERATION: &'static Operation = &NOW;
     type Response = SyncRound;
+
+    fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,6 +451,15 @@ pub struct SyncRound {
     pub excluded: u64,
     pub withheld: u64,
     pub too_large: u64,
+    /// Of teams: facts of others that wait for your review, and sessions that can be taken.
+    pub suggested: u64,
+    pub offered: u64,
+    /// Facts that you have accepted and that their authors have withdrawn. They stay.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withdrawn: Vec<String>,
+    /// Records in the name of another member: ignored.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refused: u64,
     /// Received records that could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
@@ -186,12 +485,15 @@ pub struct SyncFinding {
 // ---- preview
 
 pub const PREVIEW: Operation = Operation {
-    params: &[param("limit", Shape::Count, "N", "Transcripts to list [default: 50]")],
+    params: &[
+        param("limit", Shape::Count, "N", "Transcripts or items to list [default: 50]"),
+        param("team", Shape::Text, "NAME", "What the next round sends to this team"),
+    ],
     read_only: true,
     ..operation(
         ("sync_preview", "sync preview", "loci sync preview --limit 20"),
         "Show what the next round would send",
-        "transcripts with project, title and size, and the number of sessions and facts of memory",
+        "transcripts with project, title and size, and the number of sessions and facts of memory; of a team, each item",
         schema_properties::<SyncPreview>,
     )
 };
@@ -200,17 +502,22 @@ pub const PREVIEW: Operation = Operation {
 #[serde(deny_unknown_fields, default)]
 pub struct SyncPreview {
     pub limit: u64,
+    pub team: Option<String>,
 }
 
 impl Default for SyncPreview {
     fn default() -> SyncPreview {
-        SyncPreview { limit: 50 }
+        SyncPreview { limit: 50, team: None }
     }
 }
 
 impl Request for SyncPreview {
     const OPERATION: &'static Operation = &PREVIEW;
     type Response = SyncPreviewed;
+
+    fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -227,6 +534,9 @@ pub struct SyncPreviewed {
     pub excluded: u64,
     /// Records of earlier rounds that could not be sent yet.
     pub pending: u64,
+    /// Of a team: what is shared with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<SyncItem>,
 }
 
 impl Response for SyncPreviewed {
@@ -247,6 +557,7 @@ pub struct SyncTranscript {
 // ---- status
 
 pub const STATUS: Operation = Operation {
+    params: &[TEAM],
     read_only: true,
     ..operation(
         ("sync_status", "sync status", "loci sync status"),
@@ -258,11 +569,17 @@ pub const STATUS: Operation = Operation {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct SyncStatusRequest {}
+pub struct SyncStatusRequest {
+    pub team: Option<String>,
+}
 
 impl Request for SyncStatusRequest {
     const OPERATION: &'static Operation = &STATUS;
     type Response = SyncStatus;
+
+    fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -271,6 +588,16 @@ pub struct SyncStatus {
     pub space: String,
     pub url: String,
     pub label: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
+    /// The teams that this device belongs to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub teams: Vec<String>,
+    /// Of a team: what this device shares, and the sessions of others that can be taken.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<SyncItem>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<SyncItem>,
     /// Records that wait to be sent.
     pub pending: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -304,6 +631,7 @@ pub struct SyncDevice {
 }
 
 pub const DEVICES: Operation = Operation {
+    params: &[TEAM],
     read_only: true,
     ..operation(
         ("sync_devices", "sync devices", "loci sync devices"),
@@ -315,11 +643,17 @@ pub const DEVICES: Operation = Operation {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct SyncDevicesRequest {}
+pub struct SyncDevicesRequest {
+    pub team: Option<String>,
+}
 
 impl Request for SyncDevicesRequest {
     const OPERATION: &'static Operation = &DEVICES;
     type Response = SyncDevices;
+
+    fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -379,7 +713,7 @@ pub const REMOVE: Operation = Operation {
         into: &["device"],
         number: Number::One,
     }),
-    params: &[param("device", Shape::Text, "DEVICE", "Name or identifier of the device")],
+    params: &[param("device", Shape::Text, "DEVICE", "Name or identifier of the device"), TEAM],
     required: &["device"],
     ..operation(
         ("sync_remove", "sync remove", "loci sync remove laptop"),
@@ -393,6 +727,7 @@ pub const REMOVE: Operation = Operation {
 #[serde(deny_unknown_fields, default)]
 pub struct SyncRemove {
     pub device: String,
+    pub team: Option<String>,
 }
 
 impl Request for SyncRemove {
@@ -400,24 +735,34 @@ impl Request for SyncRemove {
     type Response = SyncStatus;
 
     fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())?;
         check_present(&self.device, "device", REMOVE.example)
     }
 }
 
-pub const LEAVE: Operation = operation(
-    ("sync_leave", "sync leave", "loci sync leave"),
-    "Stop synchronising this device; what it has received stays",
-    "the storage that was left",
-    schema_properties::<SyncLeave>,
-);
+pub const LEAVE: Operation = Operation {
+    params: &[TEAM],
+    ..operation(
+        ("sync_leave", "sync leave", "loci sync leave"),
+        "Stop synchronising this device; what it has received stays",
+        "the storage that was left",
+        schema_properties::<SyncLeave>,
+    )
+};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct SyncLeave {}
+pub struct SyncLeave {
+    pub team: Option<String>,
+}
 
 impl Request for SyncLeave {
     const OPERATION: &'static Operation = &LEAVE;
     type Response = SyncLeft;
+
+    fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

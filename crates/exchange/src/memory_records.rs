@@ -3,7 +3,7 @@
 //! Does not derive memory.
 
 use crate::document::{export_fact, export_session, import_fact, import_session};
-use crate::origins::OriginWriter;
+use crate::origins::{OriginWriter, Origins};
 use crate::settings::{SpaceSettings, sync_error};
 use api::memory::{KeptFact, KeptSession};
 use api::{Code, Error};
@@ -32,7 +32,11 @@ pub(crate) fn list_changes(history: &History<'_>, settings: &SpaceSettings) -> R
     for one in sessions.iter().filter(|one| !settings.excludes(&one.project)) {
         changes.push(Change::put(SESSIONS, &session_key(one), to_bytes(history, &export_session(one))));
     }
-    for fact in facts.iter().filter(|fact| !settings.excludes(&fact.project)) {
+    // What others suggest travels once it was accepted.
+    let suggested = Origins::load(Some(&home)).team_facts()?;
+    let is_suggestion =
+        |fact: &Fact| fact.state == State::Review && suggested.contains(&(fact.id.clone(), String::new()));
+    for fact in facts.iter().filter(|fact| !settings.excludes(&fact.project) && !is_suggestion(fact)) {
         changes.push(Change::put(
             FACTS,
             &fact.id,

@@ -2,130 +2,190 @@
 //!
 //! Does not know what travels, and does not read the environment.
 
+use crate::caller::Caller;
 use crate::round::{preview, run_round};
 use crate::settings::{Place, SpaceSettings, exclude_project, sync_error};
 use crate::status::{find_members, keep_failure, read_status};
+use crate::team_round::run_team_round;
+use crate::teams::{describe, find_team, list_offered};
+use api::Error;
 use api::sync::{
     SyncDevices, SyncDevicesRequest, SyncExclude, SyncInit, SyncJoin, SyncJoined, SyncLeave, SyncLeft,
     SyncNow, SyncPreview, SyncPreviewed, SyncRemove, SyncRound, SyncStatus, SyncStatusRequest,
 };
-use api::{Code, Error};
-use history::error::no_home;
 use history::home::Home;
-use history::{History, scope};
-use sync::{Phrase, Space};
+use history::scope;
+use sync::{Invitation, Phrase, Space};
 
-/// What the operations depend on besides their parameters.
-pub struct Caller<'c> {
-    pub history: History<'c>,
-    /// The variables of the cloud's own tools.
-    pub variables: Vec<(String, String)>,
-    /// The name of this machine.
-    pub host: String,
+/// The space of a team, or that of the person.
+fn find_place(home: &Home, team: Option<&String>) -> Result<Place, Error> {
+    team.map_or_else(|| Ok(Place::private(home)), |_| find_team(home, team))
 }
 
-impl Caller<'_> {
-    fn home(&self) -> Result<Home, Error> {
-        self.history.home().ok_or_else(no_home)
-    }
-
-    /// A folder is stored as an absolute path: rounds run in any directory.
-    fn resolve_url(&self, url: &str) -> Result<String, Error> {
-        if url.contains("://") {
-            return Ok(url.to_string());
-        }
-        let path = match url.strip_prefix("~/") {
-            Some(below) => self.history.places.home.join(below),
-            None => self.history.cwd.join(url),
-        };
-        if path.is_dir() {
-            return Ok(path.to_string_lossy().into_owned());
-        }
-        Err(Error::new(Code::InvalidArgument, format!("{} is not a folder", path.display()))
-            .hint(format!("mkdir -p {}", path.display())))
-    }
-
-    fn label(&self, given: Option<&String>) -> String {
-        let given = given.map(|label| label.trim().to_string()).filter(|label| !label.is_empty());
-        given.unwrap_or_else(|| self.host.clone())
-    }
-}
-
-fn refuse_joined(place: &Place) -> Result<(), Error> {
+/// Where the state of a space is going to be.
+fn new_place(home: &Home, team: Option<&String>) -> Result<Place, Error> {
+    let place = team.map_or_else(|| Place::private(home), |team| Place::of_team(home, team));
     if place.settings().is_some() {
         return Err(sync_error(sync::Error::AlreadyJoined));
     }
-    Ok(())
+    Ok(place)
 }
 
-fn finish_joining(
-    place: &Place,
-    url: String,
-    label: String,
-    space: &Space,
-    phrase: Option<String>,
-) -> Result<SyncJoined, Error> {
+fn finish_joining(place: &Place, url: String, label: String, space: &Space) -> Result<SyncJoined, Error> {
     let settings = SpaceSettings { url: url.clone(), label: label.clone(), ..SpaceSettings::default() };
     place.store_settings(&settings)?;
-    Ok(SyncJoined { space: space.id().to_string(), label, url, phrase })
+    let (space, team) = (space.id().to_string(), place.team.clone());
+    Ok(SyncJoined { space, label, url, team, ..SyncJoined::default() })
 }
 
 pub fn init(caller: &Caller<'_>, request: &SyncInit) -> Result<SyncJoined, Error> {
-    let (place, url) = (Place::private(&caller.home()?), caller.resolve_url(&request.url)?);
+    let url = caller.resolve_url(&request.url)?;
     let label = caller.label(request.label.as_ref());
-    refuse_joined(&place)?;
+    let place = new_place(&caller.home()?, request.team.as_ref())?;
     let (space, phrase) = place.enter(&url, &caller.variables, |folder, store, settings| {
         Space::create(folder, store, &label, settings)
     })?;
-    finish_joining(&place, url, label, &space, Some(phrase.to_string()))
+    Ok(SyncJoined { phrase: Some(phrase.to_string()), ..finish_joining(&place, url, label, &space)? })
 }
 
 pub fn join(caller: &Caller<'_>, request: &SyncJoin) -> Result<SyncJoined, Error> {
-    let (place, url) = (Place::private(&caller.home()?), caller.resolve_url(&request.url)?);
+    let url = caller.resolve_url(&request.url)?;
     let label = caller.label(request.label.as_ref());
-    refuse_joined(&place)?;
-    let phrase = Phrase::parse(request.phrase.trim()).map_err(sync_error)?;
+    let place = new_place(&caller.home()?, request.team.as_ref())?;
+    let secret = request.phrase.trim();
+    if request.team.is_some() && secret.is_empty() {
+        let asked = place.enter(&url, &caller.variables, |folder, _, _| Space::request(folder, &label))?;
+        let (team, request) = (place.team, Some(asked.to_string()));
+        return Ok(SyncJoined { label, url, team, request, ..SyncJoined::default() });
+    }
+    if request.team.is_some() && secret.contains('.') {
+        let invitation = Invitation::parse(secret).map_err(sync_error)?;
+        let space = place.enter(&url, &caller.variables, |folder, store, settings| {
+            Space::accept(folder, store, &invitation, settings)
+        })?;
+        // The name that the administrator has admitted.
+        let admitted = space.author(space.device()).map_err(sync_error)?.map(|member| member.label);
+        return finish_joining(&place, url, admitted.unwrap_or(label), &space);
+    }
+    let phrase = Phrase::parse(secret).map_err(sync_error)?;
     let space = place.enter(&url, &caller.variables, |folder, store, settings| {
         Space::recover(folder, store, &phrase, &label, settings)
     })?;
-    finish_joining(&place, url, label, &space, None)
+    finish_joining(&place, url, label, &space)
 }
 
-pub fn sync_now(caller: &Caller<'_>, _: &SyncNow) -> Result<SyncRound, Error> {
-    let place = Place::private(&caller.home()?);
-    let mut settings = place.joined_settings()?;
-    if !settings.started {
-        settings.started = true;
-        place.store_settings(&settings)?;
+// ---- rounds
+
+/// The space of the person and those of all teams.
+fn all_places(home: &Home) -> Vec<Place> {
+    let private = Some(Place::private(home)).filter(|place| place.settings().is_some());
+    private.into_iter().chain(Place::teams(home)).collect()
+}
+
+fn run_at(caller: &Caller<'_>, place: &Place) -> Result<SyncRound, Error> {
+    match place.team {
+        Some(_) => run_team_round(&caller.history, place, &caller.variables),
+        None => run_round(&caller.history, &caller.variables),
     }
-    run_round(&caller.history, &caller.variables)
 }
 
-/// Runs a round, if this device belongs to a space and a person has run the first one. A failure is kept for `sync status`.
+pub fn sync_now(caller: &Caller<'_>, request: &SyncNow) -> Result<SyncRound, Error> {
+    let home = caller.home()?;
+    let places = match &request.team {
+        Some(_) => vec![find_team(&home, request.team.as_ref())?],
+        None => all_places(&home),
+    };
+    if places.is_empty() {
+        return Err(sync_error(sync::Error::NotJoined));
+    }
+    let (mut total, mut failure) = (SyncRound::default(), None);
+    for place in &places {
+        let settings = place.joined_settings()?;
+        if !settings.started {
+            place.store_settings(&SpaceSettings { started: true, ..settings })?;
+        }
+        // One storage that fails does not keep the others from being used.
+        match run_at(caller, place) {
+            Ok(round) => add_round(&mut total, round),
+            Err(error) => drop(failure.get_or_insert(error)),
+        }
+    }
+    failure.map_or(Ok(total), Err)
+}
+
+fn add_round(total: &mut SyncRound, round: SyncRound) {
+    let counts: [(&mut u64, u64); 10] = [
+        (&mut total.sent, round.sent),
+        (&mut total.transcripts, round.transcripts),
+        (&mut total.memory, round.memory),
+        (&mut total.forgotten, round.forgotten),
+        (&mut total.excluded, round.excluded),
+        (&mut total.withheld, round.withheld),
+        (&mut total.too_large, round.too_large),
+        (&mut total.suggested, round.suggested),
+        (&mut total.offered, round.offered),
+        (&mut total.refused, round.refused),
+    ];
+    for (total, count) in counts {
+        *total += count;
+    }
+    total.withdrawn.extend(round.withdrawn);
+    total.unreadable.extend(round.unreadable);
+    total.findings.extend(round.findings);
+}
+
+/// Runs a round in each space in which a person has run the first one. Failures are kept for `sync status`.
 pub fn sync_if_started(caller: &Caller<'_>) -> Result<(), Error> {
-    let place = Place::private(&caller.home()?);
-    if !place.settings().is_some_and(|settings| settings.started) {
-        return Ok(());
+    let is_started = |place: &Place| place.settings().is_some_and(|settings| settings.started);
+    let mut done = Ok(());
+    for place in all_places(&caller.home()?).iter().filter(|place| is_started(place)) {
+        let round = run_at(caller, place).map(drop);
+        keep_failure(place, round.as_ref().err());
+        done = done.and(round);
     }
-    let done = run_round(&caller.history, &caller.variables).map(|_| ());
-    keep_failure(&place, done.as_ref().err());
     done
 }
 
+// ---- what is there
+
 pub fn show_preview(caller: &Caller<'_>, request: &SyncPreview) -> Result<SyncPreviewed, Error> {
-    preview(&caller.history, request.limit)
+    match &request.team {
+        Some(_) => preview_team(caller, request),
+        None => preview(&caller.history, request.limit),
+    }
 }
 
-pub fn show_status(caller: &Caller<'_>, _: &SyncStatusRequest) -> Result<SyncStatus, Error> {
+/// Lists what a team is sent. What it has already is not sent again.
+fn preview_team(caller: &Caller<'_>, request: &SyncPreview) -> Result<SyncPreviewed, Error> {
     let home = caller.home()?;
-    let (settings, space) = Place::private(&home).open(&caller.variables)?;
-    read_status(&home, settings, &space)
+    let (settings, space) = find_team(&home, request.team.as_ref())?.open(&[])?;
+    let pending = space.status().map_err(sync_error)?.pending;
+    let mut shown = SyncPreviewed { pending, ..SyncPreviewed::default() };
+    for item in &settings.shared {
+        let item = describe(&caller.history, &home, item)?;
+        (shown.total, shown.bytes) = (shown.total + 1, shown.bytes + item.bytes);
+        if shown.total <= request.limit {
+            shown.items.push(item);
+        }
+    }
+    Ok(shown)
 }
 
-pub fn list_devices(caller: &Caller<'_>, _: &SyncDevicesRequest) -> Result<SyncDevices, Error> {
+pub fn show_status(caller: &Caller<'_>, request: &SyncStatusRequest) -> Result<SyncStatus, Error> {
     let home = caller.home()?;
-    let (settings, space) = Place::private(&home).open(&caller.variables)?;
-    Ok(SyncDevices { devices: read_status(&home, settings, &space)?.devices })
+    let place = find_place(&home, request.team.as_ref())?;
+    let (settings, space) = place.open(&caller.variables)?;
+    let shared = settings.shared.iter().map(|item| describe(&caller.history, &home, item));
+    let shared = shared.collect::<Result<_, _>>()?;
+    let offered = if place.team.is_some() { list_offered(&home, &place)? } else { Vec::new() };
+    Ok(SyncStatus { shared, offered, ..read_status(&home, &place, settings, &space)? })
+}
+
+pub fn list_devices(caller: &Caller<'_>, request: &SyncDevicesRequest) -> Result<SyncDevices, Error> {
+    let home = caller.home()?;
+    let place = find_place(&home, request.team.as_ref())?;
+    let (settings, space) = place.open(&caller.variables)?;
+    Ok(SyncDevices { devices: read_status(&home, &place, settings, &space)?.devices })
 }
 
 pub fn exclude(caller: &Caller<'_>, request: &SyncExclude) -> Result<SyncStatus, Error> {
@@ -135,20 +195,21 @@ pub fn exclude(caller: &Caller<'_>, request: &SyncExclude) -> Result<SyncStatus,
     let typed = caller.history.cwd.join(&request.project);
     let names = [scope::canonical_path(&typed), typed].map(|path| path.to_string_lossy().into_owned());
     exclude_project(&home, &mut settings, &space, &names, request.undo)?;
-    read_status(&home, settings, &space)
+    read_status(&home, &Place::private(&home), settings, &space)
 }
 
 pub fn remove(caller: &Caller<'_>, request: &SyncRemove) -> Result<SyncStatus, Error> {
     let home = caller.home()?;
-    let (settings, mut space) = Place::private(&home).open(&caller.variables)?;
+    let place = find_place(&home, request.team.as_ref())?;
+    let (settings, mut space) = place.open(&caller.variables)?;
     for member in find_members(&space, &request.device)? {
         space.remove_member(&member).map_err(sync_error)?;
     }
-    read_status(&home, settings, &space)
+    read_status(&home, &place, settings, &space)
 }
 
-pub fn leave(caller: &Caller<'_>, _: &SyncLeave) -> Result<SyncLeft, Error> {
-    let place = Place::private(&caller.home()?);
+pub fn leave(caller: &Caller<'_>, request: &SyncLeave) -> Result<SyncLeft, Error> {
+    let place = find_place(&caller.home()?, request.team.as_ref())?;
     let settings = place.joined_settings()?;
     place.delete()?;
     Ok(SyncLeft { url: settings.url })

@@ -61,6 +61,23 @@ impl Origins {
         self.label("select d.label from facts f join devices d on d.id = f.device where f.id = ?1", [id])
     }
 
+    /// The name of a device.
+    pub(crate) fn device_label(&self, device: &DeviceId) -> Option<String> {
+        self.label("select label from devices where id = ?1", [device.to_string()])
+    }
+
+    /// Facts that members of a team have suggested.
+    pub(crate) fn team_facts(&self) -> Result<BTreeSet<SessionKey>, Error> {
+        self.sessions("select f.id, '' from facts f join devices d on d.id = f.device where d.team != ''")
+    }
+
+    /// Sessions that were taken over from members of a team: what they say is not this person's.
+    pub fn team_sessions(&self) -> BTreeSet<SessionKey> {
+        let sql = "select s.source, s.session_id from sessions s join devices d on d.id = s.device \
+            where d.team != ''";
+        self.sessions(sql).unwrap_or_default()
+    }
+
     fn label(&self, sql: &str, with: impl db::Params) -> Option<String> {
         let mut statement = self.connection.as_ref()?.prepare_cached(sql).ok()?;
         statement.query_row(with, |row| row.get(0)).optional().ok().flatten()

@@ -22,6 +22,27 @@ pub(crate) struct SpaceSettings {
     pub(crate) excluded: Vec<String>,
     /// Set by the first `loci sync now`: before it, nothing leaves by itself, so that projects can be excluded.
     pub(crate) started: bool,
+    /// In a team: what a person has shared. Nothing else leaves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) shared: Vec<SharedItem>,
+    /// What the next round withdraws.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) withdrawn: Vec<SharedItem>,
+}
+
+/// A fact or a session that is shared with a team.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct SharedItem {
+    /// The ID of a fact, or source and ID of a session.
+    pub(crate) id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<String>,
+    /// Differs each time the same thing is shared: what was withdrawn is gone for good under its old key.
+    pub(crate) since: u64,
+    /// Of a session: whether its tool calls are shared as well.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) with_tools: bool,
 }
 
 impl SpaceSettings {
@@ -36,15 +57,31 @@ impl SpaceSettings {
     }
 }
 
-/// Where the state of a space is on this device.
+/// Where the state of a space is on this device: of the person's own, or of a team.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) folder: PathBuf,
+    /// What this device calls the team.
+    pub(crate) team: Option<String>,
 }
 
 impl Place {
     pub(crate) fn private(home: &Home) -> Place {
-        Place { folder: home.sync() }
+        Place { folder: home.sync(), team: None }
+    }
+
+    pub(crate) fn of_team(home: &Home, team: &str) -> Place {
+        Place { folder: home.teams().join(team), team: Some(team.to_string()) }
+    }
+
+    /// The teams that this device belongs to, by name.
+    pub(crate) fn teams(home: &Home) -> Vec<Place> {
+        let entries = std::fs::read_dir(home.teams()).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        let places = names.iter().map(|name| Place::of_team(home, name));
+        places.filter(|place| place.settings().is_some()).collect()
     }
 
     fn settings_file(&self) -> PathBuf {

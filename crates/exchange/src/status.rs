@@ -11,21 +11,33 @@ use history::home::Home;
 use std::collections::BTreeMap;
 use sync::{DeviceStatus, Finding, Space};
 
-pub(crate) fn read_status(home: &Home, settings: SpaceSettings, space: &Space) -> Result<SyncStatus, Error> {
+pub(crate) fn read_status(
+    home: &Home,
+    place: &Place,
+    settings: SpaceSettings,
+    space: &Space,
+) -> Result<SyncStatus, Error> {
     let status = space.status().map_err(sync_error)?;
     let exchanged = Exchanged {
-        transcripts: Known::open(home)?.copies_by_device()?.into_iter().collect(),
+        transcripts: match place.team {
+            // Teams exchange no transcripts.
+            Some(_) => BTreeMap::new(),
+            None => Known::open(home)?.copies_by_device()?.into_iter().collect(),
+        },
         received: Origins::load(Some(home)).count_by_device()?,
     };
     Ok(SyncStatus {
         space: status.space.to_string(),
         url: settings.url,
         label: settings.label,
+        team: place.team.clone(),
+        teams: Place::teams(home).into_iter().filter_map(|place| place.team).collect(),
         pending: status.pending,
         excluded: settings.excluded,
         devices: status.devices.into_iter().map(|one| to_device(one, &exchanged)).collect(),
-        failure: std::fs::read_to_string(home.sync().join(FAILURE)).ok().map(|text| text.trim().to_string()),
+        failure: std::fs::read_to_string(place.folder.join(FAILURE)).ok().map(|text| text.trim().to_string()),
         findings: status.findings.iter().map(|(finding, _)| to_finding(finding)).collect(),
+        ..SyncStatus::default()
     })
 }
 

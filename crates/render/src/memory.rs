@@ -5,7 +5,6 @@
 use crate::Render;
 use crate::format::{count_of, shortest_id, wrap_text};
 use crate::options::{RenderOptions, Style};
-use crate::search::render_device;
 use api::Response;
 use api::memory::{
     Consolidated, Memories, MemoryChanged, MemoryDocument, MemoryForgotten, MemoryImported, MemoryLine,
@@ -108,7 +107,7 @@ fn render_memory(one: &MemoryLine, head: &str, options: &RenderOptions) -> Strin
         edited.to_string(),
         options.format_when(one.at),
         one.source.as_deref().map_or(String::new(), one_line),
-        render_device(one.device.as_deref()),
+        one.device.as_deref().map_or(String::new(), |device| format!("from {}", one_line(device))),
         one.project.as_deref().map_or(String::new(), |path| options.display_path(path)),
         one_line(&one.tags.join(" ")),
     ];

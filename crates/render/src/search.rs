@@ -97,9 +97,9 @@ pub(crate) fn render_resume(
     options: &RenderOptions,
 ) -> String {
     let line = |text: &str| format!("  {}\n", options.paint(Style::Dim, &one_line(text)));
-    match (missing, command) {
-        (Some(missing), _) => line(&missing),
-        (None, Some(command)) => line(&format!("resume: {command}")),
+    match (command, missing) {
+        (Some(command), _) => line(&format!("resume: {command}")),
+        (None, Some(missing)) => line(&missing),
         (None, None) => String::new(),
     }
 }

@@ -6,24 +6,98 @@ use crate::Render;
 use crate::format::{count_of, format_size};
 use crate::options::{RenderOptions, Style};
 use api::sync::{
-    SyncDevice, SyncDevices, SyncFinding, SyncJoined, SyncLeft, SyncPreviewed, SyncRound, SyncStatus,
+    SyncAdmitted, SyncDevice, SyncDevices, SyncFinding, SyncItem, SyncJoined, SyncLeft, SyncPreviewed,
+    SyncRound, SyncShared, SyncStatus, SyncTaken,
 };
-use api::terminal_text::{append_fmt, one_line, truncate_width};
+use api::terminal_text::{append_fmt, one_line, short_id, truncate_width};
 
 impl Render for SyncJoined {
     fn render(&self, options: &RenderOptions) -> String {
-        let mut out = format!("{} synchronises with {}\n", one_line(&self.label), one_line(&self.url));
+        let (label, url) = (one_line(&self.label), one_line(&self.url));
+        let team = self.team.as_deref().map_or(String::new(), |team| format!(" --team {}", one_line(team)));
+        if let Some(request) = &self.request {
+            return format!(
+                "{label} asks to join\n\nRequest: {request}\n\nGive it to an administrator of the team, who types: loci sync admit REQUEST{team}\n\
+                 then, with the invitation: loci sync join {url} INVITATION{team}\n"
+            );
+        }
+        let mut out = format!("{label} synchronises with {url}\n");
         if let Some(phrase) = &self.phrase {
+            let phrase = options.paint(Style::Bold, phrase);
             append_fmt(
                 &mut out,
                 format_args!(
-                    "\nRecovery phrase: {}\n\nKeep it: it is shown once, and whoever has it can read everything in the space.\nOn another device: loci sync join {} -\n",
-                    options.paint(Style::Bold, phrase),
-                    one_line(&self.url)
+                    "\nRecovery phrase: {phrase}\n\nKeep it: it is shown once, and whoever has it can read everything in the space.\n"
                 ),
             );
+            let (who, secret) =
+                if self.team.is_some() { ("Others", "") } else { ("On another device", " -") };
+            append_fmt(&mut out, format_args!("{who}: loci sync join {url}{secret}{team}\n"));
         }
-        out + "next: loci sync now\n"
+        out + &match self.team {
+            Some(_) => format!("next: loci sync share ITEM{team}\n"),
+            None => "next: loci sync now\n".to_string(),
+        }
+    }
+}
+
+impl Render for SyncAdmitted {
+    fn render(&self, options: &RenderOptions) -> String {
+        format!(
+            "{} may join {} as {}\n\nInvitation: {}\n\nOn the other device: loci sync join {} INVITATION --team {}\n",
+            one_line(&self.label),
+            one_line(&self.team),
+            one_line(&self.role),
+            options.paint(Style::Bold, &self.invitation),
+            one_line(&self.url),
+            one_line(&self.team),
+        )
+    }
+}
+
+/// The kind, the text and the extent of what is shared.
+fn render_items(items: &[SyncItem], options: &RenderOptions) -> String {
+    let mut out = String::new();
+    for item in items {
+        let extent = match item.kind.as_str() {
+            "session" => {
+                format!("{}, {}", count_of(item.messages, "message"), count_of(item.calls, "tool call"))
+            }
+            _ => String::new(),
+        };
+        let device =
+            item.device.as_deref().map_or(String::new(), |device| format!("from {}", one_line(device)));
+        let id = if item.kind == "session" { short_id(&item.id) } else { one_line(&item.id) };
+        let facts = [one_line(&item.kind), device, one_line(&item.project), extent, format_size(item.bytes)];
+        append_fmt(
+            &mut out,
+            format_args!(
+                "{id:<14}  {}\n                {}\n",
+                options.paint(Style::Bold, &one_line(&item.text)),
+                options.join_facts(&facts)
+            ),
+        );
+    }
+    out
+}
+
+impl Render for SyncShared {
+    fn render(&self, options: &RenderOptions) -> String {
+        let (items, team) = (render_items(&self.items, options), one_line(&self.team));
+        let many = count_of(self.items.len() as u64, "item");
+        items
+            + &match (self.withdrawn, self.dry_run) {
+                (true, _) => format!("{many} withdrawn from {team} with the next `loci sync now`\n"),
+                (false, true) => format!("{many} would be shared with {team}\n"),
+                (false, false) => format!("{many} shared with {team} with the next `loci sync now`\n"),
+            }
+    }
+}
+
+impl Render for SyncTaken {
+    fn render(&self, options: &RenderOptions) -> String {
+        let session = std::slice::from_ref(&self.session);
+        format!("{}next: loci show {}\n", render_items(session, options), short_id(&self.session.id))
     }
 }
 
@@ -43,6 +117,21 @@ impl Render for SyncRound {
         ];
         for (count, why) in kept.iter().filter(|(count, _)| *count > 0) {
             append_fmt(&mut out, format_args!("{} {why}\n", count_of(*count, "transcript")));
+        }
+        for (count, what, next) in [
+            (self.suggested, "fact", "to review: loci memory list --state review"),
+            (self.offered, "session", "to take over: loci sync status --team NAME"),
+            (self.refused, "record", "ignored: in the name of another member"),
+        ] {
+            if count > 0 {
+                append_fmt(&mut out, format_args!("{} {next}\n", count_of(count, what)));
+            }
+        }
+        for id in &self.withdrawn {
+            append_fmt(
+                &mut out,
+                format_args!("withdrawn by its author, and still yours: {}\n", one_line(id)),
+            );
         }
         for key in self.unreadable.iter().take(5) {
             append_fmt(&mut out, format_args!("cannot be read: {}\n", one_line(key)));
@@ -80,6 +169,12 @@ impl Render for SyncPreviewed {
                 ),
             );
         }
+        out += &render_items(&self.items, options);
+        if !self.items.is_empty() {
+            let many = count_of(self.total, "item");
+            append_fmt(&mut out, format_args!("{many} ({}) shared\n", format_size(self.bytes)));
+            return out;
+        }
         append_fmt(
             &mut out,
             format_args!(
@@ -113,6 +208,16 @@ impl Render for SyncStatus {
             count_of(self.pending, "record")
         );
         out += &render_devices(&self.devices, options);
+        for (items, title) in
+            [(&self.shared, "shared by you:"), (&self.offered, "loci sync take SESSION takes over:")]
+        {
+            if !items.is_empty() {
+                append_fmt(&mut out, format_args!("{title}\n{}", render_items(items, options)));
+            }
+        }
+        if self.team.is_none() && !self.teams.is_empty() {
+            append_fmt(&mut out, format_args!("teams: {}\n", one_line(&self.teams.join(", "))));
+        }
         if let Some(failure) = &self.failure {
             append_fmt(
                 &mut out,

@@ -46,6 +46,11 @@ const CONFIRMED_OPERATIONS: &[(&str, &str, &str)] = &[
         "Make these changes? [y/N] ",
     ),
     (
+        "sync_share",
+        "sharing shows it to others and needs confirmation, but there is no terminal",
+        "Share this? [y/N] ",
+    ),
+    (
         "forget_memory",
         "forgetting is permanent and needs confirmation, but there is no terminal",
         "Forget this? [y/N] ",
@@ -405,7 +410,8 @@ impl Invocation {
 
 /// Reads the recovery phrase from standard input, so that it need not be in the history of the shell.
 fn read_phrase(params: &mut Map<String, Value>) {
-    if params.get("phrase").is_none_or(|given| given == "-") {
+    let is_request = params.contains_key("team") && !params.contains_key("phrase");
+    if !is_request && params.get("phrase").is_none_or(|given| given == "-") {
         params.insert("phrase".to_string(), json!(output::prompt_line("Recovery phrase: ")));
     }
 }

@@ -31,5 +31,6 @@ mod report;
 mod search;
 mod show;
 mod sync;
+mod team;
 mod walk;
 mod why;

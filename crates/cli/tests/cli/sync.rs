@@ -211,7 +211,7 @@ fn facts_carry_the_device_that_they_came_from_and_devices_are_listed() {
     let id = fact(&devices.laptop)["id"].as_str().unwrap().to_string();
     assert_eq!(run(&devices.laptop, &format!("memory show {id}"))["memory"]["device"], "work");
     let text = run_line(&devices.laptop, "memory list --kind facts -o text").expect(0).text().to_string();
-    assert!(text.contains("on work"), "{text}");
+    assert!(text.contains("from work"), "{text}");
     let listed = run(&devices.laptop, "sync devices");
     let of = |label: &str| {
         listed["devices"].as_array().unwrap().iter().find(|one| one["label"] == label).unwrap().clone()

@@ -147,10 +147,8 @@ fn read_chat(
     }
     let Timeline { messages, lost, omitted, .. } = timeline;
     let mut chat = describe_chat(&library, &id, messages.len() as u64, &Projects::load(&service.history()));
-    if chat.archived {
-        chat.device = Origins::load(service.home().as_ref()).session_device(&chat.source, &id);
-        chat.archived = chat.device.is_none();
-    }
+    chat.device = Origins::load(service.home().as_ref()).session_device(&chat.source, &id);
+    chat.archived &= chat.device.is_none();
     let goes_on = first_turn.is_some_and(|turn| turn > 1);
     if !has_own_title(&library, &id, goes_on) {
         chat.title = messages

@@ -146,9 +146,9 @@ struct Named {
 fn session_line(chat: &ListedSession, gone: bool, named: &Named) -> SessionLine {
     let session = &chat.session;
     let project = session.directory();
-    let device =
-        chat.gone.then(|| named.origins.session_device(session.source, &session.session_id)).flatten();
-    let gone = gone || device.is_some();
+    let device = named.origins.session_device(session.source, &session.session_id);
+    // The path of another device may exist here as well, as that of something else.
+    let gone = gone || chat.gone && device.is_some();
     SessionLine {
         chat_id: session.session_id.to_string(),
         title: named.names.title(session),

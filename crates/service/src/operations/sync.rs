@@ -1,15 +1,15 @@
-//! Synchronisation with the other devices of a person.
+//! Synchronisation with the other devices of a person, and with teams.
 //!
 //! Does not know what travels: that is in `exchange`.
 
 use crate::Service;
 use api::sync::{
-    SyncDevicesRequest, SyncExclude, SyncInit, SyncJoin, SyncLeave, SyncNow, SyncPreview, SyncRemove,
-    SyncStatusRequest,
+    SyncAdmit, SyncDevicesRequest, SyncExclude, SyncInit, SyncJoin, SyncLeave, SyncNow, SyncPreview,
+    SyncRemove, SyncShare, SyncStatusRequest, SyncTake, SyncUnshare,
 };
 use api::{Error, Handle, Request};
 use config::env::{cloud_variables, host_name};
-use exchange::operations::{self, Caller};
+use exchange::{Caller, operations, teams};
 
 impl Service {
     fn sync_caller(&self) -> Caller<'_> {
@@ -23,23 +23,27 @@ impl Service {
 }
 
 macro_rules! handle {
-    ($($request:ident => $function:ident,)*) => {$(
+    ($($request:ident => $module:ident::$function:ident,)*) => {$(
         impl Handle<$request> for Service {
             fn handle(&self, request: &$request) -> Result<<$request as Request>::Response, Error> {
                 request.check_params()?;
-                operations::$function(&self.sync_caller(), request)
+                $module::$function(&self.sync_caller(), request)
             }
         }
     )*};
 }
 handle! {
-    SyncInit => init,
-    SyncJoin => join,
-    SyncNow => sync_now,
-    SyncPreview => show_preview,
-    SyncStatusRequest => show_status,
-    SyncDevicesRequest => list_devices,
-    SyncExclude => exclude,
-    SyncRemove => remove,
-    SyncLeave => leave,
+    SyncInit => operations::init,
+    SyncJoin => operations::join,
+    SyncAdmit => teams::admit,
+    SyncShare => teams::share,
+    SyncUnshare => teams::unshare,
+    SyncTake => teams::take,
+    SyncNow => operations::sync_now,
+    SyncPreview => operations::show_preview,
+    SyncStatusRequest => operations::show_status,
+    SyncDevicesRequest => operations::list_devices,
+    SyncExclude => operations::exclude,
+    SyncRemove => operations::remove,
+    SyncLeave => operations::leave,
 }

@@ -60,6 +60,9 @@ impl Plan {
         let (library, _) = scan_rows(&service.history(), &everything, need, by_time, |_, _| false)?;
         let mut found = sessions_in_scope(&library);
         retain_named(&mut found, &request.chat_ids)?;
+        // What other people said becomes a fact only when it was suggested and accepted.
+        let of_others = exchange::Origins::load(service.home().as_ref()).team_sessions();
+        found.retain(|name, _| !of_others.contains(name));
         if let Some(since) = request.since.as_deref().and_then(|text| service.clock.parse_time(text)) {
             found.retain(|_, wanted| wanted.ended_at >= since);
         }

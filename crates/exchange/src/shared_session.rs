@@ -1,0 +1,109 @@
+//! A session as it is shared with a team: in the form that `loci import` reads, without the folder it took place in.
+//!
+//! Does not know the team. Tools are left out unless the person wants them shared.
+
+use crate::shared_fact::SharedProject;
+use api::{Error, ViewRequest};
+use history::History;
+use history::error::read_error;
+use history::projects::Projects;
+use history::scan::{ScanResult, by_session, is_warm_up, scan_rows};
+use history::to_record::role_of;
+use history::tombstones::Tombstones;
+use record::row::{SIDECHAIN, USAGE_ONLY};
+use record::{Kind, Row, RowKind};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sources::SurveyOptions;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct SharedSession {
+    pub(crate) source: String,
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) project: SharedProject,
+    /// Messages, and calls with their results if they are shared.
+    pub(crate) records: Vec<Value>,
+}
+
+impl SharedSession {
+    /// Source and ID.
+    pub(crate) fn item(&self) -> String {
+        [self.source.as_str(), "\t", &self.id].concat()
+    }
+
+    pub(crate) fn count_of(&self, kind: &str) -> u64 {
+        self.records.iter().filter(|record| record["type"] == kind).count() as u64
+    }
+
+    /// The lines of a file for `loci import`.
+    pub(crate) fn to_lines(&self, folder: &str) -> String {
+        let head = json!({"type": "session", "id": self.id, "title": self.title, "cwd": folder, "version": self.source});
+        let lines = std::iter::once(&head).chain(&self.records).map(|record| format!("{record}\n"));
+        lines.collect()
+    }
+}
+
+pub(crate) fn parse(bytes: &[u8]) -> Option<SharedSession> {
+    let session: SharedSession = serde_json::from_slice(bytes).ok()?;
+    (!session.id.is_empty() && !session.records.is_empty()).then_some(session)
+}
+
+/// The session as it is now; none if it has no messages here.
+pub(crate) fn read_session(
+    history: &History<'_>,
+    source: &str,
+    id: &str,
+    with_tools: bool,
+) -> Result<Option<SharedSession>, Error> {
+    let request = ViewRequest { session: Some(id.to_string()), ..ViewRequest::default() };
+    let (library, rows) = scan_rows(history, &request, SurveyOptions::ALL, by_session, |library, joined| {
+        let session = library.session(&joined.row);
+        session.source == source && *session.session_id == *id && is_shared(&joined.row, with_tools)
+    })?;
+    let mut shared =
+        SharedSession { source: source.to_string(), id: id.to_string(), ..SharedSession::default() };
+    for row in rows {
+        let row = row.map_err(read_error)?;
+        let session = library.session(&row);
+        if shared.records.is_empty() {
+            shared.title = session.title_text().to_string();
+            shared.project = SharedProject::of(&Projects::load(history), session.directory());
+        }
+        shared.records.extend(to_records(history, &library, &row));
+    }
+    Ok((!shared.records.is_empty()).then_some(shared))
+}
+
+fn is_shared(row: &Row, with_tools: bool) -> bool {
+    let is_wanted = match row.row {
+        RowKind::Message => matches!(row.kind(), Kind::Prompt | Kind::Reply),
+        RowKind::Call => with_tools,
+        RowKind::Result => false,
+    };
+    is_wanted && !is_warm_up(row) && !row.has_flag(USAGE_ONLY) && !row.has_flag(SIDECHAIN)
+}
+
+fn to_records(history: &History<'_>, library: &ScanResult, row: &Row) -> Vec<Value> {
+    let at = row.at.is_some().then_some(row.at.0);
+    if row.row == RowKind::Message {
+        let Ok(message) = history.read_message(library, row) else { return Vec::new() };
+        let role = role_of(row.kind()).as_str();
+        let record = json!({"type": "message", "role": role, "text": message.text, "at": at});
+        return if message.text.trim().is_empty() { Vec::new() } else { vec![record] };
+    }
+    let Ok(call) = history.read_call(library, row) else { return Vec::new() };
+    let parse = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_string()));
+    let made =
+        json!({"type": "call", "id": call.id, "tool": call.tool, "input": parse(&call.input), "at": at});
+    let result = call.output.as_deref().map(|output| {
+        json!({"type": "result", "call": call.id, "output": parse(output), "status": call.status.as_str()})
+    });
+    std::iter::once(made).chain(result).collect()
+}
+
+/// Whether a person has forgotten the session.
+pub(crate) fn is_forgotten(history: &History<'_>, source: &str, id: &str) -> bool {
+    Tombstones::read(history.home().as_ref()).contains(source, id)
+}
