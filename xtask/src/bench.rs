@@ -3,6 +3,7 @@
 //! Every goal is a ratio of two commands measured alternately in one run, so that it holds on any machine; seconds are
 //! printed but never judged.
 
+mod black_hole;
 mod check;
 mod code;
 mod daemon;
@@ -46,7 +47,9 @@ pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [
     ui [--size 1G] [--many 10000] [--rounds 3] [--idle 20] [--loci PATH] [--keep DIR] [--strict]\n\
     measure how soon `loci ui` answers a key, against one search, the cost of a frame, and memory and processor time at rest\n\
     sync [--size 1G] [--loci PATH] [--keep DIR] [--strict]\n\
-    measure what a new device needs to fetch a history, against rclone and indexing; requires rclone";
+    measure what a new device needs to fetch a history, against rclone and indexing; requires rclone\n\
+    sync --black-hole [--many 2000] [--rounds 40] [--loci PATH] [--keep DIR] [--strict]\n\
+    measure local commands while the storage accepts connections and never answers, against those without sync";
 
 const VALUES: [&str; 7] = ["size", "seed", "rounds", "big", "loci", "ccusage", "keep"];
 

@@ -7,6 +7,7 @@ use api::{Code, Error};
 use db::durable;
 use db::{Connection, OptionalExtension as _};
 use history::home::Home;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use sync::DeviceId;
 
@@ -35,18 +36,29 @@ fn failed(error: &dyn std::fmt::Display) -> Error {
     Error::new(Code::ReadError, format!("cannot read or write the origins of sessions: {error}"))
 }
 
-/// The origins, to look up. Without a file, everything was made here.
+/// The origins, to look up. Without a file, everything was made here. Opened when something is looked up: most lists have nothing
+/// that could come from elsewhere.
 pub struct Origins {
-    connection: Option<Connection>,
-    own_label: Option<String>,
+    home: Option<Home>,
+    opened: OnceCell<Option<Connection>>,
 }
 
 impl Origins {
     pub fn load(home: Option<&Home>) -> Origins {
-        let path = home.map(Home::origins).filter(|path| path.exists());
-        let connection = path.and_then(|path| durable::open_reader(&path, STEPS));
-        let own_label = home.and_then(|home| Place::private(home).settings()).map(|settings| settings.label);
-        Origins { connection, own_label }
+        Origins { home: home.cloned(), opened: OnceCell::new() }
+    }
+
+    fn connection(&self) -> Option<&Connection> {
+        let open = || {
+            let path = self.home.as_ref().map(Home::origins).filter(|path| path.exists())?;
+            durable::open_reader(&path, STEPS)
+        };
+        self.opened.get_or_init(open).as_ref()
+    }
+
+    fn own_label(&self) -> Option<String> {
+        let settings = Place::private(self.home.as_ref()?).settings();
+        settings.map(|settings| settings.label)
     }
 
     /// The name of the device that a session came from; none for one of this device.
@@ -54,6 +66,12 @@ impl Origins {
         let sql = "select d.label from sessions s join devices d on d.id = s.device \
             where s.session_id = ?1 and s.source = ?2";
         self.label(sql, [session_id, source])
+    }
+
+    /// The same for a session in a list. One of another device is in the archive alone, or was imported.
+    pub fn listed_device(&self, is_archived: bool, source: &str, session_id: &str) -> Option<String> {
+        let may_be_foreign = is_archived || source == "import";
+        may_be_foreign.then(|| self.session_device(source, session_id)).flatten()
     }
 
     /// The name of the device that a fact came from; none for one of this device.
@@ -79,7 +97,7 @@ impl Origins {
     }
 
     fn label(&self, sql: &str, with: impl db::Params) -> Option<String> {
-        let mut statement = self.connection.as_ref()?.prepare_cached(sql).ok()?;
+        let mut statement = self.connection()?.prepare_cached(sql).ok()?;
         statement.query_row(with, |row| row.get(0)).optional().ok().flatten()
     }
 
@@ -98,7 +116,7 @@ impl Origins {
         // Identifiers are hexadecimal and need no escaping.
         let ids: Vec<String> = devices.iter().filter(called).map(|(id, _)| format!("'{id}'")).collect();
         let list = ids.join(", ");
-        match self.own_label.as_deref() == Some(named) {
+        match self.own_label().as_deref() == Some(named) {
             // Also what an earlier device of this name has sent, such as the one that this one replaces.
             true => filter(&format!("{everything} where device not in ({list})"), true),
             false if ids.is_empty() => Err(self.unknown_device(named, &devices)),
@@ -108,7 +126,7 @@ impl Origins {
 
     fn unknown_device(&self, named: &str, devices: &[(String, String)]) -> Error {
         let others = devices.iter().map(|(_, label)| label.clone());
-        let known: BTreeSet<String> = others.chain(self.own_label.clone()).collect();
+        let known: BTreeSet<String> = others.chain(self.own_label()).collect();
         let unknown = Error::new(Code::InvalidArgument, format!("unknown device `{named}`"));
         if known.is_empty() {
             return unknown.hint("nothing came from another device; `loci sync init URL` connects devices");
@@ -118,7 +136,7 @@ impl Origins {
 
     /// Identifier and name of each device that something came from.
     fn devices(&self) -> Result<Vec<(String, String)>, Error> {
-        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let Some(connection) = self.connection() else { return Ok(Vec::new()) };
         let read = || {
             let mut statement =
                 connection.prepare_cached("select id, label from devices order by label, id")?;
@@ -130,7 +148,7 @@ impl Origins {
 
     /// The number of sessions and facts from each device.
     pub(crate) fn count_by_device(&self) -> Result<BTreeMap<String, (u64, u64)>, Error> {
-        let Some(connection) = &self.connection else { return Ok(BTreeMap::new()) };
+        let Some(connection) = self.connection() else { return Ok(BTreeMap::new()) };
         let sql = "select d.id, (select count(*) from sessions s where s.device = d.id), \
             (select count(*) from facts f where f.device = d.id) from devices d";
         let read = || {
@@ -143,7 +161,7 @@ impl Origins {
     }
 
     fn sessions(&self, sql: &str) -> Result<BTreeSet<SessionKey>, Error> {
-        let Some(connection) = &self.connection else { return Ok(BTreeSet::new()) };
+        let Some(connection) = self.connection() else { return Ok(BTreeSet::new()) };
         let read = || {
             let mut statement = connection.prepare(sql)?;
             let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -2,6 +2,7 @@
 //!
 //! The storage is a folder: the cost of a network is the same for both. Does not know what travels.
 
+use super::black_hole;
 use super::goal::judge;
 use super::measure::{Case, children_cpu};
 use super::workspace::{Binaries, Workspace, describe_machine};
@@ -11,12 +12,15 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const VALUES: [&str; 3] = ["size", "loci", "keep"];
+const VALUES: [&str; 5] = ["size", "many", "rounds", "loci", "keep"];
 const MAX_RATIO: f64 = 1.5;
 const MAX_MEMORY: f64 = 200e6;
 
 pub(super) fn run(args: &[String]) -> Outcome {
-    let args = Args::parse(args, &VALUES, &["strict"])?;
+    let args = Args::parse(args, &VALUES, &["black-hole", "strict"])?;
+    if args.has_switch("black-hole") {
+        return black_hole::run(&args);
+    }
     let size = args.size_value("size")?.unwrap_or(1_000_000_000);
     let binaries = Binaries::find(args.path_value("loci").as_deref(), None)?;
     let work = Workspace::new(args.path_value("keep").as_deref())?;

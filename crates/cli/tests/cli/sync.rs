@@ -441,6 +441,40 @@ fn a_removed_device_gets_nothing_more() {
 }
 
 #[test]
+fn a_fresh_machine_recovers_everything_with_the_phrase_alone() {
+    let mut devices = with_one_session_each();
+    run_line(&devices.work, &format!("memory add 'Deploy only from main' --project {SHOP}")).expect(0);
+    devices.rounds();
+    let memory = run(&devices.work, "memory export");
+    let exported = run_line(&devices.work, "export 00000002 -o markdown").expect(0).text().to_string();
+    // Both machines are lost: there is only the storage, and the phrase on paper.
+    (devices.work, devices.laptop) = (Home::new(), Home::new());
+    let (bucket, fresh) = (devices.bucket.path().display(), &devices.work);
+    run(fresh, &format!("sync join {bucket} {} --label new", devices.phrase));
+    assert_eq!(run(fresh, "sync now")["transcripts"], 2);
+    assert_eq!(run(fresh, "memory export"), memory);
+    assert_eq!(run_line(fresh, "export 00000002 -o markdown").expect(0).text(), exported);
+    assert_eq!(listed(&run(fresh, "sessions --device laptop")), ["00000002"]);
+    // The phrase makes it an administrator: it can end the membership of what was lost.
+    for lost in ["work", "laptop"] {
+        run(fresh, &format!("sync remove {lost}"));
+    }
+    let labels: Vec<String> = run(fresh, "sync devices")["devices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["label"].to_string())
+        .collect();
+    assert!(
+        labels.contains(&"\"new\"".to_string()) && !labels.contains(&"\"work\"".to_string()),
+        "{labels:?}"
+    );
+    let wrong =
+        run_line(&Home::new(), &format!("sync join {bucket} 00000-00000-00000-00000-00000-00000-00000"));
+    assert_eq!(wrong.code, Some(1), "{}", wrong.stderr);
+}
+
+#[test]
 fn the_phrase_is_read_from_standard_input() {
     let (shared, work, laptop) = (Home::new(), Home::new(), Home::new());
     let bucket = shared.path().to_str().unwrap();

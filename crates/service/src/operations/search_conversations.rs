@@ -322,7 +322,7 @@ impl<'s> SearchSnapshot<'s> {
         let gone = parts.peek().is_some()
             && parts.all(|chat| chat.gone)
             && !self.unindexed.sessions.contains_key(&hit.chat);
-        let device = self.origins.session_device(main.source, &main.session_id);
+        let device = self.origins.listed_device(gone, main.source, &main.session_id);
         Ok(Some(ChatFound {
             chat_id: main.session_id.to_string(),
             title: self.names.title(main),

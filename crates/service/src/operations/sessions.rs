@@ -146,7 +146,7 @@ struct Named {
 fn session_line(chat: &ListedSession, gone: bool, named: &Named) -> SessionLine {
     let session = &chat.session;
     let project = session.directory();
-    let device = named.origins.session_device(session.source, &session.session_id);
+    let device = named.origins.listed_device(chat.gone, session.source, &session.session_id);
     // The path of another device may exist here as well, as that of something else.
     let gone = gone || chat.gone && device.is_some();
     SessionLine {
