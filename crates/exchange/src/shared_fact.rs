@@ -14,6 +14,8 @@ use std::path::Path;
 
 /// Longer texts are no facts.
 const MAX_TEXT: usize = 4_000;
+const MAX_SYMBOL: usize = 200;
+const MAX_SYMBOLS: usize = 50;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -86,7 +88,13 @@ impl SharedFact {
             text,
             state: State::Review.word().to_string(),
             origin: Origin::from_word(&self.origin).unwrap_or(Origin::Model).word().to_string(),
-            symbols: self.symbols.clone(),
+            symbols: self
+                .symbols
+                .iter()
+                .filter(|name| name.len() <= MAX_SYMBOL)
+                .take(MAX_SYMBOLS)
+                .cloned()
+                .collect(),
             project,
             made_at: self.made_at,
             kind: Kind::from_word(&self.kind).unwrap_or(Kind::Decision).word().to_string(),

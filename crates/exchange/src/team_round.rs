@@ -186,6 +186,11 @@ fn stage_shared(
     place.store_settings(settings)
 }
 
+/// Whether a key names this member.
+fn is_of_member(key: &str, member: &str) -> bool {
+    key.split(SEPARATOR).next() == Some(member)
+}
+
 /// Offers what has arrived.
 struct Receiver<'r> {
     history: &'r History<'r>,
@@ -201,7 +206,7 @@ impl Receiver<'_> {
         for one in self.store.arrived()? {
             let author = space.author(one.device).map_err(sync_error)?;
             // A record counts only in the log of the member that its key names.
-            match author.filter(|author| one.key.split(SEPARATOR).next() == Some(author.id().as_str())) {
+            match author.filter(|author| is_of_member(&one.key, &author.id())) {
                 Some(author) => {
                     self.origins.name_device(one.device, &author.label, team)?;
                     self.judge(&one)?;
@@ -258,5 +263,21 @@ impl Receiver<'_> {
         };
         self.outcome.offered += 1;
         self.store.set_received(one, &session.item(), Some(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_names_its_author_and_differs_each_time_it_is_shared() {
+        let item = |since| SharedItem { id: "f-1".to_string(), since, ..SharedItem::default() };
+        let key = item_key("ada", &item(7));
+        assert!(is_of_member(&key, "ada") && !is_of_member(&key, "bob") && !is_of_member(&key, "ad"));
+        assert_ne!(key, item_key("ada", &item(8)));
+        let session = SharedItem { source: Some("codex".to_string()), ..item(7) };
+        assert_ne!(key, item_key("ada", &session));
+        assert_ne!(collection_of(&session), collection_of(&item(7)));
     }
 }

@@ -52,6 +52,12 @@ pub fn admit(caller: &Caller<'_>, request: &SyncAdmit) -> Result<SyncAdmitted, E
         _ => Role::Writer,
     };
     let asked = JoinRequest::parse(&request.request).map_err(sync_error)?;
+    // What arrives is shown under this name.
+    if space.members().iter().any(|member| !member.is_recovery && member.label == asked.label) {
+        let message = format!("the team has a member called `{}`", asked.label);
+        return Err(Error::new(Code::InvalidArgument, message)
+            .hint("ask for another --label, or remove the former one: loci sync remove NAME --team NAME"));
+    }
     let invitation = space.admit(&asked, role).map_err(sync_error)?;
     Ok(SyncAdmitted {
         team: team_name(&place),

@@ -280,6 +280,12 @@ fn a_session_is_shared_by_name_and_searched_once_it_was_taken() {
 fn a_removed_member_gets_nothing_more_and_a_reader_shares_nothing() {
     let team = Team::new();
     let eve = Person::new("eve");
+    let asked = eve.run(&format!("sync join {} --team core --label bob", team.url()));
+    let line = format!("sync admit {} --team core", asked["request"].as_str().unwrap());
+    assert!(
+        team.ada.refused(&line).contains("has a member called `bob`"),
+        "nobody takes the name of another"
+    );
     join(&team.ada, &eve, &team.url(), "eve", "reader");
     let fact = eve.add_fact("Eve knows better");
     eve.run(&format!("sync share {fact} --team core --yes"));
