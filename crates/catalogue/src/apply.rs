@@ -10,7 +10,6 @@ use record::row::COPIED;
 use record::{Problem, Row, RowKind, Session, Stamp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -150,9 +149,10 @@ impl Writer {
             values (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0, 0, 0, 0, '', 0, '', 0, 0, 0, 0)";
         self.execute(
             "insert or ignore into families(path) values (?1)",
-            [survey.family.as_os_str().as_bytes()],
+            [survey.family.as_os_str().as_encoded_bytes()],
         )?;
-        let (path, family) = (survey.path.as_os_str().as_bytes(), survey.family.as_os_str().as_bytes());
+        let (path, family) =
+            (survey.path.as_os_str().as_encoded_bytes(), survey.family.as_os_str().as_encoded_bytes());
         self.execute(
             sql,
             params![survey.name as i64, survey.source, path, survey.part, survey.hint, family],
@@ -227,7 +227,7 @@ impl Writer {
             return Ok(false);
         }
         let birth = survey.birth.filter(|at| at.is_some()).map_or(i64::MAX, |at| at.0);
-        let path = survey.path.as_os_str().as_bytes().to_vec();
+        let path = survey.path.as_os_str().as_encoded_bytes().to_vec();
         let own = (row.has_flag(COPIED), birth, path, survey.part.map(str::to_string), id);
         let file = split_event_id(id).0;
         let indexed: Vec<EventCopy> =

@@ -393,9 +393,8 @@ fn read_file_state(row: &db::Row<'_>) -> Result<FileState, db::Error> {
 }
 
 pub(crate) fn path_column(row: &db::Row<'_>, column: usize) -> Result<PathBuf, db::Error> {
-    use std::os::unix::ffi::OsStrExt;
     let bytes = row.get_ref(column)?.as_blob().unwrap_or_default();
-    Ok(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+    Ok(os::files::path_from_bytes(bytes.to_vec()))
 }
 
 fn parse_problem(line: &str, path: &Path) -> Option<Problem> {

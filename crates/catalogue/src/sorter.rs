@@ -5,11 +5,11 @@
 //! has no ties between different rows.
 
 use crate::Error;
+use os::files::FileExt;
 use record::Row;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 /// Rows buffered before a run is spilled: 7 MB of them.
 const MAX_BUFFERED_ROWS: usize = 60_000;

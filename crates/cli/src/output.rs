@@ -7,8 +7,7 @@ use api::Exit;
 use record::{Cell, cell};
 use service::Service;
 use std::io::{BufWriter, IsTerminal, Write};
-use std::os::fd::AsFd;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -111,7 +110,8 @@ pub(crate) fn with_progress<T>(service: &Service, work: impl FnOnce() -> T) -> T
 
 /// Width of stdout in columns, and whether it is a terminal.
 pub(crate) fn stdout_size() -> (usize, bool) {
-    let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(100, |size| usize::from(size.ws_col));
+    let width =
+        terminal_size::terminal_size_of(std::io::stdout()).map_or(100, |(width, _)| usize::from(width.0));
     (width.clamp(40, 400), std::io::stdout().is_terminal())
 }
 
@@ -119,12 +119,12 @@ pub(crate) fn stdout_size() -> (usize, bool) {
 pub(crate) fn open_screen() -> Option<std::fs::File> {
     let stdout = std::io::stdout();
     let is_usable = stdout.is_terminal() && std::io::stdin().is_terminal();
-    is_usable.then(|| stdout.as_fd().try_clone_to_owned().ok()).flatten().map(std::fs::File::from)
+    is_usable.then(|| os::files::duplicate_stdout().ok()).flatten()
 }
 
 /// The terminal of the process, for a program whose standard output is read by another one.
 pub(crate) fn open_own_terminal() -> Option<std::fs::File> {
-    std::fs::File::options().read(true).write(true).open("/dev/tty").ok().filter(IsTerminal::is_terminal)
+    os::files::open_terminal().ok().filter(IsTerminal::is_terminal)
 }
 
 /// Prints to stdout. A closed pipe is not an error.
@@ -140,7 +140,8 @@ pub(crate) fn print_stdout(text: &str) -> Result<(), api::Error> {
 
 /// Shows text that is longer than the terminal in a pager, as git does; `cat` or an empty name turns it off. Prints the text if the pager cannot be started.
 pub(crate) fn print_paged(text: &str, pager: &str) -> Result<(), api::Error> {
-    let rows = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| usize::from(size.ws_row));
+    let rows =
+        terminal_size::terminal_size_of(std::io::stdout()).map_or(0, |(_, height)| usize::from(height.0));
     let is_long = rows > 0 && text.lines().take(rows).count() >= rows;
     if !is_long || !has_reader() || is_off(pager) {
         return print_stdout(text);
@@ -168,12 +169,11 @@ fn is_off(pager: &str) -> bool {
 
 fn start_pager(pager: &str) -> std::io::Result<(Child, ChildStdin)> {
     let program = pager.split_whitespace().next().unwrap_or_default();
-    let found = Command::new("sh").args(["-c", "command -v -- \"$1\" >/dev/null", "sh", program]).status()?;
-    if !found.success() {
+    if !os::processes::has_program(program)? {
         return Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     }
-    let mut child =
-        Command::new("sh").args(["-c", pager]).env("LESS", "FRX").stdin(Stdio::piped()).spawn()?;
+    let mut command = os::processes::shell_command(pager);
+    let mut child = command.env("LESS", "FRX").stdin(Stdio::piped()).spawn()?;
     let input = child.stdin.take().ok_or_else(|| std::io::Error::other("no input"))?;
     Ok((child, input))
 }

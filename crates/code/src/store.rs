@@ -43,8 +43,6 @@ use partial::join_partial;
 use project::{LayoutError, Project, discover_with_progress};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use syntax::{Digest, TypeId};
 use table::{FileRow, SCHEMA, SCHEMA_VERSION, Table};
@@ -189,7 +187,7 @@ impl Store {
     pub fn tree_of(path: &Path) -> Result<Option<PathBuf>, StoreError> {
         let Some(store) = Store::open_existing(path, Path::new(""))? else { return Ok(None) };
         let root: Option<Vec<u8>> = Table::new(&store.db).get_meta(ROOT)?;
-        Ok(root.map(|bytes| PathBuf::from(OsString::from_vec(bytes))))
+        Ok(root.map(os::files::path_from_bytes))
     }
 
     /// Deletes an index.
@@ -254,7 +252,7 @@ impl Store {
             moved_files: BTreeMap::new(),
         };
         if first {
-            work.table.set_meta(ROOT, &self.root.as_os_str().as_bytes())?;
+            work.table.set_meta(ROOT, &self.root.as_os_str().as_encoded_bytes())?;
         }
         if first || seen.tree_changed || work.has_unknown_file(&seen.files)? {
             work.refresh_tree(now)?;

@@ -79,7 +79,10 @@ pub fn inherited_env() -> BTreeMap<OsString, OsString> {
 /// All programs of this name in `PATH`, in order.
 pub fn find_programs(places: &Environment, name: &str) -> Vec<PathBuf> {
     let folders = places.vars.get("PATH").into_iter().flat_map(std::env::split_paths);
-    folders.map(|folder| folder.join(name)).filter(|path| setup::is_program(path)).collect()
+    let names = os::processes::program_names(name);
+    let paths =
+        folders.flat_map(|folder| names.iter().map(move |name| folder.join(name)).collect::<Vec<_>>());
+    paths.filter(|path| setup::is_program(path)).collect()
 }
 
 /// Reads the variables in the table and no others.
@@ -123,9 +126,7 @@ pub fn cloud_variables() -> Vec<(String, String)> {
 
 /// The name of this machine, for people.
 pub fn host_name() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
-        .or_else(|_| std::fs::read_to_string("/etc/hostname"));
-    let name = name.unwrap_or_default().trim().to_string();
+    let name = os::processes::host_name();
     if name.is_empty() { "this device".to_string() } else { name }
 }
 

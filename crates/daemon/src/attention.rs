@@ -5,8 +5,7 @@
 use crate::Error;
 use notify::event::{CreateKind, ModifyKind};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use os::processes::EndRequests;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -17,9 +16,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Calls `on_signal` when the process is asked to end.
 pub fn watch_signals(on_signal: impl Fn() + Send + 'static) -> Result<(), Error> {
-    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP]).map_err(Error::Thread)?;
-    let forward = move || signals.forever().for_each(|_| on_signal());
-    spawn("signals", forward)
+    let requests = EndRequests::listen(true).map_err(Error::Thread)?;
+    spawn("signals", move || requests.for_each(on_signal))
 }
 
 /// Calls `on_change` once, and then when something in the folders changes, until it returns false. Lists the folders again when one is added.

@@ -4,10 +4,10 @@
 //! Does not start a daemon: the command decides that.
 
 use crate::rpc::{self, Meta, PROTOCOL_VERSION};
-use crate::{Holder, RuntimePaths, ownership, socket};
+use crate::{Holder, RuntimePaths, ownership};
+use os::socket::Stream;
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// How long the daemon may take to answer the handshake.
@@ -27,7 +27,7 @@ pub enum ConnectError {
 }
 
 pub struct Client {
-    reader: BufReader<UnixStream>,
+    reader: BufReader<Stream>,
     /// The daemon's version.
     pub version: String,
     /// The time zone the daemon was configured with, if any.
@@ -66,8 +66,8 @@ impl Client {
         if ownership::check_replaceable(&place.socket).is_err() {
             return Err(ConnectError::NotRunning);
         }
-        let stream = UnixStream::connect(&place.socket).map_err(|_| ConnectError::NotRunning)?;
-        if !socket::is_own(&stream) {
+        let stream = Stream::connect(&place.socket).map_err(|_| ConnectError::NotRunning)?;
+        if !os::socket::is_own(&stream) {
             return Err(ConnectError::NotRunning);
         }
         let timed = stream

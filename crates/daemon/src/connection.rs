@@ -3,10 +3,10 @@
 //! Does not know what is called, only how many calls run at once.
 
 use api::Progress;
+use os::socket::Stream;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -31,7 +31,7 @@ struct CallQueue {
 
 #[derive(Clone)]
 pub(crate) struct Connection {
-    stream: Arc<Mutex<UnixStream>>,
+    stream: Arc<Mutex<Stream>>,
     /// The client does not read or has disconnected: nothing more is written, and no thread waits to write.
     closed: Arc<AtomicBool>,
     calls: Arc<Mutex<BTreeMap<u64, Arc<Progress>>>>,
@@ -45,7 +45,7 @@ fn lock_unpoisoned<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Connection {
-    pub(crate) fn new(to: UnixStream, beside: &Arc<AtomicU64>) -> Connection {
+    pub(crate) fn new(to: Stream, beside: &Arc<AtomicU64>) -> Connection {
         let _ = to.set_write_timeout(Some(WRITE_TIMEOUT));
         Connection {
             stream: Arc::new(Mutex::new(to)),
@@ -131,12 +131,13 @@ impl Connection {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    fn connect_pair(beside: &Arc<AtomicU64>) -> (Connection, UnixStream) {
-        let (ours, theirs) = UnixStream::pair().unwrap();
+    fn connect_pair(beside: &Arc<AtomicU64>) -> (Connection, Stream) {
+        let (ours, theirs) = Stream::pair().unwrap();
         (Connection::new(ours, beside), theirs)
     }
 

@@ -48,9 +48,7 @@ impl Holder {
 
     /// Sends SIGTERM to the process. Returns false if the process is not the one that holds the lock.
     pub fn terminate(&self) -> bool {
-        let pid = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw);
-        let Some(pid) = pid.filter(|_| self.is_running()) else { return false };
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).is_ok()
+        self.is_running() && os::processes::ask_to_end(self.pid)
     }
 }
 

@@ -4,9 +4,9 @@
 //! Does not know what serving means.
 
 use crate::{Error, Holder, RuntimePaths, client, ownership};
+use os::files::{OpenOptionsExt, identity, open_identity};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::time::{Duration, Instant};
 
 /// The leader lock, held by the process that serves.
@@ -45,8 +45,8 @@ impl LeaderLock {
     /// Whether the lock file on disk is still the one this process locked. If the file was removed with its folder, the
     /// lock no longer keeps another process from serving.
     pub fn is_current(&self, place: &RuntimePaths) -> bool {
-        let own = self.file.metadata().map(|meta| (meta.dev(), meta.ino()));
-        let there = std::fs::metadata(&place.lock).map(|meta| (meta.dev(), meta.ino()));
+        let own = open_identity(&self.file);
+        let there = std::fs::metadata(&place.lock).and_then(|meta| identity(&place.lock, &meta));
         matches!((own, there), (Ok(own), Ok(there)) if own == there)
     }
 

@@ -11,12 +11,10 @@ use crate::server::{CallHandler, Counters, Server, StopRequest};
 use crate::waker::Waker;
 use crate::watcher::FolderWatcher;
 use crate::{Error, LeaderLock, RuntimePaths};
+use os::processes::EndRequests;
 use record::Clock;
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::ffi::OsString;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -217,11 +215,11 @@ fn catch_panic(
 }
 
 fn spawn_signal_handler(bell: mpsc::Sender<StopRequest>) -> Result<(), Error> {
-    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(Error::Thread)?;
+    let requests = EndRequests::listen(false).map_err(Error::Thread)?;
     let forward = move || {
-        for _ in signals.forever() {
+        requests.for_each(|| {
             let _ = bell.send(StopRequest::Signal);
-        }
+        });
     };
     std::thread::Builder::new().name("signals".into()).spawn(forward).map_err(Error::Thread)?;
     Ok(())
@@ -233,11 +231,14 @@ fn is_idle_for(server: &Server, events: &Events, exit: Duration) -> bool {
 }
 
 /// Identity of the program's file at startup. After an upgrade, the old daemon would otherwise keep answering for hours.
-struct ProgramIdentity(Option<(u64, u64, i64)>);
+struct ProgramIdentity(Option<(os::FileIdentity, i64)>);
 
 impl ProgramIdentity {
     fn of_file(exe: &Path) -> ProgramIdentity {
-        ProgramIdentity(std::fs::metadata(exe).ok().map(|meta| (meta.dev(), meta.ino(), meta.mtime())))
+        let of = |meta: &std::fs::Metadata| {
+            Some((os::files::identity(exe, meta).ok()?, os::files::stamp(meta).modified))
+        };
+        ProgramIdentity(std::fs::metadata(exe).ok().as_ref().and_then(of))
     }
 
     fn is_replaced(&self, exe: &Path) -> bool {

@@ -4,16 +4,16 @@
 
 use crate::server::{Server, spawn_accept_loop};
 use crate::{Error, RuntimePaths, socket};
-use rustix::net::{Shutdown, shutdown};
+use os::FileIdentity;
+use os::socket::Listener;
 use serde_json::json;
-use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 pub(crate) struct SocketListener {
-    listener: Arc<UnixListener>,
-    /// Device and inode of the socket file.
-    identity: Option<(u64, u64)>,
+    listener: Arc<Listener>,
+    /// The socket file.
+    identity: Option<FileIdentity>,
     /// A failure to bind again was logged; it is logged once.
     failure_logged: bool,
 }
@@ -21,11 +21,7 @@ pub(crate) struct SocketListener {
 impl SocketListener {
     pub(crate) fn bind(place: &RuntimePaths) -> Result<SocketListener, Error> {
         let listener = Arc::new(socket::bind_socket(&place.socket)?);
-        Ok(SocketListener {
-            listener,
-            identity: socket::socket_identity(&place.socket),
-            failure_logged: false,
-        })
+        Ok(SocketListener { listener, identity: os::socket::identity(&place.socket), failure_logged: false })
     }
 
     pub(crate) fn start_accepting(&self, server: &Arc<Server>) -> Result<(), Error> {
@@ -33,7 +29,7 @@ impl SocketListener {
     }
 
     fn is_bound(&self, place: &RuntimePaths) -> bool {
-        self.identity.is_some() && socket::socket_identity(&place.socket) == self.identity
+        self.identity.is_some() && os::socket::identity(&place.socket) == self.identity
     }
 
     /// Binds again if the socket file was removed: otherwise no client could reach this daemon, and its lock keeps
@@ -46,7 +42,7 @@ impl SocketListener {
         match rebound {
             Ok(new) => {
                 // The old socket is unreachable; this wakes and ends the thread that accepts on it.
-                let _ = shutdown(&*self.listener, Shutdown::Both);
+                os::socket::stop_accepting(&self.listener);
                 *self = new;
                 server.counters.rebound.fetch_add(1, Relaxed);
                 server.log.write_entry("socket made again", &json!({}));

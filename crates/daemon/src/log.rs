@@ -2,11 +2,11 @@
 //!
 //! Does not decide what is logged.
 
+use os::files::OpenOptionsExt;
 use record::Clock;
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 

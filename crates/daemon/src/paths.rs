@@ -46,14 +46,13 @@ impl RuntimePaths {
 }
 
 fn is_usable(dir: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let own = |meta: std::fs::Metadata| meta.is_dir() && meta.uid() == ownership::own_uid();
+    let own = |meta: std::fs::Metadata| meta.is_dir() && os::files::belongs_to_us(&meta);
     dir.is_absolute() && std::fs::metadata(dir).is_ok_and(own)
 }
 
 /// The socket path for a base directory that is too deep. The folder's owner is checked as for any other.
 fn fallback_socket(name: &str) -> PathBuf {
-    PathBuf::from(format!("/tmp/loci-{}", ownership::own_uid())).join(name)
+    os::socket::short_folder().join(name)
 }
 
 /// Hashes a path with FNV-1a, which is the same in every build: clients of another version must find the same socket.

@@ -3,51 +3,34 @@
 //!
 //! Does not receive anything from systemd.
 
+use os::socket::Datagrams;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 pub(crate) const READY: &str = "READY=1";
 pub(crate) const ALIVE: &str = "WATCHDOG=1";
 pub(crate) const STOPPING: &str = "STOPPING=1";
 
 #[derive(Debug)]
-pub(crate) struct SystemdNotifier(Option<(UnixDatagram, SocketAddr)>);
+pub(crate) struct SystemdNotifier(Option<Datagrams>);
 
 impl SystemdNotifier {
     /// `name` is the value of `NOTIFY_SOCKET`: a path, or an abstract socket name prefixed with `@`.
     pub(crate) fn new(name: Option<&OsStr>) -> SystemdNotifier {
-        let address = name.filter(|name| !name.is_empty()).and_then(socket_address);
-        let socket = || UnixDatagram::unbound().ok();
-        // A receiver that does not read must not block the daemon.
-        let nonblocking = |socket: &UnixDatagram| socket.set_nonblocking(true).is_ok();
-        SystemdNotifier(address.and_then(|address| Some((socket().filter(nonblocking)?, address))))
+        SystemdNotifier(name.filter(|name| !name.is_empty()).and_then(Datagrams::open))
     }
 
     pub(crate) fn notify(&self, state: &str) {
-        if let Some((socket, address)) = &self.0 {
-            let _ = socket.send_to_addr(state.as_bytes(), address);
+        if let Some(socket) = &self.0 {
+            socket.send(state.as_bytes());
         }
     }
 }
 
-#[cfg(target_os = "linux")]
-fn socket_address(name: &OsStr) -> Option<SocketAddr> {
-    use std::os::linux::net::SocketAddrExt;
-    match name.as_bytes().strip_prefix(b"@") {
-        Some(name) => SocketAddr::from_abstract_name(name).ok(),
-        None => SocketAddr::from_pathname(name).ok(),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn socket_address(name: &OsStr) -> Option<SocketAddr> {
-    SocketAddr::from_pathname(name).ok().filter(|_| !name.as_bytes().starts_with(b"@"))
-}
-
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
 
     fn receive_text(socket: &UnixDatagram) -> String {
         let mut buffer = [0; 64];

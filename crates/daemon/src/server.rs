@@ -5,12 +5,12 @@
 
 use crate::connection::Connection;
 use crate::rpc::{self, MAX_REQUEST_BYTES, Meta, PROTOCOL_VERSION, Request};
-use crate::{Error, log::Log, socket};
+use crate::{Error, log::Log};
 use api::{Code, Progress};
+use os::socket::{Listener, Stream};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -154,7 +154,7 @@ impl Server {
 }
 
 /// Accepts connections until the listener is shut down or the process ends.
-pub(crate) fn spawn_accept_loop(server: &Arc<Server>, listener: &Arc<UnixListener>) -> Result<(), Error> {
+pub(crate) fn spawn_accept_loop(server: &Arc<Server>, listener: &Arc<Listener>) -> Result<(), Error> {
     let (server, listener) = (Arc::clone(server), Arc::clone(listener));
     let listening = move || {
         for stream in listener.incoming() {
@@ -171,8 +171,8 @@ pub(crate) fn spawn_accept_loop(server: &Arc<Server>, listener: &Arc<UnixListene
     Ok(())
 }
 
-fn admit_connection(server: &Arc<Server>, stream: UnixStream) {
-    if !socket::is_own(&stream) {
+fn admit_connection(server: &Arc<Server>, stream: Stream) {
+    if !os::socket::is_own(&stream) {
         server.counters.foreign.fetch_add(1, Relaxed);
         server.log.write_entry("refused", &json!({"why": "another user"}));
         return;
@@ -193,7 +193,7 @@ fn admit_connection(server: &Arc<Server>, stream: UnixStream) {
     }
 }
 
-fn serve_connection(server: &Arc<Server>, stream: &UnixStream) {
+fn serve_connection(server: &Arc<Server>, stream: &Stream) {
     let Ok(writing) = stream.try_clone() else { return };
     let _ = stream.set_read_timeout(Some(LINE_TIMEOUT));
     let connection = Connection::new(writing, &server.extra_calls);
@@ -218,7 +218,7 @@ fn serve_connection(server: &Arc<Server>, stream: &UnixStream) {
 }
 
 /// Reads one line. Returns false if the connection ended or the line is too long or too slow.
-fn read_frame(reader: &mut BufReader<&UnixStream>, frame: &mut Vec<u8>) -> bool {
+fn read_frame(reader: &mut BufReader<&Stream>, frame: &mut Vec<u8>) -> bool {
     let mut begun = None::<Instant>;
     loop {
         let left = (MAX_REQUEST_BYTES + 1).saturating_sub(frame.len()) as u64;

@@ -4,21 +4,19 @@
 //! Does not know the protocol.
 
 use crate::{Error, ownership};
-use std::fs::Permissions;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use os::socket::Listener;
 use std::path::{Path, PathBuf};
 
 /// Binds the socket and replaces one left behind by a dead process.
-pub(crate) fn bind_socket(path: &Path) -> Result<UnixListener, Error> {
+pub(crate) fn bind_socket(path: &Path) -> Result<Listener, Error> {
     let folder = path.parent().unwrap_or(path);
     ownership::create_private_dir(folder).map_err(Error::at_path(folder))?;
     ownership::check_folder(folder)?;
     ownership::check_replaceable(path)?;
     let beside = temporary_path(path);
     let _ = std::fs::remove_file(&beside);
-    let made = UnixListener::bind(&beside).and_then(|listener| {
-        std::fs::set_permissions(&beside, Permissions::from_mode(0o600))?;
+    let made = Listener::bind(&beside).and_then(|listener| {
+        os::files::set_mode(&beside, 0o600)?;
         std::fs::rename(&beside, path)?;
         Ok(listener)
     });
@@ -29,39 +27,23 @@ fn temporary_path(path: &Path) -> PathBuf {
     path.with_extension(format!("{}", std::process::id()))
 }
 
-/// Device and inode of the socket file, to notice when it was replaced or removed.
-pub(crate) fn socket_identity(path: &Path) -> Option<(u64, u64)> {
-    let meta = std::fs::symlink_metadata(path).ok()?;
-    meta.file_type().is_socket().then(|| (meta.dev(), meta.ino()))
-}
-
-/// Whether the peer is a process of the same user. The folder's mode already keeps others out; this check applies where
-/// the folder was opened to them.
-#[cfg(target_os = "linux")]
-pub(crate) fn is_own(stream: &UnixStream) -> bool {
-    rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| peer.uid.as_raw() == ownership::own_uid())
-}
-
-/// On other systems only the folder's mode keeps others out.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn is_own(_: &UnixStream) -> bool {
-    true
-}
-
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn only_a_socket_or_file_of_ours_is_replaced() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("run/d.sock");
         let first = bind_socket(&path).unwrap();
-        let known = socket_identity(&path).unwrap();
+        let known = os::socket::identity(&path).unwrap();
         // The socket of a dead process, then a file of ours: both are replaced.
         drop(first);
         let second = bind_socket(&path).unwrap();
-        assert_ne!(socket_identity(&path), Some(known));
+        assert_ne!(os::socket::identity(&path), Some(known));
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, b"a file").unwrap();
         drop(second);

@@ -5,9 +5,9 @@
 //! Does not know what any table means.
 
 use crate::{Connection, Error, READ_ONLY, has_wal, open_immutable, prepare_read_only, sibling_path};
+use os::files::OpenOptionsExt;
 use rusqlite::{OpenFlags, TransactionBehavior};
-use std::fs::{OpenOptions, Permissions};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -144,8 +144,7 @@ fn write_backup(connection: &Connection, to: &Path) -> Result<(), Error> {
     let half = sibling_path(to, ".new");
     let _ = std::fs::remove_file(&half);
     connection.execute("vacuum into ?1", [half.to_string_lossy()])?;
-    let done = std::fs::set_permissions(&half, Permissions::from_mode(0o600))
-        .and_then(|()| std::fs::rename(&half, to));
+    let done = os::files::set_mode(&half, 0o600).and_then(|()| std::fs::rename(&half, to));
     done.map_err(|error| crate::corrupt_error(&error))
 }
 
@@ -174,7 +173,7 @@ mod tests {
         let before = open_reader(&folder.join("m.db-1.before"), &[FIRST]).unwrap();
         assert_eq!(before.query_row("select a from t", [], |row| row.get::<_, i64>(0)).unwrap(), 1);
         for name in ["m.db", "m.db-1.before"] {
-            let mode = std::fs::metadata(folder.join(name)).unwrap().permissions().mode();
+            let mode = os::files::mode(&std::fs::metadata(folder.join(name)).unwrap());
             assert_eq!(mode & 0o777, 0o600, "{name}");
         }
         std::fs::remove_dir_all(folder).unwrap();

@@ -11,7 +11,6 @@ pub use rusqlite::{
     params, params_from_iter, types::ValueRef,
 };
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -57,7 +56,7 @@ fn open_immutable(path: &Path) -> Result<Connection, Error> {
 fn immutable_uri(path: &Path) -> String {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
     let one = |byte: &u8| if safe(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02x}") };
-    let path: String = path.as_os_str().as_bytes().iter().map(one).collect();
+    let path: String = path.as_os_str().as_encoded_bytes().iter().map(one).collect();
     format!("file:{path}?immutable=1")
 }
 

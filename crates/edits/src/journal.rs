@@ -9,9 +9,8 @@ use crate::text::SourceText;
 use crate::transaction::{
     Direction, Disk, Fault, JournalFile, NoFault, Step, replace_file, staged_path, write_synced,
 };
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{Error as IoError, ErrorKind};
 use std::path::{Path, PathBuf};
 use syntax::Digest;
@@ -103,10 +102,10 @@ impl Journal {
         let failed = |error: IoError| EditError::io(path.to_string_lossy(), error);
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
         let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        match file.try_lock() {
             Ok(()) => Ok(Lock(file)),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(EditError::Busy),
-            Err(error) => Err(failed(error.into())),
+            Err(TryLockError::WouldBlock) => Err(EditError::Busy),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
         }
     }
 

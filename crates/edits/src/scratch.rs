@@ -105,7 +105,7 @@ fn link(to: &Path, at: &Path) -> Result<(), IoError> {
         return Ok(());
     }
     let _ = std::fs::remove_file(at);
-    std::os::unix::fs::symlink(to, at)
+    os::files::link_to(to, at)
 }
 
 fn copy_if_changed(from: &DirEntry, to: &Path) -> Result<(), IoError> {

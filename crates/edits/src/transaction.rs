@@ -4,11 +4,10 @@
 //! Does not know what the files contain.
 
 use crate::error::EditError;
-use rustix::fs::{Mode, OFlags, open};
+use os::files::OpenOptionsExt;
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::OpenOptions;
 use std::io::{Error as IoError, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use syntax::Digest;
 
@@ -108,13 +107,14 @@ impl Disk<'_> {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(NEW_FILE_MODE),
             Err(error) => return Err(EditError::io(path, error)),
         };
-        if !meta.is_file() || meta.nlink() > 1 {
+        if !meta.is_file() || os::files::is_linked_elsewhere(&meta) {
             return Err(EditError::Linked(path.to_owned()));
         }
-        if meta.mode() & OWNER_WRITES == 0 {
+        let mode = os::files::mode(&meta);
+        if mode & OWNER_WRITES == 0 {
             return Err(EditError::ReadOnly(path.to_owned()));
         }
-        Ok(meta.mode() & PERMISSION_BITS)
+        Ok(mode)
     }
 
     /// Follows a folder from the root without following links.
@@ -122,7 +122,7 @@ impl Disk<'_> {
         let mut path = self.root.to_path_buf();
         for part in folder.split('/').filter(|part| !part.is_empty()) {
             path.push(part);
-            open(&path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+            os::files::check_real_folder(&path)?;
         }
         Ok(())
     }
@@ -201,7 +201,6 @@ impl Disk<'_> {
 
 const NEW_FILE_MODE: u32 = 0o644;
 const OWNER_WRITES: u32 = 0o200;
-const PERMISSION_BITS: u32 = 0o7777;
 
 /// The name of the staged file beside a target.
 pub(crate) fn staged_path(path: &str, id: &str) -> String {
@@ -213,7 +212,7 @@ pub(crate) fn staged_path(path: &str, id: &str) -> String {
 pub(crate) fn write_synced(path: &Path, bytes: &[u8], mode: u32) -> Result<(), IoError> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)?;
     file.write_all(bytes)?;
-    file.set_permissions(Permissions::from_mode(mode))?;
+    os::files::set_open_mode(&file, mode)?;
     file.sync_all()
 }
 
@@ -236,7 +235,5 @@ fn remove_file(path: &Path) -> Result<(), IoError> {
 
 /// Best effort: some file systems cannot sync a folder.
 fn sync_folder(folder: Option<&Path>) {
-    if let Some(folder) = folder.and_then(|folder| File::open(folder).ok()) {
-        let _ = folder.sync_all();
-    }
+    let _ = folder.map(os::files::sync_folder);
 }

@@ -5,10 +5,9 @@
 
 pub mod access;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, unlinkat};
+use os::directory::Directory;
 use std::fs::{File, TryLockError};
 use std::io::{Error as IoError, ErrorKind, Read, Write};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -97,13 +96,8 @@ fn folder_error(path: &Path, error: impl Into<IoError>) -> FolderError {
 /// Holds an open directory handle: if the folder is replaced with a symbolic link afterwards, the link is not followed.
 pub struct LociFolder {
     path: PathBuf,
-    dir: OwnedFd,
+    dir: Directory,
 }
-
-const FOLDER_FLAGS: OFlags =
-    OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::RDONLY).union(OFlags::CLOEXEC);
-/// `NONBLOCK`: opening a FIFO in place of a file must not wait for a writer.
-const FILE_FLAGS: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 impl LociFolder {
     /// Opens the folder of a tree, if it exists.
@@ -144,18 +138,12 @@ impl LociFolder {
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, FolderError> {
         let path = self.path(name);
         let Some((dir, own)) = self.open_parent(name)? else { return Ok(None) };
-        let file = match openat(&dir, own, FILE_FLAGS | OFlags::RDONLY, Mode::empty()) {
-            Ok(file) => File::from(file),
-            Err(rustix::io::Errno::NOENT) => return Ok(None),
-            Err(rustix::io::Errno::LOOP | rustix::io::Errno::NXIO) => {
-                return Err(FolderError::NotAFile(path));
-            }
+        let file = match dir.open_file(own) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::InvalidInput => return Err(FolderError::NotAFile(path)),
             Err(error) => return Err(folder_error(&path, error)),
         };
-        let kind = fstat(&file).map_err(|error| folder_error(&path, error))?.st_mode;
-        if FileType::from_raw_mode(kind) != FileType::RegularFile {
-            return Err(FolderError::NotAFile(path));
-        }
         let mut bytes = Vec::new();
         file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| folder_error(&path, error))?;
         if bytes.len() as u64 > MAX_FILE_BYTES {
@@ -168,17 +156,15 @@ impl LociFolder {
     pub fn list_files(&self, inner: &str) -> Result<Vec<String>, FolderError> {
         let path = self.path(inner);
         let Some(dir) = open_subfolder(&self.dir, inner, &path)? else { return Ok(Vec::new()) };
-        list_regular_files(&dir).map_err(|error| folder_error(&path, error))
+        dir.list_files().map_err(|error| folder_error(&path, error))
     }
 
     /// Waits for the write lock. Removes the temporary files of killed writers: while the lock is held, no other process can own
     /// one.
     pub fn lock_for_writing(&self, patience: Duration) -> Result<WriteLock<'_>, FolderError> {
         let path = self.path(LOCK);
-        let flags = FILE_FLAGS | OFlags::RDWR | OFlags::CREATE;
-        let lock = File::from(
-            openat(&self.dir, LOCK, flags, FILE_MODE).map_err(|error| folder_error(&path, error))?,
-        );
+        let lock =
+            self.dir.open_or_create_file(LOCK, FILE_MODE).map_err(|error| folder_error(&path, error))?;
         let until = Instant::now() + patience;
         loop {
             match lock.try_lock() {
@@ -190,15 +176,14 @@ impl LociFolder {
                 Err(TryLockError::Error(error)) => return Err(folder_error(&path, error)),
             }
         }
-        for left in list_regular_files(&self.dir).unwrap_or_default().iter().filter(|name| is_temporary(name))
-        {
-            let _ = unlinkat(&self.dir, left.as_str(), AtFlags::empty());
+        for left in self.dir.list_files().unwrap_or_default().iter().filter(|name| is_temporary(name)) {
+            let _ = self.dir.remove_file(left);
         }
         Ok(WriteLock { folder: self, _lock: lock })
     }
 
     /// Opens the directory that contains `name`; returns it with the file name.
-    fn open_parent<'n>(&self, name: &'n str) -> Result<Option<(OwnedFd, &'n str)>, FolderError> {
+    fn open_parent<'n>(&self, name: &'n str) -> Result<Option<(Directory, &'n str)>, FolderError> {
         let Some((inner, own)) = name.split_once('/') else {
             let dir = self.dir.try_clone().map_err(|error| folder_error(&self.path, error))?;
             return Ok(Some((dir, name)));
@@ -213,35 +198,32 @@ impl LociFolder {
         let done = (|| {
             let (dir, own) =
                 self.open_parent(name)?.ok_or_else(|| folder_error(&path, ErrorKind::NotFound))?;
-            let flags = FILE_FLAGS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-            let written = openat(&self.dir, &beside, flags, FILE_MODE).map(File::from).map_err(IoError::from);
-            let written = written.and_then(|mut file| {
+            let written = self.dir.create_file(&beside, FILE_MODE).and_then(|mut file| {
                 file.write_all(bytes)?;
                 if lasting { file.sync_data() } else { Ok(()) }
             });
             written.map_err(|error| folder_error(&path, error))?;
-            renameat(&self.dir, &beside, &dir, own).map_err(|error| folder_error(&path, error))
+            self.dir.rename(&beside, &dir, own).map_err(|error| folder_error(&path, error))
         })();
         if done.is_err() {
-            let _ = unlinkat(&self.dir, &beside, AtFlags::empty());
+            let _ = self.dir.remove_file(&beside);
         }
         done
     }
 }
 
 /// Like any other file of a working tree: the umask decides.
-const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
+const FILE_MODE: u32 = 0o666;
 
-fn open_root(root: &Path) -> Result<OwnedFd, FolderError> {
-    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-    openat(CWD, root, flags, Mode::empty()).map_err(|error| folder_error(root, error))
+fn open_root(root: &Path) -> Result<Directory, FolderError> {
+    Directory::open(root).map_err(|error| folder_error(root, error))
 }
 
-fn open_subfolder(above: &OwnedFd, name: &str, path: &Path) -> Result<Option<OwnedFd>, FolderError> {
-    match openat(above, name, FOLDER_FLAGS, Mode::empty()) {
+fn open_subfolder(above: &Directory, name: &str, path: &Path) -> Result<Option<Directory>, FolderError> {
+    match above.open_subfolder(name) {
         Ok(dir) => Ok(Some(dir)),
-        Err(rustix::io::Errno::NOENT) => Ok(None),
-        Err(rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
             Err(FolderError::NotAFolder(path.to_path_buf()))
         }
         Err(error) => Err(folder_error(path, error)),
@@ -249,24 +231,12 @@ fn open_subfolder(above: &OwnedFd, name: &str, path: &Path) -> Result<Option<Own
 }
 
 /// Returns false if the folder already exists.
-fn create_subfolder(above: &OwnedFd, name: &str, path: &Path) -> Result<bool, FolderError> {
-    match mkdirat(above, name, Mode::from_raw_mode(0o777)) {
+fn create_subfolder(above: &Directory, name: &str, path: &Path) -> Result<bool, FolderError> {
+    match above.create_subfolder(name) {
         Ok(()) => Ok(true),
-        Err(rustix::io::Errno::EXIST) => Ok(false),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(folder_error(path, error)),
     }
-}
-
-fn list_regular_files(dir: &OwnedFd) -> Result<Vec<String>, IoError> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(dir)? {
-        let entry = entry?;
-        if entry.file_type() == FileType::RegularFile {
-            names.extend(entry.file_name().to_str().ok().map(str::to_owned));
-        }
-    }
-    names.sort();
-    Ok(names)
 }
 
 /// A temporary file name that no other writer uses.
@@ -317,8 +287,9 @@ impl WriteLock<'_> {
     /// Removes a file, if it exists.
     pub fn remove(&self, name: &str) -> Result<(), FolderError> {
         let Some((dir, own)) = self.folder.open_parent(name)? else { return Ok(()) };
-        match unlinkat(&dir, own, AtFlags::empty()) {
-            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+        match dir.remove_file(own) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Ok(()) => Ok(()),
             Err(error) => Err(folder_error(&self.folder.path(name), error)),
         }
     }
@@ -337,8 +308,8 @@ impl WriteLock<'_> {
     /// Moves a damaged file aside, so that a person can still inspect it; returns its new path.
     pub fn set_aside(&self, name: &str) -> Result<PathBuf, FolderError> {
         let aside = format!("{name}.damaged");
-        renameat(&self.folder.dir, name, &self.folder.dir, &aside)
-            .map_err(|error| folder_error(&self.folder.path(name), error))?;
+        let dir = &self.folder.dir;
+        dir.rename(name, dir, &aside).map_err(|error| folder_error(&self.folder.path(name), error))?;
         Ok(self.folder.path(&aside))
     }
 }
@@ -473,7 +444,12 @@ mod tests {
         fs::remove_file(root.path().join(FOLDER_NAME)).unwrap();
         let folder = LociFolder::open_or_create(root.path()).unwrap();
         fs::create_dir(folder.path(ACCESS)).unwrap();
-        rustix::fs::mkfifoat(&folder.dir, PROMPT_WINDOW, FILE_MODE).unwrap();
+        rustix::fs::mkfifoat(
+            rustix::fs::CWD,
+            folder.path(PROMPT_WINDOW),
+            rustix::fs::Mode::from_raw_mode(0o666),
+        )
+        .unwrap();
         assert!(matches!(folder.read(ACCESS), Err(FolderError::NotAFile(_))));
         assert!(matches!(folder.read(PROMPT_WINDOW), Err(FolderError::NotAFile(_))));
         assert!(matches!(LociFolder::open(&root.path().join("nowhere")), Err(FolderError::Io { .. })));

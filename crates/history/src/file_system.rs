@@ -17,10 +17,9 @@ const NETWORK: &[(i64, &str)] = &[
     (0x6573_5546, "FUSE"),
 ];
 
-#[allow(clippy::unnecessary_cast)] // the type is narrower on 32-bit platforms
 /// The name of the network file system that a folder is on. None: it is local, or cannot be determined.
 pub(crate) fn network_file_system(folder: &Path) -> Option<&'static str> {
-    find_network_name(folder, |path| rustix::fs::statfs(path).ok().map(|found| found.f_type as i64))
+    find_network_name(folder, os::files::file_system_type)
 }
 
 /// Looks at the folder, or at the nearest one above it that exists.

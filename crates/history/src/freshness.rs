@@ -4,12 +4,11 @@
 //! Does not read the new part.
 
 use catalogue::{KnownFile, Reader, StoredFile, Watermark};
+use os::files::FileExt;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sources::{FileStamp, SOURCES, Transcript, archive, line_reader};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,7 +43,7 @@ pub fn name_of(transcript: &Transcript) -> u64 {
     if is_archived_copy(transcript) {
         return archive::transcript_name(transcript) as u64;
     }
-    let path = transcript.path.as_os_str().as_bytes();
+    let path = transcript.path.as_os_str().as_encoded_bytes();
     let (folder, file) = path.split_at(memchr::memrchr(b'/', path).map_or(0, |at| at + 1));
     let part = transcript.part.as_ref().map_or(b"\0".as_slice(), String::as_bytes);
     let below = FOLDER.with_borrow_mut(|last| last.hash_of(transcript.source, folder));
@@ -147,7 +146,8 @@ fn is_same(known: &KnownFile, transcript: &Transcript) -> bool {
 
 /// Whether this is the archived copy of a transcript that its agent has deleted.
 pub fn is_archived_copy(transcript: &Transcript) -> bool {
-    transcript.path.as_os_str().as_bytes().ends_with(b".loci") && archive::is_archived(&transcript.path)
+    transcript.path.as_os_str().as_encoded_bytes().ends_with(b".loci")
+        && archive::is_archived(&transcript.path)
 }
 
 /// Meta key: start time of the last complete update.
@@ -196,7 +196,7 @@ fn change_time(folder: &PathBuf) -> i64 {
 
 fn hash_times(folders: &BTreeSet<PathBuf>) -> i64 {
     let hash = |hash, folder: &PathBuf| {
-        hash_low(hash_low(hash, folder.as_os_str().as_bytes()), &change_time(folder).to_le_bytes())
+        hash_low(hash_low(hash, folder.as_os_str().as_encoded_bytes()), &change_time(folder).to_le_bytes())
     };
     folders.iter().fold(LOW, hash) as i64
 }

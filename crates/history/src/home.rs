@@ -5,10 +5,10 @@
 
 use crate::file_system::network_file_system;
 use api::{Code, Error};
+use os::files::{DirBuilderExt, OpenOptionsExt};
 use sources::Environment;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -73,9 +73,9 @@ impl Home {
     pub(crate) fn publish_stores(&self) -> std::io::Result<()> {
         let (link, beside) = (self.cache.join(CURRENT), self.cache.join("current.new"));
         let _ = std::fs::remove_file(&beside);
-        std::os::unix::fs::symlink(self.stores.file_name().unwrap_or_default(), &beside)?;
+        os::files::write_pointer(Path::new(self.stores.file_name().unwrap_or_default()), &beside)?;
         std::fs::rename(&beside, &link)?;
-        File::open(&self.cache)?.sync_all()
+        os::files::sync_folder(&self.cache)
     }
 
     /// Stores that are not current: of earlier generations, or of a rebuild that was killed.
@@ -211,7 +211,7 @@ const CURRENT: &str = "current";
 const GENERATION: &str = "stores-";
 
 fn current_stores(cache: &Path) -> PathBuf {
-    let target = std::fs::read_link(cache.join(CURRENT)).ok();
+    let target = os::files::read_pointer(&cache.join(CURRENT));
     let known = target.filter(|name| generation_number(name).is_some() && name.components().count() == 1);
     known.map_or_else(|| cache.to_path_buf(), |name| cache.join(name))
 }
@@ -223,9 +223,8 @@ fn generation_number(stores: &Path) -> Option<u64> {
 /// Creates a directory with mode 0700; tightens the mode of an existing one.
 pub fn create_private_dir(dir: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let meta = std::fs::metadata(dir)?;
-    if meta.permissions().mode() & 0o077 != 0 {
-        std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700))?;
+    if os::files::is_open_to_others(&std::fs::metadata(dir)?) {
+        os::files::set_mode(dir, 0o700)?;
     }
     Ok(())
 }
@@ -245,8 +244,7 @@ pub fn disk_full(path: &Path) -> Error {
 
 /// Free space on the file system of a directory.
 pub fn free_bytes(dir: &Path) -> Option<u64> {
-    let stat = rustix::fs::statvfs(dir).ok()?;
-    Some(stat.f_bavail * stat.f_frsize)
+    os::files::free_bytes(dir)
 }
 
 /// Replaces a file atomically, with mode 0600.
@@ -259,7 +257,7 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         file.sync_all()?;
         std::fs::rename(&beside, path)?;
         // Sync the folder so that the rename survives a power failure: a tombstone must not be lost.
-        File::open(path.parent().unwrap_or(path))?.sync_all()
+        os::files::sync_folder(path.parent().unwrap_or(path))
     })();
     if written.is_err() {
         let _ = std::fs::remove_file(&beside);
@@ -338,8 +336,9 @@ impl Lock {
             Err(TryLockError::Error(error)) => return Err(fail(error)),
         }
         // The previous holder may have deleted the file between open and lock: then this lock protects nothing.
-        let own = file.metadata().map_err(fail)?;
-        if !std::fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (own.dev(), own.ino())) {
+        let own = os::files::open_identity(&file).map_err(fail)?;
+        let there = std::fs::metadata(path).and_then(|there| os::files::identity(path, &there));
+        if there.ok() != Some(own) {
             return Ok(None);
         }
         // The PID is only for the message to a waiting process; on a full disk the lock works without it.
@@ -366,7 +365,7 @@ fn holder_suffix(lock: &Path) -> String {
 /// A random token of 32 hexadecimal digits.
 pub fn random_token() -> std::io::Result<String> {
     let mut bytes = [0; 16];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    os::fill_random(&mut bytes)?;
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
@@ -387,7 +386,7 @@ fn read_key(path: &Path) -> Option<[u8; 32]> {
 
 fn make_key(home: &Home) -> Option<[u8; 32]> {
     let mut key = [0; 32];
-    File::open("/dev/urandom").ok()?.read_exact(&mut key).ok()?;
+    os::fill_random(&mut key).ok()?;
     create_private_dir(&home.data).ok()?;
     // Linked, not renamed: two processes that create a key at once both use the first.
     let beside = home.data.join(format!("mask.key.{}", std::process::id()));

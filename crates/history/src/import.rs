@@ -9,6 +9,7 @@ use crate::masker::LazyMasker;
 use crate::tombstones::Tombstones;
 use api::import::{HistoryImported, ImportChange, ImportedSession};
 use api::{Code, Error};
+use os::files::OpenOptionsExt;
 use record::Session;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::{Value, json};
@@ -19,7 +20,6 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The name of the source that reads the folder.

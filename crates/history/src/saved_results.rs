@@ -6,13 +6,11 @@
 use crate::home;
 use api::saved_results::{CleanedUp, Cleanup, Part, ReadRef, RefRead};
 use api::{Code, Error};
-use record::{Clock, Stamp};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
+use os::directory::Directory;
+use record::Clock;
 use sources::Environment;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Total size of all files; the oldest are removed first. A single result may be larger.
@@ -63,8 +61,7 @@ impl SavedResults {
     pub fn create_file(&self, session: &str, query: &str) -> std::io::Result<ResultWriter> {
         let dir = self.open_folder()?;
         let name = self.new_name(session, query)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = File::from(openat(&dir, &name, flags, Mode::RUSR | Mode::WUSR)?);
+        let file = dir.create_file(&name, 0o600)?;
         let (path, file) = (self.dir.join(&name), std::io::BufWriter::with_capacity(64 * 1024, file));
         Ok(ResultWriter { file, path, bytes: 0, lines: 0, whole: false })
     }
@@ -81,7 +78,7 @@ impl SavedResults {
     }
 
     /// Opens the folder, creating it if needed. A folder of another user is refused: its owner could read and plant files.
-    fn open_folder(&self) -> std::io::Result<OwnedFd> {
+    fn open_folder(&self) -> std::io::Result<Directory> {
         let refused = |why: &str| std::io::Error::new(std::io::ErrorKind::PermissionDenied, why.to_string());
         if !self.dir.is_absolute() {
             return Err(refused("HOME is not set"));
@@ -89,15 +86,8 @@ impl SavedResults {
         if std::fs::symlink_metadata(&self.dir).is_err() {
             home::create_private_dir(&self.dir)?;
         }
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
-        let dir = openat(CWD, &self.dir, flags, Mode::empty())?;
-        let meta = rustix::fs::fstat(&dir)?;
-        if meta.st_uid != rustix::process::geteuid().as_raw() {
-            return Err(refused("the folder belongs to another user"));
-        }
-        if meta.st_mode & 0o077 != 0 {
-            rustix::fs::fchmod(&dir, Mode::RWXU)?;
-        }
+        let dir = Directory::open_no_follow(&self.dir)?;
+        dir.make_private()?;
         Ok(dir)
     }
 
@@ -157,9 +147,7 @@ impl SavedResults {
             return Err(gone());
         }
         let dir = self.open_folder().map_err(|_| gone())?;
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = File::from(openat(&dir, name, flags, Mode::empty()).map_err(|_| gone())?);
-        if file.metadata().is_ok_and(|meta| meta.is_file()) { Ok(file) } else { Err(gone()) }
+        dir.open_file(name).map_err(|_| gone())
     }
 
     // ---- removing
@@ -170,7 +158,7 @@ impl SavedResults {
         let oldest = self.clock.now().0.saturating_sub((request.max_age_days as i64).saturating_mul(DAY));
         for file in files {
             let old = file.at < oldest || request.max_age_days == 0;
-            if old && (request.dry_run || unlinkat(&dir, &file.name, AtFlags::empty()).is_ok()) {
+            if old && (request.dry_run || dir.remove_file(&file.name).is_ok()) {
                 (done.removed, done.bytes) = (done.removed + 1, done.bytes + file.bytes);
             } else {
                 (done.kept, done.kept_bytes) = (done.kept + 1, done.kept_bytes + file.bytes);
@@ -187,12 +175,12 @@ impl SavedResults {
         for (n, file) in files.iter().enumerate() {
             taken += file.bytes;
             if n > 0 && taken > MAX_TOTAL_BYTES {
-                let _ = unlinkat(&dir, &file.name, AtFlags::empty());
+                let _ = dir.remove_file(&file.name);
             }
         }
     }
 
-    fn list_files(&self) -> Result<Option<(OwnedFd, Vec<SavedFile>)>, Error> {
+    fn list_files(&self) -> Result<Option<(Directory, Vec<SavedFile>)>, Error> {
         if std::fs::symlink_metadata(&self.dir).is_err() {
             return Ok(None);
         }
@@ -203,7 +191,7 @@ impl SavedResults {
             let name = entry.file_name().to_string_lossy().into_owned();
             // The metadata is of the entry itself: symlinks are skipped.
             if let Some(meta) = entry.metadata().ok().filter(|meta| meta.is_file() && is_result_name(&name)) {
-                let at = Stamp(meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000).0;
+                let at = os::files::stamp(&meta).modified / 1_000_000;
                 files.push(SavedFile { name, bytes: meta.len(), at });
             }
         }

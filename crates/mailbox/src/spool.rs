@@ -4,9 +4,9 @@
 //! Does not know the agents.
 
 use crate::{Error, Mailbox, NewMessage};
+use os::files::OpenOptionsExt;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 pub struct Spool {

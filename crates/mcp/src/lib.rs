@@ -15,7 +15,6 @@ pub use tools::list_tools;
 
 use api::{Set, ToolHandler};
 use rmcp::ServiceExt;
-use rustix::process::Pid;
 use server::Server;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +31,7 @@ pub enum Error {
 /// Serves one agent on standard input and output until either is closed or the agent is gone.
 pub fn serve_stdio(handler: Arc<dyn ToolHandler>, sets: &[Set]) -> Result<(), Error> {
     // Read before the handshake: the agent may be killed as soon as it has a response.
-    let parent = rustix::process::getppid();
+    let parent = os::processes::parent_id();
     let server = Server::new(handler, sets);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let ended = runtime.block_on(async {
@@ -80,10 +79,10 @@ pub fn serve_http(
 /// its holds the other end: then only this check ends us.
 const PARENT_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-async fn wait_until_orphaned(parent: Option<Pid>) {
+async fn wait_until_orphaned(parent: Option<u32>) {
     loop {
         tokio::time::sleep(PARENT_CHECK_INTERVAL).await;
-        if rustix::process::getppid() != parent {
+        if os::processes::parent_id() != parent {
             return;
         }
     }

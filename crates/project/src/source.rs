@@ -2,23 +2,16 @@
 //!
 //! Does not know their contents.
 
-use rustix::fs::{Mode, OFlags, open};
-use std::fs::File;
 use std::io::{Error as IoError, Read};
 use std::path::Path;
 
 /// Maximum size of a source file. Larger ones are generated, and their syntax tree takes many times their size in memory.
 const MAX_SOURCE_BYTES: u64 = 8 << 20;
 
-/// Reads a source file. Rejects anything but regular files and does not follow links: opening a FIFO would block until it has a
-/// writer, and a FIFO may replace the file between a check and the open, so the type is checked on the open file.
+/// Reads a source file. Rejects anything but regular files and does not follow links.
 pub fn read_source(root: &Path, path: &str) -> Result<Vec<u8>, IoError> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(open(root.join(path), flags, Mode::empty())?);
+    let file = os::files::open_regular(&root.join(path))?;
     let meta = file.metadata()?;
-    if !meta.is_file() {
-        return Err(IoError::other("not a regular file"));
-    }
     let mut bytes = Vec::with_capacity(meta.len().min(MAX_SOURCE_BYTES) as usize);
     if meta.len() <= MAX_SOURCE_BYTES {
         file.take(MAX_SOURCE_BYTES + 1).read_to_end(&mut bytes)?;

@@ -7,7 +7,6 @@
 
 use crate::Error;
 use crate::program::{Program, takes_array};
-use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -261,16 +260,7 @@ pub fn run_child(input: impl Read, output: impl Write) -> (i32, String) {
 }
 
 fn apply_limits() {
-    // The child dies with its parent.
-    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-    let limit = |resource, n| {
-        let _ = setrlimit(resource, Rlimit { current: Some(n), maximum: Some(n) });
-    };
-    limit(Resource::As, LIMITS.memory);
-    limit(Resource::Core, 0);
-    limit(Resource::Nofile, 8);
-    limit(Resource::Fsize, 0);
-    limit(Resource::Nproc, 0);
+    os::processes::limit_self(os::ProcessLimits { memory: LIMITS.memory, open_files: 8 });
 }
 
 type ChildResult<T> = Result<T, (i32, String)>;
@@ -369,7 +359,7 @@ impl Watchdog {
         self.0.store((now + within).as_millis() as u64, Ordering::Relaxed);
         // The kernel enforces the limit too, in case the thread cannot: the process has used at most `now`.
         let seconds = (now + within).as_secs() + 2;
-        let _ = setrlimit(Resource::Cpu, Rlimit { current: Some(seconds), maximum: None });
+        os::processes::limit_own_cpu(seconds);
     }
 
     fn clear_deadline(&self) {

@@ -4,10 +4,10 @@
 //! Does not know the text of a card. An unreadable file counts as missing. If the file cannot be written, no card is
 //! shown, because the choice would be lost.
 
+use os::files::OpenOptionsExt;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 

@@ -14,7 +14,6 @@ use record::Stamp;
 use serde_json::{Value, json};
 use sources::SOURCES;
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Source trees to watch: the most recently used, limited to what a person works on at once; and how recent, in seconds.
@@ -81,7 +80,7 @@ fn last_used(path: PathBuf) -> Option<(i64, PathBuf)> {
     let times = ["", "-wal"].map(|ending| {
         let mut name = path.clone().into_os_string();
         name.push(ending);
-        std::fs::metadata(name).map(|meta| meta.mtime()).ok()
+        std::fs::metadata(name).map(|meta| os::files::stamp(&meta).modified / 1_000_000_000).ok()
     });
     Some((times.into_iter().flatten().max()?, path))
 }

@@ -3,9 +3,9 @@
 //!
 //! Does not know their content.
 
-use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use os::files::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{Error, ErrorKind, Result, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// Settings files are small; a larger file is something else.
@@ -33,11 +33,7 @@ pub(crate) fn write_atomically(path: &Path, text: &str, fresh_mode: u32) -> Resu
         remove_if_exists(&beside)?;
         let mut file = OpenOptions::new().write(true).create_new(true).mode(fresh_mode).open(&beside)?;
         if let Some(former) = &former {
-            let ours = file.metadata()?;
-            if (ours.uid(), ours.gid()) != (former.uid(), former.gid()) {
-                fchown(&file, Some(former.uid()), Some(former.gid()))?;
-            }
-            file.set_permissions(Permissions::from_mode(former.mode() & 0o7777))?;
+            os::files::copy_ownership(&file, former)?;
         }
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
@@ -73,7 +69,7 @@ pub(crate) fn remove_if_exists(path: &Path) -> Result<()> {
 
 /// Makes the new name, or its absence, durable.
 fn sync_folder(path: &Path) -> Result<()> {
-    File::open(path.parent().unwrap_or(path))?.sync_all()
+    os::files::sync_folder(path.parent().unwrap_or(path))
 }
 
 /// The missing folders above a file, outermost first.

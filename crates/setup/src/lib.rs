@@ -29,15 +29,14 @@ pub use fuzz::edit_settings as fuzz_edit_settings;
 
 use agents::{AGENTS, Agent};
 use api::setup::{AgentSetup, SetupDone, SetupProblem, SetupRequest};
+use os::directory::FolderLock;
 use packaged::Program;
 use plan::Plan;
 use receipt::{Installation, Receipt};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -105,7 +104,7 @@ impl Machine {
 
 /// Whether the path is an executable file.
 pub fn is_program(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    os::files::is_program(path)
 }
 
 /// Implements the operation.
@@ -267,8 +266,8 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Keeps a second setup out.
 struct SetupLock {
-    _home: Option<File>,
-    _data: File,
+    _home: Option<FolderLock>,
+    _data: FolderLock,
 }
 
 /// Locks folders that exist anyway, so that no lock file is left behind; the kernel releases the locks however the process
@@ -298,15 +297,12 @@ fn lock_folder(
     path: &Path,
     until: Instant,
     mut prepare: impl FnMut() -> io::Result<()>,
-) -> Result<File, Error> {
+) -> Result<FolderLock, Error> {
     let fail = |error| Error::Io { path: path.to_path_buf(), error };
     loop {
-        match prepare().and_then(|()| File::open(path)) {
-            Ok(folder) => match folder.try_lock() {
-                Ok(()) if is_same_folder(&folder, path) => return Ok(folder),
-                Err(TryLockError::Error(error)) => return Err(fail(error)),
-                _ => {}
-            },
+        match prepare().and_then(|()| FolderLock::try_acquire(path)) {
+            Ok(Some(lock)) => return Ok(lock),
+            Ok(None) => {}
             // The previous holder may be removing the folder.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(fail(error)),
@@ -316,9 +312,4 @@ fn lock_folder(
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-}
-
-fn is_same_folder(folder: &File, path: &Path) -> bool {
-    let (held, found) = (folder.metadata(), std::fs::metadata(path));
-    held.is_ok_and(|held| found.is_ok_and(|found| (held.dev(), held.ino()) == (found.dev(), found.ino())))
 }

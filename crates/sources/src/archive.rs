@@ -370,8 +370,7 @@ impl Store {
             return Ok(());
         }
         self.packed.clean()?;
-        let folder = fs::File::open(&self.dir).map_err(io_error(&self.dir))?;
-        rustix::fs::syncfs(&folder).map_err(|error| io_error(&self.dir)(error.into()))
+        os::files::sync_file_system(&self.dir).map_err(io_error(&self.dir))
     }
 
     /// Erases the bytes of removed copies, if a run was interrupted before it did.

@@ -17,8 +17,6 @@ use memchr::memmem;
 use record::row::WARM_UP;
 use record::{Call, Kind, Message, Role, Row, Session, Status, TitleOrigin, Tokens};
 use rustc_hash::FxHashMap;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
@@ -26,6 +24,7 @@ pub struct Claude;
 
 /// The length of `.jsonl`.
 const SUFFIX_LEN: usize = 6;
+const SEPARATOR: u8 = std::path::MAIN_SEPARATOR as u8;
 
 impl Source for Claude {
     fn name(&self) -> &'static str {
@@ -48,16 +47,17 @@ impl Source for Claude {
         let above = root.as_os_str().len() + 1;
         walk_files_with_suffix(root, b".jsonl", found, &mut |path, meta, found| {
             // As bytes: splitting ten thousand paths costs more than reading their metadata.
-            let bytes = path.as_os_str().as_bytes();
-            let stem = bytes[..bytes.len() - SUFFIX_LEN].rsplit(|b| *b == b'/').next().unwrap_or_default();
+            let bytes = path.as_os_str().as_encoded_bytes();
+            let stem =
+                bytes[..bytes.len() - SUFFIX_LEN].rsplit(|b| *b == SEPARATOR).next().unwrap_or_default();
             if stem.is_empty() {
                 return;
             }
             let hint = String::from_utf8_lossy(stem).into_owned();
-            let folder = bytes.get(above..).and_then(|below| memchr::memchr(b'/', below));
+            let folder = bytes.get(above..).and_then(|below| memchr::memchr(SEPARATOR, below));
             // A transcript directly in the projects folder shares no folder with others.
             let group = &bytes[..folder.map_or(bytes.len(), |length| above + length)];
-            let group = PathBuf::from(OsStr::from_bytes(group));
+            let group = os::files::path_from_bytes(group.to_vec());
             found.add_file(path, meta, &hint, &group);
         });
     }

@@ -12,7 +12,6 @@ pub use supervise::{COMMAND, run_supervisor};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -119,7 +118,7 @@ impl Supervisor {
         command.arg(COMMAND).arg(job.deadline.as_millis().to_string()).arg(std::process::id().to_string());
         command.arg(&job.program).args(&job.args).env_clear().envs(&job.env).current_dir(&job.cwd);
         // A process group of its own: a Ctrl-C in the terminal must not end the supervisor before it has cleaned up.
-        command.process_group(0);
+        os::processes::detach_from_terminal(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! Does not read the program's data: the program inherits the supervisor's output, and its input is passed on.
 
-use crate::{RunError, process_tree, start_error};
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getppid, wait};
+use crate::process_tree::ProcessTree;
+use crate::{RunError, start_error};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -36,8 +36,10 @@ const DEADLINE_MARGIN: Duration = Duration::from_secs(1);
 
 /// Events the supervisor waits for.
 enum Event {
-    Ended(Pid, WaitStatus),
-    NoChildren,
+    /// The program has ended, with this exit code.
+    Ended(i32),
+    /// None of its processes is left.
+    NoneLeft,
     /// The input was closed.
     InputClosed,
 }
@@ -50,26 +52,24 @@ pub fn run_supervisor(
     let Some((deadline, parent, mut command)) = parse_args(args) else {
         return (USAGE_EXIT, "this command is internal to loci".to_string());
     };
-    process_tree::become_subreaper();
-    // A process group of its own, so that one signal reaches all processes that stay in it.
-    let mut child = match command.stdin(Stdio::piped()).process_group(0).spawn() {
-        Ok(child) => child,
+    let (tree, stdin) = match ProcessTree::start(&mut command) {
+        Ok((tree, stdin)) => (Arc::new(tree), stdin),
         Err(error) => return (CANNOT_START_EXIT, start_failure_message(&error)),
     };
     let (sender, heard) = channel();
-    forward_input(input, child.stdin.take(), sender.clone());
-    std::thread::spawn(move || reap_children(&sender));
-    let program = Pid::from_child(&child);
-    (
-        Supervised { parent, program, events: heard, until: Instant::now() + deadline + DEADLINE_MARGIN }
-            .wait_for_end(),
-        String::new(),
-    )
+    forward_input(input, stdin, sender.clone());
+    let reaped = Arc::clone(&tree);
+    std::thread::spawn(move || {
+        reaped.wait_for_all(&|code| drop(sender.send(Event::Ended(code))));
+        let _ = sender.send(Event::NoneLeft);
+    });
+    let until = Instant::now() + deadline + DEADLINE_MARGIN;
+    (Supervised { parent, tree, events: heard, until }.wait_for_end(), String::new())
 }
 
-fn parse_args(mut args: impl Iterator<Item = OsString>) -> Option<(Duration, Pid, Command)> {
+fn parse_args(mut args: impl Iterator<Item = OsString>) -> Option<(Duration, u32, Command)> {
     let deadline = args.next()?.to_str()?.parse().ok()?;
-    let parent = Pid::from_raw(args.next()?.to_str()?.parse().ok()?)?;
+    let parent = args.next()?.to_str()?.parse().ok()?;
     let mut command = Command::new(args.next()?);
     command.args(args);
     Some((Duration::from_millis(deadline), parent, command))
@@ -112,23 +112,9 @@ fn forward_input(pipe: impl Read + Send + 'static, program: Option<ChildStdin>, 
     });
 }
 
-/// Waits for the program and for the orphans it left, which become our children.
-fn reap_children(sender: &Sender<Event>) {
-    loop {
-        match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) => _ = sender.send(Event::Ended(pid, status)),
-            Ok(None) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => {
-                let _ = sender.send(Event::NoChildren);
-                return;
-            }
-        }
-    }
-}
-
 struct Supervised {
-    parent: Pid,
-    program: Pid,
+    parent: u32,
+    tree: Arc<ProcessTree>,
     events: Receiver<Event>,
     until: Instant,
 }
@@ -138,12 +124,12 @@ impl Supervised {
     fn wait_for_end(&self) -> i32 {
         let code = loop {
             match self.events.recv_timeout(CHECK_INTERVAL) {
-                Ok(Event::Ended(pid, status)) if pid == self.program => break shell_exit_code(status),
-                Ok(Event::NoChildren) | Err(RecvTimeoutError::Disconnected) => return USAGE_EXIT,
+                Ok(Event::Ended(code)) => break code,
+                Ok(Event::NoneLeft) | Err(RecvTimeoutError::Disconnected) => return USAGE_EXIT,
                 Ok(Event::InputClosed) => break self.terminate_tree(TIMEOUT_EXIT),
-                Ok(Event::Ended(..)) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => {}
             }
-            if Instant::now() > self.until || getppid() != Some(self.parent) {
+            if Instant::now() > self.until || is_orphaned(self.parent) {
                 break self.terminate_tree(TIMEOUT_EXIT);
             }
         };
@@ -152,13 +138,12 @@ impl Supervised {
     }
 
     fn terminate_tree(&self, code: i32) -> i32 {
-        process_tree::signal_tree(self.program, Signal::TERM);
+        self.tree.ask_to_end();
         let until = Instant::now() + TERM_TIMEOUT;
         while let Some(left) = until.checked_duration_since(Instant::now()) {
             match self.events.recv_timeout(left) {
-                Ok(Event::Ended(pid, _)) if pid == self.program => break,
-                Ok(Event::NoChildren) | Err(_) => break,
-                Ok(_) => {}
+                Ok(Event::Ended(_) | Event::NoneLeft) | Err(_) => break,
+                Ok(Event::InputClosed) => {}
             }
         }
         code
@@ -167,15 +152,16 @@ impl Supervised {
     /// Repeatedly, because a killed process may have started another just before.
     fn kill_tree(&self) {
         loop {
-            process_tree::signal_tree(self.program, Signal::KILL);
+            self.tree.kill();
             match self.events.recv_timeout(KILL_INTERVAL) {
-                Ok(Event::NoChildren) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Event::NoneLeft) | Err(RecvTimeoutError::Disconnected) => return,
                 _ => {}
             }
         }
     }
 }
 
-fn shell_exit_code(status: WaitStatus) -> i32 {
-    status.exit_status().or_else(|| Some(128 + status.terminating_signal()?)).unwrap_or(USAGE_EXIT)
+/// Whether the process that started the supervisor is gone; not known on every system.
+fn is_orphaned(parent: u32) -> bool {
+    os::processes::parent_id().is_some_and(|now| now != parent)
 }

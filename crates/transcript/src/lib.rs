@@ -57,12 +57,8 @@ pub struct FileStamp {
 
 impl FileStamp {
     pub fn from_metadata(meta: &std::fs::Metadata) -> FileStamp {
-        use std::os::unix::fs::MetadataExt;
-        FileStamp {
-            inode: meta.ino(),
-            changed: meta.mtime() * 1_000_000_000 + meta.mtime_nsec(),
-            inode_changed: meta.ctime() * 1_000_000_000 + meta.ctime_nsec(),
-        }
+        let stamp = os::files::stamp(meta);
+        FileStamp { inode: stamp.inode, changed: stamp.modified, inode_changed: stamp.changed }
     }
 
     /// A database has changed if its log has.

@@ -5,10 +5,10 @@
 
 use crate::{Error, lines::MAX_LINE};
 use memchr::memchr;
+use os::files::FileExt;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Opens a regular file for reading, and nothing else: opening a FIFO would block until it has a writer.

@@ -4,11 +4,12 @@
 //! Does not know the content of the files.
 
 use crate::{FileStamp, Transcript};
+use os::FileIdentity;
+use os::files::{device, identity};
 use record::{Problem, ProblemKind};
 use std::collections::BTreeSet;
 use std::fs::{self, FileType};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -94,10 +95,11 @@ pub fn walk_files_with_suffix(
         let unreadable = fs::metadata(root).err().filter(|e| e.kind() != io::ErrorKind::NotFound);
         return unreadable.into_iter().for_each(|error| found.add_problem(root, &error));
     };
-    let kernel = KERNEL_DIRS.iter().filter_map(|dir| fs::metadata(dir).ok()).map(|meta| meta.dev()).collect();
+    let kernel =
+        KERNEL_DIRS.iter().filter_map(|dir| fs::metadata(dir).ok()).map(|meta| device(&meta)).collect();
     let mut walk = Walk { kernel, suffix: ending, seen: BTreeSet::new(), links: Vec::new(), found, each };
-    let above = real.ancestors().skip(1).filter_map(|dir| fs::metadata(dir).ok());
-    walk.seen.extend(above.map(|meta| (meta.dev(), meta.ino())));
+    let above = real.ancestors().skip(1);
+    walk.seen.extend(above.filter_map(|dir| identity(dir, &fs::metadata(dir).ok()?).ok()));
     walk.walk_directory(root, fs::metadata(root), 0);
     while !walk.links.is_empty() {
         let mut links = std::mem::take(&mut walk.links);
@@ -111,7 +113,7 @@ pub fn walk_files_with_suffix(
 struct Walk<'a> {
     kernel: Vec<u64>,
     suffix: &'static [u8],
-    seen: BTreeSet<(u64, u64)>,
+    seen: BTreeSet<FileIdentity>,
     /// Links to directories that are still to be followed, with their depth.
     links: Vec<(PathBuf, usize)>,
     found: &'a mut TranscriptList,
@@ -128,8 +130,8 @@ impl Walk<'_> {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return,
             Err(e) => return self.found.add_problem(dir, &e),
         };
-        let made_up = self.kernel.contains(&meta.dev());
-        if depth > MAX_DEPTH || made_up || !self.seen.insert((meta.dev(), meta.ino())) {
+        let made_up = self.kernel.contains(&device(&meta));
+        if depth > MAX_DEPTH || made_up || !identity(dir, &meta).is_ok_and(|known| self.seen.insert(known)) {
             self.found.skipped += 1;
             return;
         }
@@ -171,7 +173,7 @@ impl Walk<'_> {
         let meta = if kind.is_symlink() { fs::metadata(&path) } else { entry.metadata() };
         match meta {
             Ok(meta) if meta.is_dir() => self.links.push((path, depth + 1)),
-            Ok(meta) if meta.is_file() && !self.kernel.contains(&meta.dev()) => {
+            Ok(meta) if meta.is_file() && !self.kernel.contains(&device(&meta)) => {
                 if path.as_os_str().as_encoded_bytes().ends_with(self.suffix) {
                     (self.each)(path, &meta, self.found);
                 }

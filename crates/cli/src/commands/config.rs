@@ -93,9 +93,7 @@ fn edit_file(places: &Environment) -> Result<Exit, Error> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
-    let script = format!("{editor} \"$1\"");
-    let status =
-        std::process::Command::new("sh").args(["-c", &script, "sh"]).arg(&path).status().map_err(failed)?;
+    let status = os::processes::shell_command_on(&editor, &path).status().map_err(failed)?;
     // A mistake is reported now, not by the next command.
     config::read_config(places)?;
     Ok(if status.success() { Exit::Found } else { Exit::Failed })

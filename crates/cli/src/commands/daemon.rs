@@ -105,26 +105,11 @@ pub(crate) fn run(matches: &ArgMatches) -> Exit {
 
 /// Starts the daemon detached from the terminal and the parent process.
 fn start_detached() -> Result<Exit, Error> {
-    // Fails if this process already leads a process group; then it needs no new session.
-    let _ = rustix::process::setsid();
-    close_inherited_files();
+    os::processes::leave_parent();
     let mut command = std::process::Command::new(current_exe());
     command.args(["daemon", "run"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map_err(|e| Error::new(Code::ReadError, format!("cannot start the daemon: {e}")))?;
     Ok(Exit::Found)
-}
-
-/// Closes the file descriptors inherited from the parent process. Otherwise a script that waits for the end of its pipe, or
-/// for a lock released with its file, would wait as long as the daemon runs. Loci itself has opened nothing yet.
-fn close_inherited_files() {
-    let Ok(open) = std::fs::read_dir("/dev/fd") else { return };
-    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<i32>().ok();
-    // Collect first: the directory being read has a descriptor too, closed at the end of the iteration.
-    let numbers: Vec<i32> = open.flatten().filter_map(number).filter(|number| *number > 2).collect();
-    for number in numbers {
-        // Fails only if the descriptor is closed already.
-        let _ = nix::unistd::close(number);
-    }
 }
 
 struct DaemonCommand {

@@ -10,7 +10,6 @@ use api::sessions::{ListSessions, SessionLine};
 use api::{Code, Error, Exit, Handle};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use service::Service;
-use std::os::unix::process::CommandExt;
 
 pub(crate) const COMMAND: &str = "resume";
 
@@ -58,7 +57,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Exit {
 pub(crate) fn replace_process(title: &str, command: &str) -> Exit {
     let title = api::terminal_text::one_line(title);
     output::print_note(&format!("resuming “{title}”: {}", api::terminal_text::one_line(command)));
-    let error = std::process::Command::new("sh").args(["-c", command]).exec();
+    let error = os::processes::replace_process(os::processes::shell_command(command));
     finish(Err(Error::new(Code::ReadError, format!("sh: {error}"))))
 }
 

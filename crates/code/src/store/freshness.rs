@@ -7,7 +7,6 @@ use project::{Layout, is_layout_file};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use syntax::language_of;
 
@@ -25,13 +24,8 @@ const CLOCK_TICK_NANOS: i64 = 20_000_000;
 
 impl FileStamp {
     fn from_metadata(meta: &Metadata) -> FileStamp {
-        let nanos = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-        FileStamp {
-            size: meta.len(),
-            modified: nanos(meta.mtime(), meta.mtime_nsec()),
-            changed: nanos(meta.ctime(), meta.ctime_nsec()),
-            inode: meta.ino(),
-        }
+        let stamp = os::files::stamp(meta);
+        FileStamp { size: meta.len(), modified: stamp.modified, changed: stamp.changed, inode: stamp.inode }
     }
 
     pub(crate) fn read_from(path: &Path) -> Option<FileStamp> {

@@ -7,11 +7,11 @@ use crate::freshness::{self, State};
 use crate::tombstones::Tombstones;
 use crate::{History, search_text};
 use catalogue::{ApplyOutcome, ChangedEvent, event_id};
+use os::files::FileExt;
 use record::{Call, Message, Row, RowKind};
 use search::{Doc, Part};
 use sources::archive::{ArchiveWriter, Store};
 use sources::{Names, Transcript, line_reader};
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 

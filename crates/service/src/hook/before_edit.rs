@@ -13,7 +13,6 @@ use memory::{Fact, Store};
 use recommend::cards::Cards;
 use serde::Deserialize;
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The most that is printed: 300 tokens, of which none is shorter than three bytes on average.
@@ -123,7 +122,7 @@ impl EditedFile {
         // A link may lead to a device, which has no end.
         let is_read = metadata.is_file() && metadata.len() <= MAX_FILE_BYTES;
         let bytes = is_read.then(|| std::fs::read(&file).ok())??;
-        let changed_at = metadata.ctime() * 1000 + metadata.ctime_nsec() / 1_000_000;
+        let changed_at = os::files::stamp(&metadata).changed / 1_000_000;
         let path = file.strip_prefix(&root).ok()?.to_string_lossy().into_owned();
         let text = String::from_utf8(bytes).ok()?;
         let symbols = symbols_in_text(&path, &text);

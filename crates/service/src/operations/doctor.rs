@@ -15,7 +15,6 @@ use history::home::{self, Home};
 use history::{catalogue_cache, transcripts};
 use sources::{Environment, SOURCES, Transcript};
 use std::fs::File;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -310,7 +309,7 @@ fn check_permissions(install: &Installation<'_>) -> Option<CheckResult> {
     let home = install.home.as_ref()?;
     let open = [&home.data, &home.cache]
         .into_iter()
-        .find(|dir| std::fs::metadata(dir).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0));
+        .find(|dir| std::fs::metadata(dir).is_ok_and(|meta| os::files::is_open_to_others(&meta)));
     match open {
         // Every writer restores the permissions.
         Some(dir) => problem(format!("other users can access {}", dir.display()), "loci index"),

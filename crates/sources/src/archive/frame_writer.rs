@@ -10,10 +10,10 @@ use super::packed_form;
 use super::table::{self, Frame, Header, IndexEntry, MAX_FRAME, REPLACED, StoredOutcome, Table};
 use super::{TEMP_EXTENSION, io_error};
 use crate::Error;
+use os::files::{DirBuilderExt, OpenOptionsExt};
 use serde::Serialize;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -314,5 +314,5 @@ pub(super) fn publish_file(target: &Target, temporary: &TemporaryFile, file: &Fi
 /// A rename or removal is durable only after syncing its directory.
 pub(super) fn sync_directory(path: &Path) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(path);
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(io_error(folder))
+    os::files::sync_folder(folder).map_err(io_error(folder))
 }

@@ -8,9 +8,9 @@ use super::packed_form;
 use crate::{Error, FileStamp};
 use db::durable::{self, OpenError};
 use db::{Connection, OptionalExtension};
+use os::files::DirBuilderExt;
 use std::cell::RefCell;
 use std::fs::{self, DirBuilder};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -384,7 +384,7 @@ pub(super) fn find_version(path: &Path, name: u128) -> Result<Option<PackedVersi
 }
 
 /// Device and inode of the database: a repair replaces the file.
-type FileId = (u64, u64);
+type FileId = os::FileIdentity;
 
 thread_local! {
     static READER: RefCell<Option<(PathBuf, FileId, Connection)>> = const { RefCell::new(None) };
@@ -406,8 +406,8 @@ fn with_reader<T>(
 }
 
 fn file_id(path: &Path) -> Result<Option<FileId>, Error> {
-    match fs::metadata(path) {
-        Ok(meta) => Ok(Some((meta.dev(), meta.ino()))),
+    match fs::metadata(path).and_then(|meta| os::files::identity(path, &meta)) {
+        Ok(id) => Ok(Some(id)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(super::io_error(path)(error)),
     }

@@ -12,7 +12,6 @@ use record::{Call, Kind, Message, ProblemKind, Row, RowKind, Stamp};
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 // ---- the survey
@@ -184,7 +183,7 @@ const MAX_OPEN_ARCHIVES: usize = 8;
 const LARGE_FRAME: usize = 1024 * 1024;
 
 /// Identity and time of the file or row: another one can replace it at any time.
-type FileVersion = (u64, u64, u64, i64, i64);
+type FileVersion = (u64, u64, u64, i64);
 
 struct OpenArchive {
     archive: Archive,
@@ -207,8 +206,12 @@ thread_local! {
 }
 
 fn file_version(path: &Path) -> Result<FileVersion, Error> {
-    match fs::metadata(path) {
-        Ok(meta) => Ok((meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec())),
+    let version = |meta: fs::Metadata| {
+        let (id, stamp) = (os::files::identity(path, &meta)?, os::files::stamp(&meta));
+        Ok((id.device, id.file, meta.len(), stamp.modified))
+    };
+    match fs::metadata(path).and_then(version) {
+        Ok(version) => Ok(version),
         Err(error) => row_version(path)?.ok_or_else(|| super::io_error(path)(error)),
     }
 }
@@ -216,7 +219,7 @@ fn file_version(path: &Path) -> Result<FileVersion, Error> {
 /// The version of a small copy, which has no file. No file system has the device 0.
 fn row_version(path: &Path) -> Result<Option<FileVersion>, Error> {
     let found = packed::find_version(&super::packed_path(path), super::name_from_path(path))?;
-    Ok(found.map(|row| (0, row.id, row.length, row.changed, 0)))
+    Ok(found.map(|row| (0, row.id, row.length, row.changed)))
 }
 
 fn with_archive<T>(

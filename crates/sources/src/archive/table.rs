@@ -15,11 +15,9 @@
 use super::entry::{CoverageLine, SessionLine};
 use super::io_error;
 use crate::{Error, SurveyOutcome, Transcript};
+use os::files::FileExt;
 use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
 use std::fs::File;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// The format this version writes, and the newest it reads.
@@ -58,7 +56,7 @@ impl From<&Path> for Bytes {
     fn from(path: &Path) -> Bytes {
         match path.to_str() {
             Some(text) => Bytes::Text(text.to_string()),
-            None => Bytes::Raw(path.as_os_str().as_bytes().to_vec()),
+            None => Bytes::Raw(path.as_os_str().as_encoded_bytes().to_vec()),
         }
     }
 }
@@ -67,7 +65,7 @@ impl From<Bytes> for PathBuf {
     fn from(bytes: Bytes) -> PathBuf {
         match bytes {
             Bytes::Text(text) => PathBuf::from(text),
-            Bytes::Raw(bytes) => PathBuf::from(OsString::from_vec(bytes)),
+            Bytes::Raw(bytes) => os::files::path_from_bytes(bytes),
         }
     }
 }

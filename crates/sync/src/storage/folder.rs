@@ -3,9 +3,9 @@
 //! Does not know how the folder reaches other machines.
 
 use super::{Store, StoreError};
+use os::files::OpenOptionsExt;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 pub struct Folder {
@@ -43,7 +43,7 @@ impl Folder {
         }
         written?;
         // The rename is durable when the folder is; some network file systems cannot sync one.
-        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+        let _ = os::files::sync_folder(folder);
         Ok(())
     }
 }

@@ -8,10 +8,9 @@ use api::{Code, Error};
 use code::folder::{INDEX, LociFolder};
 use code::{Digest, ExportCost, ExportError, RefreshOptions, Refreshed, Store, StoreError};
 use history::home::{self, Home};
+use os::files::OpenOptionsExt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -137,7 +136,7 @@ fn store_path(service: &Service, root: &Path) -> Option<PathBuf> {
 
 /// A short name for a tree: the hash of its path.
 pub(crate) fn tree_name(root: &Path) -> Digest {
-    Digest::of_bytes(root.as_os_str().as_bytes())
+    Digest::of_bytes(root.as_os_str().as_encoded_bytes())
 }
 
 fn open_stored(service: &Service, root: &Path, place: &Path) -> Result<(Store, Refreshed), OpenError> {

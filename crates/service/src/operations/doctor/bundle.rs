@@ -10,11 +10,11 @@ use api::status::StatusRequest;
 use api::{Code, Error, Handle};
 use history::home::{disk_full, mask_key};
 use mask::Masker;
+use os::files::OpenOptionsExt;
 use render::support_bundle::{encode_tar, truncate_paths};
 use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Lines of the daemon log to include.
