@@ -6,11 +6,12 @@
 use crate::commands::operation::Invocation;
 use crate::commands::view::ViewInvocation;
 use crate::commands::{
-    config, daemon, export, hook, mcp, operation, page, resume, shell, shell_init, statusline, ui, view,
+    config, daemon, export, hook, mcp, operation, page, resume, shell, shell_init, statusline, ui, update,
+    view,
 };
 use crate::flags::HTML;
 use crate::output::{OutputFormat, print_error_record, print_note};
-use crate::{forgiving, help};
+use crate::{forgiving, help, version};
 use api::{Code, OPERATIONS, VIEWS};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
@@ -32,6 +33,7 @@ pub(crate) enum ParsedCommand {
     Ui(ArgMatches),
     Pick(ArgMatches),
     ShellInit(ArgMatches),
+    Update(ArgMatches),
     Completions(ArgMatches),
     Man(ArgMatches),
 }
@@ -76,6 +78,7 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
         (ui::COMMAND, ParsedCommand::Ui),
         (ui::PICK, ParsedCommand::Pick),
         (shell_init::COMMAND, ParsedCommand::ShellInit),
+        (update::COMMAND, ParsedCommand::Update),
         (hook::COMMAND, ParsedCommand::Hook),
         (daemon::COMMAND, ParsedCommand::Daemon),
     ];
@@ -234,7 +237,7 @@ fn find_output_format() -> OutputFormat {
 pub(crate) fn build_command(wanted: Option<&str>) -> Command {
     let full = |name: &str| wanted.is_none_or(|wanted| wanted == name);
     let mut root = Command::new("loci")
-        .version(env!("CARGO_PKG_VERSION"))
+        .version(version::describe())
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true);
@@ -253,7 +256,8 @@ pub(crate) fn build_command(wanted: Option<&str>) -> Command {
         .subcommand(resume::build_command())
         .subcommand(ui::build_command())
         .subcommand(ui::build_pick_command())
-        .subcommand(shell_init::build_command());
+        .subcommand(shell_init::build_command())
+        .subcommand(update::build_command());
     root = root.subcommand(shell::completions_command()).subcommand(shell::man_command());
     for (group, about) in [
         ("query", "List tool calls, errors, messages, turns, sessions and files"),

@@ -14,4 +14,5 @@ pub(crate) mod shell;
 pub(crate) mod shell_init;
 pub(crate) mod statusline;
 pub(crate) mod ui;
+pub(crate) mod update;
 pub(crate) mod view;

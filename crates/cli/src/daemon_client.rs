@@ -48,7 +48,7 @@ const LOCAL_OPERATIONS: &[&str] = &[
     "trust_checks",
 ];
 
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const VERSION: &str = crate::version::NUMBER;
 
 /// Paths of the daemon's socket, lock and log; `None` without a home directory.
 pub(crate) fn runtime_paths(places: &Environment) -> Option<RuntimePaths> {

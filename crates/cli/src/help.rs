@@ -29,6 +29,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "forget",
             "ref",
             "cleanup",
+            "update",
             "completions",
             "shell-init",
             "man",

@@ -10,11 +10,12 @@ mod flags;
 mod forgiving;
 mod help;
 mod output;
+mod version;
 mod view_text;
 
 use api::Exit;
 use args::ParsedCommand;
-use commands::{config, daemon, export, hook, page, resume, shell, shell_init, statusline, ui};
+use commands::{config, daemon, export, hook, page, resume, shell, shell_init, statusline, ui, update};
 use std::process::ExitCode;
 
 /// The supervisor's command until version 0.1: a server that was started before an upgrade still calls it.
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Ok(Some(ParsedCommand::Ui(matches))) => return ui::run(&matches),
         Ok(Some(ParsedCommand::Pick(matches))) => return ui::run_pick(&matches),
         Ok(Some(ParsedCommand::ShellInit(matches))) => shell_init::run(&matches),
+        Ok(Some(ParsedCommand::Update(matches))) => update::run(&matches),
         Ok(Some(ParsedCommand::Completions(matches))) => {
             shell::run_completions(&matches, args::build_command(None))
         }
