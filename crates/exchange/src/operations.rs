@@ -22,6 +22,15 @@ fn find_place(home: &Home, team: Option<&String>) -> Result<Place, Error> {
     team.map_or_else(|| Ok(Place::private(home)), |_| find_team(home, team))
 }
 
+/// The same for what only shows: without a space of the person, the only team.
+fn find_shown_place(home: &Home, team: Option<&String>) -> Result<Place, Error> {
+    let private = Place::private(home);
+    if team.is_none() && (private.settings().is_some() || Place::teams(home).is_empty()) {
+        return Ok(private);
+    }
+    find_team(home, team)
+}
+
 /// Where the state of a space is going to be.
 fn new_place(home: &Home, team: Option<&String>) -> Result<Place, Error> {
     let place = team.map_or_else(|| Place::private(home), |team| Place::of_team(home, team));
@@ -173,7 +182,7 @@ fn preview_team(caller: &Caller<'_>, request: &SyncPreview) -> Result<SyncPrevie
 
 pub fn show_status(caller: &Caller<'_>, request: &SyncStatusRequest) -> Result<SyncStatus, Error> {
     let home = caller.home()?;
-    let place = find_place(&home, request.team.as_ref())?;
+    let place = find_shown_place(&home, request.team.as_ref())?;
     let (settings, space) = place.open(&caller.variables)?;
     let shared = settings.shared.iter().map(|item| describe(&caller.history, &home, item));
     let shared = shared.collect::<Result<_, _>>()?;
@@ -183,7 +192,7 @@ pub fn show_status(caller: &Caller<'_>, request: &SyncStatusRequest) -> Result<S
 
 pub fn list_devices(caller: &Caller<'_>, request: &SyncDevicesRequest) -> Result<SyncDevices, Error> {
     let home = caller.home()?;
-    let place = find_place(&home, request.team.as_ref())?;
+    let place = find_shown_place(&home, request.team.as_ref())?;
     let (settings, space) = place.open(&caller.variables)?;
     Ok(SyncDevices { devices: read_status(&home, &place, settings, &space)?.devices })
 }

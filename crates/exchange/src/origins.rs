@@ -56,9 +56,11 @@ impl Origins {
         self.opened.get_or_init(open).as_ref()
     }
 
-    fn own_label(&self) -> Option<String> {
-        let settings = Place::private(self.home.as_ref()?).settings();
-        settings.map(|settings| settings.label)
+    /// What this device is called, in its own space and in teams.
+    fn own_labels(&self) -> BTreeSet<String> {
+        let places = |home: &Home| std::iter::once(Place::private(home)).chain(Place::teams(home));
+        let settings = self.home.iter().flat_map(places).filter_map(|place| place.settings());
+        settings.map(|settings| settings.label).collect()
     }
 
     /// The name of the device that a session came from; none for one of this device.
@@ -116,7 +118,7 @@ impl Origins {
         // Identifiers are hexadecimal and need no escaping.
         let ids: Vec<String> = devices.iter().filter(called).map(|(id, _)| format!("'{id}'")).collect();
         let list = ids.join(", ");
-        match self.own_label().as_deref() == Some(named) {
+        match self.own_labels().contains(named) {
             // Also what an earlier device of this name has sent, such as the one that this one replaces.
             true => filter(&format!("{everything} where device not in ({list})"), true),
             false if ids.is_empty() => Err(self.unknown_device(named, &devices)),
@@ -126,7 +128,7 @@ impl Origins {
 
     fn unknown_device(&self, named: &str, devices: &[(String, String)]) -> Error {
         let others = devices.iter().map(|(_, label)| label.clone());
-        let known: BTreeSet<String> = others.chain(self.own_label()).collect();
+        let known: BTreeSet<String> = others.chain(self.own_labels()).collect();
         let unknown = Error::new(Code::InvalidArgument, format!("unknown device `{named}`"));
         if known.is_empty() {
             return unknown.hint("nothing came from another device; `loci sync init URL` connects devices");

@@ -60,6 +60,8 @@ const CONFIRMED_OPERATIONS: &[(&str, &str, &str)] = &[
 const UNMASKABLE_OPERATION: &str = "gather_chats";
 /// The operation whose secret may be typed.
 const PHRASE_OPERATION: &str = "sync_join";
+/// Second names of commands: what people look for after they have lost a machine.
+const SECOND_NAMES: &[(&str, &str)] = &[("sync_join", "recover")];
 /// The operations that can be drawn as a page; `page.rs` has how.
 pub(super) const PAGE_OPERATIONS: &[&str] = &["report", "code_map"];
 
@@ -68,6 +70,8 @@ pub(super) const PAGE_OPERATIONS: &[&str] = &["report", "code_map"];
 pub(crate) fn build_command(operation: &'static Operation) -> Command {
     let name = operation.command.rsplit(' ').next().unwrap_or(operation.command);
     let mut command = Command::new(name).about(operation.about).after_help(help_footer(operation));
+    let second = SECOND_NAMES.iter().filter(|(of, _)| *of == operation.name);
+    command = command.visible_aliases(second.map(|(_, name)| *name));
     if let Some(words) = &operation.words {
         command = command.arg(positional_arg(words));
     }

@@ -450,7 +450,7 @@ fn a_fresh_machine_recovers_everything_with_the_phrase_alone() {
     // Both machines are lost: there is only the storage, and the phrase on paper.
     (devices.work, devices.laptop) = (Home::new(), Home::new());
     let (bucket, fresh) = (devices.bucket.path().display(), &devices.work);
-    run(fresh, &format!("sync join {bucket} {} --label new", devices.phrase));
+    run(fresh, &format!("sync recover {bucket} {} --label new", devices.phrase));
     assert_eq!(run(fresh, "sync now")["transcripts"], 2);
     assert_eq!(run(fresh, "memory export"), memory);
     assert_eq!(run_line(fresh, "export 00000002 -o markdown").expect(0).text(), exported);

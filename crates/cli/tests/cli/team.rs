@@ -356,11 +356,14 @@ fn teams_are_named_in_mistakes() {
         ("sync share nothing --team core --yes", "no session matches the ID prefix"),
         ("sync init /tmp --team a/b", "invalid team name"),
         ("sync admit nonsense --team core", "join request"),
-        ("sync status", "loci sync init URL"),
     ] {
         assert!(team.ada.refused(line).contains(said), "{line}: {}", team.ada.refused(line));
     }
     assert!(Person::new("eve").refused("sync share f-1 --yes").contains("belongs to no team"));
+    // Without devices of one's own, the only team is meant, and one's own name is known.
+    assert_eq!(team.ada.run("sync status")["team"], "core");
+    assert_eq!(team.ada.run("sync devices"), team.ada.run("sync devices --team core"));
+    assert_eq!(team.ada.run("sessions --device ada")["total"], 1);
     let twice = team.bob.refused(&format!("sync join {} --team core", team.url()));
     assert!(twice.contains("already belongs"), "{twice}");
 }
