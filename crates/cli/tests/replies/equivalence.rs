@@ -47,7 +47,6 @@ fn sample_value(tool: &Tool, name: &str) -> Value {
         "kind" => json!("facts"),
         "state" => json!("fresh"),
         "tag" => json!(["bug"]),
-        "device" => json!("laptop"),
         other => panic!("{}: no value for {other}", tool.name),
     }
 }
@@ -91,8 +90,7 @@ fn tools_accept_exactly_the_parameters_they_list() {
             let result = agent.tool_result(tool.name, Value::Object(params.clone()));
             let text = result["content"][0]["text"].as_str().unwrap_or_default();
             let expected_error = tool.asks == ToolTarget::AnyView && text.contains("unknown parameter")
-                || tool.name == "read_ref" && text.contains("NOT_FOUND")
-                || name == "device" && text.contains("unknown device");
+                || tool.name == "read_ref" && text.contains("NOT_FOUND");
             assert!(result["isError"] != true || expected_error, "{} {params:?}: {text}", tool.name);
         }
         let mut params = base.clone();
