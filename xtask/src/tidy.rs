@@ -1,6 +1,6 @@
 //! `cargo xtask tidy`: checks what the compiler does not: dependencies between crates and modules, engines imported by
-//! one crate, a header on every file, no catch-all names, ignored tests with a known reason, links to existing files,
-//! pages in the table of contents, and existing tests in the table of reliability tests.
+//! one crate, a header on every file, no catch-all names, no code for one system outside `os`, ignored tests with a known reason,
+//! links to existing files, pages in the table of contents, and existing tests in the table of reliability tests.
 //!
 //! Does not know the rules for crates, modules, ignored tests and pages: `crates`, `modules`, `ignored`, `reliability`
 //! and `site` do.
@@ -37,6 +37,7 @@ fn findings(root: &Path) -> Result<Vec<String>, String> {
         if name.extension().is_some_and(|ending| ending == "rs") {
             let text = read(file)?;
             found.extend(check_source(&name, &text));
+            found.extend(names_one_system(&name, &text));
             if !name.components().any(|part| part.as_os_str() == "examples") {
                 found.extend(ignored::silent_passes(&name.display().to_string(), &text));
             }
@@ -99,6 +100,24 @@ fn check_source(name: &Path, text: &str) -> Option<String> {
     lacks_header.then(|| format!("{}: does not begin with a `//!` header", name.display()))
 }
 
+/// Crates with code for one system: the interface to all of them, process trees, and the tests' own tools.
+const SYSTEM_CRATES: &[&str] = &["os", "subprocess", "testutil"];
+
+/// The program of another crate does not compile on every system if it names one. Tests may.
+fn names_one_system(name: &Path, text: &str) -> Option<String> {
+    let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
+    let [top, member, folder, ..] = &parts[..] else { return None };
+    let is_checked = top == "crates" && folder == "src" && !SYSTEM_CRATES.contains(&member.as_ref());
+    let is_test =
+        parts.last().is_some_and(|file| file == "tests.rs") || parts.iter().any(|part| part == "tests");
+    let program = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let found =
+        ["std::os::unix", "std::os::windows", "std::os::fd"].into_iter().find(|one| program.contains(one));
+    found
+        .filter(|_| is_checked && !is_test)
+        .map(|found| format!("{}: `{found}` belongs to `os`", name.display()))
+}
+
 /// Links to files that do not exist. Ignores URLs and code blocks.
 fn dead_links(text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let mut code = false;
@@ -141,6 +160,16 @@ mod tests {
         assert!(check_source(path("crates/a/src/utils.rs"), "//! Words.\n").is_some());
         assert!(check_source(path("crates/a/src/common/x.rs"), "//! Words.\n").is_some());
         assert!(check_source(path("crates/a/tests/common/mod.rs"), "use x;\n").is_none());
+    }
+
+    #[test]
+    fn code_for_one_system_is_found_outside_its_crate() {
+        let text = "//! Words.\nuse std::os::unix::fs::FileExt;\n";
+        assert!(names_one_system(Path::new("crates/a/src/lib.rs"), text).is_some());
+        assert!(names_one_system(Path::new("crates/os/src/unix.rs"), text).is_none());
+        assert!(names_one_system(Path::new("crates/a/tests/a.rs"), text).is_none());
+        let in_test = format!("//! Words.\n#[cfg(test)]\n{text}");
+        assert!(names_one_system(Path::new("crates/a/src/lib.rs"), &in_test).is_none());
     }
 
     #[test]

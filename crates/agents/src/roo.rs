@@ -40,6 +40,7 @@ extension!(KILO_VSCODE, "kilo-vscode", "kilocode.kilo-code");
 pub(crate) fn editor_roots(places: &Environment) -> Vec<PathBuf> {
     let mut roots = vec![places.xdg_dir("XDG_CONFIG_HOME", ".config")];
     roots.extend(places.below_home("Library/Application Support"));
+    roots.extend(places.below_home("AppData/Roaming"));
     roots
 }
 

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 /// Loci's own variables. Variables that relocate an agent's store are listed by its source.
 pub const VARIABLES: &[(&str, &str)] = &[
     ("HOME", "Home directory; agents store their transcripts below it by default"),
+    ("USERPROFILE", "Home directory if HOME is not set; set by Windows"),
     ("PATH", "Directories searched for the agents' clients; `loci daemon install` records it"),
     ("XDG_CONFIG_HOME", "Directory for configuration [default: ~/.config]"),
     ("XDG_DATA_HOME", "Directory for data: archive, memory, mailbox, ledger [default: ~/.local/share]"),
@@ -93,7 +94,7 @@ pub fn read_places() -> Environment {
 }
 
 fn places_from(vars: BTreeMap<&'static str, OsString>) -> Environment {
-    let home = vars.get("HOME").map(PathBuf::from).unwrap_or_default();
+    let home = vars.get("HOME").or_else(|| vars.get("USERPROFILE")).map(PathBuf::from).unwrap_or_default();
     Environment { home, vars }
 }
 
@@ -134,4 +135,18 @@ pub fn host_name() -> String {
 #[allow(clippy::disallowed_methods)] // the one place
 pub fn pick_vars(names: &[&str]) -> BTreeMap<OsString, OsString> {
     names.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_names_the_home_directory_otherwise() {
+        let home = |vars: &[(&'static str, &str)]| {
+            places_from(vars.iter().map(|(name, value)| (*name, OsString::from(value))).collect()).home
+        };
+        assert_eq!(home(&[("USERPROFILE", "/users/dev")]), PathBuf::from("/users/dev"));
+        assert_eq!(home(&[("HOME", "/home/dev"), ("USERPROFILE", "/users/dev")]), PathBuf::from("/home/dev"));
+    }
 }

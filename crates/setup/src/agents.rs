@@ -264,10 +264,12 @@ fn opencode_folder(machine: &Machine) -> PathBuf {
     config_folder(machine).join("opencode")
 }
 
-/// An editor's settings: on macOS they are not in the configuration directory.
+/// Where macOS and Windows keep the settings of programs, instead of the configuration directory.
+const SETTINGS_FOLDERS: [&str; 2] = ["Library/Application Support", "AppData/Roaming"];
+
 fn editor_folder(machine: &Machine, name: &str) -> PathBuf {
-    let library = machine.home.join("Library/Application Support").join(name);
-    if library.is_dir() { library } else { config_folder(machine).join(name) }
+    let mut folders = SETTINGS_FOLDERS.iter().map(|folder| machine.home.join(folder).join(name));
+    folders.find(|folder| folder.is_dir()).unwrap_or_else(|| config_folder(machine).join(name))
 }
 
 // ---- artifacts

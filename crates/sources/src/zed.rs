@@ -29,6 +29,7 @@ pub const ZED: Documents = Documents {
             let mut roots: Vec<PathBuf> =
                 vec![places.xdg_dir("XDG_DATA_HOME", ".local/share").join("zed/threads")];
             roots.extend(places.below_home("Library/Application Support/Zed/threads"));
+            roots.extend(places.below_home("AppData/Local/Zed/threads"));
             roots
         },
         list: list_threads,
