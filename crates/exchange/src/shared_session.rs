@@ -45,9 +45,24 @@ impl SharedSession {
     }
 }
 
+/// The kinds of records that a session consists of, and their fields. A record that begins another session, or that has the form of
+/// another agent, could be imported as part of a session that this person has.
+const RECORD_TYPES: [&str; 3] = ["message", "call", "result"];
+const RECORD_FIELDS: [&str; 10] =
+    ["type", "role", "text", "at", "id", "tool", "input", "call", "output", "status"];
+
+/// None: a member sent something else.
 pub(crate) fn parse(bytes: &[u8]) -> Option<SharedSession> {
     let session: SharedSession = serde_json::from_slice(bytes).ok()?;
-    (!session.id.is_empty() && !session.records.is_empty()).then_some(session)
+    let is_part = |record: &Value| {
+        let is_known = |fields: &serde_json::Map<_, _>| {
+            fields.keys().all(|name: &String| RECORD_FIELDS.contains(&name.as_str()))
+        };
+        record["type"].as_str().is_some_and(|kind| RECORD_TYPES.contains(&kind))
+            && record.as_object().is_some_and(is_known)
+    };
+    let is_whole = !session.id.is_empty() && !session.records.is_empty();
+    (is_whole && session.records.iter().all(is_part)).then_some(session)
 }
 
 /// The session as it is now; none if it has no messages here.
@@ -106,4 +121,22 @@ fn to_records(history: &History<'_>, library: &ScanResult, row: &Row) -> Vec<Val
 /// Whether a person has forgotten the session.
 pub(crate) fn is_forgotten(history: &History<'_>, source: &str, id: &str) -> bool {
     Tombstones::read(history.home().as_ref()).contains(source, id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_contains_another_one_is_refused() {
+        let message = json!({"type": "message", "role": "user", "text": "Build it."});
+        let shared = |records: Vec<Value>| json!({"id": "s-1", "records": records}).to_string();
+        assert!(parse(shared(vec![message.clone()]).as_bytes()).is_some());
+        let other = json!({"type": "session", "id": "s-2"});
+        assert!(parse(shared(vec![message.clone(), other]).as_bytes()).is_none());
+        assert!(parse(shared(vec![json!({"text": "Build it."})]).as_bytes()).is_none());
+        let protocol = json!({"type": "message", "method": "session/update", "params": {"sessionId": "s-2"}});
+        assert!(parse(shared(vec![message, protocol]).as_bytes()).is_none());
+        assert!(parse(shared(Vec::new()).as_bytes()).is_none());
+    }
 }

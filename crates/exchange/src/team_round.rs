@@ -132,7 +132,7 @@ pub(crate) fn run_team_round(
     let (mut settings, mut space) = place.open(variables)?;
     let now = history.clock.now().0.max(0) as u64;
     ingest::catch_up(history, false)?;
-    stage_shared(history, &home, &mut space, place, &mut settings, now)?;
+    let too_large = stage_shared(history, &home, &mut space, place, &mut settings, now)?;
     let store = TeamStore::open(&place.folder)?;
     let round = space.sync(now, &mut |records| store.keep(records).map_err(|error| error.message));
     let mut receiver = Receiver {
@@ -147,9 +147,10 @@ pub(crate) fn run_team_round(
     receiver.judge_all(&space, place.team.as_deref().unwrap_or_default())?;
     let round = round.map_err(sync_error)?;
     let findings = round.findings.iter().map(to_finding).collect();
-    Ok(SyncRound { sent: round.sent, findings, ..receiver.outcome })
+    Ok(SyncRound { sent: round.sent, too_large, findings, ..receiver.outcome })
 }
 
+/// Returns the number of items that have grown beyond what a record may have: others keep what they got last.
 fn stage_shared(
     history: &History<'_>,
     home: &Home,
@@ -157,15 +158,15 @@ fn stage_shared(
     place: &Place,
     settings: &mut SpaceSettings,
     now: u64,
-) -> Result<(), Error> {
+) -> Result<u64, Error> {
     if settings.shared.is_empty() && settings.withdrawn.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
     let member = own_member(space)?;
-    let (mut changes, mut kept) = (Vec::new(), Vec::new());
+    let (mut changes, mut kept, mut too_large) = (Vec::new(), Vec::new(), 0);
     for item in std::mem::take(&mut settings.shared) {
         match read_item(history, home, &item)? {
-            Shareable::Now(_, bytes) if bytes.len() > sync::MAX_RECORD => {}
+            Shareable::Now(_, bytes) if bytes.len() > sync::MAX_RECORD => too_large += 1,
             Shareable::Now(_, bytes) => {
                 changes.push(Change::put(collection_of(&item), &item_key(&member, &item), bytes));
             }
@@ -183,7 +184,8 @@ fn stage_shared(
     space.stage(changes, now).map_err(sync_error)?;
     // Only now: after a kill in between, staging again changes nothing.
     settings.withdrawn.clear();
-    place.store_settings(settings)
+    place.store_settings(settings)?;
+    Ok(too_large)
 }
 
 /// Whether a key names this member.

@@ -15,7 +15,7 @@ use history::projects::Projects;
 use history::scan::{by_time, scan_matching_rows};
 use history::{History, import, ingest, resolve_session, scope};
 use memory::{Fact, Store};
-use sync::{JoinRequest, Role};
+use sync::{DeviceId, JoinRequest, Role};
 
 /// The team that is meant: the one that is named, or the only one.
 pub(crate) fn find_team(home: &Home, named: Option<&String>) -> Result<Place, Error> {
@@ -81,7 +81,10 @@ pub fn share(caller: &Caller<'_>, request: &SyncShare) -> Result<SyncShared, Err
     for named in &request.items {
         for found in find_items(&caller.history, &home, named.trim())? {
             let item = SharedItem { since, with_tools: request.with_tools, ..found };
-            let Shareable::Now(shown, _) = read_item(&caller.history, &home, &item)? else { continue };
+            let Shareable::Now(shown, bytes) = read_item(&caller.history, &home, &item)? else { continue };
+            if bytes.len() > sync::MAX_RECORD {
+                return Err(too_large(&item, bytes.len()));
+            }
             let is_same = |known: &&SharedItem| (&known.id, &known.source) == (&item.id, &item.source);
             match settings.shared.iter().find(is_same) {
                 // Shared already, in this extent.
@@ -100,6 +103,15 @@ pub fn share(caller: &Caller<'_>, request: &SyncShare) -> Result<SyncShared, Err
         place.store_settings(&settings)?;
     }
     Ok(shared)
+}
+
+fn too_large(item: &SharedItem, bytes: usize) -> Error {
+    let (mega, most) = (bytes >> 20, sync::MAX_RECORD >> 20);
+    let error = Error::new(
+        Code::InvalidArgument,
+        format!("`{}` has {mega} MB; at most {most} MB are shared", item.id),
+    );
+    if item.with_tools { error.hint("share it without --with-tools") } else { error }
 }
 
 pub fn unshare(caller: &Caller<'_>, request: &SyncUnshare) -> Result<SyncShared, Error> {
@@ -222,14 +234,8 @@ pub fn take(caller: &Caller<'_>, request: &SyncTake) -> Result<SyncTaken, Error>
     let home = caller.home()?;
     let place = find_team(&home, request.team.as_ref())?;
     let offered = TeamStore::open(&place.folder)?.offered()?;
-    let parsed = offered
-        .iter()
-        .filter_map(|(device, bytes)| Some((device, shared_session::parse(bytes)?, bytes.len())));
-    let found = parsed.into_iter().find(|(_, session, _)| session.id.starts_with(request.session.trim()));
-    let (device, session, bytes) = found.ok_or_else(|| {
-        Error::new(Code::SessionNotFound, format!("no member shares a session `{}`", request.session))
-            .hint("`loci sync status --team NAME` lists them")
-    })?;
+    let (device, session, bytes) = find_offered(&offered, request.session.trim())?;
+    check_not_imported(&home, device, &session)?;
     import_session(caller, &home, &place, &session)?;
     let origins = OriginWriter::open(&home)?;
     origins.set_session("import", &session.id, *device)?;
@@ -239,6 +245,37 @@ pub fn take(caller: &Caller<'_>, request: &SyncTake) -> Result<SyncTaken, Error>
         team: team_name(&place),
         session: SyncItem { device: label, ..to_api_session(&session, bytes) },
     })
+}
+
+/// The session that is meant by a prefix of its ID, and the device that shares it.
+fn find_offered<'o>(
+    offered: &'o [(DeviceId, Vec<u8>)],
+    named: &str,
+) -> Result<(&'o DeviceId, SharedSession, usize), Error> {
+    let parsed = offered
+        .iter()
+        .filter_map(|(device, bytes)| Some((device, shared_session::parse(bytes)?, bytes.len())));
+    let mut found: Vec<_> = parsed.filter(|(_, session, _)| session.id.starts_with(named)).collect();
+    if found.len() > 1 {
+        let ids = found.iter().map(|(_, session, _)| session.id.as_str());
+        return Err(resolve_session::ambiguous_id(named, "shared sessions", ids));
+    }
+    found.pop().ok_or_else(|| {
+        Error::new(Code::SessionNotFound, format!("no member shares a session `{named}`"))
+            .hint("`loci sync status --team NAME` lists them")
+    })
+}
+
+/// A member chooses the ID of what he shares: it must not replace a session that was imported from elsewhere.
+fn check_not_imported(home: &Home, device: &DeviceId, session: &SharedSession) -> Result<(), Error> {
+    let origins = Origins::load(Some(home));
+    let known = origins.session_device("import", &session.id);
+    if !import::is_imported(home, &session.id) || known.is_some() && known == origins.device_label(device) {
+        return Ok(());
+    }
+    let message = format!("an imported session has the ID `{}` already", session.id);
+    Err(Error::new(Code::InvalidArgument, message)
+        .hint(format!("`loci show {0}` shows it; `loci forget {0}` removes it", session.id)))
 }
 
 fn import_session(

@@ -47,6 +47,11 @@ pub fn import_file(
     finished
 }
 
+/// Whether a session with this ID was imported.
+pub fn is_imported(home: &Home, id: &str) -> bool {
+    home.imports().join(file_name(id)).symlink_metadata().is_ok()
+}
+
 /// Deletes the imported copies of sessions.
 pub fn forget_imported<'s>(home: &Home, sessions: impl Iterator<Item = (&'s str, &'s str)>) {
     for (_, id) in sessions.filter(|(source, _)| *source == SOURCE) {

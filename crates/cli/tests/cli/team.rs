@@ -276,6 +276,30 @@ fn a_session_is_shared_by_name_and_searched_once_it_was_taken() {
     assert_eq!(team.bob.run("sync status --team core").get("offered"), None);
 }
 
+/// A member chooses the ID of what he shares.
+#[test]
+fn a_shared_session_replaces_no_other_and_must_be_named_clearly() {
+    let team = Team::new();
+    let id = team.ada.add_session(1, "The walrus session of Ada");
+    team.ada.add_session(2, "Another walrus session of Ada");
+    team.ada.run("sync share 00000001 00000002 --team core --yes");
+    team.rounds();
+    assert!(team.bob.refused("sync take 0000000 --team core").contains("ambiguous"));
+    let own = [
+        json!({"type": "session", "id": id, "title": "Mine"}),
+        json!({"type": "message", "role": "user", "text": "The walrus session of Bob"}),
+    ];
+    let file = team.bob.home.path().join("own.jsonl");
+    std::fs::write(&file, own.map(|line| format!("{line}\n")).concat()).unwrap();
+    run_line(&team.bob.home, &format!("import {}", file.display())).expect(0);
+    assert!(team.bob.refused("sync take 00000001 --team core").contains("has the ID"));
+    let shown = run_line(&team.bob.home, "show 00000001").expect(0).text().to_string();
+    assert!(shown.contains("of Bob") && !shown.contains("of Ada"), "{shown}");
+    team.bob.run("sync take 00000002 --team core");
+    // Taken once more, it is the same session of the same member.
+    team.bob.run("sync take 00000002 --team core");
+}
+
 #[test]
 fn a_removed_member_gets_nothing_more_and_a_reader_shares_nothing() {
     let team = Team::new();
