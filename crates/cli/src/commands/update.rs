@@ -4,6 +4,7 @@
 
 use crate::output::{self, OutputFormat};
 use crate::version;
+use api::operation::shell_quote;
 use api::{Code, Error, Exit};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
@@ -64,10 +65,11 @@ pub(crate) fn run(matches: &ArgMatches) -> Exit {
     let found = find_installation(&exe, &|path| Path::new(path).exists());
     let tell = if json { describe_as_json(&exe, &found) } else { describe_as_text(&exe, &found) };
     let told = output::print_stdout(&tell).and_then(|()| {
-        if json || matches.get_flag("check") || found.command.is_empty() {
+        let agreed = matches.get_flag("yes");
+        if json || matches.get_flag("check") || found.command.is_empty() && !agreed {
             return Ok(Exit::Found);
         }
-        run_update(found.command, matches.get_flag("yes"))
+        run_update(&found.command, agreed)
     });
     told.unwrap_or_else(|error| output::report_error(shown, &error))
 }
@@ -75,23 +77,28 @@ pub(crate) fn run(matches: &ArgMatches) -> Exit {
 #[derive(Debug, PartialEq, Eq)]
 struct Installation {
     channel: &'static str,
-    command: &'static str,
+    /// Empty if no command updates it.
+    command: String,
 }
 
 fn find_installation(exe: &Path, exists: &dyn Fn(&str) -> bool) -> Installation {
     let path = exe.to_string_lossy().replace('\\', "/");
     if let Some(one) = CHANNELS.iter().find(|one| path.contains(one.mark)) {
-        return Installation { channel: one.name, command: one.command };
+        return Installation { channel: one.name, command: one.command.to_string() };
     }
     let is_system = path.starts_with("/usr/bin/");
     if let Some((name, _)) = SYSTEM_PACKAGES.iter().find(|(_, list)| is_system && exists(list)) {
-        return Installation { channel: name, command: "" };
+        return Installation { channel: name, command: String::new() };
     }
     let beside = exe.with_file_name(format!("python{}", std::env::consts::EXE_SUFFIX));
     if exists(&beside.to_string_lossy()) && !is_system {
-        return Installation { channel: "pip", command: "pip install --upgrade loci-dev" };
+        return Installation {
+            channel: "pip",
+            // Of this environment: another one may come first in PATH.
+            command: format!("{} -m pip install --upgrade loci-dev", shell_quote(&beside.to_string_lossy())),
+        };
     }
-    Installation { channel: "file", command: "" }
+    Installation { channel: "file", command: String::new() }
 }
 
 fn describe_as_text(exe: &Path, found: &Installation) -> String {
@@ -99,7 +106,7 @@ fn describe_as_text(exe: &Path, found: &Installation) -> String {
         "file" => "as a file".to_string(),
         channel => format!("by {channel}"),
     };
-    let next = match (found.command, found.channel) {
+    let next = match (found.command.as_str(), found.channel) {
         ("", "deb") => {
             format!("To update: download the deb from {RELEASES} and run `sudo apt install ./FILE.deb`.")
         }
@@ -112,7 +119,7 @@ fn describe_as_text(exe: &Path, found: &Installation) -> String {
 }
 
 fn describe_as_json(exe: &Path, found: &Installation) -> String {
-    let command = (!found.command.is_empty()).then_some(found.command);
+    let command = (!found.command.is_empty()).then_some(&found.command);
     let told = json!({
         "version": version::NUMBER,
         "commit": version::COMMIT,
@@ -126,6 +133,10 @@ fn describe_as_json(exe: &Path, found: &Installation) -> String {
 }
 
 fn run_update(command: &str, agreed: bool) -> Result<Exit, Error> {
+    if command.is_empty() {
+        return Err(Error::new(Code::InvalidArgument, "no package manager has installed this program")
+            .hint("`loci update --check` says how to update it"));
+    }
     if !agreed && !output::can_prompt() {
         return Err(Error::new(Code::InvalidArgument, "nobody can be asked whether to run the update")
             .hint("run `loci update --yes`, or the command above"));

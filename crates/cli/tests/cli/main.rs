@@ -32,5 +32,6 @@ mod search;
 mod show;
 mod sync;
 mod team;
+mod update;
 mod walk;
 mod why;
