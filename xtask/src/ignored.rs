@@ -38,6 +38,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("shells", "zsh and fish"),
     ("moto", "moto, a server that speaks S3"),
     ("azurite", "Azurite, a server that speaks the protocol of Azure Blob Storage, and Node.js"),
+    ("garage", "Garage, a distributed store that speaks S3"),
 ];
 
 /// The reason for tests that run only if selected by name.

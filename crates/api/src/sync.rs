@@ -603,7 +603,7 @@ pub struct SyncStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub excluded: Vec<String>,
     pub devices: Vec<SyncDevice>,
-    /// Why the last round of the daemon failed.
+    /// Why the last round failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -114,7 +114,9 @@ pub fn sync_now(caller: &Caller<'_>, request: &SyncNow) -> Result<SyncRound, Err
             place.store_settings(&SpaceSettings { started: true, ..settings })?;
         }
         // One storage that fails does not keep the others from being used.
-        match run_at(caller, place) {
+        let round = run_at(caller, place);
+        keep_failure(place, round.as_ref().err());
+        match round {
             Ok(round) => add_round(&mut total, round),
             Err(error) => drop(failure.get_or_insert(error)),
         }

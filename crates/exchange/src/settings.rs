@@ -142,6 +142,9 @@ pub(crate) fn open_storage(url: &str, variables: &[(String, String)]) -> Result<
     Ok(Box::new(Retry::new(cloud, Backoff::default(), std::thread::sleep)))
 }
 
+/// What S3 says to a request whose time is wrong by more than 15 minutes.
+const WRONG_CLOCK: &str = "RequestTimeTooSkewed";
+
 /// An error of `sync`, with what to do.
 #[allow(clippy::needless_pass_by_value)] // used with `map_err`
 pub(crate) fn sync_error(error: sync::Error) -> Error {
@@ -156,6 +159,9 @@ pub(crate) fn sync_error(error: sync::Error) -> Error {
         sync::Error::NotJoined => Some("loci sync init URL"),
         sync::Error::AlreadyJoined | sync::Error::UnknownMember(_) => Some("loci sync status"),
         sync::Error::Removed => Some("loci sync leave"),
+        sync::Error::Store(StoreError::Refused { reason, .. }) if reason.contains(WRONG_CLOCK) => {
+            Some("set the clock of this machine")
+        }
         sync::Error::Store(StoreError::Refused { .. }) => {
             Some("check the URL and the credentials of your storage")
         }

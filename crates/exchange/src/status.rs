@@ -41,12 +41,15 @@ pub(crate) fn read_status(
     })
 }
 
-/// The file that says why the last round of the daemon failed.
+/// The file that says why the last round failed.
 const FAILURE: &str = "failure";
 
-/// Keeps why a round in the background failed, or removes it after one that did not.
+/// Keeps why a round failed, or removes it after one that did not. That another process runs a round is no failure.
 pub(crate) fn keep_failure(place: &Place, failure: Option<&Error>) {
     let path = place.folder.join(FAILURE);
+    if failure.is_some_and(|error| error.message == sync::Error::Busy.to_string()) {
+        return;
+    }
     // Best effort: the round itself is what matters.
     let _ = match failure {
         Some(error) => history::home::replace_file(&path, error.message.as_bytes()),

@@ -219,10 +219,7 @@ impl Render for SyncStatus {
             append_fmt(&mut out, format_args!("teams: {}\n", one_line(&self.teams.join(", "))));
         }
         if let Some(failure) = &self.failure {
-            append_fmt(
-                &mut out,
-                format_args!("the last round of the daemon failed: {}\n", one_line(failure)),
-            );
+            append_fmt(&mut out, format_args!("the last round failed: {}\n", one_line(failure)));
         }
         for project in &self.excluded {
             append_fmt(&mut out, format_args!("excluded: {}\n", options.display_path(&one_line(project))));

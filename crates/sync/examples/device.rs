@@ -1,9 +1,10 @@
 //! A small application over the engine, as a process that can be killed: its database is a folder with one file per key. It
-//! shows the order of writes that a caller needs. `device STATE DATA BUCKET SEED NOW` makes some random changes and runs a round.
+//! shows the order of writes that a caller needs. `device STATE DATA BUCKET SEED NOW` makes some random changes and runs a round; the
+//! bucket is a folder or a URL.
 //!
 //! Does not create or join a space.
 
-use loci_sync::storage::Folder;
+use loci_sync::storage::{Backoff, Cloud, Folder, Retry, Store, StoreError};
 use loci_sync::{Body, Change, Record, Settings, Space};
 use std::fs::{self, File};
 use std::io::Write;
@@ -77,6 +78,14 @@ impl Data {
     }
 }
 
+fn open_storage(bucket: &str) -> Result<Box<dyn Store>, StoreError> {
+    if !bucket.contains("://") {
+        return Ok(Box::new(Folder::new(Path::new(bucket))));
+    }
+    let cloud = Cloud::open(bucket, std::env::vars())?;
+    Ok(Box::new(Retry::new(cloud, Backoff::default(), std::thread::sleep)))
+}
+
 fn main() -> Result<(), Failed> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [state, folder, bucket, seed, now] = arguments.as_slice() else {
@@ -84,7 +93,7 @@ fn main() -> Result<(), Failed> {
     };
     let (seed, now): (u64, u64) = (seed.parse()?, now.parse()?);
     let data = Data::open(Path::new(folder))?;
-    let store = Box::new(Folder::new(Path::new(bucket)));
+    let store = open_storage(bucket)?;
     let settings = Settings { grace_ms: 0, fan_in: 4, ..Settings::default() };
     let mut space = Space::open(Path::new(state), store, settings)?;
     data.stage_changes(&mut space, now)?;

@@ -14,6 +14,8 @@
 mod browser;
 pub mod clients;
 pub mod corpus;
+mod faulty_proxy;
+mod garage;
 mod git;
 mod home;
 pub mod made_up_stores;
@@ -31,6 +33,8 @@ pub mod survey;
 pub mod tracer;
 
 pub use browser::{check_accessibility, title_in_chromium};
+pub use faulty_proxy::{FaultyProxy, SeenRequest, WireFault};
+pub use garage::GarageCluster;
 pub use git::git;
 pub use home::{Home, copy_folder, write_file};
 pub use mcp_client::McpClient;

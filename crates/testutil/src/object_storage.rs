@@ -23,9 +23,14 @@ impl Drop for StorageServer {
 }
 
 /// Where `.ci/run` installs programs.
-fn cache_folder() -> PathBuf {
+pub(crate) fn cache_folder() -> PathBuf {
     let cache = path_variable("XDG_CACHE_HOME").or_else(|| Some(path_variable("HOME")?.join(".cache")));
     cache.unwrap_or_default().join("loci-ci")
+}
+
+/// A port that nothing listens on now.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 impl StorageServer {
@@ -33,7 +38,7 @@ impl StorageServer {
     pub fn start(need: &str, program: &str, arguments: impl Fn(u16) -> Vec<String>) -> StorageServer {
         let program = cache_folder().join(program);
         assert!(program.exists(), "needs {need}: no {}; run `.ci/run`", program.display());
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let mut command = Command::new(program);
         let process =
             command.args(arguments(port)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

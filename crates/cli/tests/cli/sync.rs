@@ -597,3 +597,104 @@ fn the_guide_works_with_a_bucket() {
     let (_server, variables) = testutil::StorageServer::moto();
     follow_guide("s3://loci/history", &variables);
 }
+
+#[test]
+#[ignore = "needs garage: see CONTRIBUTING.md"]
+fn the_guide_works_with_a_cluster_that_has_lost_a_node() {
+    let mut cluster = testutil::GarageCluster::start();
+    cluster.kill(2);
+    follow_guide("s3://loci/history", &cluster.variables(0));
+}
+
+fn run_with(home: &Home, variables: &[(String, String)], words: &[&str]) -> testutil::Finished {
+    let mut command = testutil::command(home.path(), words);
+    command.envs(variables.iter().cloned());
+    testutil::run_command(command)
+}
+
+#[test]
+#[ignore = "needs moto: see CONTRIBUTING.md"]
+fn what_goes_wrong_on_the_wire_is_said_and_ends_with_it() {
+    use testutil::WireFault;
+    let (server, variables) = testutil::StorageServer::moto();
+    let proxy = testutil::FaultyProxy::start(server.port);
+    let mut variables = proxy.variables(&variables);
+    variables.push(("AWS_TIMEOUT".into(), "1 second".into()));
+    let (work, laptop) = (Home::new(), Home::new());
+    let loci = |home: &Home, words: &[&str]| run_with(home, &variables, words);
+    let started = loci(&work, &["sync", "init", "s3://loci/wire", "--json"]).expect(0).records().remove(0);
+    let phrase = started["phrase"].as_str().unwrap();
+    loci(&laptop, &["sync", "join", "s3://loci/wire", phrase]).expect(0);
+    let cases = [
+        (WireFault::SlowDown, "503", "loci sync now"),
+        (WireFault::TooManyRequests, "429", "loci sync now"),
+        (WireFault::Stall, "timed out", "loci sync now"),
+        (WireFault::LostAnswer, "unavailable", "loci sync now"),
+        (WireFault::ClockRefused, "RequestTimeTooSkewed", "set the clock of this machine"),
+    ];
+    for (at, (fault, said, hint)) in cases.into_iter().enumerate() {
+        work.add(&session(at as u32 + 1, SHOP, &format!("Count walrus number {at}")));
+        proxy.take_seen();
+        proxy.inject(&[fault], 100, 1);
+        let failed = loci(&work, &["sync", "now"]).expect(1);
+        assert!(failed.stderr.contains(said) && failed.stderr.contains(hint), "{fault:?}: {}", failed.stderr);
+        assert!(proxy.take_seen().len() <= 5, "{fault:?}");
+        let status = loci(&work, &["sync", "status", "-o", "text"]).expect(0).text().to_string();
+        assert!(status.contains("the last round failed") && status.contains(said), "{fault:?}: {status}");
+        proxy.stop_faults();
+        loci(&work, &["sync", "now"]).expect(0);
+        let status = loci(&work, &["sync", "status", "-o", "text"]).expect(0).text().to_string();
+        assert!(!status.contains("failed"), "{fault:?}: {status}");
+    }
+    // Damage is a finding, not a failure: the round goes on, and the next one reads the object again.
+    proxy.inject(&[WireFault::Flipped], 100, 3);
+    let found = (0..6).map(|_| loci(&laptop, &["sync", "now"])).find(|round| round.code == Some(3));
+    assert!(found.is_some(), "a flipped byte was not noticed");
+    let status = loci(&laptop, &["sync", "status", "-o", "text"]).expect(0).text().to_string();
+    assert!(
+        status.contains("damaged") || status.contains("missing") || status.contains("foreign"),
+        "{status}"
+    );
+    proxy.stop_faults();
+    loci(&laptop, &["sync", "now"]).expect(0);
+    assert_eq!(run(&laptop, "sessions")["total"], 5);
+}
+
+/// The clock of one device is nine days ahead, of the other nine days behind.
+#[test]
+fn wrong_clocks_cost_nothing() {
+    let (bucket, homes) = (Home::new(), [Home::new(), Home::new()]);
+    let url = bucket.path().to_str().unwrap();
+    let clocks = [9, -9].map(|days: i64| {
+        let clock = testutil::ShiftedClock::new();
+        clock.shift(days * 86_400);
+        clock
+    });
+    let loci = |device: usize, words: &[&str]| {
+        let mut command = testutil::command(homes[device].path(), words);
+        clocks[device].apply(&mut command);
+        testutil::run_command(command)
+    };
+    let started = loci(0, &["sync", "init", url, "--json"]).expect(0).records().remove(0);
+    loci(1, &["sync", "join", url, started["phrase"].as_str().unwrap()]).expect(0);
+    for (device, home) in homes.iter().enumerate() {
+        home.add(&session(device as u32 + 1, SHOP, "Count the walruses"));
+    }
+    loci(0, &["memory", "consolidate", "--no-model"]).expect(0);
+    let exchange = || [0, 1, 0, 1].map(|device| drop(loci(device, &["sync", "now"]).expect(0)));
+    exchange();
+    // What was written later, by the clock that is behind, wins: it was based on what the other wrote.
+    loci(0, &["memory", "edit", "00000001", "--name", "Walrus count"]).expect(0);
+    exchange();
+    loci(1, &["memory", "edit", "00000001", "--name", "Walrus census"]).expect(0);
+    exchange();
+    let exported =
+        [0, 1].map(|device| loci(device, &["memory", "export", "--json"]).expect(0).text().to_string());
+    assert_eq!(exported[0], exported[1]);
+    assert!(exported[0].contains("Walrus census"), "{}", exported[0]);
+    loci(0, &["forget", "00000002", "--yes"]).expect(0);
+    exchange();
+    for device in [0, 1] {
+        assert_eq!(loci(device, &["sessions", "--json"]).expect(0).records()[0]["total"], 1);
+    }
+}
