@@ -1,9 +1,14 @@
-//! Archived transcripts as records: the stored bytes of a copy under the name that it has in every archive.
+//! Archived transcripts as records: the stored bytes of a copy under the name that it has in every archive, or what was appended
+//! to it since the other devices got it.
 //!
 //! Does not know transcripts: a copy travels as it is stored, masked and compressed.
 
+use crate::appended::{self, Grown};
+use crate::copy_name::{hex, parse_name};
+use crate::growth::{Parcel, Planned, plan_parcel};
 use crate::known::{Kept, Known, KnownCopy, stamp_text};
 use crate::origins::OriginWriter;
+use crate::part;
 use crate::settings::{SpaceSettings, sync_error};
 use api::Error;
 use history::History;
@@ -20,14 +25,6 @@ use sync::{Body, Change, Record, Space};
 pub(crate) const COLLECTION: &str = "copies";
 /// Bytes of changes that are staged in one transaction.
 const BATCH: usize = 16 << 20;
-
-pub(crate) fn hex(name: u128) -> String {
-    format!("{name:032x}")
-}
-
-fn parse_name(key: &str) -> Option<u128> {
-    (key.len() == 32).then(|| u128::from_str_radix(key, 16).ok())?
-}
 
 /// A copy that changed since it was exchanged.
 pub(crate) struct ChangedCopy {
@@ -98,15 +95,29 @@ pub(crate) fn stage_copies(
         }
         if let Some(why) = why_kept(history, &store, copy.name, settings) {
             remember_own(&store, known, &copy, Some(why))?;
-        } else if let Some(bytes) = store.read_raw(copy.name).map_err(read_error)? {
-            batch.add(copy, bytes);
+        } else if let Some(planned) = plan_copy(&store, known, &copy)? {
+            batch.add(copy, planned);
         }
         if batch.bytes > BATCH {
             batch.stage(space, &store, known, now)?;
         }
     }
     batch.stage(space, &store, known, now)?;
-    forget_gone(space, known, &Tombstones::read(Some(&home)), &gone, now)
+    forget_gone(space, known, &Tombstones::read(Some(&home)), &gone, now)?;
+    forget_parts(space, known, now)
+}
+
+/// How a changed copy is going to be sent.
+pub(crate) fn plan_copy(store: &Store, known: &Known, copy: &ChangedCopy) -> Result<Option<Planned>, Error> {
+    let is_unchanged = || store.stat_copy(copy.name).is_some_and(|stat| stamp_text(stat) == copy.stamp);
+    plan_parcel(store, known, copy.name, is_unchanged)
+}
+
+/// Forgets the parts of copies that were forgotten, here or elsewhere.
+fn forget_parts(space: &mut Space, known: &Known, now: u64) -> Result<(), Error> {
+    let keys = known.forgotten_part_keys()?;
+    space.stage(keys.iter().map(|key| Change::forget(part::COLLECTION, key)), now).map_err(sync_error)?;
+    known.in_transaction(|| keys.iter().try_for_each(|key| known.remove_part_key(key)))
 }
 
 /// A copy that is gone is forgotten by all devices only if every session in it was: an archive that was lost or damaged must not take
@@ -122,11 +133,15 @@ fn forget_gone(
     for key in gone {
         let sessions = known.sessions_of(key)?;
         if !sessions.is_empty() && sessions.iter().all(|(source, id)| tombstones.contains(source, id)) {
-            forgotten.push(Change::forget(COLLECTION, key));
+            forgotten.push(key);
         }
     }
-    space.stage(forgotten, now).map_err(sync_error)?;
-    known.in_transaction(|| gone.iter().try_for_each(|key| known.remove_copy(key)))
+    let changes = forgotten.iter().map(|key| Change::forget(COLLECTION, key));
+    space.stage(changes, now).map_err(sync_error)?;
+    known.in_transaction(|| {
+        forgotten.iter().try_for_each(|key| known.forget_copy(key))?;
+        gone.iter().try_for_each(|key| known.set_sent(key, None).and_then(|()| known.remove_copy(key)))
+    })
 }
 
 /// Source and ID of each session of a copy, a line each.
@@ -154,36 +169,64 @@ fn why_kept(history: &History<'_>, store: &Store, name: u128, settings: &SpaceSe
 
 #[derive(Default)]
 struct Batch {
-    copies: Vec<(ChangedCopy, Vec<u8>)>,
+    copies: Vec<(ChangedCopy, Planned)>,
     bytes: usize,
 }
 
 impl Batch {
-    fn add(&mut self, copy: ChangedCopy, bytes: Vec<u8>) {
-        self.bytes += bytes.len();
-        self.copies.push((copy, bytes));
+    fn add(&mut self, copy: ChangedCopy, planned: Planned) {
+        self.bytes += planned.parcel.len();
+        self.copies.push((copy, planned));
     }
 
-    /// Stages first and remembers then: after a kill in between, staging again changes nothing.
+    /// Stages first and remembers then: after a kill in between, staging again changes nothing. The keys of parts are remembered
+    /// before, so that none is left when its copy is forgotten.
     fn stage(&mut self, space: &mut Space, store: &Store, known: &Known, now: u64) -> Result<(), Error> {
-        let (copies, bodies): (Vec<ChangedCopy>, Vec<Vec<u8>>) =
-            std::mem::take(self).copies.into_iter().unzip();
-        let changes =
-            copies.iter().zip(bodies).map(|(copy, bytes)| Change::put(COLLECTION, &hex(copy.name), bytes));
+        let copies = std::mem::take(self).copies;
+        known.in_transaction(|| {
+            copies.iter().try_for_each(|(copy, planned)| match &planned.parcel {
+                Parcel::Whole(_) | Parcel::Nothing => Ok(()),
+                Parcel::Part { key, .. } => known.add_part_key(key, &hex(copy.name), true),
+            })
+        })?;
+        let (mut changes, mut sent) = (Vec::new(), Vec::new());
+        for (copy, Planned { parcel, state }) in copies {
+            add_changes(&mut changes, known, copy.name, parcel)?;
+            sent.push((copy, state));
+        }
         space.stage(changes, now).map_err(sync_error)?;
-        known.in_transaction(|| copies.iter().try_for_each(|copy| remember_own(store, known, copy, None)))
+        known.in_transaction(|| {
+            sent.iter().try_for_each(|(copy, state)| {
+                remember_own(store, known, copy, None)?;
+                known.set_sent(&hex(copy.name), state.as_ref())
+            })
+        })
     }
 }
 
-/// Stores received copies, with the writer lock held by the caller. Returns how many, and the keys that are not intact copies. A
+/// A whole makes the parts before it superfluous.
+fn add_changes(changes: &mut Vec<Change>, known: &Known, name: u128, parcel: Parcel) -> Result<(), Error> {
+    match parcel {
+        Parcel::Nothing => {}
+        Parcel::Part { key, body } => changes.push(Change::put(part::COLLECTION, &key, body)),
+        Parcel::Whole(bytes) => {
+            changes.push(Change::put(COLLECTION, &hex(name), bytes));
+            let parts = known.own_part_keys(&hex(name))?;
+            changes.extend(parts.iter().map(|key| Change::delete(part::COLLECTION, key)));
+        }
+    }
+    Ok(())
+}
+
+/// Stores received copies, with the writer lock held by the caller. Returns which, and the keys that are not intact copies. A
 /// transcript that an agent has on this device is left to this device.
 pub(crate) fn apply_copies(
     store: &Store,
     (known, origins): (&Known, &OriginWriter),
     (live, tombstones): (&BTreeSet<u128>, &Tombstones),
     records: &[&Record],
-) -> Result<(u64, Vec<String>), Error> {
-    let (mut stored, mut damaged) = (0, Vec::new());
+) -> Result<(Vec<u128>, Vec<String>), Error> {
+    let (mut stored, mut damaged) = (Vec::new(), Vec::new());
     let is_foreign = |record: &Record| {
         let name = parse_name(&record.key).filter(|name| !live.contains(name));
         // A device that joins again finds what it has sent itself.
@@ -193,10 +236,17 @@ pub(crate) fn apply_copies(
         records.iter().filter(|record| is_foreign(record)).map(|record| record.key.as_str()).collect();
     store.begin_batch();
     for record in records {
-        let Some(name) = parse_name(&record.key).filter(|name| !live.contains(name)) else { continue };
+        let Some(name) = parse_name(&record.key) else { continue };
+        if appended::has_whole(store, known, name, record)? {
+            continue;
+        }
+        leave_to_others(known, record)?;
+        if live.contains(&name) {
+            continue;
+        }
         match &record.body {
             Body::Bytes(bytes) => match store.put_raw(name, bytes) {
-                Ok(()) => stored += 1,
+                Ok(()) => stored.push(name),
                 Err(sources::Error::Damaged { .. }) => damaged.push(record.key.clone()),
                 // Not acknowledged: it comes again when there is space, or a newer Loci.
                 Err(error) => {
@@ -214,12 +264,78 @@ pub(crate) fn apply_copies(
         }
     }
     store.commit_batch().map_err(read_error)?;
-    forget_in_copies(store, tombstones, records)?;
+    forget_in_names(store, tombstones, records.iter().filter_map(|record| parse_name(&record.key)))?;
     store.sync_to_disk().map_err(read_error)?;
     known.in_transaction(|| records.iter().try_for_each(|record| remember(store, known, record)))?;
     let received = records.iter().filter(|record| foreign.contains(record.key.as_str()));
     received.into_iter().try_for_each(|record| set_origin(known, origins, record))?;
     Ok((stored, damaged))
+}
+
+/// What this device remembers of a copy ends when another device writes or forgets it.
+fn leave_to_others(known: &Known, record: &Record) -> Result<(), Error> {
+    known.in_transaction(|| match record.body {
+        Body::Forgotten => known.forget_copy(&record.key),
+        Body::Bytes(_) | Body::Deleted => {
+            known.set_sent(&record.key, None)?;
+            known.set_chain(&record.key, None)
+        }
+    })
+}
+
+/// Stores received parts, with the writer lock held by the caller. Returns which copies have grown, and the keys of parts that are not
+/// intact.
+pub(crate) fn apply_parts(
+    store: &Store,
+    (known, origins): (&Known, &OriginWriter),
+    (live, tombstones): (&BTreeSet<u128>, &Tombstones),
+    records: &[&Record],
+    also: impl Iterator<Item = u128>,
+) -> Result<(Vec<u128>, Vec<String>), Error> {
+    let mut touched = known.in_transaction(|| appended::take_parts(known, live, records))?;
+    touched.extend(also);
+    if touched.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let (mut grown, mut damaged) = (Vec::new(), Vec::new());
+    store.begin_batch();
+    for name in touched {
+        match appended::extend_copy(store, known, name, &mut damaged) {
+            Ok(done) => grown.extend(done),
+            Err(error) => {
+                store.roll_back_batch();
+                return Err(error);
+            }
+        }
+    }
+    store.commit_batch().map_err(read_error)?;
+    store.sync_to_disk().map_err(read_error)?;
+    known.in_transaction(|| {
+        damaged.iter().try_for_each(|key| known.remove_waiting(key))?;
+        grown.iter().try_for_each(|one| appended::remember_growth(known, one, store))
+    })?;
+    forget_in_names(store, tombstones, grown.iter().map(|one| one.name))?;
+    grown.iter().try_for_each(|one| remember_grown(store, (known, origins), one))?;
+    Ok((grown.iter().map(|one| one.name).collect(), damaged))
+}
+
+/// The copy is what the other devices have: it is not sent back.
+fn remember_grown(
+    store: &Store,
+    (known, origins): (&Known, &OriginWriter),
+    one: &Grown,
+) -> Result<(), Error> {
+    let (key, device) = (hex(one.name), one.device.to_string());
+    let is_received = known.is_received(&key);
+    let Some(stamp) = store.stat_copy(one.name).map(stamp_text) else { return known.remove_copy(&key) };
+    let sessions = list_sessions(store, one.name);
+    known.set_copy(
+        &key,
+        &KnownCopy { stamp: &stamp, device: Some(&device), sessions: &sessions, kept: None },
+    )?;
+    let sessions = known.sessions_of(&key)?;
+    let mut received = sessions.iter().filter(|_| is_received);
+    received.try_for_each(|(source, id)| origins.set_session(source, id, one.device))
 }
 
 fn set_origin(known: &Known, origins: &OriginWriter, record: &Record) -> Result<(), Error> {
@@ -228,11 +344,15 @@ fn set_origin(known: &Known, origins: &OriginWriter, record: &Record) -> Result<
 }
 
 /// Another device may have sent a copy before it heard that a session in it was forgotten.
-fn forget_in_copies(store: &Store, tombstones: &Tombstones, records: &[&Record]) -> Result<(), Error> {
+fn forget_in_names(
+    store: &Store,
+    tombstones: &Tombstones,
+    names: impl Iterator<Item = u128>,
+) -> Result<(), Error> {
     if tombstones.is_empty() {
         return Ok(());
     }
-    for name in records.iter().filter_map(|record| parse_name(&record.key)) {
+    for name in names {
         let Ok(copy) = store.find_by_name(name) else { continue };
         let is_forgotten = |session: &Session| tombstones.contains(&copy.source, &session.session_id);
         store.forget_sessions(&copy.path, &is_forgotten).map_err(read_error)?;

@@ -3,21 +3,29 @@
 //!
 //! Does not know the content. If the file is lost, everything is compared again.
 
+mod parts;
+
+pub(crate) use parts::{AppliedPart, Chain, SentState, WaitingPart};
+
 use api::{Code, Error};
 use db::durable::{self, OpenError};
 use db::{Connection, OptionalExtension as _};
 use history::home::Home;
 use sources::FileStamp;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
     create table copies(
       name   text primary key,
       stamp  text not null,
       device text,               -- the device it came from; null for one of this device
       sessions text not null,    -- source and ID of each of its sessions, a line each
       kept   text                -- why it stayed on this device; null for one that was exchanged
-    ) without rowid;"];
+    ) without rowid;",
+    parts::STEP,
+];
 
 /// What is known of a copy.
 pub(crate) struct KnownCopy<'k> {
@@ -62,8 +70,16 @@ pub(crate) fn stamp_text((length, stamp): (u64, FileStamp)) -> String {
 }
 
 impl Known {
+    fn path(home: &Home) -> PathBuf {
+        home.sync().join("exchanged.db")
+    }
+
+    pub(crate) fn exists(home: &Home) -> bool {
+        Known::path(home).exists()
+    }
+
     pub(crate) fn open(home: &Home) -> Result<Known, Error> {
-        let path = home.sync().join("exchanged.db");
+        let path = Known::path(home);
         let opened = durable::open_writer(&path, STEPS).map_err(|error: OpenError| failed(&error));
         opened.map(|connection| Known { connection })
     }

@@ -6,13 +6,17 @@
 //! form of memory in documents and records, `operations` what a person can do. Does not know how records travel, and does not know
 //! terminals.
 
+mod appended;
 mod caller;
 mod copies;
+mod copy_name;
 pub mod document;
+mod growth;
 mod known;
 mod memory_records;
 pub mod operations;
 mod origins;
+mod part;
 mod round;
 mod settings;
 mod shared_fact;

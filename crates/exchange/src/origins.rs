@@ -2,6 +2,8 @@
 //!
 //! Stays when a device leaves its space: what was received stays as well. Does not know contents.
 
+use crate::appended::forget_waiting;
+use crate::known::Known;
 use crate::settings::Place;
 use api::{Code, Error};
 use db::durable;
@@ -224,8 +226,11 @@ impl OriginWriter {
     }
 }
 
-/// Removes the origins of forgotten sessions.
+/// Removes the origins of forgotten sessions, and what has arrived of them and waits.
 pub fn forget_origins(home: &Home, is_forgotten: &dyn Fn(&str, &str) -> bool) -> Result<(), Error> {
+    if Known::exists(home) {
+        forget_waiting(&Known::open(home)?, is_forgotten)?;
+    }
     if !home.origins().exists() {
         return Ok(());
     }

@@ -2,11 +2,12 @@
 //!
 //! Does not know when rounds happen. Every step can be repeated: a killed round is finished by the next.
 
+use crate::copy_name::parse_name;
 use crate::known::{Kept, Known};
 use crate::origins::OriginWriter;
 use crate::settings::{Place, SpaceSettings, sync_error};
 use crate::status::to_finding;
-use crate::{copies, memory_records, tombstone_records};
+use crate::{copies, memory_records, part, tombstone_records};
 use api::sync::{SyncPreviewed, SyncRound, SyncTranscript};
 use api::{Code, Error};
 use history::home::{Home, Lock};
@@ -79,6 +80,8 @@ struct Receiver<'r> {
     known: &'r Known,
     origins: &'r OriginWriter,
     live: BTreeSet<u128>,
+    /// The copies that were stored or have grown.
+    received: BTreeSet<u128>,
     outcome: SyncRound,
 }
 
@@ -90,7 +93,8 @@ impl<'r> Receiver<'r> {
         origins: &'r OriginWriter,
     ) -> Receiver<'r> {
         let live = copies::live_names(history);
-        Receiver { history, home, known, origins, live, outcome: SyncRound::default() }
+        let (received, outcome) = (BTreeSet::new(), SyncRound::default());
+        Receiver { history, home, known, origins, live, received, outcome }
     }
 
     fn apply(&mut self, records: &[Record]) -> Result<(), Error> {
@@ -101,18 +105,7 @@ impl<'r> Receiver<'r> {
         let tombstones = of(tombstone_records::COLLECTION);
         self.outcome.forgotten +=
             tombstone_records::apply_tombstones(self.history, self.home, &lock, &tombstones)?;
-        let received = of(copies::COLLECTION);
-        if !received.is_empty() {
-            let store = Store::new(self.home.archive());
-            let (stored, damaged) = copies::apply_copies(
-                &store,
-                (self.known, self.origins),
-                (&self.live, &Tombstones::read(Some(self.home))),
-                &received,
-            )?;
-            self.outcome.transcripts += stored;
-            self.outcome.unreadable.extend(damaged);
-        }
+        self.apply_copies(&of(copies::COLLECTION), &of(part::COLLECTION))?;
         drop(lock);
         let memory: Vec<&Record> =
             [memory_records::FORGOTTEN, memory_records::SESSIONS, memory_records::FACTS]
@@ -132,6 +125,27 @@ impl<'r> Receiver<'r> {
     }
 }
 
+impl Receiver<'_> {
+    fn apply_copies(&mut self, wholes: &[&Record], parts: &[&Record]) -> Result<(), Error> {
+        if wholes.is_empty() && parts.is_empty() {
+            return Ok(());
+        }
+        let store = Store::new(self.home.archive());
+        let tombstones = Tombstones::read(Some(self.home));
+        let (files, rules) = ((self.known, self.origins), (&self.live, &tombstones));
+        let (stored, damaged) = copies::apply_copies(&store, files, rules, wholes)?;
+        // Parts may have come before their whole.
+        let waiting = self.known.names_waiting()?.into_iter().filter_map(|name| parse_name(&name));
+        let named: BTreeSet<u128> = wholes.iter().filter_map(|record| parse_name(&record.key)).collect();
+        let again = waiting.filter(|name| named.contains(name));
+        let (grown, damaged_parts) = copies::apply_parts(&store, files, rules, parts, again)?;
+        self.received.extend(stored.into_iter().chain(grown));
+        self.outcome.transcripts = self.received.len() as u64;
+        self.outcome.unreadable.extend(damaged.into_iter().chain(damaged_parts));
+        Ok(())
+    }
+}
+
 /// Lists what the next round would send. Contacts nothing and changes nothing that was exchanged.
 pub(crate) fn preview(history: &History<'_>, limit: u64) -> Result<SyncPreviewed, Error> {
     let home = history.home().ok_or_else(history::error::no_home)?;
@@ -146,20 +160,17 @@ pub(crate) fn preview(history: &History<'_>, limit: u64) -> Result<SyncPreviewed
             shown.excluded += 1;
             continue;
         }
+        let bytes =
+            copies::plan_copy(&store, &known, &copy)?.map_or(0, |planned| planned.parcel.len() as u64);
         let Ok(copy) = store.find_by_name(copy.name) else { continue };
         let session = copy.sessions.first();
         let title =
             session.and_then(|one| one.title.as_ref()).map_or(String::new(), |(title, _)| title.to_string());
         let project = session.map_or(String::new(), |one| one.project.to_string());
-        (shown.total, shown.bytes) = (shown.total + 1, shown.bytes + copy.packed);
+        (shown.total, shown.bytes) = (shown.total + 1, shown.bytes + bytes);
         if shown.total <= limit {
             let title = history.mask_line(&title);
-            shown.transcripts.push(SyncTranscript {
-                source: copy.source,
-                project,
-                title,
-                bytes: copy.packed,
-            });
+            shown.transcripts.push(SyncTranscript { source: copy.source, project, title, bytes });
         }
     }
     for change in memory_records::list_changes(history, &settings)? {

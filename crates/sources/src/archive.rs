@@ -15,6 +15,7 @@
 //! Does not know secrets: texts arrive masked, in records, titles and paths alike. Does not decide what is
 //! archived, nor for how long. The caller guarantees a single writer at a time; any number may read.
 
+mod appended;
 mod containment;
 mod copy;
 mod entry;
@@ -29,6 +30,7 @@ mod salvage_packed;
 mod table;
 mod writer;
 
+pub use appended::CopyLines;
 pub use forget::ForgetOutcome;
 pub use reader::{fetch_call, fetch_message, fetch_result, survey_archive};
 pub use table::VERSION;

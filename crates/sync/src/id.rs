@@ -21,7 +21,14 @@ impl Hash {
     pub(crate) const ZERO: Hash = Hash([0; 32]);
 
     pub(crate) fn of(bytes: &[u8]) -> Hash {
-        Hash(Sha256::digest(bytes).into())
+        Hash::of_pieces([bytes])
+    }
+
+    /// The hash of several pieces, one after the other.
+    pub fn of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Hash {
+        let mut digest = Sha256::new();
+        pieces.into_iter().for_each(|piece| digest.update(piece));
+        Hash(digest.finalize().into())
     }
 }
 

@@ -23,6 +23,7 @@ mod mcp_client;
 pub mod model_server;
 pub mod needs;
 mod object_storage;
+mod older_archive;
 mod rollout;
 mod run;
 mod sample;
@@ -39,6 +40,7 @@ pub use git::git;
 pub use home::{Home, copy_folder, write_file};
 pub use mcp_client::McpClient;
 pub use object_storage::StorageServer;
+pub use older_archive::replace_in_archive;
 pub use rollout::Rollout;
 pub use run::{
     Finished, binary, can_run, command, peak_memory, run_command, run_line, run_loci, set_environment,

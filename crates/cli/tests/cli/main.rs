@@ -31,6 +31,7 @@ mod report;
 mod search;
 mod show;
 mod sync;
+mod sync_growth;
 mod team;
 mod update;
 mod walk;

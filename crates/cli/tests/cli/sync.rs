@@ -4,21 +4,21 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use testutil::{Home, McpClient, Session, run_line, write_file};
 
-const SHOP: &str = "/srv/demo/shop";
+pub(crate) const SHOP: &str = "/srv/demo/shop";
 const SECRET: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
-struct Devices {
-    bucket: Home,
-    work: Home,
-    laptop: Home,
-    phrase: String,
+pub(crate) struct Devices {
+    pub(crate) bucket: Home,
+    pub(crate) work: Home,
+    pub(crate) laptop: Home,
+    pub(crate) phrase: String,
 }
 
-fn run(home: &Home, line: &str) -> Value {
+pub(crate) fn run(home: &Home, line: &str) -> Value {
     run_line(home, &format!("{line} --json")).expect(0).records().remove(0)
 }
 
-fn session(number: u32, project: &str, prompt: &str) -> Session {
+pub(crate) fn session(number: u32, project: &str, prompt: &str) -> Session {
     let id = format!("{number:08x}-0000-4000-8000-000000000023");
     let mut session = Session::new(&id, project, &format!("2026-03-{:02}T10:00:00Z", number % 28 + 1));
     session.prompt(prompt).reply(&["Understood."]);
@@ -28,7 +28,7 @@ fn session(number: u32, project: &str, prompt: &str) -> Session {
 
 impl Devices {
     /// Two devices that have joined one space.
-    fn joined() -> Devices {
+    pub(crate) fn joined() -> Devices {
         let (bucket, work, laptop) = (Home::new(), Home::new(), Home::new());
         let url = bucket.path().display();
         let started = run(&work, &format!("sync init {url} --label work"));
@@ -38,13 +38,13 @@ impl Devices {
         Devices { bucket, work, laptop, phrase }
     }
 
-    fn rounds(&self) {
+    pub(crate) fn rounds(&self) {
         for home in [&self.work, &self.laptop, &self.work, &self.laptop] {
             run(home, "sync now");
         }
     }
 
-    fn objects(&self) -> Vec<PathBuf> {
+    pub(crate) fn objects(&self) -> Vec<PathBuf> {
         list_files(self.bucket.path())
     }
 }

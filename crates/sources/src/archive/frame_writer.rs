@@ -141,12 +141,27 @@ impl FrameWriter {
         let start = self.raw.len();
         let written = self.write_lines(head, write);
         let (print, record) = written.inspect_err(|_| self.raw.truncate(start))?;
+        self.mark_entry(start, record, head.ordinal, print)
+    }
+
+    /// Adds an entry as another copy has it, byte for byte, so that positions stay the same.
+    pub(super) fn add_stored(&mut self, head: &[u8], record: &[u8], ordinal: u32) -> Result<(), Error> {
+        let start = self.raw.len();
+        for line in [head, record] {
+            self.raw.extend_from_slice(line);
+            self.raw.push(b'\n');
+        }
+        self.mark_entry(start, record.len(), ordinal, table::fnv1a_64_of([head, b"\n"]))
+    }
+
+    /// Enters lines that begin at `start` into the index, and writes a frame when there are enough.
+    fn mark_entry(&mut self, start: usize, record: usize, ordinal: u32, print: u64) -> Result<(), Error> {
         let length = (self.raw.len() - start) as u32;
         if start > 0 && start + record > FRAME_SIZE {
             self.flush_until(start)?;
         }
         self.pending += 1;
-        self.marks.push(IndexEntry { ordinal: head.ordinal, length, fingerprint: print });
+        self.marks.push(IndexEntry { ordinal, length, fingerprint: print });
         if self.raw.len() >= FRAME_SIZE { self.flush_frame() } else { Ok(()) }
     }
 

@@ -5,10 +5,12 @@
 use super::copy::{Archive, is_missing};
 use super::frame_writer::{Target, TemporaryFile, publish_file};
 use super::packed::{self, PackedCopy, PackedVersion};
+use super::table::{Bytes, Header};
 use super::{Store, io_error, table};
 use crate::Error;
 use std::fs;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// What a file begins with; a row begins with a word of its own.
 const FILE_START: &[u8] = table::START_MAGIC;
@@ -31,9 +33,7 @@ impl Store {
     pub fn put_raw(&self, name: u128, bytes: &[u8]) -> Result<(), Error> {
         let path = self.path_by_name(name);
         if !bytes.starts_with(FILE_START) {
-            let version = PackedVersion { id: 0, changed: 0, length: bytes.len() as u64 };
-            let copy = PackedCopy { name, version, content: bytes.to_vec() };
-            check_copy(Archive::from_row(&path, &copy)?, name)?;
+            check_copy(&Archive::from_row(&path, &row_of(name, bytes))?, name)?;
             self.packed.put(name, bytes)?;
             return match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io_error(&path)(error)),
@@ -43,8 +43,24 @@ impl Store {
         let target = Target { path: path.clone(), packed: self.packed.clone() };
         let (temporary, mut file) = TemporaryFile::create(path.clone())?;
         file.write_all(bytes).map_err(io_error(&path))?;
-        check_copy(Archive::open_file(temporary.path())?, name)?;
+        check_copy(&Archive::open_file(temporary.path())?, name)?;
         publish_file(&target, &temporary, &file)
+    }
+
+    /// Opens bytes that [`Store::read_raw`] of another archive returned, without storing them.
+    pub(super) fn open_raw<T>(
+        &self,
+        name: u128,
+        bytes: &[u8],
+        read: impl FnOnce(Archive) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let path = self.path_by_name(name);
+        if !bytes.starts_with(FILE_START) {
+            return read(Archive::from_row(&path, &row_of(name, bytes))?);
+        }
+        let (temporary, mut file) = TemporaryFile::create(path.clone())?;
+        file.write_all(bytes).map_err(io_error(&path))?;
+        read(Archive::open_file(temporary.path())?)
     }
 
     /// Passes on the decompressed lines of a copy, a frame at a time: every text that is in it.
@@ -60,24 +76,36 @@ impl Store {
     }
 }
 
+fn row_of(name: u128, bytes: &[u8]) -> PackedCopy {
+    let version = PackedVersion { id: 0, changed: 0, length: bytes.len() as u64 };
+    PackedCopy { name, version, content: bytes.to_vec() }
+}
+
 /// Every frame can be read, and the copy is of the transcript that its name says.
-fn check_copy(archive: Archive, name: u128) -> Result<(), Error> {
-    let path = archive.path.clone();
+fn check_copy(archive: &Archive, name: u128) -> Result<(), Error> {
     for frame in 0..archive.spans.len() {
         archive.unpack_frame(frame)?;
     }
     archive.read_index()?;
-    let header = archive.table.header;
+    check_name(&archive.path, &archive.table.header, name)
+}
+
+/// A copy is of the transcript that its name says.
+pub(super) fn check_name(path: &Path, header: &Header, name: u128) -> Result<(), Error> {
+    let original = match &header.path {
+        Bytes::Text(text) => PathBuf::from(text),
+        Bytes::Raw(bytes) => os::files::path_from_bytes(bytes.clone()),
+    };
     let named = table::fnv1a_128(&[
         header.source.as_bytes(),
         b"\0",
-        std::path::PathBuf::from(header.path).as_os_str().as_encoded_bytes(),
+        original.as_os_str().as_encoded_bytes(),
         b"\0",
         header.part.as_ref().map_or(&b"\0"[..], |part| part.as_bytes()),
     ]);
     if named == name {
         Ok(())
     } else {
-        Err(Error::Damaged { path, what: "it is the copy of another transcript" })
+        Err(Error::Damaged { path: path.to_path_buf(), what: "it is the copy of another transcript" })
     }
 }

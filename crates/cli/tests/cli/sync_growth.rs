@@ -1,0 +1,271 @@
+//! `loci sync` of sessions that grow: what was appended travels alone, and all devices end with the same sessions.
+
+use crate::sync::{Devices, SHOP, run, session};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+use testutil::{Home, Session, run_line};
+
+/// Text that does not compress below half its length: random hexadecimal digits.
+fn noise(length: usize, seed: u64) -> String {
+    let mut state = seed * 2 + 1;
+    let next = |_| {
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        char::from_digit((state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 60) as u32, 16).unwrap()
+    };
+    (0..length)
+        .map(next)
+        .collect::<Vec<char>>()
+        .chunks(9)
+        .map(|word| word.iter().collect::<String>() + " ")
+        .collect()
+}
+
+/// A session with a megabyte of talk.
+fn long_session() -> Session {
+    let mut session = session(1, SHOP, "Count the walruses");
+    for number in 0..250 {
+        session.prompt(&format!("Question {number}: {}", noise(2_000, number + 1)));
+        session.reply(&[&noise(2_000, number + 1_000)]);
+    }
+    session
+}
+
+fn object_sizes(devices: &Devices) -> BTreeMap<PathBuf, u64> {
+    let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |data| data.len());
+    devices.objects().into_iter().map(|path| (path.clone(), size(&path))).collect()
+}
+
+/// Number and bytes of the objects that a round of a device adds.
+fn measure_round(devices: &Devices, home: &Home) -> (usize, u64) {
+    let before = object_sizes(devices);
+    assert_eq!(run(home, "sync now")["sent"], 1);
+    let after = object_sizes(devices);
+    let new: Vec<u64> =
+        after.iter().filter(|(path, _)| !before.contains_key(*path)).map(|(_, size)| *size).collect();
+    (new.len(), new.iter().sum())
+}
+
+fn export(home: &Home, id: &str) -> String {
+    run_line(home, &format!("export {id} -o markdown")).expect(0).text().to_string()
+}
+
+#[test]
+fn an_appended_message_costs_its_own_size_and_four_kilobytes() {
+    let devices = Devices::joined();
+    let mut growing = long_session();
+    devices.work.add(&growing);
+    let (_, whole) = measure_round(&devices, &devices.work);
+    assert!(whole > 500_000, "{whole}");
+    run(&devices.laptop, "sync now");
+    for (number, length) in [(1, 20), (2, 10_000), (3, 600)] {
+        growing.prompt(&format!("Appended {number}: {}", noise(length, 7 + number)));
+        devices.work.add(&growing);
+        assert!(run(&devices.work, "sync preview")["bytes"].as_u64().unwrap() < 4_096 + length as u64);
+        let (objects, bytes) = measure_round(&devices, &devices.work);
+        println!("{length} characters: {objects} objects, {bytes} bytes");
+        // Half the digits is the least that they compress to.
+        assert!(
+            objects == 2 && bytes <= length as u64 / 2 + 4_096,
+            "{length}: {objects} objects, {bytes} bytes"
+        );
+        assert_eq!(run(&devices.laptop, "sync now")["transcripts"], 1);
+        assert_eq!(run(&devices.laptop, "search Appended")["results"].as_array().unwrap().len(), 1);
+        assert_eq!(export(&devices.laptop, "00000001"), export(&devices.work, "00000001"));
+    }
+    // Nothing is sent for a copy that was only written anew, and nothing comes back.
+    run_line(&devices.work, "index --rebuild").expect(0);
+    assert_eq!(run(&devices.work, "sync now")["sent"], 0);
+    let idle = run(&devices.laptop, "sync now");
+    assert_eq!((&idle["sent"], &idle["transcripts"]), (&0.into(), &0.into()), "{idle}");
+    let third = Home::new();
+    run(&third, &format!("sync join {} {}", devices.bucket.path().display(), devices.phrase));
+    assert_eq!(run(&third, "sync now")["transcripts"], 1);
+    assert_eq!(export(&third, "00000001"), export(&devices.work, "00000001"));
+}
+
+/// A call that gets its result later is replaced: what it was no longer counts.
+#[test]
+fn a_call_and_its_result_arrive_one_after_the_other() {
+    let devices = Devices::joined();
+    let mut growing = session(1, SHOP, "Count the walruses");
+    devices.work.add(&growing);
+    devices.rounds();
+    for number in 0..4 {
+        let call = growing.call("Bash", serde_json::json!({"command": format!("count walrus {number}")}));
+        devices.work.add(&growing);
+        run(&devices.work, "sync now");
+        if number % 2 == 0 {
+            run(&devices.laptop, "sync now");
+        }
+        growing.result(&call, &format!("{number} walruses"), serde_json::Value::Null);
+        devices.work.add(&growing);
+        run(&devices.work, "sync now");
+    }
+    run(&devices.laptop, "sync now");
+    assert_eq!(export(&devices.laptop, "00000001"), export(&devices.work, "00000001"));
+    assert!(export(&devices.laptop, "00000001").contains("3 walruses"));
+}
+
+fn packs(devices: &Devices) -> Vec<PathBuf> {
+    let mut packs = devices.objects();
+    packs.retain(|path| path.to_string_lossy().contains("/packs/"));
+    packs.sort();
+    packs
+}
+
+#[test]
+fn what_was_appended_waits_for_what_is_before_it() {
+    let devices = Devices::joined();
+    let aside = Home::new();
+    let hide = |path: &Path| std::fs::rename(path, aside.path().join(path.file_name().unwrap())).unwrap();
+    let show = |path: &Path| std::fs::rename(aside.path().join(path.file_name().unwrap()), path).unwrap();
+    let mut growing = session(1, SHOP, "Count the walruses");
+    let mut sent = Vec::new();
+    for number in 0..4 {
+        growing.prompt(&format!("And the narwhals, time {number}"));
+        devices.work.add(&growing);
+        run(&devices.work, "sync now");
+        let new: Vec<PathBuf> = packs(&devices).into_iter().filter(|path| !sent.contains(path)).collect();
+        assert_eq!(new.len(), 1);
+        sent.extend(new);
+    }
+    // The last part first, then the one before the last, then the whole, then what is between.
+    sent.iter().for_each(|path| hide(path));
+    for (shown, arrived) in [(3, false), (2, false), (0, true), (1, true)] {
+        show(&sent[shown]);
+        run_line(&devices.laptop, "sync now");
+        let found = run_line(&devices.laptop, "search narwhals").code == Some(0);
+        assert_eq!(found, arrived, "after part {shown}");
+    }
+    assert_eq!(export(&devices.laptop, "00000001"), export(&devices.work, "00000001"));
+    assert_eq!(run(&devices.laptop, "sync now")["sent"], 0);
+}
+
+#[test]
+fn a_round_that_is_killed_while_a_session_grows_loses_nothing() {
+    let devices = Devices::joined();
+    let mut growing = session(1, SHOP, "Count the walruses");
+    let mut killed = 0;
+    for number in 0..24 {
+        growing.prompt(&format!("Question {number}: {}", noise(300, number))).reply(&["Seven."]);
+        devices.work.add(&growing);
+        for home in [&devices.work, &devices.laptop] {
+            let mut command = testutil::command(home.path(), &["sync", "now"]);
+            let mut process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(number * 5));
+            let _ = process.kill();
+            killed += u64::from(process.wait().unwrap().code().is_none());
+        }
+    }
+    assert!(killed > 5, "{killed} kills");
+    devices.rounds();
+    assert_eq!(export(&devices.laptop, "00000001"), export(&devices.work, "00000001"));
+    let third = Home::new();
+    run(&third, &format!("sync join {} {}", devices.bucket.path().display(), devices.phrase));
+    run(&third, "sync now");
+    assert_eq!(export(&third, "00000001"), export(&devices.work, "00000001"));
+}
+
+#[test]
+fn a_session_that_grew_is_forgotten_with_all_its_parts() {
+    for forgets_at_work in [true, false] {
+        let devices = Devices::joined();
+        let mut growing = session(1, SHOP, "Count the walruses");
+        growing.prompt(&noise(40_000, 5));
+        for number in 0..5 {
+            growing.prompt(&format!("Narwhals {number}: {}", noise(20_000, number + 50)));
+            devices.work.add(&growing);
+            devices.rounds();
+        }
+        let stored: u64 = object_sizes(&devices).values().sum();
+        assert!(stored > 60_000, "{stored}");
+        let home = if forgets_at_work { &devices.work } else { &devices.laptop };
+        run_line(home, "forget 00000001 --yes").expect(0);
+        devices.rounds();
+        devices.rounds();
+        let stored: u64 = object_sizes(&devices).values().sum();
+        assert!(stored < 20_000, "{stored} bytes are left");
+        let third = Home::new();
+        run(&third, &format!("sync join {} {}", devices.bucket.path().display(), devices.phrase));
+        run(&third, "sync now");
+        for home in [&devices.work, &devices.laptop, &third] {
+            run_line(home, "search Narwhals").expect(2);
+        }
+    }
+}
+
+/// Both have the transcript: each keeps its own, and a third device gets the later one.
+#[test]
+fn two_devices_that_write_one_transcript_agree_elsewhere() {
+    let devices = Devices::joined();
+    let third = Home::new();
+    run(&third, &format!("sync join {} {}", devices.bucket.path().display(), devices.phrase));
+    let mut growing = session(1, SHOP, "Count the walruses");
+    for number in 0..4 {
+        growing.prompt(&format!("Narwhal number {number}")).reply(&["Seven."]);
+        let home = if number % 2 == 0 { &devices.work } else { &devices.laptop };
+        home.add(&growing);
+        devices.rounds();
+        run(&third, "sync now");
+        assert_eq!(export(&third, "00000001"), export(home, "00000001"), "after {number}");
+    }
+    let fourth = Home::new();
+    run(&fourth, &format!("sync join {} {}", devices.bucket.path().display(), devices.phrase));
+    run(&fourth, "sync now");
+    assert_eq!(export(&fourth, "00000001"), export(&third, "00000001"));
+}
+
+/// A transcript that became shorter, or was written anew, is not what the others have: it goes as a whole.
+#[test]
+fn a_session_that_was_rewritten_goes_as_a_whole() {
+    let devices = Devices::joined();
+    let mut growing = session(1, SHOP, "Count the walruses");
+    growing.prompt("And the narwhals");
+    devices.work.add(&growing);
+    devices.rounds();
+    growing.prompt("And the penguins");
+    devices.work.add(&growing);
+    devices.rounds();
+    let mut rewritten = session(1, SHOP, "Count the ostriches");
+    rewritten.prompt("And the emus");
+    let path = devices.work.add(&rewritten);
+    assert!(path.exists());
+    devices.rounds();
+    rewritten.prompt("And the kiwis");
+    devices.work.add(&rewritten);
+    devices.rounds();
+    assert_eq!(export(&devices.laptop, "00000001"), export(&devices.work, "00000001"));
+    run(&devices.laptop, "search kiwis");
+}
+
+#[test]
+fn what_newer_rules_mask_does_not_leave_in_a_part() {
+    let devices = Devices::joined();
+    let (harmless, secret) =
+        ("walrus-walrus-walrus-walrus-walrus-walru", "ghp_16C7e42F292c6912E7710c838347Ae178B4a");
+    let mut growing = session(1, SHOP, "Count the walruses");
+    devices.work.add(&growing);
+    devices.rounds();
+    growing.prompt(&format!("The token is {harmless}"));
+    devices.work.add(&growing);
+    run_line(&devices.work, "index").expect(0);
+    // Archived by a version that had no rule for it.
+    assert_eq!(testutil::replace_in_archive(devices.work.path(), harmless, secret), 1);
+    let before = object_sizes(&devices);
+    for prompt in ["And the narwhals", "And the penguins"] {
+        let round = run(&devices.work, "sync now");
+        assert_eq!((&round["withheld"], &round["sent"]), (&1.into(), &0.into()), "{round}");
+        assert_eq!(object_sizes(&devices), before);
+        // What is appended later does not carry it either.
+        growing.prompt(prompt);
+        devices.work.add(&growing);
+    }
+    run_line(&devices.work, "index --rebuild").expect(0);
+    devices.rounds();
+    assert_eq!(export(&devices.laptop, "00000001"), export(&devices.work, "00000001"));
+    assert!(export(&devices.laptop, "00000001").contains("penguins"));
+}
