@@ -12,6 +12,7 @@ mod fixtures;
 mod goal;
 mod hook;
 mod index;
+mod large_space;
 mod measure;
 pub(crate) mod stages;
 mod stated;
@@ -49,7 +50,9 @@ pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [
     sync [--size 1G] [--loci PATH] [--keep DIR] [--strict]\n\
     measure what a new device needs to fetch a history, against rclone and indexing; requires rclone\n\
     sync --black-hole [--many 2000] [--rounds 40] [--loci PATH] [--keep DIR] [--strict]\n\
-    measure local commands while the storage accepts connections and never answers, against those without sync";
+    measure local commands while the storage accepts connections and never answers, against those without sync\n\
+    sync --devices 1000 [--days 220]\n\
+    simulate a year of spaces with up to that many devices: objects, bytes, requests, their list price, and joining";
 
 const VALUES: [&str; 7] = ["size", "seed", "rounds", "big", "loci", "ccusage", "keep"];
 

@@ -465,6 +465,9 @@ pub struct SyncRound {
     pub unreadable: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<SyncFinding>,
+    /// Requests that a round without news takes. Decides how often the daemon runs one; not shown.
+    #[serde(skip)]
+    pub lists: u64,
 }
 
 impl Response for SyncRound {

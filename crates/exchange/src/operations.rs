@@ -145,14 +145,15 @@ fn add_round(total: &mut SyncRound, round: SyncRound) {
     total.findings.extend(round.findings);
 }
 
-/// Runs a round in each space in which a person has run the first one. Failures are kept for `sync status`.
-pub fn sync_if_started(caller: &Caller<'_>) -> Result<(), Error> {
+/// Runs a round in each space in which a person has run the first one. Failures are kept for `sync status`. Returns how many requests
+/// a round without news takes in the largest space.
+pub fn sync_if_started(caller: &Caller<'_>) -> Result<u64, Error> {
     let is_started = |place: &Place| place.settings().is_some_and(|settings| settings.started);
-    let mut done = Ok(());
+    let mut done = Ok(1);
     for place in all_places(&caller.home()?).iter().filter(|place| is_started(place)) {
-        let round = run_at(caller, place).map(drop);
+        let round = run_at(caller, place).map(|round| round.lists);
         keep_failure(place, round.as_ref().err());
-        done = done.and(round);
+        done = done.and_then(|most: u64| round.map(|lists| lists.max(most)));
     }
     done
 }

@@ -35,7 +35,7 @@ pub(crate) fn run_round(history: &History<'_>, variables: &[(String, String)]) -
         ingest::catch_up(history, false)?;
     }
     let round = round.map_err(sync_error)?;
-    outcome.sent = round.sent;
+    (outcome.sent, outcome.lists) = (round.sent, round.lists);
     outcome.findings = round.findings.iter().map(to_finding).collect();
     Ok(SyncRound {
         transcripts: received.transcripts,

@@ -147,7 +147,7 @@ pub(crate) fn run_team_round(
     receiver.judge_all(&space, place.team.as_deref().unwrap_or_default())?;
     let round = round.map_err(sync_error)?;
     let findings = round.findings.iter().map(to_finding).collect();
-    Ok(SyncRound { sent: round.sent, too_large, findings, ..receiver.outcome })
+    Ok(SyncRound { sent: round.sent, lists: round.lists, too_large, findings, ..receiver.outcome })
 }
 
 /// Returns the number of items that have grown beyond what a record may have: others keep what they got last.

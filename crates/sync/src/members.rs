@@ -379,6 +379,17 @@ impl MemberHistory {
         self.leaves().last().map(|version| version.at)
     }
 
+    /// Whether an accepted version has taken this one in. It may not be wrapped for this device, and need not be read.
+    pub(crate) fn is_followed(&self, at: &MembersRef) -> bool {
+        self.versions.values().any(|version| version.parents.contains(at))
+    }
+
+    /// Whether one of these versions has the member.
+    pub(crate) fn had_member(&self, versions: &[MembersRef], key: &PublicKey) -> bool {
+        let known = versions.iter().filter_map(|at| self.versions.get(at));
+        known.into_iter().any(|version| version.list.find(key).is_some())
+    }
+
     /// The list in force: all leaves merged.
     pub(crate) fn current(&self) -> MemberList {
         let mut merged = MemberList::default();

@@ -77,6 +77,8 @@ pub struct Round {
     pub received: u64,
     /// Heads of other devices that were read.
     pub heads: u64,
+    /// Requests that the list of heads took: what an idle round costs.
+    pub lists: u64,
     pub findings: Vec<Finding>,
 }
 

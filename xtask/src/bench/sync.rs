@@ -4,6 +4,7 @@
 
 use super::black_hole;
 use super::goal::judge;
+use super::large_space;
 use super::measure::{Case, children_cpu};
 use super::workspace::{Binaries, Workspace, describe_machine};
 use crate::Outcome;
@@ -12,7 +13,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const VALUES: [&str; 5] = ["size", "many", "rounds", "loci", "keep"];
+const VALUES: [&str; 7] = ["size", "many", "rounds", "loci", "keep", "devices", "days"];
 const MAX_RATIO: f64 = 1.5;
 const MAX_MEMORY: f64 = 200e6;
 
@@ -20,6 +21,9 @@ pub(super) fn run(args: &[String]) -> Outcome {
     let args = Args::parse(args, &VALUES, &["black-hole", "strict"])?;
     if args.has_switch("black-hole") {
         return black_hole::run(&args);
+    }
+    if args.text_value("devices").is_some() {
+        return large_space::run(&args);
     }
     let size = args.size_value("size")?.unwrap_or(1_000_000_000);
     let binaries = Binaries::find(args.path_value("loci").as_deref(), None)?;

@@ -16,8 +16,8 @@ impl Service {
         Caller { history: self.history(), variables: cloud_variables(), host: host_name() }
     }
 
-    /// Runs a round, if this device belongs to a space and a person has run the first one.
-    pub fn sync_if_started(&self) -> Result<(), Error> {
+    /// Runs a round, if this device belongs to a space and a person has run the first one. Returns the requests of one without news.
+    pub fn sync_if_started(&self) -> Result<u64, Error> {
         operations::sync_if_started(&self.sync_caller())
     }
 }

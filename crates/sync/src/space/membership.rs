@@ -208,6 +208,8 @@ impl Space {
     fn offer_members(&mut self, at: MembersRef, envelope: &Envelope) -> Result<()> {
         match self.history.check(at, envelope, &self.keys) {
             Offer::Accepted(version) => self.save_version(version),
+            // Written beside the version that admitted this device: an administrator who reads both will join them.
+            Offer::NotForUs if !self.history.had_member(&envelope.parents, &self.keys.public()) => Ok(()),
             Offer::NotForUs => {
                 self.state.set("removed", b"1")?;
                 Err(Error::Removed)
@@ -257,34 +259,74 @@ fn load_envelope(store: &dyn Store, space: SpaceId, at: &MembersRef) -> Result<E
     if envelope.space == space && envelope.version == at.version { Ok(envelope) } else { Err(forged) }
 }
 
-/// Reads every version with the keys of the phrase, from the first, which these keys signed.
-fn load_with_phrase(
-    store: &dyn Store,
-    phrase: &Phrase,
-    space: SpaceId,
-) -> Result<(DeviceKeys, Vec<u8>, MemberHistory)> {
+/// What the phrase opens: the recovery keys, as they are sealed, and the versions of the list.
+type Recovered = (DeviceKeys, Vec<u8>, MemberHistory);
+
+/// Reads the versions with the keys of the phrase: from the last that these keys signed on, if each follows the one before it, otherwise
+/// from the first. Lists grow with their members, so reading all costs the square of their number.
+fn load_with_phrase(store: &dyn Store, phrase: &Phrase, space: SpaceId) -> Result<Recovered> {
     let names = store.list(&members_prefix(space), None)?;
     let mut refs: Vec<MembersRef> = names.iter().filter_map(|name| parse_members(space, name)).collect();
     refs.sort_unstable();
-    let mut history = MemberHistory::default();
-    let mut found: Option<(DeviceKeys, Vec<u8>)> = None;
-    for at in refs {
-        let Ok(envelope) = load_envelope(store, space, &at) else { continue };
-        if let Some((keys, _)) = &found {
+    if refs.iter().zip(0..).all(|(at, number)| at.version == number)
+        && let Some(found) = load_last_versions(store, &refs, phrase, space)
+    {
+        return Ok(found);
+    }
+    let all = refs.iter().filter_map(|at| Some((*at, load_envelope(store, space, at).ok()?)));
+    follow_versions(all, phrase, space, |first| first.parents.is_empty()).ok_or(Error::PhraseUnknown)
+}
+
+/// The versions from the last one that the phrase signed. None: one cannot be read, or does not follow.
+fn load_last_versions(
+    store: &dyn Store,
+    refs: &[MembersRef],
+    phrase: &Phrase,
+    space: SpaceId,
+) -> Option<Recovered> {
+    let mut newest = Vec::new();
+    for at in refs.iter().rev() {
+        let envelope = load_envelope(store, space, at).ok()?;
+        let is_signed = sign_keys(&envelope, phrase, space).is_some();
+        newest.push((*at, envelope));
+        if is_signed {
+            break;
+        }
+    }
+    let expected = newest.len();
+    let found = follow_versions(newest.into_iter().rev(), phrase, space, |_| true)?;
+    (found.2.versions().count() == expected).then_some(found)
+}
+
+/// The recovery keys, if the phrase opens them and they signed this version.
+fn sign_keys(envelope: &Envelope, phrase: &Phrase, space: SpaceId) -> Option<DeviceKeys> {
+    let keys = open_recovery(&envelope.recovery, phrase, space).ok()?;
+    (envelope.signer == keys.public()).then_some(keys)
+}
+
+/// Accepts versions in order: one that the phrase signed and that may begin, and what follows from it.
+fn follow_versions(
+    versions: impl Iterator<Item = (MembersRef, Envelope)>,
+    phrase: &Phrase,
+    space: SpaceId,
+    may_begin: impl Fn(&Envelope) -> bool,
+) -> Option<Recovered> {
+    let mut found: Option<Recovered> = None;
+    for (at, envelope) in versions {
+        if let Some((keys, _, history)) = &mut found {
             if let Offer::Accepted(version) = history.check(at, &envelope, keys) {
                 history.insert(version);
             }
             continue;
         }
-        let Ok(keys) = open_recovery(&envelope.recovery, phrase, space) else { continue };
-        if envelope.signer != keys.public() || !envelope.parents.is_empty() {
+        let Some(keys) = sign_keys(&envelope, phrase, space).filter(|_| may_begin(&envelope)) else {
             continue;
-        }
+        };
         if let Offer::Accepted(version) = open_version(at, &envelope, &keys) {
+            let mut history = MemberHistory::default();
             history.insert(version);
-            found = Some((keys, envelope.recovery.clone()));
+            found = Some((keys, envelope.recovery.clone(), history));
         }
     }
-    let (keys, recovery) = found.ok_or(Error::PhraseUnknown)?;
-    Ok((keys, recovery, history))
+    found
 }

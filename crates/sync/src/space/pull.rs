@@ -19,6 +19,9 @@ use std::collections::BTreeMap;
 /// Larger packs are not read: the content limit of a pack, its largest record, and what sealing adds.
 const MAX_PACK: u64 = 128 << 20;
 
+/// Names on a page of a list: 1,000 on S3, 5,000 on Azure.
+const PAGE: usize = 1_000;
+
 /// How a head relates to what is remembered of its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relation {
@@ -35,6 +38,7 @@ enum Relation {
 impl Space {
     pub(super) fn pull(&mut self, now: u64, apply: Apply<'_>, round: &mut Round) -> Result<()> {
         let listed = self.store.list(&heads_prefix(self.id), None)?;
+        round.lists = listed.len().div_ceil(PAGE).max(1) as u64;
         let mut logs: BTreeMap<DeviceId, Vec<HeadName>> = BTreeMap::new();
         for name in listed {
             match parse_head(self.id, &name) {
@@ -171,7 +175,9 @@ impl Space {
         let Some(head) = head.filter(is_named) else {
             return Ok(report(round, name.device, Problem::DamagedHead, &object));
         };
-        if !self.history.contains(&head.members) && !self.history.is_too_old(&head.members) {
+        let history = &self.history;
+        let is_known = history.contains(&head.members) || history.is_followed(&head.members);
+        if !is_known && !history.is_too_old(&head.members) {
             self.learn_members(head.members, round)?;
         }
         let problem = self.check_signer(&head);

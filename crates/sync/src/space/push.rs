@@ -62,9 +62,9 @@ impl Space {
         let last = self.state.last_head()?;
         let confirmed = self.confirmed_devices()?;
         let members = self.history.newest().ok_or(Error::NoMembers)?;
-        let is_said =
-            last.as_ref().is_some_and(|head| head.members == members && head.confirmed == confirmed)
-                && !self.is_head_lost;
+        let is_said = last.as_ref().is_some_and(|head| head.confirmed == confirmed)
+            && self.is_announced(last.as_ref(), members)?
+            && !self.is_head_lost;
         let is_dirty = before.iter().any(|pack| pack.is_dirty);
         let has_role = self.members.find(&self.keys.public()).is_some();
         if !has_role || (records.is_empty() && is_said && !is_dirty) {
@@ -80,6 +80,16 @@ impl Space {
         let head = self.build_head(last.as_ref(), &live, members, confirmed, forgotten, now)?;
         let garbage = self.superseded(&before, &live);
         Ok(Some(self.finish_plan(&head, live, packs, garbage, packed)))
+    }
+
+    /// Whether a head in the storage names the member list, of this or another device. If every device published one because of it,
+    /// each would have to read those of all others.
+    fn is_announced(&self, last: Option<&Head>, members: MembersRef) -> Result<bool> {
+        if last.is_some_and(|head| head.members == members) {
+            return Ok(true);
+        }
+        let chains = self.state.chains()?;
+        Ok(chains.values().any(|chain| Head::decode(&chain.head).is_ok_and(|head| head.members == members)))
     }
 
     fn finish_plan(

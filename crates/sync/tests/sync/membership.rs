@@ -197,3 +197,78 @@ fn the_last_administrator_cannot_be_removed() {
     assert!(matches!(removed, Err(Error::LastAdministrator)));
     assert!(matches!(host.open().remove_member("nobody"), Err(Error::UnknownMember(_))));
 }
+
+/// Lists get longer with every member, so reading them all would cost the square of the number of devices.
+#[test]
+fn joining_by_the_phrase_reads_lists_only_since_it_was_used_last() {
+    let store = crate::stores::Counting::new(Memory::default());
+    let connect = || -> crate::device::Connect {
+        let store = store.clone();
+        Box::new(move || Box::new(store.clone()))
+    };
+    let tmp = tempfile::tempdir().unwrap();
+    let (mut first, phrase) = Device::create(&tmp.path().join("first"), connect());
+    let gets = |work: &mut dyn FnMut()| {
+        let before = store.counts.lock().unwrap().gets;
+        work();
+        store.counts.lock().unwrap().gets - before
+    };
+    let join = |name: &str| {
+        let mut joined = None;
+        let count = gets(&mut || joined = Some(Device::recover(&tmp.path().join(name), connect(), &phrase)));
+        (joined.unwrap(), count)
+    };
+    for at in 0..12 {
+        let (mut joined, count) = join(&format!("by phrase {at}"));
+        assert_eq!(count, 1);
+        joined.sync(1);
+    }
+    first.put("a", "text", 1);
+    first.sync(2);
+    for at in 0..5 {
+        Device::join(&tmp.path().join(format!("invited {at}")), connect(), &first, Role::Writer);
+    }
+    let invited = Device::join(&tmp.path().join("removed"), connect(), &first, Role::Writer);
+    let member = first.open().members().into_iter().find(|member| member.label == "invited laptop").unwrap();
+    first.open().remove_member(&member.id()).unwrap();
+    first.sync(3);
+    // The lists since: six that invited, one that removed, and the one that the phrase signed.
+    let (mut last, count) = join("last");
+    assert_eq!(count, 8);
+    last.sync(4);
+    assert_eq!(last.text("a").as_deref(), Some("text"));
+    assert_eq!(last.open().members().len(), first.open().members().len() + 1);
+    drop(invited);
+    assert_eq!(join("the next").1, 1);
+}
+
+/// A version that an administrator wrote at the same time does not follow from the one that the phrase signed.
+/// Neither of the devices that joined has been removed by it.
+#[test]
+fn a_list_that_was_written_beside_that_of_the_phrase_is_read() {
+    let memory = Memory::default();
+    let connect = || -> crate::device::Connect {
+        let memory = memory.clone();
+        Box::new(move || Box::new(memory.clone()))
+    };
+    let tmp = tempfile::tempdir().unwrap();
+    let (mut first, phrase) = Device::create(&tmp.path().join("first"), connect());
+    let before = memory.snapshot();
+    let mut invited = Device::join(&tmp.path().join("invited"), connect(), &first, Role::Writer);
+    let with_invited = memory.snapshot();
+    memory.restore(before);
+    let mut other = Device::recover(&tmp.path().join("other"), connect(), &phrase);
+    let mut both = memory.snapshot();
+    both.extend(with_invited);
+    memory.restore(both);
+    let mut late = Device::recover(&tmp.path().join("late"), connect(), &phrase);
+    assert_eq!(late.open().members().len(), 5, "the phrase and four devices");
+    for now in [10, 20, 30, 40] {
+        invited.put("a", "text", now);
+        for device in [&mut first, &mut invited, &mut other, &mut late] {
+            let findings = device.sync(now).findings;
+            assert!(now < 40 || findings.is_empty(), "{findings:?}");
+        }
+    }
+    assert!([&first, &other, &late].iter().all(|device| device.text("a").is_some()));
+}
