@@ -179,7 +179,7 @@ fn publish(space: &mut Space, random: &mut Random, label: &str, now: u64) -> Res
 
 /// A space, its first device, and a folder for the states of all.
 struct World {
-    home: tempfile::TempDir,
+    home: testutil::Home,
     view: View,
     first: Space,
     phrase: Phrase,
@@ -187,7 +187,7 @@ struct World {
 
 impl World {
     fn new() -> Result<World, Failed> {
-        let (home, view) = (tempfile::tempdir()?, View::default());
+        let (home, view) = (testutil::Home::new(), View::default());
         let folder = make_folder(&home.path().join("first"))?;
         let (first, phrase) = Space::create(&folder, view.boxed(), "first", Settings::default())?;
         Ok(World { home, view, first, phrase })
