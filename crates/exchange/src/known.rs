@@ -15,6 +15,9 @@ use sources::FileStamp;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+/// Facts that were forgotten without a session, here or elsewhere: one that is there again was stated once more.
+const BLOCKED_STEP: &str = "create table blocked(fact text primary key) without rowid;";
+
 const STEPS: &[&str] = &[
     "
     create table copies(
@@ -25,6 +28,7 @@ const STEPS: &[&str] = &[
       kept   text                -- why it stayed on this device; null for one that was exchanged
     ) without rowid;",
     parts::STEP,
+    BLOCKED_STEP,
 ];
 
 /// What is known of a copy.
@@ -152,6 +156,17 @@ impl Known {
             rows.collect::<Result<Vec<_>, _>>()
         };
         read().map_err(|error| failed(&error))
+    }
+
+    /// Remembers facts as forgotten, or no longer so.
+    pub(crate) fn set_blocked(&self, facts: &[String], is_blocked: bool) -> Result<(), Error> {
+        let insert = "insert or ignore into blocked values (?1)";
+        let sql = if is_blocked { insert } else { "delete from blocked where fact = ?1" };
+        facts.iter().try_for_each(|fact| self.execute(sql, [fact]))
+    }
+
+    pub(crate) fn blocked(&self) -> Result<BTreeSet<String>, Error> {
+        self.texts("select fact from blocked", [])
     }
 
     /// Forgets the versions of the copies of this device, so that all are compared again.

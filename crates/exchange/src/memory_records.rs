@@ -3,6 +3,7 @@
 //! Does not derive memory.
 
 use crate::document::{export_fact, export_session, import_fact, import_session};
+use crate::known::Known;
 use crate::origins::{OriginWriter, Origins};
 use crate::settings::{SpaceSettings, sync_error};
 use api::memory::{KeptFact, KeptSession};
@@ -10,6 +11,7 @@ use api::{Code, Error};
 use history::History;
 use history::home::Home;
 use memory::{Fact, SessionMemory, State, Store};
+use std::collections::BTreeSet;
 use sync::{Body, Change, Record, Space};
 
 pub(crate) const SESSIONS: &str = "names";
@@ -89,17 +91,46 @@ pub(crate) fn block_sessions<'s>(
 pub(crate) fn stage_memory(
     history: &History<'_>,
     space: &mut Space,
+    known: &Known,
     settings: &SpaceSettings,
     now: u64,
 ) -> Result<u64, Error> {
-    let changes = list_changes(history, settings)?;
-    Ok(space.stage(changes, now).map_err(sync_error)?.accepted)
+    let mut changes = list_changes(history, settings)?;
+    let (stated, blocked) = compare_blocked(known, &changes)?;
+    changes.extend(stated.iter().map(|fact| Change::delete(FORGOTTEN, &block_key(fact))));
+    let accepted = space.stage(changes, now).map_err(sync_error)?.accepted;
+    known.in_transaction(|| {
+        known.set_blocked(&stated, false)?;
+        known.set_blocked(&blocked, true)
+    })?;
+    Ok(accepted)
+}
+
+/// The key of a fact that was forgotten without a session.
+fn block_key(fact: &str) -> String {
+    format!("{SEPARATOR}{SEPARATOR}{fact}")
+}
+
+/// The fact that was forgotten without a session.
+fn blocked_fact(key: &str) -> Option<&str> {
+    key.strip_prefix(SEPARATOR)?.strip_prefix(SEPARATOR)
+}
+
+/// Facts that were forgotten and that a person has stated again here; and those that are forgotten now. A block that is only missing
+/// says nothing: memory may have been lost.
+fn compare_blocked(known: &Known, changes: &[Change]) -> Result<(Vec<String>, Vec<String>), Error> {
+    let of = |collection: &'static str| changes.iter().filter(move |change| change.collection == collection);
+    let facts: BTreeSet<&str> = of(FACTS).map(|change| change.key.as_str()).collect();
+    let blocked: BTreeSet<&str> = of(FORGOTTEN).filter_map(|change| blocked_fact(&change.key)).collect();
+    let is_stated = |fact: &String| facts.contains(fact.as_str()) && !blocked.contains(fact.as_str());
+    let stated = known.blocked()?.into_iter().filter(is_stated).collect();
+    Ok((stated, blocked.into_iter().map(str::to_string).collect()))
 }
 
 /// Stores received entries. Returns how many changed something, and the keys that could not be read.
 pub(crate) fn apply_memory(
     history: &History<'_>,
-    origins: &OriginWriter,
+    (known, origins): (&Known, &OriginWriter),
     records: &[&Record],
 ) -> Result<(u64, Vec<String>), Error> {
     let Some(home) = history.home() else { return Ok((0, Vec::new())) };
@@ -112,12 +143,17 @@ pub(crate) fn apply_memory(
     let mut store = Store::open(&home.memory()).map_err(|error| memory_error(&error))?;
     let new: Vec<&&Record> = records.iter().filter(|record| is_new_fact(&store, record)).collect();
     let mut apply = || {
+        store.allow_facts(&received.allowed)?;
         store.forget_received(&received.forgotten)?;
         let changed = store.put_received(&received.sessions, &received.facts)?;
         store.mark_superseded()?;
         Ok(changed + received.forgotten.len() as u64)
     };
     let changed = apply().map_err(|error: memory::Error| memory_error(&error))?;
+    known.in_transaction(|| {
+        known.set_blocked(&received.allowed, false)?;
+        known.set_blocked(&received.blocked(), true)
+    })?;
     for record in new.into_iter().filter(|record| store.fact(&record.key).is_ok_and(|fact| fact.is_some())) {
         origins.set_fact(&record.key, record.version.device)?;
     }
@@ -133,9 +169,18 @@ struct Received {
     sessions: Vec<SessionMemory>,
     facts: Vec<Fact>,
     forgotten: Vec<memory::ForgottenEntry>,
+    /// Facts that are no longer forgotten.
+    allowed: Vec<String>,
 }
 
 impl Received {
+    /// Facts that were forgotten without a session.
+    fn blocked(&self) -> Vec<String> {
+        let bare =
+            self.forgotten.iter().filter(|(source, session, _)| source.is_empty() && session.is_empty());
+        bare.map(|(_, _, fact)| fact.clone()).collect()
+    }
+
     /// `None` for a record that this version cannot read.
     fn add(&mut self, record: &Record) -> Option<()> {
         match (record.collection.as_str(), &record.body) {
@@ -151,6 +196,7 @@ impl Received {
                 let mut parts = record.key.splitn(3, SEPARATOR).map(str::to_string);
                 self.forgotten.push((parts.next()?, parts.next()?, parts.next()?));
             }
+            (FORGOTTEN, Body::Deleted) => self.allowed.extend(blocked_fact(&record.key).map(str::to_string)),
             _ => {}
         }
         Some(())

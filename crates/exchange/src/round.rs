@@ -64,7 +64,7 @@ fn stage_all(
     // Tombstones first: what was forgotten must not be sent once more.
     tombstone_records::stage_tombstones(space, &home, now)?;
     copies::stage_copies(history, space, known, settings, now)?;
-    memory_records::stage_memory(history, space, settings, now)?;
+    memory_records::stage_memory(history, space, known, settings, now)?;
     Ok(SyncRound {
         excluded: known.count_kept(Kept::Excluded)?,
         withheld: known.count_kept(Kept::Withheld)?,
@@ -113,7 +113,8 @@ impl<'r> Receiver<'r> {
                 .flat_map(|name| of(name))
                 .collect();
         if !memory.is_empty() {
-            let (changed, unreadable) = memory_records::apply_memory(self.history, self.origins, &memory)?;
+            let (changed, unreadable) =
+                memory_records::apply_memory(self.history, (self.known, self.origins), &memory)?;
             self.outcome.memory += changed;
             if !unreadable.is_empty() {
                 // Not acknowledged: it must neither be lost nor be answered with what this version knows of it.

@@ -85,6 +85,8 @@ struct Plan {
     faults: Vec<WireFault>,
     percent: u64,
     random: u64,
+    /// Bytes a second; 0 for no limit.
+    speed: u64,
     seen: Vec<SeenRequest>,
     /// The answers to each list so far.
     lists: BTreeMap<String, Vec<Vec<u8>>>,
@@ -144,6 +146,11 @@ impl FaultyProxy {
         self.inject(&[], 0, 1);
     }
 
+    /// From now on, contents pass at this many bytes a second, in both directions. 0: as fast as they come.
+    pub fn limit_speed(&self, bytes_per_second: u64) {
+        self.plan.lock().unwrap().speed = bytes_per_second;
+    }
+
     /// The requests since the last call.
     pub fn take_seen(&self) -> Vec<SeenRequest> {
         std::mem::take(&mut self.plan.lock().unwrap().seen)
@@ -194,7 +201,7 @@ fn header(head: &str, name: &str) -> Option<String> {
 }
 
 /// Reads one message with its content, of which the header says the length.
-fn read_message(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+fn read_message(stream: &mut TcpStream, speed: u64) -> std::io::Result<Vec<u8>> {
     let (mut message, mut chunk) = (Vec::new(), [0; 64 << 10]);
     loop {
         if let Some(body) = find_body(&message) {
@@ -204,15 +211,24 @@ fn read_message(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
                 return Ok(message);
             }
         }
-        match stream.read(&mut chunk)? {
-            0 => return Ok(message),
-            read => message.extend_from_slice(&chunk[..read]),
+        let read = stream.read(&mut chunk)?;
+        if read == 0 {
+            return Ok(message);
         }
+        message.extend_from_slice(&chunk[..read]);
+        pause_after(read, speed);
     }
 }
 
-fn read_request(stream: &mut TcpStream) -> std::io::Result<Option<Request>> {
-    let bytes = read_message(stream)?;
+/// Waits as long as the bytes take on a slow line.
+fn pause_after(bytes: usize, speed: u64) {
+    if speed > 0 {
+        std::thread::sleep(Duration::from_secs_f64(bytes as f64 / speed as f64));
+    }
+}
+
+fn read_request(stream: &mut TcpStream, speed: u64) -> std::io::Result<Option<Request>> {
+    let bytes = read_message(stream, speed)?;
     let line = String::from_utf8_lossy(&bytes).lines().next().unwrap_or_default().to_owned();
     let mut words = line.split(' ').map(str::to_owned);
     let request = words.next().zip(words.next());
@@ -231,7 +247,8 @@ fn ask_server(request: &Request, server: u16) -> std::io::Result<Vec<u8>> {
 }
 
 fn pass_on(mut client: TcpStream, server: u16, plan: &Mutex<Plan>) -> std::io::Result<()> {
-    let Some(request) = read_request(&mut client)? else { return Ok(()) };
+    let speed = plan.lock().unwrap().speed;
+    let Some(request) = read_request(&mut client, speed)? else { return Ok(()) };
     let fault = plan.lock().unwrap().decide(&request);
     if let Some(refusal) = fault.and_then(WireFault::refusal) {
         return client.write_all(&refusal);
@@ -256,7 +273,11 @@ fn pass_on(mut client: TcpStream, server: u16, plan: &Mutex<Plan>) -> std::io::R
     }
     client.write_all(replace_header(&head, "connection", "close").as_bytes())?;
     client.write_all(b"\r\n")?;
-    client.write_all(&body)
+    for chunk in body.chunks(64 << 10) {
+        client.write_all(chunk)?;
+        pause_after(chunk.len(), speed);
+    }
+    Ok(())
 }
 
 fn remember_list(

@@ -309,6 +309,34 @@ fn a_device_that_joins_later_learns_nothing_that_was_forgotten() {
 }
 
 #[test]
+fn a_fact_that_is_stated_again_after_it_was_forgotten_is_known_everywhere() {
+    let devices = Devices::joined();
+    let fact = "Deploy only from main";
+    let add = |home: &Home| run(home, &format!("memory add '{fact}' --project {SHOP}"));
+    let knows = |home: &Home| run_line(home, "memory export --json").text().contains(fact);
+    let id = add(&devices.work)["memory"]["id"].as_str().unwrap().to_string();
+    devices.rounds();
+    // Forgotten by one and stated again by the other, then the other way round, then by the same.
+    for (forgets, states) in [(0, 1), (1, 0), (0, 0)] {
+        let homes = [&devices.work, &devices.laptop];
+        run_line(homes[forgets], &format!("memory forget {id} --yes")).expect(0);
+        devices.rounds();
+        assert!(!knows(&devices.work) && !knows(&devices.laptop), "after {forgets} has forgotten");
+        add(homes[states]);
+        devices.rounds();
+        assert!(knows(&devices.work) && knows(&devices.laptop), "after {states} has stated it again");
+    }
+    // A device that lost its memory allows nothing.
+    run_line(&devices.work, &format!("memory forget {id} --yes")).expect(0);
+    devices.rounds();
+    for name in ["memory.db", "memory.db-wal", "memory.db-shm"] {
+        let _ = std::fs::remove_file(devices.laptop.path().join(".local/share/loci").join(name));
+    }
+    devices.rounds();
+    assert!(!knows(&devices.work) && !knows(&devices.laptop));
+}
+
+#[test]
 fn a_tag_that_is_given_again_stays() {
     let devices = Devices::joined();
     devices.work.add(&session(1, SHOP, "Count the walruses"));

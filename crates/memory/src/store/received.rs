@@ -140,6 +140,13 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Allows facts again that were forgotten without a session: a person has stated them once more on another device.
+    pub fn allow_facts(&mut self, ids: &[String]) -> Result<(), Error> {
+        self.in_transaction(|store| ids.iter().try_for_each(|id| store.unblock_fact(id)))
+    }
+}
+
 /// The session without sentences that were forgotten here, except in what a person wrote.
 fn strip_forgotten(session: &SessionMemory, forgotten: &BTreeSet<String>) -> SessionMemory {
     let mut stripped = session.clone();

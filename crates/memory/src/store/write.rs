@@ -264,8 +264,7 @@ impl Store {
     ) -> Result<(Fact, bool), Error> {
         self.in_transaction(|store| {
             let id = entry::fact_id(project, text);
-            let sql = "delete from forgotten where session_id = '' and source = '' and fact = ?1";
-            store.connection.execute(sql, [&id]).map_err(store.error_mapper())?;
+            store.unblock_fact(&id)?;
             let known = store.fact(&id)?;
             let before = known.clone().unwrap_or_else(|| state_fact(id, project, text, now));
             let fact = Fact { state: State::Fresh, pinned: before.pinned || pinned, edited: true, ..before };
@@ -375,6 +374,11 @@ impl Store {
     pub(super) fn block_fact(&self, source: &str, session_id: &str, fact: &str) -> Result<(), Error> {
         let sql = "insert or ignore into forgotten values (?1, ?2, ?3)";
         self.connection.execute(sql, [session_id, source, fact]).map(|_| ()).map_err(self.error_mapper())
+    }
+
+    pub(super) fn unblock_fact(&self, id: &str) -> Result<(), Error> {
+        let sql = "delete from forgotten where session_id = '' and source = '' and fact = ?1";
+        self.connection.execute(sql, [id]).map(|_| ()).map_err(self.error_mapper())
     }
 
     // ---- import

@@ -10,12 +10,16 @@ use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path;
 use object_store::{ClientOptions, Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig};
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// A request that takes longer has failed. Packs are at most some tens of megabytes.
+/// A request that takes longer has failed.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
+/// Objects above this size have more time: on a slow line, a pack of 32 MB takes minutes.
+const LARGE: usize = 1 << 20;
+const LARGE_TIMEOUT: Duration = Duration::from_mins(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Schemes of S3, and of Azure Blob Storage.
 const S3: &[&str] = &["s3"];
@@ -26,6 +30,11 @@ pub struct Cloud {
     pages: Arc<dyn PaginatedListStore>,
     prefix: String,
     runtime: Runtime,
+    url: String,
+    variables: Vec<(String, String)>,
+    /// For large objects. Made when they are needed: idle rounds need neither.
+    uploads: OnceCell<Arc<dyn ObjectStore>>,
+    downloads: OnceCell<Arc<dyn ObjectStore>>,
 }
 
 /// `s3://bucket/prefix`, taken apart.
@@ -55,17 +64,32 @@ impl Cloud {
         let address = Address::parse(url).ok_or_else(|| refused("not a URL with a bucket".into()))?;
         // The provider of the process may be set already; then it is the same one.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let variables = variables.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
-        let built = match address.scheme {
-            scheme if S3.contains(&scheme) => build_s3(address.bucket, variables),
-            scheme if AZURE.contains(&scheme) => build_azure(address.bucket, variables),
-            other => return Err(refused(format!("`{other}` is neither s3 nor az"))),
-        };
-        let (store, pages) = built.map_err(|error| refused(error.to_string()))?;
+        let variables: Vec<(String, String)> =
+            variables.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
+        let (store, pages) = build(&address, &variables, small_requests()).map_err(refused)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| refused(error.to_string()))?;
         let prefix = if address.prefix.is_empty() { String::new() } else { format!("{}/", address.prefix) };
-        Ok(Cloud { store, pages, prefix, runtime })
+        let (url, uploads, downloads) = (url.to_owned(), OnceCell::new(), OnceCell::new());
+        Ok(Cloud { store, pages, prefix, runtime, url, variables, uploads, downloads })
+    }
+
+    /// The client for an object of this size.
+    fn client<'c>(
+        &'c self,
+        size: usize,
+        large: &'c OnceCell<Arc<dyn ObjectStore>>,
+        options: fn() -> ClientOptions,
+    ) -> &'c Arc<dyn ObjectStore> {
+        if size <= LARGE {
+            return &self.store;
+        }
+        large.get_or_init(|| {
+            let address = Address::parse(&self.url);
+            let built = address.and_then(|address| build(&address, &self.variables, options()).ok());
+            // It was built before; if it fails now, the other client does what it can.
+            built.map_or_else(|| Arc::clone(&self.store), |(store, _)| store)
+        })
     }
 
     fn path(&self, name: &str) -> Path {
@@ -74,10 +98,11 @@ impl Cloud {
 
     /// Writes only if there is no such object, where the storage supports that.
     async fn put_new(&self, path: &Path, bytes: &[u8]) -> object_store::Result<()> {
+        let store = self.client(bytes.len(), &self.uploads, uploads);
         let payload = || PutPayload::from(bytes.to_vec());
-        match self.store.put_opts(path, payload(), PutMode::Create.into()).await {
+        match store.put_opts(path, payload(), PutMode::Create.into()).await {
             Err(Error::NotSupported { .. } | Error::NotImplemented { .. }) => {
-                self.store.put(path, payload()).await.map(drop)
+                store.put(path, payload()).await.map(drop)
             }
             done => done.map(drop),
         }
@@ -103,10 +128,26 @@ impl Cloud {
 
 type Built = (Arc<dyn ObjectStore>, Arc<dyn PaginatedListStore>);
 
-fn build_s3(bucket: &str, variables: impl Iterator<Item = (String, String)>) -> object_store::Result<Built> {
-    let mut variables: Vec<(String, String)> = variables.collect();
+fn build(
+    address: &Address<'_>,
+    variables: &[(String, String)],
+    options: ClientOptions,
+) -> Result<Built, String> {
+    let built = match address.scheme {
+        scheme if S3.contains(&scheme) => build_s3(address.bucket, variables.to_vec(), options),
+        scheme if AZURE.contains(&scheme) => build_azure(address.bucket, variables.to_vec(), options),
+        other => return Err(format!("`{other}` is neither s3 nor az")),
+    };
+    built.map_err(|error| error.to_string())
+}
+
+fn build_s3(
+    bucket: &str,
+    mut variables: Vec<(String, String)>,
+    options: ClientOptions,
+) -> object_store::Result<Built> {
     variables.extend(load_profile(&variables));
-    let mut builder = AmazonS3Builder::new().with_retry(no_retries()).with_client_options(client_options());
+    let mut builder = AmazonS3Builder::new().with_retry(no_retries()).with_client_options(options);
     for (name, value) in variables.into_iter().filter(|(name, _)| name.starts_with("aws_")) {
         if let Ok(key) = name.parse::<AmazonS3ConfigKey>() {
             builder = builder.with_config(key, value);
@@ -118,11 +159,11 @@ fn build_s3(bucket: &str, variables: impl Iterator<Item = (String, String)>) -> 
 
 fn build_azure(
     container: &str,
-    variables: impl Iterator<Item = (String, String)>,
+    variables: Vec<(String, String)>,
+    options: ClientOptions,
 ) -> object_store::Result<Built> {
-    let mut builder =
-        MicrosoftAzureBuilder::new().with_retry(no_retries()).with_client_options(client_options());
-    for (name, value) in variables.filter(|(name, _)| name.starts_with("azure_")) {
+    let mut builder = MicrosoftAzureBuilder::new().with_retry(no_retries()).with_client_options(options);
+    for (name, value) in variables.into_iter().filter(|(name, _)| name.starts_with("azure_")) {
         if let Ok(key) = name.parse::<AzureConfigKey>() {
             builder = builder.with_config(key, value);
         }
@@ -136,8 +177,17 @@ fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
-fn client_options() -> ClientOptions {
+fn small_requests() -> ClientOptions {
     ClientOptions::new().with_timeout(REQUEST_TIMEOUT).with_connect_timeout(CONNECT_TIMEOUT)
+}
+
+fn uploads() -> ClientOptions {
+    ClientOptions::new().with_timeout(LARGE_TIMEOUT).with_connect_timeout(CONNECT_TIMEOUT)
+}
+
+/// Content that stops coming is noticed as soon as a small request that fails.
+fn downloads() -> ClientOptions {
+    uploads().with_read_timeout(REQUEST_TIMEOUT)
 }
 
 fn store_error(name: &str, error: &Error) -> StoreError {
@@ -195,7 +245,7 @@ impl Store for Cloud {
     fn get(&self, name: &str, limit: usize) -> Result<Vec<u8>, StoreError> {
         let path = self.path(name);
         let read = self.runtime.block_on(async {
-            let found = self.store.get(&path).await?;
+            let found = self.client(limit, &self.downloads, downloads).get(&path).await?;
             // The size is known before the first byte of the content.
             if found.meta.size > limit as u64 { Ok(None) } else { found.bytes().await.map(Some) }
         });

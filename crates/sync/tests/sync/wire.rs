@@ -4,7 +4,7 @@
 
 use crate::device::{Connect, Device};
 use crate::stores::Rng;
-use loci_sync::storage::{Backoff, Cloud, Retry, StoreError};
+use loci_sync::storage::{Backoff, Cloud, Retry, Store, StoreError};
 use loci_sync::{Error, Phrase};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -148,4 +148,19 @@ fn an_outage_on_the_wire_is_named_after_bounded_requests() {
         assert_eq!(device.sync(now + 500).sent, 1, "{fault:?}");
         assert_eq!(other.sync(now + 600).received, 1, "{fault:?}");
     }
+}
+
+/// A pack that takes longer than a minute each way, as on a line of one megabit a second. Takes longer than two minutes itself.
+#[test]
+#[ignore = "needs moto: see CONTRIBUTING.md"]
+fn a_slow_line_is_no_outage() {
+    let (server, variables) = StorageServer::moto();
+    let proxy = FaultyProxy::start(server.port);
+    let store = Cloud::open("s3://loci/slow", proxy.variables(&variables)).unwrap();
+    let mut rng = Rng(3);
+    let pack: Vec<u8> = (0..8_000_000).map(|_| rng.next() as u8).collect();
+    proxy.limit_speed(125_000);
+    store.put("v1/pack", &pack).unwrap();
+    assert!(store.get("v1/pack", pack.len()).unwrap() == pack);
+    assert_eq!(proxy.take_seen().len(), 2);
 }
