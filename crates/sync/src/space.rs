@@ -256,8 +256,11 @@ impl Space {
         }
         self.device = DeviceId(self.state.get_array("device")?.ok_or(Error::NotJoined)?);
         self.salt = self.state.get_array("salt")?.ok_or(Error::NotJoined)?;
-        self.history = self.state.load_members()?;
-        self.members = self.history.current();
+        // Versions are only ever added. In a large space they are large and many.
+        if self.state.count_members()? != self.history.versions().count() as u64 {
+            self.history = self.state.load_members()?;
+            self.members = self.history.current();
+        }
         Ok(())
     }
 

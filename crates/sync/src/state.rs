@@ -190,6 +190,10 @@ impl State {
         Ok(())
     }
 
+    pub(crate) fn count_members(&self) -> Result<u64> {
+        Ok(self.db.query_row("select count(*) from members", [], |row| number(row, 0))?)
+    }
+
     pub(crate) fn load_members(&self) -> Result<MemberHistory> {
         let mut rows = self.db.prepare("select version, hash, parents, list from members")?;
         let mut rows = rows.query([])?;

@@ -634,7 +634,7 @@ fn the_guide_works_with_a_cluster_that_has_lost_a_node() {
     follow_guide("s3://loci/history", &cluster.variables(0));
 }
 
-fn run_with(home: &Home, variables: &[(String, String)], words: &[&str]) -> testutil::Finished {
+pub(crate) fn run_with(home: &Home, variables: &[(String, String)], words: &[&str]) -> testutil::Finished {
     let mut command = testutil::command(home.path(), words);
     command.envs(variables.iter().cloned());
     testutil::run_command(command)

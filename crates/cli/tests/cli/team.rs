@@ -1,5 +1,6 @@
 //! `loci sync` with a team: what is shared, what arrives, and what a person must accept. Each member is a home of its own.
 
+use crate::sync::run_with;
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -424,21 +425,97 @@ fn of_several_teams_one_must_be_named_and_only_that_one_is_meant() {
     assert_eq!(team.ada.run("sync status --team core").get("teams"), Some(&json!(["core"])));
 }
 
-/// The commands of the guide, as it has them: each must be in it.
 #[test]
 fn the_guide_works_with_a_folder() {
+    let shared = Home::new();
+    follow_guide(shared.path().to_str().unwrap(), &[]);
+}
+
+#[test]
+#[ignore = "needs moto: see CONTRIBUTING.md"]
+fn the_guide_works_with_a_bucket() {
+    let (_server, variables) = testutil::StorageServer::moto();
+    follow_guide("s3://loci/team", &variables);
+}
+
+/// A member with a program of his own writes into his log what Ada is supposed to share. Everybody else runs Loci.
+#[test]
+fn a_record_in_the_name_of_another_member_is_refused_and_counted() {
+    let team = Team::new();
+    let carol = Person::new("carol");
+    join(&team.ada, &carol, &team.url(), "carol", "writer");
+    team.rounds();
+    let state = team.bob.home.path().join(".local/share/loci/teams/core");
+    let forge = |label: &str, key: &str, body: Option<String>| {
+        let program = std::env::current_exe().unwrap().parent().unwrap().join("../examples/forge");
+        assert!(program.exists(), "no {}: build the examples of loci-sync", program.display());
+        let mut forge = std::process::Command::new(program);
+        forge.arg(&state).arg(team.bucket.path()).args([label, "shared-facts", key]).args(body);
+        assert!(forge.status().unwrap().success());
+    };
+    let fact = |text: &str| {
+        let project = json!({"remote": "example.org/zoo/shop", "name": "shop"});
+        Some(json!({"text": text, "kind": "decision", "origin": "user", "project": project}).to_string())
+    };
+    forge("ada", "\t\tf-1\t1", fact("Deploy from anywhere"));
+    forge("ada", "\t\tf-2\t1", None);
+    // The same form in his own name is read: what is refused above is the name.
+    forge("bob", "\t\tf-1\t1", fact("Deploy at noon"));
+    for person in [&team.ada, &carol] {
+        let round = person.run("sync now");
+        assert_eq!((&round["refused"], &round["suggested"]), (&json!(2), &json!(1)), "{round}");
+        let review = person.facts("review");
+        assert_eq!((review.len(), &review[0]["text"]), (1, &json!("Deploy at noon")), "{review:?}");
+        assert!(!person.session_start().contains("Deploy"));
+    }
+}
+
+/// A session of more than 64 MB is refused, and one that grows beyond it stays as the others got it last.
+#[test]
+fn a_session_is_shared_up_to_the_size_of_a_record() {
+    let team = Team::new();
+    let folder = team.ada.shop.to_str().unwrap();
+    let line = "a walrus and a penguin meet at the north pole ";
+    let large = line.repeat((2 << 20) / line.len());
+    let write = |prompts: usize| {
+        let mut session =
+            Session::new("00000003-0000-4000-8000-000000000099", folder, "2026-03-03T10:00:00Z");
+        session.prompt("The size of a walrus").reply(&["Understood."]);
+        for _ in 0..prompts {
+            session.prompt(&large);
+        }
+        team.ada.home.add(&session);
+    };
+    write(33);
+    let refused = team.ada.refused("sync share 00000003 --team core --yes");
+    assert!(refused.contains("at most 64 MB are shared"), "{refused}");
+    assert_eq!(team.ada.run("sync status --team core").get("shared"), None);
+    write(0);
+    team.ada.run("sync share 00000003 --team core --yes");
+    team.rounds();
+    assert_eq!(team.bob.run("sync status --team core")["offered"][0]["messages"], 2);
+    write(33);
+    let round = team.ada.run("sync now");
+    assert_eq!((&round["too_large"], &round["sent"]), (&json!(1), &json!(0)), "{round}");
+    team.bob.run("sync now");
+    assert_eq!(team.bob.run("sync status --team core")["offered"][0]["messages"], 2);
+}
+
+/// The commands of the guide, as it has them: each must be in it.
+fn follow_guide(url: &str, variables: &[(String, String)]) {
     let guide =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides/team.md")).unwrap();
-    let (shared, ada, bob) = (Home::new(), Person::new("ada"), Person::new("bob"));
+    let (ada, bob) = (Person::new("ada"), Person::new("bob"));
     let type_line = |person: &Person, line: &str, values: &[(&str, &str)]| {
         assert!(guide.lines().any(|written| written.trim() == line), "the guide does not have `{line}`");
-        let mut typed = line.replace("/mnt/team/loci", shared.path().to_str().unwrap());
+        let mut typed = line.replace("/mnt/team/loci", url);
         typed = values.iter().fold(typed, |typed, (name, value)| typed.replace(name, value));
         // A person would answer the question.
         let confirmed = if line.contains(" share ") { " --yes" } else { "" };
-        let done =
-            run_line(&person.home, &format!("{}{confirmed} -o text", typed.strip_prefix("loci ").unwrap()));
-        done.expect(0).text().to_string()
+        let words =
+            testutil::split_words(&format!("{}{confirmed} -o text", typed.strip_prefix("loci ").unwrap()));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        run_with(&person.home, variables, &words).expect(0).text().to_string()
     };
     let word_after = |text: &str, label: &str| {
         text.split(label).nth(1).unwrap().split_whitespace().next().unwrap().to_string()
