@@ -198,25 +198,71 @@ fn a_session_that_grew_is_forgotten_with_all_its_parts() {
     }
 }
 
-/// Both have the transcript: each keeps its own, and a third device gets the later one.
+/// Two devices whose homes have the same path, as two containers have, so that a transcript has one name on both.
+struct Twins {
+    folder: Home,
+    homes: [Home; 2],
+}
+
+impl Twins {
+    fn run(&self, which: usize, line: &str) -> serde_json::Value {
+        let path = self.folder.path().join("home");
+        let _ = std::fs::remove_file(&path);
+        std::os::unix::fs::symlink(self.homes[which].path(), &path).unwrap();
+        let words = testutil::split_words(&format!("{line} --json"));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        testutil::run_command(testutil::command(&path, &words)).expect(0).records().remove(0)
+    }
+}
+
+/// Both write it, together and apart: each keeps its own, and all others end with the same one, in whatever order they read.
 #[test]
 fn two_devices_that_write_one_transcript_agree_elsewhere() {
-    let devices = Devices::joined();
-    let third = Home::new();
-    run(&third, &format!("sync join {} {}", devices.bucket.path().display(), devices.phrase));
-    let mut growing = session(1, SHOP, "Count the walruses");
-    for number in 0..4 {
-        growing.prompt(&format!("Narwhal number {number}")).reply(&["Seven."]);
-        let home = if number % 2 == 0 { &devices.work } else { &devices.laptop };
-        home.add(&growing);
-        devices.rounds();
-        run(&third, "sync now");
-        assert_eq!(export(&third, "00000001"), export(home, "00000001"), "after {number}");
+    let bucket = Home::new();
+    let twins = Twins { folder: Home::new(), homes: [Home::new(), Home::new()] };
+    let url = bucket.path().display();
+    let phrase = twins.run(0, &format!("sync init {url}"))["phrase"].as_str().unwrap().to_string();
+    twins.run(1, &format!("sync join {url} {phrase}"));
+    let join = || {
+        let home = Home::new();
+        run(&home, &format!("sync join {url} {phrase}"));
+        home
+    };
+    let (often, seldom) = (join(), join());
+    let mut sessions = [0, 1].map(|_| session(1, SHOP, "Count the walruses"));
+    // Which grows, whether both get the same words, and whether the first hears of it before it goes on.
+    for (step, (which, is_same)) in
+        [(0, true), (1, true), (0, true), (0, false), (1, false), (1, false), (0, false)]
+            .into_iter()
+            .enumerate()
+    {
+        for (number, session) in
+            sessions.iter_mut().enumerate().filter(|(number, _)| is_same || *number == which)
+        {
+            let words =
+                if is_same { format!("Narwhal {step}") } else { format!("Narwhal {step} of {number}") };
+            session.prompt(&words);
+        }
+        twins.homes[which].add(&sessions[which]);
+        twins.run(which, "sync now");
+        run(&often, "sync now");
+        if step % 3 == 2 {
+            run(&seldom, "sync now");
+        }
+        assert_eq!(run(&often, "sessions")["total"], 1, "after step {step}");
     }
-    let fourth = Home::new();
-    run(&fourth, &format!("sync join {} {}", devices.bucket.path().display(), devices.phrase));
-    run(&fourth, "sync now");
-    assert_eq!(export(&fourth, "00000001"), export(&third, "00000001"));
+    run(&seldom, "sync now");
+    let late = join();
+    run(&late, "sync now");
+    assert!(export(&often, "00000001").contains("Narwhal 2"));
+    for home in [&seldom, &late] {
+        assert_eq!(export(home, "00000001"), export(&often, "00000001"));
+    }
+    // One name: of the two devices, one has the copy.
+    let devices = run(&late, "sync status")["devices"].as_array().unwrap().clone();
+    let copies: u64 =
+        devices.iter().filter(|one| one["this"] == false).filter_map(|one| one["transcripts"].as_u64()).sum();
+    assert_eq!(copies, 1, "{devices:?}");
 }
 
 /// A transcript that became shorter, or was written anew, is not what the others have: it goes as a whole.
