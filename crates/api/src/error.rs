@@ -20,6 +20,7 @@ codes! {
     AmbiguousId = "AMBIGUOUS_ID", "the ID prefix is ambiguous; the hints list the matches";
     NotFound = "NOT_FOUND", "the named item does not exist";
     IndexMissing = "INDEX_MISSING", "the index is missing or was written by an incompatible version; run `loci index`";
+    NewerStore = "NEWER_STORE", "a store was written by a newer Loci; this version leaves it unchanged";
     WriterBusy = "WRITER_BUSY", "another process is writing the index or the archive";
     DiskFull = "DISK_FULL", "no space left on the device";
     FilterError = "FILTER_ERROR", "the jq filter or pattern is invalid, failed, or exceeded its limits";

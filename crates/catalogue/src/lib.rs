@@ -23,7 +23,7 @@ pub use writer::{StoredFile, Writer};
 
 use std::path::PathBuf;
 
-/// The layout number: the database is rebuilt if it has another one.
+/// The layout number: the database is rebuilt if it has a smaller one, and left untouched if it has a larger one.
 pub const LAYOUT: i64 = 4;
 
 /// Bits of an event's ID that hold its position in the file; the bits above hold the file's ID. Limits the
@@ -41,6 +41,8 @@ pub enum Error {
     Damaged { path: PathBuf, error: db::Error },
     #[error("no space left on the disk to write {path}")]
     Full { path: PathBuf },
+    #[error("{path} was created by a newer Loci (layout {found}, this version supports {LAYOUT})")]
+    Newer { path: PathBuf, found: i64 },
     #[error("{path}: {error}")]
     Database { path: PathBuf, error: db::Error },
 }

@@ -83,14 +83,18 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// None: there is no catalogue yet, or it was created by another version.
+    /// None: there is no catalogue yet, or it was created by an older version.
     pub fn open(path: &Path, sources: &[&'static str]) -> Result<Option<Reader>, Error> {
         if !path.exists() {
             return Ok(None);
         }
         let (connection, layout) = open_reader(path, LAYOUT).map_err(|error| Error::from_db(path, error))?;
         let reader = Reader::new(connection, path, sources);
-        Ok((layout == Layout::Current).then_some(reader))
+        match layout {
+            Layout::Current => Ok(Some(reader)),
+            Layout::Older => Ok(None),
+            Layout::Newer(found) => Err(Error::Newer { path: path.to_path_buf(), found }),
+        }
     }
 
     pub(crate) fn new(connection: Connection, path: &Path, sources: &[&'static str]) -> Reader {

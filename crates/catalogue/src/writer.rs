@@ -35,13 +35,15 @@ pub struct StoredFile {
 }
 
 impl Writer {
-    /// Opens or creates the catalogue. One created by another version is recreated; a damaged one is an
-    /// error.
+    /// Opens or creates the catalogue. One created by an older version is recreated; a damaged one, and one created by
+    /// a newer version, is an error.
     pub fn open(path: &Path, sources: &[&'static str]) -> Result<Writer, Error> {
         let fail = |error| Error::from_db(path, error);
         let (mut connection, layout) = open_writer(path, LAYOUT).map_err(fail)?;
-        if layout != Layout::Current {
-            recreate_tables(&mut connection, LAYOUT, SCHEMA).map_err(fail)?;
+        match layout {
+            Layout::Current => {}
+            Layout::Older => recreate_tables(&mut connection, LAYOUT, SCHEMA).map_err(fail)?,
+            Layout::Newer(found) => return Err(Error::Newer { path: path.to_path_buf(), found }),
         }
         let reader = Reader::new(connection, path, sources);
         let sequence = reader.sequence()?;

@@ -36,6 +36,7 @@ use crate::read::{Cancelled, RefreshOptions, read_files};
 use crate::resolve::{Edge, Resolver};
 use crate::type_summary::TypeSummary;
 use db::Connection;
+use db::derived::Layout;
 use delta::Delta;
 use freshness::{FolderSnapshot, TreeChanges, compare_folders, snapshot_folders};
 use graph::Graph;
@@ -53,6 +54,10 @@ pub enum StoreError {
     Layout(LayoutError),
     #[error("the code index is damaged: {0}")]
     Damaged(db::Error),
+    #[error(
+        "it was created by a newer Loci (layout {0}, this version supports {SCHEMA_VERSION}); update Loci to use it"
+    )]
+    Newer(i64),
     #[error("no space left to write the code index")]
     Full,
     #[error("cannot read the code index: {0}")]
@@ -161,29 +166,33 @@ const EXTENT: &str = "extent";
 const ROOT: &str = "root";
 
 impl Store {
-    /// Opens an index for writing, creating it if necessary. An index of another version is rebuilt.
+    /// Opens an index for writing, creating it if necessary. An index of an older version is rebuilt.
     pub fn open(path: &Path, root: &Path) -> Result<Store, StoreError> {
-        let opened = db::derived::open_writer(path, SCHEMA_VERSION).and_then(|(mut db, layout)| {
-            if layout != db::derived::Layout::Current {
-                db::derived::recreate_tables(&mut db, SCHEMA_VERSION, SCHEMA)?;
-            }
-            Ok(db)
-        });
-        Ok(Store { db: opened?, root: root.to_path_buf(), read_only_path: None })
+        let (mut db, layout) = db::derived::open_writer(path, SCHEMA_VERSION)?;
+        match layout {
+            Layout::Current => {}
+            Layout::Older => db::derived::recreate_tables(&mut db, SCHEMA_VERSION, SCHEMA)?,
+            Layout::Newer(found) => return Err(StoreError::Newer(found)),
+        }
+        Ok(Store { db, root: root.to_path_buf(), read_only_path: None })
     }
 
-    /// Opens an existing index of this version for reading; it is reopened when something has to be written.
+    /// Opens an existing index of this version for reading; it is reopened when something has to be written. `None` for an older
+    /// one.
     pub fn open_existing(path: &Path, root: &Path) -> Result<Option<Store>, StoreError> {
         if !path.is_file() {
             return Ok(None);
         }
         let (db, layout) = db::derived::open_reader(path, SCHEMA_VERSION)?;
-        let ours = layout == db::derived::Layout::Current;
         let only_read = Some(path.to_path_buf());
-        Ok(ours.then(|| Store { db, root: root.to_path_buf(), read_only_path: only_read }))
+        match layout {
+            Layout::Current => Ok(Some(Store { db, root: root.to_path_buf(), read_only_path: only_read })),
+            Layout::Older => Ok(None),
+            Layout::Newer(found) => Err(StoreError::Newer(found)),
+        }
     }
 
-    /// The root of the tree that an index belongs to; `None` for an index of another version.
+    /// The root of the tree that an index belongs to; `None` for an index of an older version.
     pub fn tree_of(path: &Path) -> Result<Option<PathBuf>, StoreError> {
         let Some(store) = Store::open_existing(path, Path::new(""))? else { return Ok(None) };
         let root: Option<Vec<u8>> = Table::new(&store.db).get_meta(ROOT)?;

@@ -1,10 +1,12 @@
 //! A database of our own that can be rebuilt from its sources: opened by one writer or any number of readers,
-//! and recreated when its layout number differs.
+//! recreated if its layout number is older, and left untouched if it is newer: two versions of Loci that share a
+//! home would otherwise destroy each other's work at every call.
 //!
 //! Does not know what any table means.
 
-use crate::{Connection, Error, READ_ONLY, has_wal, immutable_uri, prepare_read_only};
+use crate::{Connection, Error, READ_ONLY, has_wal, immutable_uri, peek_layout, prepare_read_only};
 use rusqlite::{OpenFlags, TransactionBehavior};
+use std::cmp::Ordering;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,13 +25,19 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
     Current,
-    /// Another number: created by another version of Loci, or empty.
-    Other(i64),
+    /// Created by an older version of Loci, or empty.
+    Older,
+    /// Created by a newer version, with this number.
+    Newer(i64),
 }
 
-/// Opens the database for writing; creates it if it does not exist.
+/// Opens the database for writing; creates it if it does not exist. One of a newer version is opened for reading only.
 pub fn open_writer(path: &Path, number: i64) -> Result<(Connection, Layout), Error> {
     assert!(rusqlite::version_number() >= MIN_SQLITE_VERSION, "SQLite {} is too old", rusqlite::version());
+    // Before anything is written: the pragmas below may change the file.
+    if peek_layout(path).is_some_and(|found| found > number) {
+        return open_reader(path, number);
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         .union(OpenFlags::SQLITE_OPEN_CREATE)
         .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
@@ -72,7 +80,11 @@ pub fn try_checkpoint(connection: &Connection) {
 
 fn read_layout(connection: &Connection, number: i64) -> Result<Layout, Error> {
     let found: i64 = connection.query_row("pragma user_version", [], |row| row.get(0))?;
-    Ok(if found == number { Layout::Current } else { Layout::Other(found) })
+    Ok(match found.cmp(&number) {
+        Ordering::Less => Layout::Older,
+        Ordering::Equal => Layout::Current,
+        Ordering::Greater => Layout::Newer(found),
+    })
 }
 
 /// Replaces all tables of a database in one transaction. Concurrent readers keep their snapshot, which

@@ -4,7 +4,9 @@
 //!
 //! Does not know what any table means.
 
-use crate::{Connection, Error, READ_ONLY, has_wal, open_immutable, prepare_read_only, sibling_path};
+use crate::{
+    Connection, Error, READ_ONLY, has_wal, open_immutable, peek_layout, prepare_read_only, sibling_path,
+};
 use os::files::OpenOptionsExt;
 use rusqlite::{OpenFlags, TransactionBehavior};
 use std::fs::OpenOptions;
@@ -16,6 +18,8 @@ use std::time::Duration;
 const DURABLE_PRAGMAS: &str =
     "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
     pragma secure_delete = on; pragma journal_size_limit = 4194304;";
+/// The ending of the copy that a migration leaves: of the layout `1`, `memory.db-1.before`.
+const BACKUP: &str = ".before";
 /// Several processes write a few rows each, so waits are short.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -43,13 +47,20 @@ pub fn find_damage(path: &Path) -> Option<String> {
 /// first step creates the first layout. A published step never changes.
 pub fn open_writer(path: &Path, steps: &[&str]) -> Result<Connection, OpenError> {
     let failed = |error| OpenError::Failed { path: path.to_path_buf(), error };
+    let newer = |found| OpenError::Newer { path: path.to_path_buf(), found, known: steps.len() };
+    // Before anything is written: opening for writing may empty the log of a newer Loci into the file.
+    if let Some(found) = peek_layout(path).and_then(|found| usize::try_from(found).ok())
+        && found > steps.len()
+    {
+        return Err(newer(found));
+    }
     let mut connection = open_connection(path).map_err(failed)?;
     let found = schema_version(&connection).map_err(failed)?;
     if found > steps.len() {
-        return Err(OpenError::Newer { path: path.to_path_buf(), found, known: steps.len() });
+        return Err(newer(found));
     }
     if found > 0 && found < steps.len() {
-        write_backup(&connection, &sibling_path(path, &format!("-{found}.before"))).map_err(failed)?;
+        write_backup(&connection, &sibling_path(path, &format!("-{found}{BACKUP}"))).map_err(failed)?;
     }
     apply_migrations(&mut connection, steps).map_err(failed)?;
     Ok(connection)
@@ -137,6 +148,22 @@ fn apply_migrations(connection: &mut Connection, steps: &[&str]) -> Result<(), E
     Ok(())
 }
 
+/// Deletes the copies that migrations have left beside a database: what is forgotten must not stay in them. A database in
+/// memory has none.
+pub fn remove_backups(connection: &Connection) -> Result<(), Error> {
+    let Some(path) = connection.path().filter(|path| !path.is_empty()).map(Path::new) else { return Ok(()) };
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    let prefix = format!("{}-", name.to_string_lossy());
+    for entry in std::fs::read_dir(folder).map_err(|error| crate::io_error(&error))?.flatten() {
+        let found = entry.file_name().to_string_lossy().into_owned();
+        let number = found.strip_prefix(&prefix).and_then(|rest| rest.split_once(BACKUP));
+        if number.is_some_and(|(number, _)| number.parse::<u32>().is_ok()) {
+            std::fs::remove_file(entry.path()).map_err(|error| crate::io_error(&error))?;
+        }
+    }
+    Ok(())
+}
+
 fn write_backup(connection: &Connection, to: &Path) -> Result<(), Error> {
     if to.exists() {
         return Ok(());
@@ -145,7 +172,7 @@ fn write_backup(connection: &Connection, to: &Path) -> Result<(), Error> {
     let _ = std::fs::remove_file(&half);
     connection.execute("vacuum into ?1", [half.to_string_lossy()])?;
     let done = os::files::set_mode(&half, 0o600).and_then(|()| std::fs::rename(&half, to));
-    done.map_err(|error| crate::corrupt_error(&error))
+    done.map_err(|error| crate::io_error(&error))
 }
 
 #[cfg(test)]
@@ -176,6 +203,14 @@ mod tests {
             let mode = os::files::mode(&std::fs::metadata(folder.join(name)).unwrap());
             assert_eq!(mode & 0o777, 0o600, "{name}");
         }
+        drop(before);
+        std::fs::write(folder.join("m.db-2.before.new"), "half of a backup").unwrap();
+        std::fs::write(folder.join("m.db-mine.before"), "").unwrap();
+        remove_backups(&moved).unwrap();
+        let mut left: Vec<_> =
+            std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.retain(|name| name.to_string_lossy().contains("before"));
+        assert_eq!(left, ["m.db-mine.before"]);
         std::fs::remove_dir_all(folder).unwrap();
     }
 
@@ -183,10 +218,16 @@ mod tests {
     fn a_database_of_a_newer_loci_is_left_untouched() {
         let folder = temp_folder("newer");
         let path = folder.join("m.db");
-        drop(open_writer(&path, &[FIRST, SECOND]).unwrap());
-        let before = std::fs::read(&path).unwrap();
+        let writer = open_writer(&path, &[FIRST, SECOND]).unwrap();
+        writer.execute("insert into t values (1, 2)", []).unwrap();
+        // As a killed process leaves it, with a log that is not in the database yet.
+        let log = sibling_path(&path, "-wal");
+        let before = (std::fs::read(&path).unwrap(), std::fs::read(&log).unwrap());
+        drop(writer);
+        std::fs::write(&path, &before.0).unwrap();
+        std::fs::write(&log, &before.1).unwrap();
         assert!(matches!(open_writer(&path, &[FIRST]), Err(OpenError::Newer { found: 2, known: 1, .. })));
-        assert_eq!(std::fs::read(&path).unwrap(), before);
+        assert_eq!((std::fs::read(&path).unwrap(), std::fs::read(&log).unwrap()), before);
         std::fs::remove_dir_all(folder).unwrap();
     }
 

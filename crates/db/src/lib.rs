@@ -27,6 +27,14 @@ pub fn open_foreign(path: &Path) -> Result<Connection, Error> {
     open_immutable(path).or_else(|_| Connection::open_with_flags(path, READ_ONLY).and_then(prepare_read_only))
 }
 
+/// The layout number of an existing database of our own, read without changing a byte of it.
+fn peek_layout(path: &Path) -> Option<i64> {
+    if !path.is_file() {
+        return None;
+    }
+    open_foreign(path).ok()?.query_row("pragma user_version", [], |row| row.get(0)).ok()
+}
+
 /// Configures a read-only connection. Reads the schema once, so that a damaged file fails here and not at the
 /// first query.
 fn prepare_read_only(connection: Connection) -> Result<Connection, Error> {
@@ -79,6 +87,13 @@ pub fn select_list(present: &[String], wanted: &[&str]) -> String {
 pub fn corrupt_error(reason: &dyn std::fmt::Display) -> Error {
     let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
     Error::SqliteFailure(corrupt, Some(reason.to_string()))
+}
+
+/// Reports a failure of the file system like one of `SQLite`.
+fn io_error(reason: &std::io::Error) -> Error {
+    let full = reason.kind() == std::io::ErrorKind::StorageFull;
+    let code = if full { rusqlite::ffi::SQLITE_FULL } else { rusqlite::ffi::SQLITE_IOERR };
+    Error::SqliteFailure(rusqlite::ffi::Error::new(code), Some(reason.to_string()))
 }
 
 /// A value as text, independent of its stored type; None for null.

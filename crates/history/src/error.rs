@@ -20,12 +20,31 @@ pub fn store_error(error: catalogue::Error) -> Error {
         catalogue::Error::Spill(error) if error.kind() == std::io::ErrorKind::StorageFull => {
             home::disk_full(std::path::Path::new("the temporary directory"))
         }
+        newer @ catalogue::Error::Newer { .. } => newer_store(newer).hint(REPLACE),
         other => Error::new(Code::ReadError, other.to_string()).hint(REBUILD),
     }
 }
 
 const REBUILD: &str =
     "`loci index --rebuild` rebuilds catalogue and index from the transcripts; no data is lost";
+
+/// For the same, if a newer Loci has written them.
+const REPLACE: &str =
+    "or `loci index --rebuild`, which replaces catalogue and index by those of this version; no data is lost";
+
+/// An error for a store that a newer Loci has written: it stays unchanged.
+pub fn newer_store(error: impl std::fmt::Display) -> Error {
+    Error::new(Code::NewerStore, error.to_string()).hint("update Loci: `loci update --check` says how")
+}
+
+/// The same for text that a newer Loci has masked.
+pub(crate) fn newer_masking(path: &std::path::Path, found: i64, known: i64) -> Error {
+    let path = path.display();
+    newer_store(format!(
+        "{path} was created by a newer Loci (rules of masking {found}, this version supports {known})"
+    ))
+    .hint(REPLACE)
+}
 
 /// The end of the operating system's message for `ENOSPC`.
 const NO_SPACE: &str = "(os error 28)";
@@ -36,6 +55,9 @@ pub fn index_error(error: &search::Error) -> Error {
         && error.to_string().contains(NO_SPACE)
     {
         return home::disk_full(path);
+    }
+    if let search::Error::Newer { .. } = error {
+        return newer_store(error).hint(REPLACE);
     }
     Error::new(Code::ReadError, error.to_string()).hint(REBUILD)
 }

@@ -10,7 +10,7 @@ mod open;
 mod stages;
 mod text;
 
-use crate::error::{index_error, no_home, store_error};
+use crate::error::{index_error, newer_masking, no_home, store_error};
 use crate::event_ids::title_event;
 use crate::freshness::{self, CAUGHT_UP, KnownFiles, State, was_completed};
 use crate::home::{self, Home, Lock};
@@ -229,7 +229,7 @@ fn run_update(
     caught: &mut UpdateReport,
 ) -> Result<(), Error> {
     remove_stale_stores(home);
-    let is_outdated = !rebuild && has_outdated_masking(home);
+    let is_outdated = !rebuild && has_outdated_masking(home)?;
     if is_outdated {
         caught.notes.push("the secret masking rules changed: reindexing everything".to_string());
     }
@@ -259,11 +259,16 @@ fn remove_stale_stores(home: &Home) {
     }
 }
 
-/// Whether the stores contain text that was masked with other rules.
-fn has_outdated_masking(home: &Home) -> bool {
-    let Ok(Some(reader)) = catalogue::Reader::open(&home.catalogue(), &[]) else { return false };
-    let rules = reader.meta_value(RULES).ok().flatten();
-    rules != Some(i64::from(mask::RULES_VERSION)) && reader.sequence().is_ok_and(|sequence| sequence > 0)
+/// Whether the stores contain text that was masked with older rules. With newer ones, this version would put less-masked text in
+/// its place: an error.
+fn has_outdated_masking(home: &Home) -> Result<bool, Error> {
+    let path = home.catalogue();
+    let Ok(Some(reader)) = catalogue::Reader::open(&path, &[]) else { return Ok(false) };
+    let (rules, known) = (reader.meta_value(RULES).ok().flatten(), i64::from(mask::RULES_VERSION));
+    if let Some(found) = rules.filter(|found| *found > known) {
+        return Err(newer_masking(&path, found, known));
+    }
+    Ok(rules != Some(known) && reader.sequence().is_ok_and(|sequence| sequence > 0))
 }
 
 struct Ingest<'s> {

@@ -58,6 +58,8 @@ impl Snapshot {
                     snapshot.is_partial = snapshot.unread_bytes() > MAX_TAIL_WHILE_BUSY;
                     break;
                 }
+                // Answering without the index would hide that it belongs to a newer Loci, and take longer every time.
+                Err(error) if error.code == Code::NewerStore => return Err(error),
                 Err(error) if unknown > MAX_WITHOUT_INDEX => return Err(index_missing(&error)),
                 // A read-only or full disk does not prevent a search.
                 Err(_) => break,

@@ -32,6 +32,13 @@ pub enum Error {
     Db(#[from] db::Error),
 }
 
+impl Error {
+    /// Whether the ledger was created by a newer Loci.
+    pub fn is_newer(&self) -> bool {
+        matches!(self, Error::Open(OpenError::Newer { .. }))
+    }
+}
+
 pub struct Ledger {
     connection: Connection,
 }
@@ -130,9 +137,17 @@ impl Ledger {
         Ok(Ledger { connection: db::durable::open_writer(path, MIGRATIONS)? })
     }
 
-    /// Opens an existing ledger to read. `None` if no call was ever made.
-    pub fn open_existing(path: &Path) -> Option<Ledger> {
-        Some(Ledger { connection: db::durable::open_reader(path, MIGRATIONS)? })
+    /// Opens an existing ledger to read. `None` if no call was ever made; an error if it was created by a newer Loci or is
+    /// damaged: it must not be taken for an empty one.
+    pub fn open_existing(path: &Path) -> Result<Option<Ledger>, Error> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        match db::durable::try_open_reader(path, MIGRATIONS)? {
+            Some(connection) => Ok(Some(Ledger { connection })),
+            // An older one is migrated.
+            None => Ledger::open(path).map(Some),
+        }
     }
 
     /// Leases the job to this process and writes its receipt, if nothing prevents it.
@@ -247,6 +262,7 @@ impl Ledger {
 
     /// Deletes jobs and anonymises receipts whose subject is forgotten. Returns the number of deleted jobs.
     pub fn forget_subjects(&mut self, doomed: &dyn Fn(&str) -> bool) -> Result<u64, Error> {
+        db::durable::remove_backups(&self.connection)?;
         let work = self.connection.transaction()?;
         let about: Vec<String> = {
             let mut all = work.prepare("select about from job union select about from receipt")?;

@@ -27,6 +27,13 @@ pub enum Error {
     AgentBusy(String),
 }
 
+impl Error {
+    /// Whether the mailbox was created by a newer Loci.
+    pub fn is_newer(&self) -> bool {
+        matches!(self, Error::Open(db::durable::OpenError::Newer { .. }))
+    }
+}
+
 const MIGRATIONS: &[&str] = &["
     create table agents (
         name text primary key, directory text not null, client text not null, since integer not null,
@@ -132,9 +139,17 @@ impl Mailbox {
         Ok(Mailbox { db: db::durable::open_writer(path, MIGRATIONS)? })
     }
 
-    /// Opens an existing mailbox. `None` if there is none yet.
-    pub fn open_existing(path: &Path) -> Option<Mailbox> {
-        db::durable::open_reader(path, MIGRATIONS).map(|db| Mailbox { db })
+    /// Opens an existing mailbox. `None` if there is none yet; an error if it was created by a newer Loci or is damaged: it must
+    /// not be taken for an empty one.
+    pub fn open_existing(path: &Path) -> Result<Option<Mailbox>, Error> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        match db::durable::try_open_reader(path, MIGRATIONS)? {
+            Some(db) => Ok(Some(Mailbox { db })),
+            // An older one is migrated.
+            None => Mailbox::open(path).map(Some),
+        }
     }
 
     // ---- agents

@@ -10,9 +10,14 @@ pub enum Error {
     /// Files are missing, truncated or corrupt: rebuild the index.
     #[error("the text index in `{path}` is damaged: {why}")]
     Damaged { path: PathBuf, why: String },
-    /// Written by another version: rebuild the index.
-    #[error("the text index in `{path}` was written by another version of Loci")]
+    /// Written by an older version: rebuild the index.
+    #[error("the text index in `{path}` was written by an older version of Loci")]
     Version { path: PathBuf },
+    /// Written by a newer version: leave it untouched.
+    #[error(
+        "the text index in `{path}` was created by a newer Loci (layout {found}, this version supports {known})"
+    )]
+    Newer { path: PathBuf, found: u64, known: u32 },
     /// Another process is writing to the index.
     #[error("another process is writing to the text index in `{path}`")]
     Busy { path: PathBuf },

@@ -50,6 +50,7 @@ impl Index {
         if !folder.join("meta.json").exists() {
             return Ok(None);
         }
+        writer::check_not_newer(folder)?;
         let directory = MmapDirectory::open(folder).map_err(|error| failed(error.into()))?;
         let engine = tantivy::Index::open(directory).map_err(failed)?;
         let metas = engine.load_metas().map_err(failed)?;

@@ -12,7 +12,8 @@
 //! - Messages that are not committed yet can be passed to `find` as `extra`; they must not be in the index as well.
 //! - `Query::text` is called for about two dozen of the best messages. Without it, phrases are not verified, questions
 //!   are not recognised, and `expand` uses the vocabulary alone.
-//! - `Error::Damaged` and `Error::Version` require a rebuild: empty the folder and index everything again.
+//! - `Error::Damaged` and `Error::Version` require a rebuild: empty the folder and index everything again. `Error::Newer`
+//!   forbids it: the index belongs to a newer Loci.
 //!
 //! | files | question they answer |
 //! |---|---|

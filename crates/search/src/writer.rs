@@ -45,12 +45,14 @@ impl CommitStamp {
         format!("{VERSION} {} {} {}", self.sequence, self.number, u8::from(self.plain))
     }
 
-    /// `None` if it was written by another version.
-    pub(crate) fn parse(payload: &str) -> Option<CommitStamp> {
+    /// An error if it was written by another version.
+    fn parse(folder: &Path, payload: &str) -> Result<CommitStamp, Error> {
         let mut words = payload.split(' ').map(|word| word.parse::<u64>().ok());
-        let mut next = || words.next().flatten();
-        (next()? == u64::from(VERSION)).then_some(())?;
-        Some(CommitStamp { sequence: next()?, number: next()?, plain: next()? == 1 })
+        let mut next = || words.next().flatten().ok_or_else(|| Error::Version { path: folder.to_owned() });
+        if next()? != u64::from(VERSION) {
+            return Err(Error::Version { path: folder.to_owned() });
+        }
+        Ok(CommitStamp { sequence: next()?, number: next()?, plain: next()? == 1 })
     }
 }
 
@@ -67,7 +69,7 @@ pub struct Writer {
 
 impl Writer {
     /// Opens the index in a folder, or creates one. `Error::Damaged` and `Error::Version` require a rebuild: empty the
-    /// folder and index everything again.
+    /// folder and index everything again. `Error::Newer` means that this version must not touch it.
     pub fn open(folder: &Path, threads: usize, heap_bytes: usize) -> Result<Writer, Error> {
         Writer::open_or_create(folder, threads, heap_bytes, false)
     }
@@ -85,6 +87,7 @@ impl Writer {
         plain: bool,
     ) -> Result<Writer, Error> {
         let failed = |error: TantivyError| Error::from_engine(folder, &error);
+        check_not_newer(folder)?;
         fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))?;
         let (wanted, fields) = schema::build_schema();
         let directory = MmapDirectory::open(folder).map_err(|error| failed(error.into()))?;
@@ -244,12 +247,25 @@ fn writer_options(threads: usize, heap_bytes: usize) -> IndexWriterOptions {
         .build()
 }
 
+/// An error if the last commit was made by a newer Loci. Reads the version without the engine, which may not be able to open
+/// such an index and would call it damaged.
+pub(crate) fn check_not_newer(folder: &Path) -> Result<(), Error> {
+    let metas = fs::read_to_string(folder.join("meta.json")).unwrap_or_default();
+    let payload =
+        metas.rsplit_once("\"payload\"").map_or("", |(_, rest)| rest.trim_start_matches([':', ' ', '"']));
+    let digits = payload.find(|c: char| !c.is_ascii_digit()).map_or(payload, |end| &payload[..end]);
+    match digits.parse::<u64>() {
+        Ok(found) if found > u64::from(VERSION) => {
+            Err(Error::Newer { path: folder.to_owned(), found, known: VERSION })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The metadata of the last commit. An index without a commit is empty and has none.
 pub(crate) fn read_stamp(folder: &Path, metas: &IndexMeta) -> Result<CommitStamp, Error> {
     match &metas.payload {
-        Some(payload) => {
-            CommitStamp::parse(payload).ok_or_else(|| Error::Version { path: folder.to_owned() })
-        }
+        Some(payload) => CommitStamp::parse(folder, payload),
         None if metas.segments.is_empty() => Ok(CommitStamp::default()),
         None => Err(Error::Version { path: folder.to_owned() }),
     }

@@ -127,6 +127,9 @@ fn damage_and_other_versions_are_distinguished() {
     let at = good.find("\"payload\"").unwrap() + "\"payload\"".len();
     let at = at + good[at..].find(|c: char| c.is_ascii_digit()).unwrap();
     fs::write(&meta, format!("{}99{}", &good[..at], &good[at..])).unwrap();
+    assert!(matches!(Index::open(folder.path()), Err(Error::Newer { .. })));
+    assert!(matches!(Writer::open(folder.path(), 1, HEAP), Err(Error::Newer { .. })));
+    fs::write(&meta, format!("{}1{}", &good[..at], &good[at + 1..])).unwrap();
     assert!(matches!(Index::open(folder.path()), Err(Error::Version { .. })));
     fs::write(&meta, good.replace("\"person\"", "\"someone\"")).unwrap();
     assert!(matches!(Writer::open(folder.path(), 1, HEAP), Err(Error::Version { .. })));

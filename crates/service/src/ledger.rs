@@ -4,7 +4,7 @@
 
 use crate::Service;
 use api::{Code, Error};
-use history::error::no_home;
+use history::error::{newer_store, no_home};
 use history::home::{self, Home};
 use llm::Ledger;
 
@@ -16,11 +16,15 @@ pub(crate) fn open(service: &Service) -> Result<Ledger, Error> {
 }
 
 /// Opens the ledger for reading. None: no model was ever called.
-pub(crate) fn open_existing(service: &Service) -> Option<Ledger> {
-    Ledger::open_existing(&service.home()?.ledger())
+pub(crate) fn open_existing(service: &Service) -> Result<Option<Ledger>, Error> {
+    let Some(home) = service.home() else { return Ok(None) };
+    Ledger::open_existing(&home.ledger()).map_err(|error| ledger_error(&error))
 }
 
 pub(crate) fn ledger_error(error: &llm::Error) -> Error {
+    if error.is_newer() {
+        return newer_store(error);
+    }
     Error::new(Code::ReadError, error.to_string())
         .hint("model calls are recorded in ledger.db below XDG_DATA_HOME, which must be writable")
 }

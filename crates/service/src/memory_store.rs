@@ -4,7 +4,7 @@
 
 use crate::Service;
 use api::{Code, Error};
-use history::error::no_home;
+use history::error::{newer_store, no_home};
 use history::home::{self, Home};
 use memory::Store;
 use std::collections::BTreeSet;
@@ -34,9 +34,7 @@ pub(crate) fn open_for_run(service: &Service, dry_run: bool) -> Result<Store, Er
 pub(crate) fn store_error(error: &memory::Error) -> Error {
     match error {
         memory::Error::Full(path) => home::disk_full(path),
-        memory::Error::Newer(_) => {
-            Error::new(Code::ReadError, error.to_string()).hint("update Loci to read it")
-        }
+        memory::Error::Newer(_) => newer_store(error),
         memory::Error::Damaged { path, .. } => Error::new(Code::ReadError, error.to_string()).hint(format!(
             "move {} away and import your last `loci memory export`, or rebuild it with `loci memory consolidate`",
             path.display()

@@ -37,7 +37,7 @@ pub(crate) fn try_model_lock(service: &Service) -> Result<Option<home::Lock>, Er
 
 /// Jobs that are parked or not due yet.
 pub(crate) fn waiting_jobs(service: &Service) -> Result<Vec<JobRow>, Error> {
-    let Some(ledger) = ledger::open_existing(service) else { return Ok(Vec::new()) };
+    let Some(ledger) = ledger::open_existing(service)? else { return Ok(Vec::new()) };
     let now = service.clock.now();
     let mut jobs = ledger.unfinished_jobs().map_err(|error| ledger::ledger_error(&error))?;
     jobs.retain(|job| job.state == "parked" || job.state == "open" && job.due > now);
@@ -46,7 +46,7 @@ pub(crate) fn waiting_jobs(service: &Service) -> Result<Vec<JobRow>, Error> {
 
 /// Tokens used within the last 24 hours.
 pub(crate) fn tokens_used(service: &Service) -> Result<u64, Error> {
-    let Some(ledger) = ledger::open_existing(service) else { return Ok(0) };
+    let Some(ledger) = ledger::open_existing(service)? else { return Ok(0) };
     ledger.tokens_used(service.clock.now()).map_err(|error| ledger::ledger_error(&error))
 }
 

@@ -32,7 +32,7 @@ use api::setup::{AgentSetup, SetupDone, SetupProblem, SetupRequest};
 use os::directory::FolderLock;
 use packaged::Program;
 use plan::Plan;
-use receipt::{Installation, Receipt};
+use receipt::{Installation, ReadError, Receipt};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -64,6 +64,8 @@ pub enum Error {
     Io { path: PathBuf, error: std::io::Error },
     #[error("another `loci setup` is running")]
     Busy,
+    #[error("{path} was created by a newer Loci (version {found}, this one supports {known})")]
+    Newer { path: PathBuf, found: u64, known: u32 },
 }
 
 impl Machine {
@@ -253,7 +255,12 @@ fn install_agent(
 
 impl Machine {
     fn read_receipt(&self) -> Result<Receipt, Error> {
-        Receipt::read(&self.data).map_err(|error| Error::Io { path: Receipt::path(&self.data), error })
+        let path = Receipt::path(&self.data);
+        match Receipt::read(&self.data) {
+            Ok(receipt) => Ok(receipt),
+            Err(ReadError::Io(error)) => Err(Error::Io { path, error }),
+            Err(ReadError::Newer { found, known }) => Err(Error::Newer { path, found, known }),
+        }
     }
 
     fn write_receipt(&self, receipt: &Receipt) -> Result<(), Error> {

@@ -60,18 +60,36 @@ impl Default for Receipt {
     }
 }
 
+/// Why a receipt cannot be read.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    Io(Error),
+    /// Written by a newer Loci, with this version.
+    Newer {
+        found: u64,
+        known: u32,
+    },
+}
+
+impl From<Error> for ReadError {
+    fn from(error: Error) -> ReadError {
+        ReadError::Io(error)
+    }
+}
+
 impl Receipt {
     pub(crate) fn path(data: &Path) -> PathBuf {
         data.join("setup.json")
     }
 
-    pub(crate) fn read(data: &Path) -> Result<Receipt> {
+    pub(crate) fn read(data: &Path) -> std::result::Result<Receipt, ReadError> {
         let Some(text) = disk::read_text(&Receipt::path(data))? else { return Ok(Receipt::default()) };
-        let receipt: Receipt = serde_json::from_str(&text).map_err(Error::other)?;
-        if receipt.version > VERSION {
-            return Err(Error::other("written by a newer version of Loci"));
+        // First the number: a newer version may have other fields.
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(Error::other)?;
+        if let Some(found) = value["version"].as_u64().filter(|found| *found > u64::from(VERSION)) {
+            return Err(ReadError::Newer { found, known: VERSION });
         }
-        Ok(receipt)
+        Ok(serde_json::from_value(value).map_err(Error::other)?)
     }
 
     /// Writes the receipt with mode 0600, or removes it if it is empty.

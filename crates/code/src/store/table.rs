@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
 use syntax::{FileFacts, TypeId};
 
-/// The format version; another version is rebuilt from source. Changes with these tables, with the content of facts, and with how
+/// The format version; an older version is rebuilt from source. Changes with these tables, with the content of facts, and with how
 /// files are parsed.
 pub(crate) const SCHEMA_VERSION: i64 = 10;
 

@@ -3,7 +3,7 @@
 //! Does not write copies; the readers of transcripts do.
 
 use super::{Ingest, UpdateReport};
-use crate::error::store_error;
+use crate::error::{newer_store, store_error};
 use crate::freshness;
 use crate::home::{self, Home};
 use api::{Code, Error};
@@ -23,6 +23,7 @@ pub(super) fn archive_error(error: &sources::Error) -> Error {
         sources::Error::Io { path, .. } | sources::Error::Database { path, .. } if error.is_disk_full() => {
             home::disk_full(path)
         }
+        sources::Error::Newer { .. } => newer_store(error),
         _ => Error::new(Code::ReadError, error.to_string()),
     }
 }
@@ -38,6 +39,8 @@ pub(super) fn open_store(home: &Home, catalogue: &Writer, caught: &mut UpdateRep
             catalogue.set_meta(SYNCED, 0).map_err(store_error)?;
             caught.notes.extend(note);
         }
+        // Without the archive, a transcript would count as indexed and be lost when its agent deletes it.
+        Err(error @ sources::Error::Newer { .. }) => return Err(archive_error(&error)),
         Err(error) if error.is_disk_full() => return Err(archive_error(&error)),
         Err(error) => {
             let (kind, file) = (ProblemKind::Unreadable, home.archive());

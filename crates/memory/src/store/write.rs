@@ -305,6 +305,7 @@ impl Store {
     /// Deletes a fact and removes its text from the names and summaries of its sessions. The fact stays blocked for
     /// those sessions.
     pub fn forget_fact(&mut self, fact: &Fact) -> Result<(), Error> {
+        self.remove_backups()?;
         self.in_transaction(|store| {
             let sessions: BTreeSet<(&str, &str)> =
                 fact.evidence.iter().map(|one| (&*one.source, &*one.session_id)).collect();
@@ -325,6 +326,7 @@ impl Store {
     /// Deletes the memory of a session, and the facts without evidence elsewhere. With `for_good` the session is never
     /// remembered again.
     pub fn forget_session(&mut self, source: &str, session_id: &str, for_good: bool) -> Result<(), Error> {
+        self.remove_backups()?;
         self.in_transaction(|store| {
             if for_good {
                 store.block_fact(source, session_id, WHOLE_SESSION)?;
@@ -335,6 +337,7 @@ impl Store {
 
     /// Deletes every session that `doomed` selects; returns how many.
     pub fn forget_all(&mut self, selects: &dyn Fn(&str, &str) -> bool) -> Result<u64, Error> {
+        self.remove_backups()?;
         let sql = "select source, session_id from sessions union select source, session_id from evidence";
         let mut statement = self.connection.prepare(sql).map_err(self.error_mapper())?;
         let all = statement
@@ -346,6 +349,11 @@ impl Store {
             all.into_iter().filter(|(source, id)| selects(source, id)).collect();
         self.in_transaction(|store| gone.iter().try_for_each(|(source, id)| store.drop_session(source, id)))?;
         Ok(gone.len() as u64)
+    }
+
+    /// Removes the copies of earlier layouts, first: a kill in between forgets nothing, and the request is repeated.
+    fn remove_backups(&self) -> Result<(), Error> {
+        db::durable::remove_backups(&self.connection).map_err(self.error_mapper())
     }
 
     fn drop_session(&self, source: &str, session_id: &str) -> Result<(), Error> {

@@ -13,6 +13,7 @@ use api::{Error, Handle, Request};
 use history::freshness::KnownFiles;
 use history::home::{self, Home};
 use history::{catalogue_cache, transcripts};
+use mailbox::Mailbox;
 use sources::{Environment, SOURCES, Transcript};
 use std::fs::File;
 use std::path::PathBuf;
@@ -154,6 +155,9 @@ fn check_histories(install: &Installation<'_>) -> Option<CheckResult> {
     ok(format!("{} transcripts from {}", found.transcripts.len(), names.join(", ")))
 }
 
+/// For a store that a newer Loci has written.
+const UPDATE: &str = "loci update --check";
+
 fn check_catalogue(install: &Installation<'_>) -> Option<CheckResult> {
     let path = install.home.as_ref()?.catalogue();
     if !path.exists() {
@@ -169,7 +173,10 @@ fn check_catalogue(install: &Installation<'_>) -> Option<CheckResult> {
             Ok(Some(wrong)) => problem(format!("the catalogue is damaged: {wrong}"), "loci index --rebuild"),
             Err(error) => problem(error.to_string(), "loci index --rebuild"),
         },
-        Ok(None) => warning("the catalogue was written by another version of Loci".to_string(), "loci index"),
+        Ok(None) => {
+            warning("the catalogue was written by an older version of Loci".to_string(), "loci index")
+        }
+        Err(error @ catalogue::Error::Newer { .. }) => problem(error.to_string(), UPDATE),
         Err(error) => problem(error.to_string(), "loci index --rebuild"),
     }
 }
@@ -184,6 +191,7 @@ fn check_index(install: &Installation<'_>) -> Option<CheckResult> {
         },
         Ok(None) if is_catalogue_empty(install) => None,
         Ok(None) => warning("there is no text index yet".to_string(), "loci index"),
+        Err(error @ search::Error::Newer { .. }) => problem(error.to_string(), UPDATE),
         Err(error) => problem(error.to_string(), "loci index --rebuild"),
     }
 }
@@ -302,7 +310,20 @@ fn check_databases(install: &Installation<'_>) -> Option<CheckResult> {
             );
         }
     }
+    if let Some(newer) = find_newer_database(home) {
+        return problem(newer, UPDATE);
+    }
     if existing.is_empty() { None } else { ok(format!("{} databases, all intact", existing.len())) }
+}
+
+/// Describes the first of these databases that a newer Loci has written.
+fn find_newer_database(home: &Home) -> Option<String> {
+    let memory = memory::Store::open_read_only(&home.memory()).err();
+    let memory =
+        memory.filter(|error| matches!(error, memory::Error::Newer(_))).map(|error| error.to_string());
+    let mailbox = || Mailbox::open_existing(&home.mailbox()).err().filter(mailbox::Error::is_newer);
+    let ledger = || llm::Ledger::open_existing(&home.ledger()).err().filter(llm::Error::is_newer);
+    memory.or_else(|| Some(mailbox()?.to_string())).or_else(|| Some(ledger()?.to_string()))
 }
 
 fn check_permissions(install: &Installation<'_>) -> Option<CheckResult> {

@@ -8,7 +8,7 @@ use api::mailbox::{
     Removed,
 };
 use api::{Code, Error, Handle, Request};
-use history::error::no_home;
+use history::error::{newer_store, no_home};
 use history::home::{self, Home};
 use mailbox::{Agent, Mailbox, Message, MessageFilter, NewMessage, Spool, State};
 use std::time::{Duration, Instant};
@@ -28,6 +28,9 @@ pub(crate) fn open_mailbox(home: &Home) -> Result<Mailbox, Error> {
 }
 
 pub(crate) fn mailbox_error(error: &mailbox::Error) -> Error {
+    if error.is_newer() {
+        return newer_store(error);
+    }
     let code = match error {
         mailbox::Error::UnknownAgent(_) => Code::NotFound,
         mailbox::Error::AgentBusy(_) => Code::WriterBusy,
@@ -83,7 +86,7 @@ impl Service {
     }
 
     fn running_agent_here(&self) -> Option<(String, u32)> {
-        let store = Mailbox::open_existing(&self.home()?.mailbox())?;
+        let store = Mailbox::open_existing(&self.home()?.mailbox()).ok()??;
         let here = self.cwd.canonicalize().ok()?;
         let wanted = MessageFilter { state: Some(State::Running), limit: 100, ..MessageFilter::default() };
         let running = store.list_messages(&wanted).ok()?;
@@ -127,9 +130,8 @@ fn build_message(service: &Service, request: &Dispatch) -> Result<NewMessage, Er
 
 /// Spools a message because no daemon runs in this process.
 fn spool_message(home: &Home, outgoing: &NewMessage) -> Result<MessageLine, Error> {
-    let known =
-        Mailbox::open_existing(&home.mailbox()).and_then(|store| store.find_agent(&outgoing.agent).ok()?);
-    if known.is_none() {
+    let store = Mailbox::open_existing(&home.mailbox()).map_err(|error| mailbox_error(&error))?;
+    if store.and_then(|store| store.find_agent(&outgoing.agent).ok()?).is_none() {
         return Err(mailbox_error(&mailbox::Error::UnknownAgent(outgoing.agent.clone())));
     }
     Spool::new(&home.spool())
@@ -175,7 +177,8 @@ impl Handle<ListMessages> for Service {
         request.check_params()?;
         let home = require_home(self)?;
         let spooled = Spool::new(&home.spool()).count_waiting();
-        let Some(store) = Mailbox::open_existing(&home.mailbox()) else {
+        let opened = Mailbox::open_existing(&home.mailbox()).map_err(|error| mailbox_error(&error))?;
+        let Some(store) = opened else {
             return Ok(Messages { spooled, ..Messages::default() });
         };
         let state = State::ALL.into_iter().find(|state| request.state.as_deref() == Some(state.word()));
@@ -224,7 +227,8 @@ fn agent_line(agent: Agent) -> AgentLine {
 impl Handle<ListAgents> for Service {
     fn handle(&self, request: &ListAgents) -> Result<Agents, Error> {
         request.check_params()?;
-        let Some(store) = Mailbox::open_existing(&require_home(self)?.mailbox()) else {
+        let opened = Mailbox::open_existing(&require_home(self)?.mailbox());
+        let Some(store) = opened.map_err(|error| mailbox_error(&error))? else {
             return Ok(Agents::default());
         };
         let agents = store.list_agents().map_err(|error| mailbox_error(&error))?;

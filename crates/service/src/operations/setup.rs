@@ -6,7 +6,7 @@ use crate::Service;
 use api::setup::{SetupDone, SetupRequest, ToolsetChoice};
 use api::{Code, Error, Handle, Request, tool_schema};
 use config::edit;
-use history::error::no_home;
+use history::error::{newer_store, no_home};
 use history::home;
 use setup::Machine;
 
@@ -53,6 +53,7 @@ const TOOLSETS: &str = "mcp.toolsets";
 fn setup_error(error: &setup::Error) -> Error {
     match error {
         setup::Error::Io { path, error } => home::unwritable(path, error),
+        setup::Error::Newer { .. } => newer_store(error),
         setup::Error::Busy => Error::new(Code::WriterBusy, error.to_string())
             .hint("wait until it has finished, then run this again"),
     }

@@ -18,7 +18,7 @@ impl Handle<MemoryJobs> for Service {
     fn handle(&self, request: &MemoryJobs) -> Result<Jobs, Error> {
         request.check_params()?;
         let now = self.clock.now();
-        let Some(ledger) = ledger::open_existing(self) else { return Ok(Jobs::default()) };
+        let Some(ledger) = ledger::open_existing(self)? else { return Ok(Jobs::default()) };
         let retried = if request.retry { retry_jobs(self, &ledger, &request.chat_ids, now)? } else { 0 };
         let jobs = matching_jobs(self, &ledger, &request.chat_ids)?;
         let closed = ledger.closed_endpoints(now).map_err(|error| ledger::ledger_error(&error))?;
@@ -101,7 +101,7 @@ impl Handle<MemoryCosts> for Service {
         // An invalid config is reported when a model is called; it must not hide the costs.
         let tokens_per_day =
             config::model::load_model(&self.places, &self.exe).ok().flatten().map(|it| it.tokens_per_day);
-        let Some(ledger) = ledger::open_existing(self) else {
+        let Some(ledger) = ledger::open_existing(self)? else {
             return Ok(Costs { tokens_per_day, ..Costs::default() });
         };
         let since = request

@@ -56,7 +56,7 @@ fn memory_status(service: &Service) -> Result<Remembers, Error> {
 }
 
 fn model_status(service: &Service, home: &Home) -> Option<Model> {
-    let ledger = Ledger::open_existing(&home.ledger())?;
+    let ledger = Ledger::open_existing(&home.ledger()).ok()??;
     let now = service.clock.now();
     let closed = ledger.closed_endpoints(now).ok()?;
     Some(Model {
@@ -68,10 +68,10 @@ fn model_status(service: &Service, home: &Home) -> Option<Model> {
 
 fn mailbox_status(home: &Home) -> Result<Waiting, Error> {
     let spooled = Spool::new(&home.spool()).count_waiting();
-    let Some(store) = Mailbox::open_existing(&home.mailbox()) else {
+    let failed = |error: mailbox::Error| super::mailbox::mailbox_error(&error);
+    let Some(store) = Mailbox::open_existing(&home.mailbox()).map_err(failed)? else {
         return Ok(Waiting { spooled, ..Waiting::default() });
     };
-    let failed = |error: mailbox::Error| super::mailbox::mailbox_error(&error);
     let counts = store.count_by_state().map_err(failed)?;
     let of = |wanted: State| counts.iter().find(|(state, _)| *state == wanted).map_or(0, |(_, n)| *n);
     Ok(Waiting {

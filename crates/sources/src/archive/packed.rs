@@ -176,6 +176,7 @@ impl PackedCopies {
         let connection = writer.open(&self.path)?;
         let clean = || {
             if read_meta(connection, UNCLEAN)? == Some(1) {
+                durable::remove_backups(connection)?;
                 connection.execute_batch("vacuum")?;
                 set_meta(connection, UNCLEAN, 0)?;
             }
@@ -352,8 +353,8 @@ fn read_name(row: &db::Row<'_>, column: usize) -> Result<u128, db::Error> {
 
 pub(super) fn open_error(error: OpenError) -> Error {
     match error {
-        OpenError::Newer { path, found, .. } => {
-            Error::Newer { path, version: found as u32, supported: super::VERSION }
+        OpenError::Newer { path, found, known } => {
+            Error::Newer { path, version: found as u32, supported: known as u32 }
         }
         OpenError::Failed { path, error } => Error::Database { path, error },
     }

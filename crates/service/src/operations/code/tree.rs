@@ -7,6 +7,7 @@ use crate::Service;
 use api::{Code, Error};
 use code::folder::{INDEX, LociFolder};
 use code::{Digest, ExportCost, ExportError, RefreshOptions, Refreshed, Store, StoreError};
+use history::error::newer_store;
 use history::home::{self, Home};
 use os::files::OpenOptionsExt;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -212,6 +213,7 @@ pub(crate) fn store_error(error: &StoreError) -> Error {
         StoreError::Layout(_) => Error::new(Code::NotFound, message).hint("--root selects the source tree"),
         StoreError::Cancelled => Error::new(Code::Cancelled, message),
         StoreError::Full => Error::new(Code::DiskFull, message).hint("free disk space and run this again"),
+        StoreError::Newer(_) => newer_store(message),
         StoreError::Damaged(_) | StoreError::Database(_) => Error::new(Code::ReadError, message),
     }
 }

@@ -68,7 +68,7 @@ pub(super) fn improve_sessions(
 
 /// Marks answers that memory already contains as done: a run may have been killed between the two writes.
 fn settle_applied_answers(service: &Service) -> Result<(), Error> {
-    let Some(known) = ledger::open_existing(service) else { return Ok(()) };
+    let Some(known) = ledger::open_existing(service)? else { return Ok(()) };
     let jobs = known.unfinished_jobs().map_err(|error| ledger::ledger_error(&error))?;
     drop(known);
     let kept = applied_answers(service, &jobs)?;

@@ -215,7 +215,7 @@ pub(super) fn is_about(about: &str, name: &str) -> bool {
 
 /// Failed jobs for notes of this tree.
 pub(super) fn failed_jobs(service: &Service, query: &CodeQuery<'_>) -> Result<Vec<JobRow>, Error> {
-    let Some(ledger) = ledger::open_existing(service) else { return Ok(Vec::new()) };
+    let Some(ledger) = ledger::open_existing(service)? else { return Ok(Vec::new()) };
     let ours = format!("{NOTE} {} ", tree_name(query.root()));
     let mut jobs = ledger.unfinished_jobs().map_err(|error| ledger::ledger_error(&error))?;
     jobs.retain(|job| job.about.starts_with(&ours) && job.error.is_some());
