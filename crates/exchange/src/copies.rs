@@ -6,7 +6,7 @@
 use crate::appended::{self, Grown};
 use crate::copy_name::{hex, parse_name};
 use crate::growth::{Parcel, Planned, plan_parcel};
-use crate::known::{Kept, Known, KnownCopy, stamp_text};
+use crate::known::{Kept, Known, KnownCopy, list_sessions, stamp_text};
 use crate::origins::OriginWriter;
 use crate::part;
 use crate::settings::{SpaceSettings, sync_error};
@@ -142,13 +142,6 @@ fn forget_gone(
         forgotten.iter().try_for_each(|key| known.forget_copy(key))?;
         gone.iter().try_for_each(|key| known.set_sent(key, None).and_then(|()| known.remove_copy(key)))
     })
-}
-
-/// Source and ID of each session of a copy, a line each.
-fn list_sessions(store: &Store, name: u128) -> String {
-    let Ok(copy) = store.find_by_name(name) else { return String::new() };
-    let line = |id: &str| [copy.source.as_str(), "\t", id, "\n"].concat();
-    copy.sessions.iter().map(|session| line(&session.session_id)).collect()
 }
 
 fn remember_own(store: &Store, known: &Known, copy: &ChangedCopy, kept: Option<Kept>) -> Result<(), Error> {

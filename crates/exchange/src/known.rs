@@ -7,17 +7,22 @@ mod parts;
 
 pub(crate) use parts::{AppliedPart, Chain, SentState, WaitingPart};
 
+use crate::copy_name::parse_name;
+use crate::open_error::open_error;
 use api::{Code, Error};
-use db::durable::{self, OpenError};
+use db::durable;
 use db::{Connection, OptionalExtension as _};
 use history::home::Home;
 use sources::FileStamp;
+use sources::archive::Store;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Facts that were forgotten without a session, here or elsewhere: one that is there again was stated once more.
 const BLOCKED_STEP: &str = "create table blocked(fact text primary key) without rowid;";
 
+/// Before version 0.2.0 this layout was written without the last column, and without the last two: see
+/// [`Known::add_columns`].
 const STEPS: &[&str] = &[
     "
     create table copies(
@@ -60,6 +65,26 @@ impl Kept {
     }
 }
 
+/// A session of a copy that came from another device.
+pub(crate) struct ReceivedSession {
+    pub(crate) device: String,
+    pub(crate) source: String,
+    pub(crate) id: String,
+}
+
+/// What [`list_sessions`] has written.
+fn parse_sessions(text: &str) -> impl Iterator<Item = (String, String)> {
+    let pairs = text.lines().filter_map(|line| line.split_once('\t'));
+    pairs.map(|(source, id)| (source.to_string(), id.to_string()))
+}
+
+/// Source and ID of each session of a copy, a line each.
+pub(crate) fn list_sessions(store: &Store, name: u128) -> String {
+    let Ok(copy) = store.find_by_name(name) else { return String::new() };
+    let line = |id: &str| [copy.source.as_str(), "\t", id, "\n"].concat();
+    copy.sessions.iter().map(|session| line(&session.session_id)).collect()
+}
+
 pub(crate) struct Known {
     connection: Connection,
 }
@@ -84,8 +109,32 @@ impl Known {
 
     pub(crate) fn open(home: &Home) -> Result<Known, Error> {
         let path = Known::path(home);
-        let opened = durable::open_writer(&path, STEPS).map_err(|error: OpenError| failed(&error));
-        opened.map(|connection| Known { connection })
+        let opened = durable::open_writer(&path, STEPS).map_err(|error| open_error(error, failed));
+        let known = Known { connection: opened? };
+        known.add_columns(&Store::new(home.archive()))?;
+        Ok(known)
+    }
+
+    /// Adds the columns that a device of an early version lacks. Without the sessions of a copy, forgetting them all would not
+    /// remove it elsewhere.
+    fn add_columns(&self, archive: &Store) -> Result<(), Error> {
+        let columns = db::table_columns(&self.connection, "copies").map_err(|error| failed(&error))?;
+        let lacks = |name: &str| !columns.iter().any(|column| column == name);
+        if !lacks("kept") {
+            return Ok(());
+        }
+        self.in_transaction(|| {
+            if lacks("sessions") {
+                self.execute("alter table copies add column sessions text not null default ''", [])?;
+                self.execute("drop table if exists entries", [])?;
+                for name in self.copy_names()? {
+                    let sessions = parse_name(&name).map(|name| list_sessions(archive, name));
+                    let sql = "update copies set sessions = ?2 where name = ?1";
+                    self.execute(sql, [name, sessions.unwrap_or_default()])?;
+                }
+            }
+            self.execute("alter table copies add column kept text", [])
+        })
     }
 
     /// Runs changes in one transaction.
@@ -123,11 +172,24 @@ impl Known {
     /// The sessions that a copy had when it was exchanged: source and ID.
     pub(crate) fn sessions_of(&self, name: &str) -> Result<Vec<(String, String)>, Error> {
         let text = self.texts("select sessions from copies where name = ?1", [name])?;
-        let lines = text.iter().flat_map(|text| text.lines());
-        Ok(lines
-            .filter_map(|line| line.split_once('\t'))
-            .map(|(a, b)| (a.to_string(), b.to_string()))
-            .collect())
+        Ok(text.iter().flat_map(|text| parse_sessions(text)).collect())
+    }
+
+    /// The sessions of every copy that came from another device.
+    pub(crate) fn received_sessions(&self) -> Result<Vec<ReceivedSession>, Error> {
+        let read = || {
+            let sql = "select device, sessions from copies where device is not null order by name";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows =
+                statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+            rows.collect::<Result<Vec<_>, _>>()
+        };
+        let mut found = Vec::new();
+        for (device, text) in read().map_err(|error| failed(&error))? {
+            let one = |(source, id)| ReceivedSession { device: device.clone(), source, id };
+            found.extend(parse_sessions(&text).map(one));
+        }
+        Ok(found)
     }
 
     pub(crate) fn remove_copy(&self, name: &str) -> Result<(), Error> {
@@ -167,6 +229,11 @@ impl Known {
 
     pub(crate) fn blocked(&self) -> Result<BTreeSet<String>, Error> {
         self.texts("select fact from blocked", [])
+    }
+
+    /// Removes the copies of earlier layouts, which would keep what is forgotten.
+    pub(crate) fn remove_backups(&self) -> Result<(), Error> {
+        durable::remove_backups(&self.connection).map_err(|error| failed(&error))
     }
 
     /// Forgets the versions of the copies of this device, so that all are compared again.

@@ -14,6 +14,7 @@ pub mod document;
 mod growth;
 mod known;
 mod memory_records;
+mod open_error;
 pub mod operations;
 mod origins;
 mod part;

@@ -4,10 +4,11 @@
 
 use crate::document::{export_fact, export_session, import_fact, import_session};
 use crate::known::Known;
+use crate::open_error::memory_error;
 use crate::origins::{OriginWriter, Origins};
 use crate::settings::{SpaceSettings, sync_error};
+use api::Error;
 use api::memory::{KeptFact, KeptSession};
-use api::{Code, Error};
 use history::History;
 use history::home::Home;
 use memory::{Fact, SessionMemory, State, Store};
@@ -18,10 +19,6 @@ pub(crate) const SESSIONS: &str = "names";
 pub(crate) const FACTS: &str = "facts";
 pub(crate) const FORGOTTEN: &str = "forgotten-facts";
 const SEPARATOR: char = '\t';
-
-fn memory_error(error: &memory::Error) -> Error {
-    Error::new(Code::ReadError, error.to_string())
-}
 
 /// The records of memory as they are now, masked with the newest rules.
 pub(crate) fn list_changes(history: &History<'_>, settings: &SpaceSettings) -> Result<Vec<Change>, Error> {

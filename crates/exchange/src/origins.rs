@@ -4,6 +4,7 @@
 
 use crate::appended::forget_waiting;
 use crate::known::Known;
+use crate::open_error::open_error;
 use crate::settings::Place;
 use api::{Code, Error};
 use db::durable;
@@ -201,8 +202,15 @@ pub(crate) struct OriginWriter {
 
 impl OriginWriter {
     pub(crate) fn open(home: &Home) -> Result<OriginWriter, Error> {
-        let opened = durable::open_writer(&home.origins(), STEPS).map_err(|error| failed(&error));
+        let opened = durable::open_writer(&home.origins(), STEPS).map_err(|error| open_error(error, failed));
         opened.map(|connection| OriginWriter { connection })
+    }
+
+    /// Whether no session is known to come from elsewhere.
+    pub(crate) fn is_empty(&self) -> Result<bool, Error> {
+        let sql = "select count(*) from sessions";
+        let count = self.connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+        count.map(|count| count == 0).map_err(|error| failed(&error))
     }
 
     pub(crate) fn name_device(&self, device: DeviceId, label: &str, team: &str) -> Result<(), Error> {
@@ -229,13 +237,16 @@ impl OriginWriter {
 /// Removes the origins of forgotten sessions, and what has arrived of them and waits.
 pub fn forget_origins(home: &Home, is_forgotten: &dyn Fn(&str, &str) -> bool) -> Result<(), Error> {
     if Known::exists(home) {
-        forget_waiting(&Known::open(home)?, is_forgotten)?;
+        let known = Known::open(home)?;
+        known.remove_backups()?;
+        forget_waiting(&known, is_forgotten)?;
     }
     if !home.origins().exists() {
         return Ok(());
     }
     let sessions = Origins::load(Some(home)).sessions("select source, session_id from sessions")?;
     let writer = OriginWriter::open(home)?;
+    durable::remove_backups(&writer.connection).map_err(|error| failed(&error))?;
     for (source, id) in sessions.iter().filter(|(source, id)| is_forgotten(source, id)) {
         let sql = "delete from sessions where session_id = ?1 and source = ?2";
         writer.execute(sql, [id.as_str(), source.as_str()])?;

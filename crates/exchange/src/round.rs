@@ -15,17 +15,18 @@ use history::tombstones::Tombstones;
 use history::{History, ingest};
 use sources::archive::Store;
 use std::collections::BTreeSet;
-use sync::{Record, Space};
+use sync::{DeviceId, Record, Space};
 
 /// Runs a round. `variables` are those of the cloud's own tools.
 pub(crate) fn run_round(history: &History<'_>, variables: &[(String, String)]) -> Result<SyncRound, Error> {
     let home = history.home().ok_or_else(history::error::no_home)?;
     let (settings, mut space) = Place::private(&home).open(variables)?;
-    let known = Known::open(&home)?;
+    // Every store first: one that a newer Loci has written ends the round before it has changed anything.
+    let (known, origins) = (Known::open(&home)?, OriginWriter::open(&home)?);
+    fill_origins(&known, &origins)?;
     ingest::catch_up(history, false)?;
     let now = history.clock.now().0.max(0) as u64;
     let mut outcome = stage_all(history, &mut space, &known, &settings, now)?;
-    let origins = OriginWriter::open(&home)?;
     let mut receiver = Receiver::new(history, &home, &known, &origins);
     let round = space.sync(now, &mut |records| receiver.apply(records).map_err(|error| error.message));
     let received = receiver.outcome;
@@ -44,6 +45,19 @@ pub(crate) fn run_round(history: &History<'_>, variables: &[(String, String)]) -
         unreadable: received.unreadable,
         ..outcome
     })
+}
+
+/// A device that received sessions before origins were stored knows them from the copies.
+fn fill_origins(known: &Known, origins: &OriginWriter) -> Result<(), Error> {
+    if !origins.is_empty()? {
+        return Ok(());
+    }
+    for session in known.received_sessions()? {
+        if let Some(device) = DeviceId::parse(&session.device) {
+            origins.set_session(&session.source, &session.id, device)?;
+        }
+    }
+    Ok(())
 }
 
 fn name_devices(space: &Space, origins: &OriginWriter) -> Result<(), Error> {

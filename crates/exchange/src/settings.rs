@@ -4,6 +4,8 @@
 
 use crate::known::Known;
 use api::{Code, Error};
+use db::durable::OpenError;
+use history::error::newer_store;
 use history::home::{self, Home};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -148,6 +150,9 @@ const WRONG_CLOCK: &str = "RequestTimeTooSkewed";
 /// An error of `sync`, with what to do.
 #[allow(clippy::needless_pass_by_value)] // used with `map_err`
 pub(crate) fn sync_error(error: sync::Error) -> Error {
+    if let sync::Error::Open(OpenError::Newer { .. }) = error {
+        return newer_store(error);
+    }
     let code = match &error {
         sync::Error::Phrase(_) | sync::Error::PhraseUnknown | sync::Error::UnknownMember(_) => {
             Code::InvalidArgument

@@ -2,14 +2,15 @@
 //!
 //! Does not decide what is shared, nor accept anything: what arrives is a suggestion until a person takes it.
 
+use crate::open_error::memory_error;
 use crate::origins::OriginWriter;
 use crate::settings::{Place, SharedItem, SpaceSettings, sync_error};
 use crate::shared_fact::SharedFact;
 use crate::shared_session::{self, SharedSession};
 use crate::status::to_finding;
 use crate::team_store::{Arrived, TeamStore};
+use api::Error;
 use api::sync::{SyncItem, SyncRound};
-use api::{Code, Error};
 use history::home::Home;
 use history::projects::Projects;
 use history::{History, ingest};
@@ -19,10 +20,6 @@ use sync::{Change, Space};
 pub(crate) const FACTS: &str = "shared-facts";
 pub(crate) const SESSIONS: &str = "shared-sessions";
 const SEPARATOR: char = '\t';
-
-pub(crate) fn memory_error(error: &memory::Error) -> Error {
-    Error::new(Code::ReadError, error.to_string())
-}
 
 /// The member that this device is, by its identifier.
 pub(crate) fn own_member(space: &Space) -> Result<String, Error> {

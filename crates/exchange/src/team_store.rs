@@ -2,6 +2,7 @@
 //!
 //! Does not know what a record contains, nor who may have written it.
 
+use crate::open_error::open_error;
 use api::{Code, Error};
 use db::durable;
 use db::{Connection, OptionalExtension as _};
@@ -44,7 +45,8 @@ pub(crate) struct TeamStore {
 
 impl TeamStore {
     pub(crate) fn open(folder: &Path) -> Result<TeamStore, Error> {
-        let opened = durable::open_writer(&folder.join("team.db"), STEPS).map_err(|error| failed(&error));
+        let opened = durable::open_writer(&folder.join("team.db"), STEPS);
+        let opened = opened.map_err(|error| open_error(error, failed));
         opened.map(|connection| TeamStore { connection })
     }
 

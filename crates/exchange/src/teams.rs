@@ -3,10 +3,11 @@
 //! Sends nothing: the next round does. Does not know how members are told about requests and invitations.
 
 use crate::caller::Caller;
+use crate::open_error::memory_error;
 use crate::origins::{OriginWriter, Origins};
 use crate::settings::{Place, SharedItem, sync_error};
 use crate::shared_session::{self, SharedSession};
-use crate::team_round::{Shareable, is_reviewed, memory_error, read_item, to_api_session};
+use crate::team_round::{Shareable, is_reviewed, read_item, to_api_session};
 use crate::team_store::TeamStore;
 use api::sync::{SyncAdmit, SyncAdmitted, SyncItem, SyncShare, SyncShared, SyncTake, SyncTaken, SyncUnshare};
 use api::{Code, Error};
