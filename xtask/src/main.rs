@@ -15,6 +15,7 @@ mod reliability;
 mod repository;
 mod scan;
 mod site;
+mod stores;
 mod tidy;
 mod train;
 
@@ -37,6 +38,7 @@ const TASKS: &[Task] = &[
     ("scan", scan::HELP, scan::run),
     ("site", site::HELP, site::run),
     ("stages", bench::stages::STAGES_HELP, bench::stages::run_stages),
+    ("stores", stores::HELP, stores::run),
     ("tidy", tidy::HELP, tidy::run),
     ("train", train::HELP, train::run),
     ("walk", bench::stages::WALK_HELP, bench::stages::run_walk),

@@ -12,7 +12,7 @@ mod mcp;
 mod names;
 mod npm;
 mod output;
-mod pack;
+pub(crate) mod pack;
 mod plugins;
 mod pypi;
 mod readme;
@@ -20,7 +20,7 @@ mod rpm;
 mod sbom;
 mod system_tree;
 mod targets;
-mod tree;
+pub(crate) mod tree;
 mod trial;
 mod windows;
 

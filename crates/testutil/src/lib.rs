@@ -23,6 +23,7 @@ mod mcp_client;
 pub mod model_server;
 pub mod needs;
 mod object_storage;
+pub mod old_stores;
 mod older_archive;
 mod rollout;
 mod run;

@@ -35,8 +35,9 @@ pub(crate) enum Folders {
 // ---- tar
 
 const BLOCK: usize = 512;
-/// The name field of a header; longer paths would need its extensions.
-const MAX_TAR_PATH: usize = 100;
+/// The name field of a header, and the field for the folders before it.
+const MAX_TAR_NAME: usize = 100;
+const MAX_TAR_PREFIX: usize = 155;
 
 pub(crate) fn tar(tree: &Tree, epoch: u64, folders: Folders) -> Result<Vec<u8>, String> {
     let mut out = Vec::with_capacity(tree.size() as usize + BLOCK * 256);
@@ -57,12 +58,11 @@ pub(crate) fn tar(tree: &Tree, epoch: u64, folders: Folders) -> Result<Vec<u8>, 
 }
 
 fn tar_header(path: &str, mode: u32, size: usize, epoch: u64, kind: u8) -> Result<[u8; BLOCK], String> {
-    if path.len() > MAX_TAR_PATH {
-        return Err(format!("{path}: longer than {MAX_TAR_PATH} bytes"));
-    }
+    let (prefix, name) = split_tar_path(path).ok_or_else(|| format!("{path}: too long for a tar"))?;
     let mut header = [0; BLOCK];
     let mut put = |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
-    put(0, path);
+    put(0, name);
+    put(345, prefix);
     put(100, &format!("{mode:07o}"));
     put(108, "0000000");
     put(116, "0000000");
@@ -76,6 +76,15 @@ fn tar_header(path: &str, mode: u32, size: usize, epoch: u64, kind: u8) -> Resul
     let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
     header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
     Ok(header)
+}
+
+/// A path as a prefix, empty if it is not needed, and a name. None: it does not fit.
+fn split_tar_path(path: &str) -> Option<(&str, &str)> {
+    if path.len() <= MAX_TAR_NAME {
+        return Some(("", path));
+    }
+    let mut splits = path.match_indices('/').map(|(at, _)| (&path[..at], &path[at + 1..]));
+    splits.find(|(prefix, name)| prefix.len() <= MAX_TAR_PREFIX && name.len() <= MAX_TAR_NAME)
 }
 
 fn pad(out: &mut Vec<u8>, to: usize) {

@@ -39,8 +39,8 @@ const COMMANDS: &[(&str, &str)] = &[
     ("memory.db", "memory edit aaaa1111 --name other -o json"),
     ("memory.db", "memory consolidate --no-model -o json"),
     ("memory.db", "memory export -o json"),
-    ("mailbox.db", "agent list -o json"),
-    ("mailbox.db", "agent add other -o json"),
+    ("post.db", "agent list -o json"),
+    ("post.db", "agent add other -o json"),
 ];
 
 fn commands_of(name: &str) -> impl Iterator<Item = &'static str> {

@@ -71,9 +71,9 @@ const DAMAGES: &[(&str, fn(&Instance))] = &[
         fs::remove_file(instance.catalogue()).unwrap();
         fs::create_dir(instance.catalogue()).unwrap();
     }),
-    ("catalogue: a newer version's", |instance| {
+    ("catalogue: an older version's", |instance| {
         let connection = db::Connection::open(instance.catalogue()).unwrap();
-        connection.execute_batch("pragma user_version = 99; alter table files rename to folios").unwrap();
+        connection.execute_batch("pragma user_version = 1; alter table files rename to folios").unwrap();
     }),
     ("text index: terms gone", |instance| fs::remove_file(largest_segment(instance, ".term")).unwrap()),
     ("text index: terms cut", |instance| truncate_file(&largest_segment(instance, ".term"), 2)),
