@@ -17,7 +17,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "C",
     level: Level::Declarations,
     extensions: &["c"],
-    grammar: || tree_sitter_c::LANGUAGE.into(),
+    grammar: || grammars::c().into(),
     extraction: Extraction::Table(&DIALECT),
     module_path: Some(|_, path| path_of_file(path, Reach::OutsideNamespaces)),
 };

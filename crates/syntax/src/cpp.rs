@@ -14,7 +14,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "C++",
     level: Level::Declarations,
     extensions: &["cpp", "cc", "cxx", "h", "hpp", "hh", "hxx", "ipp", "inl"],
-    grammar: || tree_sitter_cpp::LANGUAGE.into(),
+    grammar: || grammars::cpp().into(),
     extraction: Extraction::Table(&DIALECT),
     module_path: Some(|_, path| path_of_file(path, Reach::OutsideNamespaces)),
 };

@@ -23,7 +23,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "C#",
     level: Level::Resolved,
     extensions: &["cs"],
-    grammar: || tree_sitter_c_sharp::LANGUAGE.into(),
+    grammar: || grammars::c_sharp().into(),
     extraction: Extraction::Custom { prepare: prepare_source, extract: declarations::extract_facts },
     module_path: None,
 };

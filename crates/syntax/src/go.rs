@@ -15,7 +15,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "Go",
     level: Level::Resolved,
     extensions: &["go"],
-    grammar: || tree_sitter_go::LANGUAGE.into(),
+    grammar: || grammars::go().into(),
     extraction: Extraction::Table(&DIALECT),
     module_path: Some(module_path_of),
 };

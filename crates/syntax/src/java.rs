@@ -15,7 +15,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "Java",
     level: Level::Resolved,
     extensions: &["java"],
-    grammar: || tree_sitter_java::LANGUAGE.into(),
+    grammar: || grammars::java().into(),
     extraction: Extraction::Table(&DIALECT),
     module_path: None,
 };

@@ -15,7 +15,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "Kotlin",
     level: Level::Declarations,
     extensions: &["kt"],
-    grammar: || tree_sitter_kotlin_ng::LANGUAGE.into(),
+    grammar: || grammars::kotlin().into(),
     extraction: Extraction::Table(&DIALECT),
     module_path: Some(|_, path| path_of_file(path, Reach::FreeItems)),
 };

@@ -15,7 +15,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "PHP",
     level: Level::Declarations,
     extensions: &["php"],
-    grammar: || tree_sitter_php::LANGUAGE_PHP.into(),
+    grammar: || grammars::php().into(),
     extraction: Extraction::Table(&DIALECT),
     module_path: Some(|_, path| path_of_file(path, Reach::FreeItems)),
 };

@@ -16,7 +16,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "Python",
     level: Level::Resolved,
     extensions: &["py", "pyi"],
-    grammar: || tree_sitter_python::LANGUAGE.into(),
+    grammar: || grammars::python().into(),
     extraction: Extraction::Table(&DIALECT),
     module_path: Some(module_path_of),
 };

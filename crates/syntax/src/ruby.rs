@@ -15,7 +15,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "Ruby",
     level: Level::Declarations,
     extensions: &["rb", "rake", "gemspec", "ru"],
-    grammar: || tree_sitter_ruby::LANGUAGE.into(),
+    grammar: || grammars::ruby().into(),
     extraction: Extraction::Table(&DIALECT),
     module_path: Some(|_, path| path_of_file(path, Reach::FreeItems)),
 };

@@ -17,7 +17,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "Rust",
     level: Level::Resolved,
     extensions: &["rs"],
-    grammar: || tree_sitter_rust::LANGUAGE.into(),
+    grammar: || grammars::rust().into(),
     extraction: Extraction::Table(&DIALECT),
     module_path: Some(module_path_of),
 };

@@ -11,7 +11,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "Shell",
     level: Level::Declarations,
     extensions: &["sh", "bash"],
-    grammar: || tree_sitter_bash::LANGUAGE.into(),
+    grammar: || grammars::bash().into(),
     extraction: Extraction::Table(&DIALECT),
     module_path: Some(|_, path| path_of_file(path, Reach::All)),
 };

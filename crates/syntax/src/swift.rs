@@ -17,7 +17,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "Swift",
     level: Level::Declarations,
     extensions: &["swift"],
-    grammar: || tree_sitter_swift::LANGUAGE.into(),
+    grammar: || grammars::swift().into(),
     extraction: Extraction::Table(&DIALECT),
     module_path: Some(|_, path| path_of_file(path, Reach::FreeItems)),
 };

@@ -16,7 +16,7 @@ pub(crate) const LANGUAGE: Language = Language {
     name: "TypeScript",
     level: Level::Resolved,
     extensions: &["ts", "mts", "cts"],
-    grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+    grammar: || grammars::typescript().into(),
     extraction: Extraction::Table(&TYPESCRIPT_DIALECT),
     module_path: Some(module_path_of),
 };
@@ -26,7 +26,7 @@ pub(crate) const JAVASCRIPT: Language = Language {
     name: "JavaScript",
     level: Level::Resolved,
     extensions: &["js", "jsx", "tsx", "mjs", "cjs"],
-    grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
+    grammar: || grammars::tsx().into(),
     extraction: Extraction::Table(&TSX_DIALECT),
     module_path: Some(module_path_of),
 };

@@ -148,7 +148,7 @@ impl Kind {
     pub(crate) fn of_node(node: Node) -> Kind {
         static TABLE: OnceLock<Vec<Kind>> = OnceLock::new();
         let table = TABLE.get_or_init(|| {
-            let grammar: tree_sitter::Language = tree_sitter_c_sharp::LANGUAGE.into();
+            let grammar: tree_sitter::Language = grammars::c_sharp().into();
             let kind = |id: usize| {
                 let id = id as u16;
                 grammar
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_grammar_has_every_kind() {
-        let grammar: tree_sitter::Language = tree_sitter_c_sharp::LANGUAGE.into();
+        let grammar: tree_sitter::Language = grammars::c_sharp().into();
         let unknown = |name: &&&str| grammar.id_for_node_kind(name, true) == 0;
         assert_eq!(NAMES.iter().filter(unknown).collect::<Vec<_>>(), Vec::<&&str>::new());
     }

@@ -290,7 +290,7 @@ mod tests {
 
     fn parses_without_errors(text: &[u8]) -> bool {
         let mut parser = tree_sitter::Parser::new();
-        parser.set_language(&tree_sitter_c_sharp::LANGUAGE.into()).unwrap();
+        parser.set_language(&grammars::c_sharp().into()).unwrap();
         !parser.parse(text, None).unwrap().root_node().has_error()
     }
 
