@@ -18,6 +18,11 @@ use args::ParsedCommand;
 use commands::{config, daemon, export, hook, page, resume, shell, shell_init, statusline, ui, update};
 use std::process::ExitCode;
 
+/// musl's own allocator takes one lock for all threads: it would make an index of several threads as slow as one of one thread.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The supervisor's command until version 0.1: a server that was started before an upgrade still calls it.
 const FORMER_GUARD_COMMAND: &str = "internal-ward";
 
