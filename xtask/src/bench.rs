@@ -7,6 +7,7 @@ mod black_hole;
 mod check;
 mod code;
 mod daemon;
+mod daemon_search;
 mod files;
 mod fixtures;
 mod goal;
@@ -43,6 +44,8 @@ pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [
     measure operations on an indexed codebase against a program that reads as many bytes, and count the work of an edit\n\
     daemon [--many 10000] [--rounds 200] [--idle 600] [--root DIR] [--loci PATH] [--keep DIR] [--smoke | --strict]\n\
     measure the socket against an echo server, how soon an appended line is found, and the cost of idling\n\
+    daemon --search [--size 1G] [--many 10000] [--rounds 5] [--loci PATH] [--keep DIR] [--strict]\n\
+    measure a search by way of the daemon, against one without it and a program that does nothing\n\
     files [--count 200000] [--empty] [--loci PATH] [--keep DIR]\n\
     measure memory and disk per transcript for very many tiny transcripts, or empty ones; fails above the goals\n\
     ui [--size 1G] [--many 10000] [--rounds 3] [--idle 20] [--loci PATH] [--keep DIR] [--strict]\n\
@@ -96,6 +99,9 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         Some((first, rest)) if first == "index" => return index::run(rest),
         Some((first, rest)) if first == "hook" => return hook::run(rest),
         Some((first, rest)) if first == "code" => return code::run(rest),
+        Some((first, rest)) if first == "daemon" && rest.iter().any(|arg| arg == "--search") => {
+            return daemon_search::run(rest);
+        }
         Some((first, rest)) if first == "daemon" => return daemon::run(rest),
         Some((first, rest)) if first == "files" => return files::run(rest),
         Some((first, rest)) if first == "ui" => return ui::run(rest),

@@ -128,6 +128,12 @@ impl Reader {
         Ok(found.map_err(self.error_mapper())?.unwrap_or(0) as u64)
     }
 
+    /// A number that changes with every change by another connection.
+    pub fn version(&self) -> Result<i64, Error> {
+        let found = self.connection.query_row("pragma data_version", [], |row| row.get(0));
+        found.map_err(self.error_mapper())
+    }
+
     /// The first damage found in the pages of the database; reads all of them.
     pub fn find_damage(&self) -> Result<Option<String>, Error> {
         let found = self.query_all("pragma quick_check(1)", [], |row| row.get::<_, String>(0))?.pop();
@@ -142,11 +148,7 @@ impl Reader {
     /// Every transcript by its name, as compact as possible: a search checks all of them before it answers,
     /// and more than once.
     pub fn known_files(&self) -> Result<Arc<FxHashMap<u64, KnownFile>>, Error> {
-        let others = self
-            .connection
-            .query_row("pragma data_version", [], |row| row.get(0))
-            .map_err(self.error_mapper())?;
-        let state = (others, self.connection.total_changes());
+        let state = (self.version()?, self.connection.total_changes());
         if let Some((then, known)) = &*self.known_cache.borrow()
             && *then == state
         {

@@ -105,6 +105,17 @@ pub fn places_of_client(vars: &BTreeMap<String, String>) -> Environment {
     places_from(known.collect())
 }
 
+/// Whether both look for histories and for Loci's own files at the same places.
+pub fn have_same_places(one: &Environment, other: &Environment) -> bool {
+    let theirs = SOURCES.iter().flat_map(|source| source.env_variables()).map(|(name, _)| *name);
+    let ours = VARIABLES.iter().map(|(name, _)| *name).filter(|name| is_place(name));
+    one.home == other.home && theirs.chain(ours).all(|name| one.vars.get(name) == other.vars.get(name))
+}
+
+fn is_place(variable: &str) -> bool {
+    variable.starts_with("XDG_") || variable.ends_with("APPDATA")
+}
+
 pub fn text_var(places: &Environment, name: &str) -> Option<String> {
     places.vars.get(name).map(|v| v.to_string_lossy().into_owned()).filter(|v| !v.is_empty())
 }

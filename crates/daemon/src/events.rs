@@ -39,6 +39,10 @@ struct Pending {
     stop: bool,
     /// When the history last changed.
     last_active: Instant,
+    /// How often the history has changed.
+    history_changes: u64,
+    /// Whether the last scan found that every folder of the history is watched.
+    is_settled: bool,
 }
 
 #[derive(Debug)]
@@ -67,6 +71,8 @@ impl Events {
             changed_trees: BTreeSet::new(),
             stop: false,
             last_active: Instant::now(),
+            history_changes: 0,
+            is_settled: false,
         };
         Events { pending: Mutex::new(pending), wakeup: Condvar::new() }
     }
@@ -81,6 +87,7 @@ impl Events {
             FolderKind::History => {
                 pending.history.get_or_insert(now);
                 pending.last_active = now;
+                pending.history_changes += 1;
             }
             FolderKind::Code(root) => pending.code.entry(root.clone()).or_insert((now, now)).1 = now,
         }
@@ -115,6 +122,19 @@ impl Events {
         }
         pending.folders |= *kind == FolderKind::History;
         self.wakeup.notify_one();
+    }
+
+    /// A scan for folders has ended. `is_complete`: it found no folder that was not watched before, and all are watched now.
+    pub(crate) fn finish_folder_scan(&self, is_complete: bool) {
+        let mut pending = self.lock_pending();
+        pending.history_changes += 1;
+        pending.is_settled = is_complete;
+    }
+
+    /// How often the history has changed; `None` while a folder of it may not be watched.
+    pub(crate) fn settled_changes(&self) -> Option<u64> {
+        let pending = self.lock_pending();
+        (pending.is_settled && !pending.folders).then_some(pending.history_changes)
     }
 
     /// The recently created folders that still exist.
@@ -163,6 +183,7 @@ impl Pending {
             return (Due::Stop, None);
         }
         if std::mem::take(&mut self.folders) {
+            self.is_settled = false;
             return (Due::Folders, None);
         }
         let history = self.history.map(|first| (first + HISTORY_QUIET).max(history_from));

@@ -14,6 +14,7 @@ mod listener;
 pub mod log;
 mod ownership;
 pub mod paths;
+mod probe;
 pub mod rpc;
 mod sd_notify;
 mod server;

@@ -6,6 +6,7 @@
 use crate::events::{Due, Events, FolderKind};
 use crate::listener::SocketListener;
 use crate::log::Log;
+use crate::probe::Probe;
 use crate::sd_notify::{ALIVE, READY, STOPPING, SystemdNotifier};
 use crate::server::{CallHandler, Counters, Server, StopRequest};
 use crate::waker::Waker;
@@ -115,11 +116,13 @@ pub fn run_daemon(
     listener.start_accepting(&server)?;
     spawn_signal_handler(stop_sender)?;
     let (events, waker) = (Arc::new(Events::new()), Arc::new(Waker::default()));
-    let _ = wake.0.set((Arc::clone(&events), Arc::clone(&waker)));
+    let probe = Arc::new(Probe::new(place.socket.with_extension("probe")));
+    let (of_events, of_waker) = (Arc::clone(&events), Arc::clone(&waker));
+    let _ = wake.0.set(Background { events: of_events, waker: of_waker, probe: Arc::clone(&probe) });
     // Messages may have been queued while no daemon was running.
     waker.wake();
     spawn_dispatcher(&server, &waker, dispatcher)?;
-    let working = spawn_background_jobs(&server, &events, jobs, settings)?;
+    let working = spawn_background_jobs(&server, &events, &probe, jobs, settings)?;
     let idle = || server.running_calls().is_empty() && !working.load(Relaxed) && !server.handler.is_busy();
     let program = ProgramIdentity::of_file(&settings.exe);
     notifier.notify(READY);
@@ -144,6 +147,7 @@ pub fn run_daemon(
     events.stop();
     server.closing.store(true, Relaxed);
     listener.remove_socket(place);
+    probe.remove_folder();
     drain_calls(&server, &stop_requests);
     server.log.write_entry("ended", &json!({"why": ended.word()}));
     lock.release();
@@ -173,20 +177,34 @@ fn new_server(
 
 /// Lets call handlers wake the background threads.
 #[derive(Clone, Debug, Default)]
-pub struct WakeHandle(Arc<OnceLock<(Arc<Events>, Arc<Waker>)>>);
+pub struct WakeHandle(Arc<OnceLock<Background>>);
+
+/// What the background threads wait for.
+#[derive(Debug)]
+struct Background {
+    events: Arc<Events>,
+    waker: Arc<Waker>,
+    probe: Arc<Probe>,
+}
 
 impl WakeHandle {
     pub fn wake_dispatcher(&self) {
-        if let Some((_, waker)) = self.0.get() {
-            waker.wake();
+        if let Some(background) = self.0.get() {
+            background.waker.wake();
         }
     }
 
     /// The set of folders to watch may have changed.
     pub fn request_folder_scan(&self) {
-        if let Some((events, _)) = self.0.get() {
-            events.request_folder_scan();
+        if let Some(background) = self.0.get() {
+            background.events.request_folder_scan();
         }
+    }
+
+    /// How often the history has changed, every change before this call included; `None` if that is not known.
+    pub fn count_history_changes(&self) -> Option<u64> {
+        let background = self.0.get()?;
+        background.probe.wait().then(|| background.events.settled_changes())?
     }
 }
 
@@ -267,14 +285,16 @@ fn wait_for_calls(server: &Server, longest: Duration, stop_requests: &mpsc::Rece
 fn spawn_background_jobs(
     server: &Arc<Server>,
     events: &Arc<Events>,
+    probe: &Arc<Probe>,
     mut jobs: Box<dyn BackgroundJobs>,
     settings: &Settings,
 ) -> Result<Arc<AtomicBool>, Error> {
     let working = Arc::new(AtomicBool::new(false));
-    let (busy, host, events) = (Arc::clone(&working), Arc::clone(server), Arc::clone(events));
+    let (busy, host, events, probe) =
+        (Arc::clone(&working), Arc::clone(server), Arc::clone(events), Arc::clone(probe));
     let poll = settings.poll;
     let work = move || {
-        let mut watching = FolderWatcher::new(&events, &host.counters);
+        let mut watching = FolderWatcher::new(&events, &host.counters, &probe);
         let mut times = Schedule::new();
         loop {
             let due = events.wait_next(DISPATCH_INTERVAL, times.next_history);
@@ -318,8 +338,13 @@ fn run_due_job(
     match due {
         Due::Folders => {
             let recent = events.existing_new_folders().into_iter().map(|path| (path, FolderKind::History));
-            watching.set_folders(recent.chain(jobs.watched_folders()).collect());
+            let were_watched = watching.set_folders(recent.chain(jobs.watched_folders()).collect());
             times.last_folder_scan = Instant::now();
+            events.finish_folder_scan(were_watched);
+            if !were_watched && watching.are_all_watched() {
+                // What appeared before a new folder was watched is in none of the lists.
+                events.request_folder_scan();
+            }
         }
         Due::History => {
             let began = Instant::now();

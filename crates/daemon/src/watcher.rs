@@ -4,6 +4,7 @@
 //! Does not read files or know their content.
 
 use crate::events::{Events, FolderKind};
+use crate::probe::Probe;
 use crate::server::Counters;
 use notify::event::ModifyKind;
 use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -23,17 +24,23 @@ pub(crate) struct FolderWatcher {
 }
 
 impl FolderWatcher {
-    pub(crate) fn new(events: &Arc<Events>, figures: &Arc<Counters>) -> FolderWatcher {
+    pub(crate) fn new(events: &Arc<Events>, figures: &Arc<Counters>, probe: &Arc<Probe>) -> FolderWatcher {
         let known: Arc<Mutex<BTreeMap<PathBuf, FolderKind>>> = Arc::default();
         let (map, pending, counters) = (Arc::clone(&known), Arc::clone(events), Arc::clone(figures));
-        let handler = move |event: notify::Result<Event>| handle_event(&map, &pending, &counters, event);
-        let watcher = notify::recommended_watcher(handler).ok();
+        let probed = Arc::clone(probe);
+        let handler =
+            move |event: notify::Result<Event>| handle_event(&map, &pending, &counters, &probed, event);
+        let mut watcher = notify::recommended_watcher(handler).ok();
+        if let Some(watcher) = &mut watcher {
+            // Without it, every request looks at the files itself.
+            let _ = watcher.watch(probe.folder(), RecursiveMode::NonRecursive);
+        }
         let (events, figures) = (Arc::clone(events), Arc::clone(figures));
         FolderWatcher { watcher, watched: known, polled: BTreeMap::new(), events, counters: figures }
     }
 
-    /// Replaces the set of watched folders.
-    pub(crate) fn set_folders(&mut self, wanted: Vec<(PathBuf, FolderKind)>) {
+    /// Replaces the set of watched folders. Returns whether all of the history were watched before, and are now.
+    pub(crate) fn set_folders(&mut self, wanted: Vec<(PathBuf, FolderKind)>) -> bool {
         let wanted: BTreeMap<PathBuf, FolderKind> = wanted.into_iter().collect();
         let old: Vec<PathBuf> = {
             let known = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,10 +51,12 @@ impl FolderWatcher {
         }
         self.polled.clear();
         let mut full = self.watcher.is_none();
+        let mut were_watched = true;
         for (path, kind) in wanted {
             if self.is_watched(&path) {
                 continue;
             }
+            were_watched &= kind != FolderKind::History;
             if full || !self.watch_folder(&path, &kind, &mut full) {
                 self.polled.insert(path, kind);
             }
@@ -55,6 +64,12 @@ impl FolderWatcher {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner).len();
         self.counters.watched.store(watched as u64, Relaxed);
         self.counters.polled.store(self.polled.len() as u64, Relaxed);
+        were_watched && self.are_all_watched()
+    }
+
+    /// Whether no folder is polled.
+    pub(crate) fn are_all_watched(&self) -> bool {
+        self.polled.is_empty()
     }
 
     fn is_watched(&self, path: &Path) -> bool {
@@ -99,6 +114,7 @@ fn handle_event(
     known: &Mutex<BTreeMap<PathBuf, FolderKind>>,
     events: &Events,
     figures: &Counters,
+    probe: &Probe,
     event: notify::Result<Event>,
 ) {
     let known = known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,7 +134,7 @@ fn handle_event(
     if matches!(event.kind, EventKind::Access(_)) {
         return;
     }
-    for path in &event.paths {
+    for path in event.paths.iter().filter(|path| !probe.take_event(path)) {
         let within = path.parent().and_then(|folder| known.get(folder)).or_else(|| known.get(path));
         let Some(kind) = within else { continue };
         events.record_change(kind);

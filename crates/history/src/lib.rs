@@ -32,12 +32,14 @@ pub mod scope;
 pub mod search_text;
 pub mod shared_messages;
 pub mod snapshot;
+mod snapshot_cache;
 pub mod to_record;
 pub mod tombstones;
 pub mod transcripts;
 pub mod unindexed;
 mod watched_list;
 
+pub use snapshot_cache::{CountChanges, SnapshotCache, SnapshotLease, open_snapshot};
 pub use watched_list::WatchedList;
 
 use api::{Error, Progress};
@@ -65,6 +67,8 @@ pub struct History<'a> {
     pub forget_elsewhere: ForgetElsewhere,
     /// The list of transcripts, if their folders are watched.
     pub watched: Option<&'a WatchedList>,
+    /// The snapshot of the last search, if somebody counts the changes in those folders.
+    pub snapshots: Option<&'a SnapshotCache>,
 }
 
 /// Removes sessions from stores that this crate does not know. Called with the writer lock held, before the sessions are

@@ -91,7 +91,7 @@ impl Snapshot {
         self.found.transcripts.iter().zip(&self.states).map(bytes).sum()
     }
 
-    fn is_enough(&self) -> bool {
+    pub(crate) fn is_enough(&self) -> bool {
         self.index.is_some() && self.fast && self.unknown <= MAX_TAIL && !self.behind
     }
 

@@ -180,6 +180,7 @@ fn read_edits(home: &Path) -> SessionEdits {
         masker: &masker,
         forget_elsewhere: |_, _| Ok(()),
         watched: None,
+        snapshots: None,
     };
     let request = ViewRequest { all_projects: true, ..ViewRequest::default() };
     SessionEdits::read_matching(&history, &request, &[]).expect("the transcripts")

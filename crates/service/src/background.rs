@@ -32,7 +32,10 @@ impl Service {
             );
         }
         let reader = catalogue_cache::open_catalogue(&self.history());
-        for transcript in transcripts::find_transcripts(&self.history(), reader.as_ref(), &[]).transcripts {
+        let found = transcripts::find_transcripts(&self.history(), reader.as_ref(), &[]);
+        // Also those without a transcript: the next one may be in them.
+        folders.extend(found.folders.into_iter().filter(|folder| folder.is_dir()));
+        for transcript in found.transcripts {
             folders.extend(transcript.path.parent().map(Path::to_path_buf));
         }
         let own = self.home();

@@ -24,9 +24,9 @@ pub use code::edit_distance as letters_apart;
 pub use config::env;
 pub use daemon_paths::DaemonPaths;
 pub use delivery::Deliveries;
-pub use history::WatchedList;
 pub use history::home::random_token;
 pub use history::outcome::{Outcome, OutcomeSummary};
+pub use history::{SnapshotCache, WatchedList};
 pub use hook::EVENTS as HOOK_EVENTS;
 pub use llm::NESTED_CALL_VAR;
 pub use printer::Format;
@@ -63,6 +63,8 @@ pub struct Service {
     pub daemon: Option<Arc<dyn Fn() -> serde_json::Value + Send + Sync>>,
     /// The list of transcripts, if this process watches their folders.
     pub watched: Option<Arc<WatchedList>>,
+    /// The snapshot of the last search, if this process counts the changes in those folders.
+    pub snapshots: Option<Arc<SnapshotCache>>,
     /// Progress and cancellation of a long read.
     pub progress: Arc<Progress>,
     masker: OnceLock<LazyMasker>,
@@ -88,6 +90,7 @@ impl Service {
             is_long_running: false,
             daemon: None,
             watched: None,
+            snapshots: None,
             progress,
             masker,
         }
@@ -105,6 +108,7 @@ impl Service {
             masker: &self.masker,
             forget_elsewhere,
             watched: self.watched.as_deref(),
+            snapshots: self.snapshots.as_deref(),
         }
     }
 

@@ -55,7 +55,9 @@ fn list_sessions(root: &Path, name: &str, found: &mut TranscriptList) {
         if stem.starts_with("ses_") && path.extension().is_some_and(|e| e == "json") {
             found.add_file(path.to_path_buf(), meta, &stem, root);
             // Its messages are in a file each, in another folder.
-            let newest = newest_change(&root.join("storage/message").join(&*stem));
+            let messages = root.join("storage/message").join(&*stem);
+            let newest = newest_change(&messages);
+            found.folders.push(messages);
             if let Some(added) = found.transcripts.last_mut() {
                 added.file_stamp.changed = added.file_stamp.changed.max(newest);
             }

@@ -23,6 +23,10 @@ pub struct TranscriptList {
     pub skipped: u64,
     /// The group of the last file, which the next one usually shares.
     pub last_group: Option<Arc<Path>>,
+    /// The folders that were read: whoever watches them learns of every change of this list, unless there are links.
+    pub folders: Vec<PathBuf>,
+    /// Whether a link to a file was followed, which may change without a change in these folders.
+    pub has_links: bool,
 }
 
 impl TranscriptList {
@@ -37,6 +41,7 @@ impl TranscriptList {
 
     /// The last transcript also changes when this file or folder, or a file in it, does.
     pub fn add_change(&mut self, path: &Path) {
+        self.folders.push(path.to_path_buf());
         let changed =
             |path: &Path| fs::metadata(path).map_or(0, |meta| FileStamp::from_metadata(&meta).changed);
         let inside =
@@ -139,6 +144,7 @@ impl Walk<'_> {
             Ok(entries) => entries,
             Err(e) => return self.found.add_problem(dir, &e),
         };
+        self.found.folders.push(dir.to_path_buf());
         let mut wanted: Vec<DirItem> = Vec::new();
         for entry in entries {
             match entry {
@@ -171,6 +177,7 @@ impl Walk<'_> {
         }
         // Following a link costs one stat; a dangling link is skipped like any other odd entry.
         let meta = if kind.is_symlink() { fs::metadata(&path) } else { entry.metadata() };
+        self.found.has_links |= kind.is_symlink();
         match meta {
             Ok(meta) if meta.is_dir() => self.links.push((path, depth + 1)),
             Ok(meta) if meta.is_file() && !self.kernel.contains(&device(&meta)) => {

@@ -58,9 +58,9 @@ fn to_message(error: impl Display) -> String {
     error.to_string()
 }
 
-struct DaemonSandbox {
-    loci: PathBuf,
-    home: PathBuf,
+pub(super) struct DaemonSandbox {
+    pub(super) loci: PathBuf,
+    pub(super) home: PathBuf,
 }
 
 impl DaemonSandbox {
@@ -71,7 +71,7 @@ impl DaemonSandbox {
         command
     }
 
-    fn run_loci(&self, args: &[&str], cwd: &Path) -> Result<Value, String> {
+    pub(super) fn run_loci(&self, args: &[&str], cwd: &Path) -> Result<Value, String> {
         let output = self.loci_command(args).current_dir(cwd).output().map_err(to_message)?;
         Ok(serde_json::from_slice(&output.stdout).unwrap_or_default())
     }
@@ -80,7 +80,7 @@ impl DaemonSandbox {
         self.run_loci(&["daemon", "status", "--json"], &self.home)
     }
 
-    fn start_daemon(&self) -> Result<Child, String> {
+    pub(super) fn start_daemon(&self) -> Result<Child, String> {
         let daemon =
             self.loci_command(&["daemon", "run"]).stdout(Stdio::null()).spawn().map_err(to_message)?;
         let until = Instant::now() + Duration::from_mins(2);

@@ -30,6 +30,8 @@ pub(super) struct Case {
     pub(super) next_arg: Cell<usize>,
     /// The home and the working directory.
     pub(super) home: PathBuf,
+    /// The value of `LOCI_DAEMON`.
+    pub(super) daemon: &'static str,
     /// An accepted exit code besides 0.
     pub(super) accepted_exit: Option<i32>,
     pub(super) rounds: usize,
@@ -49,6 +51,7 @@ impl Case {
             removed_before: Vec::new(),
             next_arg: Cell::new(0),
             home: home.to_path_buf(),
+            daemon: "off",
             accepted_exit: None,
             rounds: 1,
             repeats: None,
@@ -62,7 +65,7 @@ impl Case {
         }
         let mut command = Command::new(&self.program);
         // Isolated from the user's own configuration and history.
-        command.env_clear().env("HOME", &self.home).env("LOCI_DAEMON", "off").env("LC_ALL", "C.UTF-8");
+        command.env_clear().env("HOME", &self.home).env("LOCI_DAEMON", self.daemon).env("LC_ALL", "C.UTF-8");
         command.envs(std::env::vars_os().filter(|(name, _)| name == "PATH"));
         command.args(&self.args).current_dir(&self.home);
         if !self.rotating_args.is_empty() {

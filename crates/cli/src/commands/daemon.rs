@@ -16,7 +16,7 @@ use daemon::{Client, ExitReason, Holder, Meta, RuntimePaths, unit};
 use handlers::{MessageDispatcher, ServiceHandler, ServiceJobs};
 use record::Clock;
 use serde_json::{Map, Value, json};
-use service::{Deliveries, Environment, config};
+use service::{Deliveries, Environment, SnapshotCache, config};
 use std::process::Stdio;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
@@ -291,7 +291,9 @@ impl DaemonCommand {
             notify_socket: self.places.vars.get("NOTIFY_SOCKET").cloned(),
         };
         let (poke, runs) = (WakeHandle::default(), Deliveries::default());
+        let changes = poke.clone();
         let counter = Arc::new(ServiceHandler {
+            snapshots: Arc::new(SnapshotCache::new(Box::new(move || changes.count_history_changes()))),
             places: self.places.clone(),
             wake: poke.clone(),
             code_dirs: Mutex::default(),

@@ -11,6 +11,7 @@ mod election;
 mod equivalence;
 mod fixture;
 mod interfaces;
+mod kept_snapshot;
 mod lifecycle;
 mod misuse;
 mod soak;

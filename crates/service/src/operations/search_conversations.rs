@@ -14,14 +14,14 @@ use catalogue::{ListedSession, Reader, split_event_id};
 use exchange::Origins;
 use history::error::{index_error, store_error};
 use history::projects::Projects;
-use history::snapshot::Snapshot;
 use history::to_record::role_of;
 use history::unindexed::Unindexed;
+use history::{SnapshotLease, open_snapshot};
 use history::{event_ids, scan, scope, transcripts};
 use record::{Row, RowKind, Session, Stamp};
 use render::{Render, RenderOptions};
 use rustc_hash::{FxHashMap, FxHashSet};
-use search::{ChatHit, EventHit, Index, Parts, Query, Scope, Terms, fold_text, quoted_phrases};
+use search::{ChatHit, EventHit, Parts, Query, Scope, Terms, fold_text, quoted_phrases};
 use sources::Transcript;
 use std::cell::RefCell;
 
@@ -100,8 +100,7 @@ type EventText = (Row, String, String);
 /// A snapshot of the history, ready to be searched.
 struct SearchSnapshot<'s> {
     service: &'s Service,
-    reader: Option<Reader>,
-    index: Option<Index>,
+    snapshot: SnapshotLease<'s>,
     unindexed: Unindexed,
     notes: Vec<String>,
     /// Open transcripts, by catalogue file number.
@@ -121,16 +120,13 @@ struct SearchSnapshot<'s> {
 impl<'s> SearchSnapshot<'s> {
     fn open(service: &'s Service) -> Result<SearchSnapshot<'s>, Error> {
         let history = service.history();
-        let snapshot = Snapshot::open(&history)?;
+        let snapshot = open_snapshot(&history)?;
         let unindexed = snapshot.read_unindexed(&history)?;
         // While another process writes, readers see the state before or after the commit. Only for an index that was never
         // complete is it unknown what is missing.
         let (behind, unfinished) = (snapshot.index.is_some() && snapshot.behind, !snapshot.is_whole());
-        let has_index = snapshot.index.is_some();
         let mut searched = SearchSnapshot {
             service,
-            reader: snapshot.reader.filter(|_| has_index),
-            index: snapshot.index,
             unindexed,
             notes: Vec::new(),
             files: RefCell::default(),
@@ -141,17 +137,23 @@ impl<'s> SearchSnapshot<'s> {
             origins: Origins::load(service.home().as_ref()),
             unfinished: (behind && unfinished) || snapshot.is_partial,
             no_history: false,
+            snapshot,
         };
         if behind {
             searched.notes.push(INDEX_UPDATING.to_string());
         }
-        if snapshot.found.transcripts.is_empty() {
+        if searched.snapshot.found.transcripts.is_empty() {
             searched.notes.push(scan::no_history_note(&history));
             searched.no_history = true;
         }
-        let problems = snapshot.found.problems.iter();
+        let problems = searched.snapshot.found.problems.iter();
         searched.notes.extend(problems.map(|p| format!("{}: {}", p.file.display(), p.note)));
         Ok(searched)
+    }
+
+    /// The catalogue, if the text index belongs to it.
+    fn reader(&self) -> Option<&Reader> {
+        self.snapshot.reader.as_ref().filter(|_| self.snapshot.index.is_some())
     }
 
     fn find(&self, request: &SearchConversations) -> Result<search::SearchResult, Error> {
@@ -159,7 +161,7 @@ impl<'s> SearchSnapshot<'s> {
         let allowed = self.allowed_sessions(request)?;
         let may = |chat: u32| allowed.is_allowed(chat);
         let text = |event: u64| self.event_text(event).map(|(_, _, text)| text);
-        let named = self.names.find_named(&request.intent_query.0, self.reader.as_ref());
+        let named = self.names.find_named(&request.intent_query.0, self.reader());
         let phrases: Vec<String> =
             request.intent_query.0.iter().flat_map(|intent| quoted_phrases(intent)).collect();
         let is_literal = !phrases.is_empty() || !request.exclude_terms.is_empty();
@@ -189,7 +191,7 @@ impl<'s> SearchSnapshot<'s> {
         };
         let mut docs = self.unindexed.to_docs();
         docs.extend(named.iter().map(NamedSession::to_doc));
-        let run = |query: &Query| match &self.index {
+        let run = |query: &Query| match &self.snapshot.index {
             Some(index) => index.find(query, &docs),
             None => search::find_among(query, &docs),
         };
@@ -221,7 +223,7 @@ impl<'s> SearchSnapshot<'s> {
     /// Orders the best chats by what memory knows of them, and prefers those of the caller's project.
     fn rank_by_memory(&self, chats: &mut Vec<ChatHit>, request: &SearchConversations) {
         let of = |hit: &ChatHit| -> Option<Session> {
-            let known = self.reader.as_ref().and_then(|reader| reader.sessions_of_chat(hit.chat).ok());
+            let known = self.reader().and_then(|reader| reader.sessions_of_chat(hit.chat).ok());
             let known = known.and_then(|known| Some(known.into_iter().next()?.session));
             known.or_else(|| self.unindexed.sessions.get(&hit.chat).cloned())
         };
@@ -277,7 +279,7 @@ impl<'s> SearchSnapshot<'s> {
                 && of_device.as_ref().is_none_or(|of| of.contains(session.source, &session.session_id))
         };
         let mut only = FxHashSet::default();
-        if let Some(reader) = &self.reader {
+        if let Some(reader) = self.reader() {
             let keep = |_, session, chat| only.extend(holds(&session).then_some(chat));
             reader.for_each_session(|_| true, keep).map_err(store_error)?;
         }
@@ -290,7 +292,7 @@ impl<'s> SearchSnapshot<'s> {
 
     fn chats_with_id(&self, id: &str) -> Result<Vec<u32>, Error> {
         let mut chats = Vec::new();
-        if let Some(reader) = &self.reader {
+        if let Some(reader) = self.reader() {
             let called = reader.sessions_with_prefix(id, 8).map_err(store_error)?;
             chats.extend(called.into_iter().filter(|c| c.id == id).map(|c| c.chat));
         }
@@ -308,7 +310,7 @@ impl<'s> SearchSnapshot<'s> {
         terms: &Terms,
         request: &SearchConversations,
     ) -> Result<Option<ChatFound>, Error> {
-        let known = match &self.reader {
+        let known = match self.reader() {
             Some(reader) => reader.sessions_of_chat(hit.chat).map_err(store_error)?,
             None => Vec::new(),
         };
@@ -411,7 +413,7 @@ impl<'s> SearchSnapshot<'s> {
         if let Some(item) = self.unindexed.item(event) {
             return Some((item.row, item.id.clone(), item.text().to_string()));
         }
-        let reader = self.reader.as_ref()?;
+        let reader = self.reader()?;
         if let Some(number) = event_ids::title_session(event) {
             return Some((Row::default(), String::new(), reader.session_title(number).ok()??));
         }
@@ -424,7 +426,7 @@ impl<'s> SearchSnapshot<'s> {
     fn open_transcript(&self, file: u32) -> Option<Transcript> {
         let mut files = self.files.borrow_mut();
         let slot = files.entry(file).or_insert_with(|| {
-            let stored = self.reader.as_ref()?.file_by_id(file).ok()??;
+            let stored = self.reader()?.file_by_id(file).ok()??;
             transcripts::as_readable(&self.service.history(), &stored)
         });
         slot.clone()

@@ -1,6 +1,6 @@
 //! The daemon's call handler, background jobs and message dispatcher.
 //!
-//! Handles each call with the caller's directory and environment and keeps no results between calls. Does not know
+//! Handles each call with the caller's directory and environment. Between calls it keeps what a search has open, while nothing changes, and no results. Does not know
 //! sockets, locks or watchers.
 
 use crate::daemon_client::daemon_status_source;
@@ -10,7 +10,7 @@ use daemon::lifecycle::WakeHandle;
 use daemon::{BackgroundJobs, Call, CallHandler, CallOutcome, Dispatcher};
 use record::{Clock, Stamp};
 use serde_json::{Map, Value, json};
-use service::{Deliveries, Environment, Service};
+use service::{Deliveries, Environment, Service, SnapshotCache};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +23,7 @@ pub(super) struct ServiceHandler {
     /// Directories from which code operations were called: a new one may belong to a tree that is not watched yet.
     pub(super) code_dirs: Mutex<BTreeSet<PathBuf>>,
     pub(super) runs: Deliveries,
+    pub(super) snapshots: Arc<SnapshotCache>,
 }
 
 impl ServiceHandler {
@@ -42,7 +43,9 @@ impl ServiceHandler {
         let threads = call.meta.threads.unwrap_or_else(cores).clamp(1, 64);
         let cwd =
             call.meta.cwd.clone().filter(|cwd| cwd.is_absolute()).unwrap_or_else(|| places.home.clone());
+        let is_watched = service::env::have_same_places(&places, &self.places);
         let mut service = Service::new(places, Clock::System, cwd, current_exe(), threads);
+        service.snapshots = is_watched.then(|| Arc::clone(&self.snapshots));
         service.progress = Arc::clone(&call.progress);
         service.daemon = Some(daemon_status_source(&self.places));
         let poke = self.wake.clone();
@@ -88,7 +91,7 @@ impl CallHandler for ServiceHandler {
     }
 
     fn process_figures(&self) -> Value {
-        json!({"rss_bytes": resident_bytes(), "threads": count_dir_entries("/proc/self/task"), "open_files": count_dir_entries("/proc/self/fd")})
+        json!({"rss_bytes": resident_bytes(), "threads": count_dir_entries("/proc/self/task"), "open_files": count_dir_entries("/proc/self/fd"), "snapshots_reused": self.snapshots.reused()})
     }
 
     fn is_busy(&self) -> bool {
