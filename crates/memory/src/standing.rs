@@ -72,7 +72,7 @@ impl Store {
         }
         standing.replaced = self.later_on_same_subject((&asked, asks_what_holds(query)), sessions)?;
         let place = |session: &SessionName| sessions.iter().position(|one| one == session);
-        for (old, new, texts) in self.replaced_sessions()? {
+        for (old, new, texts) in self.replaced_sessions(sessions)? {
             if asks_what_holds(query) || overlap(&asked, &content_words(&fold(&texts))) >= ASKED {
                 standing.replaced.extend(place(&old).zip(place(&new)));
             }

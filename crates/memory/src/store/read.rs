@@ -94,6 +94,10 @@ const GIVEN_NAMES_SQL: &str = "select s.session_id, s.source, s.ended, \
     from tags t where t.session_id = s.session_id and t.source = s.source and t.shed = 0 \
     and t.given_by in ('model', 'person')), '') as called from sessions s";
 
+/// Most sessions have derived names and tags only: one look at all tags costs less than one for each session.
+const HAS_GIVEN_NAME_SQL: &str = "s.name_by in ('model', 'person') or (s.session_id, s.source) in \
+    (select session_id, source from tags where shed = 0 and given_by in ('model', 'person'))";
+
 /// The maximum number of sessions found by name.
 const MAX_NAMES_FOUND: usize = 200;
 /// Query words considered. A name has a few words; a query may be a page.
@@ -234,15 +238,24 @@ impl Store {
         self.query_rows(sql, [session_id, source], |row| row.get(1))
     }
 
-    /// Pairs of sessions, with the texts of both facts: a fact of the first was replaced by a fact of the second.
-    pub(crate) fn replaced_sessions(&self) -> Result<Vec<ReplacedSession>, Error> {
-        let sql = "select distinct old.source, old.session_id, new.source, new.session_id, was.text || ' ' || is_now.text \
-                   from facts was join facts is_now on is_now.id = was.superseded_by \
-                   join evidence old on old.fact = was.id join evidence new on new.fact = is_now.id \
-                   where was.superseded_by is not null and old.session_id != new.session_id order by 1, 2, 3, 4, 5";
-        self.query_rows(sql, [], |row| {
-            Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, row.get(3)?), row.get(4)?))
-        })
+    /// Pairs of sessions, with the texts of both facts: a fact of the first, which is one of these, was replaced by a fact of the second.
+    /// Asked for each session: what was ever replaced may be more than the history of a search.
+    pub(crate) fn replaced_sessions(
+        &self,
+        sessions: &[(String, String)],
+    ) -> Result<Vec<ReplacedSession>, Error> {
+        let sql = "select distinct new.source, new.session_id, was.text || ' ' || is_now.text \
+                   from evidence old join facts was on was.id = old.fact join facts is_now on is_now.id = was.superseded_by \
+                   join evidence new on new.fact = is_now.id \
+                   where old.session_id = ?1 and old.source = ?2 and new.session_id != ?1";
+        let mut found = Vec::new();
+        for (source, id) in sessions {
+            let one =
+                |row: &Row<'_>| Ok(((source.clone(), id.clone()), (row.get(0)?, row.get(1)?), row.get(2)?));
+            found.extend(self.query_rows(sql, [id, source], one)?);
+        }
+        found.sort();
+        Ok(found)
     }
 
     /// IDs of the facts with evidence in a session.
@@ -306,7 +319,7 @@ impl Store {
         let matched = matched.collect::<Vec<_>>().join(" + ");
         // Most matching words first: a single word may occur in every name.
         let sql = format!(
-            "select *, {matched} as matched from ({GIVEN_NAMES_SQL}) where matched > 0 or called glob '*[À-ԯ]*' \
+            "select *, {matched} as matched from ({GIVEN_NAMES_SQL} where {HAS_GIVEN_NAME_SQL}) where matched > 0 or called glob '*[À-ԯ]*' \
              order by matched desc, ended desc limit {MAX_NAMES_FOUND}"
         );
         self.query_rows(&sql, db::params_from_iter(words), |row| {
