@@ -49,6 +49,11 @@ impl SnapshotCache {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Closes what is too old to be used: an open file that was deleted, such as a segment with a forgotten session, stays on the disk.
+    pub fn close_expired(&self) {
+        self.lock().take_if(|kept| kept.read_at.elapsed() >= MAX_AGE);
+    }
+
     /// The kept snapshot if nothing has changed since it was read. Another request gets none until it is returned.
     fn take(&self, history: &History<'_>, now: &Surroundings) -> Option<Kept> {
         let kept = self.lock().take()?;

@@ -72,11 +72,22 @@ fn describe(metadata: &Value, sums: &BTreeMap<(String, String), String>) -> Resu
     }))
 }
 
-/// For each crate, those that it links: not what builds or tests it.
+/// Crates whose build scripts put the contents of other crates into the program: grammars and the vocabulary.
+const EMBEDDING: &[&str] = &["loci-grammars", "loci-tokens"];
+
+/// For each crate, those that end up in the program with it: not what only builds or tests it.
 fn linked_crates(metadata: &Value) -> BTreeMap<&str, BTreeSet<&str>> {
-    let is_linked = |dependency: &&Value| list(&dependency["dep_kinds"]).any(|kind| kind["kind"].is_null());
+    let embedding: BTreeSet<&str> = list(&metadata["packages"])
+        .filter(|package| EMBEDDING.contains(&text(package, "name")))
+        .map(|package| text(package, "id"))
+        .collect();
     let mut edges = BTreeMap::new();
     for node in list(&metadata["resolve"]["nodes"]) {
+        let embeds = embedding.contains(text(node, "id"));
+        let is_linked = |dependency: &&Value| {
+            list(&dependency["dep_kinds"])
+                .any(|kind| kind["kind"].is_null() || embeds && kind["kind"] == "build")
+        };
         let linked = list(&node["deps"]).filter(is_linked).map(|dependency| text(dependency, "pkg"));
         edges.insert(text(node, "id"), linked.collect());
     }

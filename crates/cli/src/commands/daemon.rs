@@ -292,14 +292,15 @@ impl DaemonCommand {
         };
         let (poke, runs) = (WakeHandle::default(), Deliveries::default());
         let changes = poke.clone();
+        let snapshots = Arc::new(SnapshotCache::new(Box::new(move || changes.count_history_changes())));
         let counter = Arc::new(ServiceHandler {
-            snapshots: Arc::new(SnapshotCache::new(Box::new(move || changes.count_history_changes()))),
+            snapshots: Arc::clone(&snapshots),
             places: self.places.clone(),
             wake: poke.clone(),
             code_dirs: Mutex::default(),
             runs: runs.clone(),
         });
-        let keeper = Box::new(ServiceJobs { places: self.places.clone() });
+        let keeper = Box::new(ServiceJobs { places: self.places.clone(), snapshots });
         let porter = Box::new(MessageDispatcher {
             places: self.places.clone(),
             wake: poke.clone(),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use testutil::{Finished, Rollout, Session};
 
 fn start(fixture: &Fixture) -> std::process::Child {
@@ -141,5 +142,23 @@ fn another_configuration_has_its_own_history() {
         command.env("CLAUDE_CONFIG_DIR", other.path().join(".claude"));
         assert_eq!(found_sessions(&testutil::run_command(command)).len(), 1, "{n}");
         assert_same(&fixture, "a search elsewhere");
+    }
+}
+
+/// A deleted file stays on the disk as long as somebody has it open.
+#[test]
+#[ignore = "takes minutes: stores are closed after one"]
+fn the_stores_of_the_last_search_are_closed_after_a_minute() {
+    let fixture = Fixture::with_sessions();
+    let child = start(&fixture);
+    let has_stores_open = || {
+        let files = fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap().flatten();
+        files.filter_map(|file| fs::read_link(file.path()).ok()).any(|path| path.ends_with("catalogue.db"))
+    };
+    assert!(has_stores_open());
+    let until = Instant::now() + Duration::from_mins(2);
+    while has_stores_open() {
+        assert!(Instant::now() < until, "still open");
+        std::thread::sleep(Duration::from_secs(1));
     }
 }

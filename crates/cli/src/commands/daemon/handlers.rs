@@ -1,7 +1,7 @@
 //! The daemon's call handler, background jobs and message dispatcher.
 //!
-//! Handles each call with the caller's directory and environment. Between calls it keeps what a search has open, while nothing changes, and no results. Does not know
-//! sockets, locks or watchers.
+//! Handles each call with the caller's directory and environment. Between calls it keeps no results, only the stores that the last search
+//! opened. Does not know sockets, locks or watchers.
 
 use crate::daemon_client::daemon_status_source;
 use crate::environment::current_exe;
@@ -154,6 +154,7 @@ fn count_dir_entries(folder: &str) -> usize {
 /// Background jobs, with the paths and variables of the daemon itself.
 pub(super) struct ServiceJobs {
     pub(super) places: Environment,
+    pub(super) snapshots: Arc<SnapshotCache>,
 }
 
 impl ServiceJobs {
@@ -181,6 +182,7 @@ impl BackgroundJobs for ServiceJobs {
     }
 
     fn on_idle(&mut self, quiet: Duration) -> Result<Option<Value>, Error> {
+        self.snapshots.close_expired();
         let service = self.build_service();
         let quiet = i64::try_from(quiet.as_millis()).unwrap_or(i64::MAX);
         let done = service.consolidate_if_due(Stamp(service.clock.now().0.saturating_sub(quiet)))?;
