@@ -253,7 +253,7 @@ mod tests {
         );
         round_trip::<About>(json!({"target": "a.rs", "budget": 900, "root": "/p"}));
         round_trip::<Handoff>(json!({"session": "7f", "to": "codex"}));
-        round_trip::<Why>(json!({"target": "a.rs:3", "budget": 900, "root": "/p"}));
+        round_trip::<Why>(json!({"target": "a.rs:3", "budget": 900, "format": "agent-trace", "root": "/p"}));
         round_trip::<ListProjects>(json!({"limit": 3, "offset": 1, "reverse": true}));
         round_trip::<AliasProject>(json!({"name": "shop", "folders": ["/srv/shop"], "remove": false}));
         round_trip::<Index>(json!({"rebuild": true}));

@@ -7,13 +7,19 @@ use crate::params::param;
 use crate::schema::schema_properties;
 use crate::{Code, Error, Shape};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 const TARGET: &str = "Symbol, file:line-line, file or commit";
 
 /// Tokens unless the request says otherwise.
 const BUDGET: u64 = 1500;
 const MAX_BUDGET: u64 = 100_000;
+
+/// The forms of an answer: Loci's own, and a record of Agent Trace 0.1.
+pub const FORMATS: &[&str] = &["steps", AGENT_TRACE];
+pub const AGENT_TRACE: &str = "agent-trace";
 
 pub const WHY: Operation = Operation {
     name: "why",
@@ -29,6 +35,12 @@ pub const WHY: Operation = Operation {
             Shape::Count,
             "TOKENS",
             "Tokens; decides how many of the latest steps, and how much of each [default: 1500]",
+        ),
+        param(
+            "format",
+            Shape::Choice(FORMATS),
+            "FORMAT",
+            "Form of the answer: steps or agent-trace [default: steps]",
         ),
         param(
             "root",
@@ -51,12 +63,13 @@ pub const WHY: Operation = Operation {
 pub struct Why {
     pub target: String,
     pub budget: u64,
+    pub format: Option<String>,
     pub root: Option<String>,
 }
 
 impl Default for Why {
     fn default() -> Why {
-        Why { target: String::new(), budget: BUDGET, root: None }
+        Why { target: String::new(), budget: BUDGET, format: None, root: None }
     }
 }
 
@@ -82,13 +95,16 @@ impl Request for Why {
         if !(100..=MAX_BUDGET).contains(&self.budget) {
             return Err(refused(format!("`budget` must be from 100 to {MAX_BUDGET}")));
         }
+        if let Some(format) = self.format.as_deref().filter(|format| !FORMATS.contains(format)) {
+            return Err(refused(format!("`format` is one of {}, not `{format}`", FORMATS.join(", "))));
+        }
         Ok(())
     }
 }
 
-/// Why a piece of code is as it is.
+/// Why a piece of code is as it is. Written as its `trace` alone, if it has one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(remote = "Self", rename_all = "camelCase", default)]
 pub struct WhyFound {
     /// The answer in one line.
     pub summary: String,
@@ -114,6 +130,43 @@ pub struct WhyFound {
     /// Which session's work each commit contains, also of steps that are omitted. For callers in this process.
     #[serde(skip)]
     pub landed: Vec<Landed>,
+    /// Which session wrote which line. For callers in this process.
+    #[serde(skip)]
+    pub owners: Vec<LineOwner>,
+    /// The answer as a record of Agent Trace.
+    #[serde(skip)]
+    pub trace: Option<Value>,
+}
+
+impl Serialize for WhyFound {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.trace {
+            Some(trace) => trace.serialize(serializer),
+            None => WhyFound::serialize(self, serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for WhyFound {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WhyFound, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        if value["files"].is_array() {
+            return Ok(WhyFound { trace: Some(value), ..WhyFound::default() });
+        }
+        WhyFound::deserialize(value).map_err(D::Error::custom)
+    }
+}
+
+/// A line that a session wrote, in the file or in the commit that was asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineOwner {
+    pub path: String,
+    /// Counted from 1.
+    pub line: u32,
+    pub text: String,
+    pub session_id: String,
+    pub source: String,
+    pub model: Option<String>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde asks for
@@ -123,7 +176,10 @@ fn is_zero(n: &u32) -> bool {
 
 impl Response for WhyFound {
     fn is_empty(&self) -> bool {
-        self.steps.iter().all(|step| step.evidence == Evidence::Unknown)
+        match &self.trace {
+            Some(trace) => trace["files"].as_array().is_none_or(Vec::is_empty),
+            None => self.steps.iter().all(|step| step.evidence == Evidence::Unknown),
+        }
     }
 }
 
@@ -138,7 +194,8 @@ pub enum Evidence {
     Likely,
     /// The text before and after agrees.
     Textual,
-    /// The text agrees, and the tool's own output names the commit.
+    /// A git-ai note names the session for the lines, an Entire checkpoint names it for the commit, or the text agrees and the tool's
+    /// own output names the commit.
     Attested,
 }
 
@@ -173,11 +230,17 @@ pub struct CommitRef {
 #[serde(rename_all = "camelCase", default)]
 pub struct WhyStep {
     pub evidence: Evidence,
+    /// What names the session, if it is attested: `git-ai note`, `Entire checkpoint` or `git commit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attested_by: Option<String>,
     pub at: Option<i64>,
     #[serde(rename = "session_id", skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The model, if the repository names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The other device that the session came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,

@@ -7,6 +7,7 @@ use provenance::commit::names_of;
 use provenance::diff::match_lines;
 use provenance::line::{Line, lines_of};
 use provenance::patch::{Commit, LOG_FORMAT, narrow_commits, parse_log};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// The history of some lines of a file.
@@ -14,13 +15,22 @@ use std::collections::BTreeSet;
 pub struct CodeHistory {
     /// Newest first.
     pub commits: Vec<Commit>,
-    /// The lines now, and the commit that last changed each; None if it is not committed.
-    pub lines: Vec<(Line, Option<String>)>,
+    /// The lines now, and where each comes from; None if it is not committed.
+    pub lines: Vec<(Line, Option<Origin>)>,
     /// The whole file now, and which of its lines are asked for and not committed.
     pub text: Vec<Line>,
     pub uncommitted: Vec<bool>,
     /// Lines that are committed but no longer there.
     pub removed: Vec<Line>,
+}
+
+/// A line in the commit that last changed it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    pub commit: String,
+    /// The file and the line, counted from 1, in that commit.
+    pub path: String,
+    pub line: u32,
 }
 
 /// An old file has thousands of commits, and an answer shows a few.
@@ -74,14 +84,35 @@ fn read_commits(git: RunGit<'_>, file: &str, (from, to): (u32, u32), is_whole: b
     whole
 }
 
-/// The commit of each line.
-fn read_blame(git: RunGit<'_>, file: &str, (from, to): (u32, u32)) -> Vec<String> {
+/// Where each line comes from.
+fn read_blame(git: RunGit<'_>, file: &str, (from, to): (u32, u32)) -> Vec<Origin> {
     let range = format!("-L{from},{to}");
-    let printed =
-        git(&["blame", "--no-textconv", "-s", "-l", "--root", &range, "HEAD", "--", file], Vec::new())
-            .unwrap_or_default();
-    let text = String::from_utf8_lossy(&printed).into_owned();
-    text.lines().map(|line| line.split(' ').next().unwrap_or_default().to_string()).collect()
+    let args = ["blame", "--no-textconv", "--porcelain", "--root", &range, "HEAD", "--", file];
+    let printed = git(&args, Vec::new()).unwrap_or_default();
+    parse_blame(&String::from_utf8_lossy(&printed))
+}
+
+/// Reads `git blame --porcelain`: a head with the line in its commit, what is new about the commit, and the text after a tab.
+fn parse_blame(text: &str) -> Vec<Origin> {
+    let mut found = Vec::new();
+    let mut names: FxHashMap<String, String> = FxHashMap::default();
+    let mut at = Origin::default();
+    let mut is_head = true;
+    for line in text.split('\n') {
+        if line.starts_with('\t') {
+            at.path = names.get(&at.commit).cloned().unwrap_or_default();
+            found.push(at.clone());
+            is_head = true;
+        } else if is_head {
+            let mut words = line.split(' ');
+            at.commit = words.next().unwrap_or_default().to_string();
+            at.line = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+            is_head = false;
+        } else if let Some(name) = line.strip_prefix("filename ") {
+            names.insert(at.commit.clone(), name.to_string());
+        }
+    }
+    found
 }
 
 /// One commit with its patch against its first parent; None if there is no such commit.
@@ -93,4 +124,17 @@ pub fn read_commit(git: RunGit<'_>, named: &str) -> Option<Commit> {
         ["log", "-1", "-p", "-M", "-m", "--first-parent", "--no-color", "--no-ext-diff", "--no-textconv"];
     let printed = git(&[&args[..], &[LOG_FORMAT, &hash]].concat(), Vec::new()).ok()?;
     parse_log(&String::from_utf8_lossy(&printed)).pop()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_from_a_line_of_their_commit() {
+        let text = "aa 3 1 2\nauthor A\nfilename old.rs\n\tfilename x\naa 4 2\n\t\tlet a;\nbb 9 3 1\nfilename new.rs\n\tb\n";
+        let found = parse_blame(text);
+        let found: Vec<_> = found.iter().map(|it| (it.commit.as_str(), it.path.as_str(), it.line)).collect();
+        assert_eq!(found, [("aa", "old.rs", 3), ("aa", "old.rs", 4), ("bb", "new.rs", 9)]);
+    }
 }

@@ -122,6 +122,20 @@ impl<'h, 'a> SessionContext<'h, 'a> {
         self.last_text(edit, &[Kind::Prompt, Kind::Task, Kind::Command])
     }
 
+    /// The last prompt of a session until a time.
+    pub fn last_prompt(&self, session: &str, until: i64) -> Option<(&Row, String)> {
+        let is_meant = |row: &&Row| {
+            row.row == RowKind::Message
+                && matches!(row.kind(), Kind::Prompt | Kind::Task)
+                && row.at.0 <= until
+                && *self.library.session(row).session_id == *session
+        };
+        let rows = self.rows.iter().rev().filter(is_meant);
+        let mut texts =
+            rows.filter_map(|row| Some((row, self.history.read_message(&self.library, row).ok()?.text)));
+        texts.find(|(_, text)| !text.trim().is_empty())
+    }
+
     /// What the agent said last before an edit, since the prompt.
     pub fn reasoning(&self, edit: &Row) -> String {
         let Some(at) = self.place_of(edit) else { return String::new() };

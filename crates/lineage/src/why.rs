@@ -3,11 +3,13 @@
 //! Does not decide what a line is worth as evidence: `provenance` does.
 
 use crate::RunGit;
-use crate::code_history::{CodeHistory, read_commit};
+use crate::attestation::{Attestations, read_attestations};
+use crate::code_history::{CodeHistory, Origin, read_commit};
+use crate::named_session::{NamedBy, NamedSession};
 use crate::session_context::SessionContext;
 use crate::session_edits::{SessionEdit, SessionEdits};
 use api::terminal_text::{append_fmt, one_line, short_id};
-use api::why::{CommitRef, Evidence, Landed, Why, WhyFound, WhyStep};
+use api::why::{CommitRef, Evidence, Landed, LineOwner, Why, WhyFound, WhyStep};
 use api::{Code, Error};
 use history::{History, scope};
 use provenance::Commit;
@@ -97,6 +99,10 @@ struct Draft {
     undone: bool,
     /// Whether any of the edits was made to the file itself, and not to a plan.
     is_here: bool,
+    /// What says so besides the text.
+    named_by: Option<NamedBy>,
+    /// The session, if the repository names it and no recorded edit has the lines.
+    named: Option<usize>,
 }
 
 /// Everything an answer is made of.
@@ -108,10 +114,16 @@ struct Join<'j, 'h> {
     pool: Pool,
     commits: Vec<Commit>,
     drafts: BTreeMap<(usize, u32, u64, u32), Draft>,
+    attestations: Attestations,
+    /// The sessions that notes and checkpoints name.
+    named: Vec<NamedSession>,
+    owners: Vec<LineOwner>,
 }
 
 /// The number of a commit that there is none of.
 const UNCOMMITTED: usize = usize::MAX;
+/// Above the numbers of recorded sessions: the first of those that the repository names.
+const FIRST_NAMED: u32 = 1 << 31;
 
 /// Explains a target.
 pub fn explain(
@@ -123,7 +135,7 @@ pub fn explain(
 ) -> Result<WhyFound, Error> {
     match target {
         Target::Place(place) => explain_place(history, root, git, &place, request),
-        Target::Commit(commit) => explain_commit(history, root, *commit, request),
+        Target::Commit(commit) => explain_commit(history, root, git, *commit, request),
     }
 }
 
@@ -145,23 +157,24 @@ fn explain_place(
     let code = CodeHistory::read(git, &place.file, &now, from, to.min(count));
     let paths = all_names(&place.file, &code.commits);
     let mut join = Join::new(history, root, request, &paths, code.commits)?;
+    join.read_attestations(git, code.lines.iter().filter_map(|(_, origin)| origin.as_ref()));
     let wrote = join.claim_commits(&paths);
     let region =
         Region { paths, lines: code.text, wanted: code.uncommitted, removed: code.removed, until: i64::MAX };
     let fresh = join.claim_uncommitted(&region);
     let (mut lines, mut explained) = (0, 0);
-    for (line, commit) in code.lines.iter().filter(|(line, _)| !line.is_blank()) {
+    let numbered = (from..).zip(now.lines().skip(from as usize - 1)).zip(&code.lines);
+    for ((number, text), (line, origin)) in numbered.filter(|(_, (line, _))| !line.is_blank()) {
         lines += 1;
-        let found = match commit {
-            Some(commit) => wrote.get(&(commit.clone(), line.hash)).copied(),
+        let found = match origin {
+            Some(origin) => wrote.get(&(origin.commit.clone(), line.hash)).copied(),
             None => fresh.get(&line.hash).map(|claim| (UNCOMMITTED, *claim)),
         };
-        if let Some((commit, claim)) = found {
-            explained += 1;
-            join.draft(commit, claim).lines += 1;
-        }
+        let noted = origin.as_ref().and_then(|origin| join.noted(origin));
+        explained += u32::from(join.count_line((&place.file, number, text), noted, found));
     }
     join.add_attempts(&code.lines);
+    join.add_checkpoints(&all_names(&place.file, &join.commits));
     let shown_lines = place.lines.map(|_| (from, to.min(count)));
     let mut found = WhyFound {
         target: history.mask_line(&place.name),
@@ -179,22 +192,31 @@ fn explain_place(
 fn explain_commit(
     history: &History<'_>,
     root: &Path,
+    git: RunGit<'_>,
     commit: Commit,
     request: &Why,
 ) -> Result<WhyFound, Error> {
     let paths: Vec<String> = commit.files.iter().flat_map(names_of).collect();
     let mut join = Join::new(history, root, request, &paths, vec![commit])?;
+    join.read_attestations(git, std::iter::empty());
     let mut found = WhyFound::default();
     let mut wrote = Vec::new();
-    let counted = attribute_commit(&join.pool, &join.commits[0], &[], &|_| true, |_, hunk, claims| {
-        let lines = hunk.lines.iter().zip(hunk.moved_lines()).zip(claims);
-        let said = lines.filter(|(((text, _), moved), _)| !moved && !Line::new(text).is_blank());
-        wrote.extend(said.filter_map(|(_, claim)| *claim));
+    let counted = attribute_commit(&join.pool, &join.commits[0], &[], &|_| true, |file, hunk, claims| {
+        let numbered = (hunk.start..).zip(&hunk.lines).zip(hunk.moved_lines()).zip(claims);
+        let said = numbered
+            .filter(|(((_, (text, added)), moved), _)| *added && !moved && !Line::new(text).is_blank());
+        wrote.extend(
+            said.map(|(((line, (text, _)), _), claim)| (file.path.clone(), line, text.clone(), *claim)),
+        );
     });
-    for claim in wrote {
-        join.draft(0, claim).lines += 1;
+    found.lines = counted.lines;
+    for (path, line, text, claim) in wrote {
+        let origin = Origin { commit: join.commits[0].hash.clone(), path, line };
+        let noted = join.noted(&origin);
+        let claim = claim.map(|claim| (0, claim));
+        found.explained += u32::from(join.count_line((&origin.path, line, &text), noted, claim));
     }
-    (found.lines, found.explained) = (counted.lines, counted.explained);
+    join.add_checkpoints(&paths);
     let reference = join.commit_ref(0);
     found.target = format!("{} {}", join.commits[0].short_hash(), reference.subject);
     found.commit = Some(reference);
@@ -219,7 +241,9 @@ impl<'j, 'h> Join<'j, 'h> {
     ) -> Result<Join<'j, 'h>, Error> {
         let read = SessionEdits::read(history, root, paths)?;
         let pool = read.to_pool();
-        Ok(Join { history, root, request, read, pool, commits, drafts: BTreeMap::new() })
+        let (drafts, attestations) = (BTreeMap::new(), Attestations::default());
+        let (named, owners) = (Vec::new(), Vec::new());
+        Ok(Join { history, root, request, read, pool, commits, drafts, attestations, named, owners })
     }
 
     fn edit(&self, number: u32) -> &SessionEdit {
@@ -238,14 +262,126 @@ impl<'j, 'h> Join<'j, 'h> {
         draft
     }
 
+    /// Reads what the repository says about the commits, and about those that lines come from.
+    fn read_attestations<'o>(&mut self, git: RunGit<'_>, origins: impl Iterator<Item = &'o Origin>) {
+        let mut asked: BTreeSet<&str> = self.commits.iter().map(|commit| commit.hash.as_str()).collect();
+        asked.extend(origins.map(|origin| origin.commit.as_str()));
+        self.attestations = read_attestations(git, &asked);
+    }
+
+    /// The session that a note names for a line, and the number of its commit.
+    fn noted(&mut self, origin: &Origin) -> Option<(usize, usize)> {
+        let attestation = self.attestations.get(&origin.commit)?;
+        let number = attestation.note.session_at(&origin.path, origin.line)?;
+        let session = NamedSession::from_note(&attestation.note.sessions[number]);
+        let commit = self.commits.iter().position(|commit| commit.hash == origin.commit);
+        let commit = commit.unwrap_or_else(|| {
+            self.commits.push(attestation.commit.clone());
+            self.commits.len() - 1
+        });
+        Some((commit, self.intern(session)))
+    }
+
+    fn intern(&mut self, session: NamedSession) -> usize {
+        let known = self.named.iter().position(|it| it.is_same(&session));
+        known.unwrap_or_else(|| {
+            self.named.push(session);
+            self.named.len() - 1
+        })
+    }
+
+    /// Counts a line for the session that a note names, otherwise for the edit that has its text; false if there is neither.
+    fn count_line(
+        &mut self,
+        (path, line, text): (&str, u32, &str),
+        noted: Option<(usize, usize)>,
+        found: Option<(usize, Claim)>,
+    ) -> bool {
+        let (session_id, source, model) = match (noted, found) {
+            (Some((_, session)), Some((commit, claim))) if self.is_of(claim, session) => {
+                let draft = self.draft(commit, claim);
+                (draft.lines, draft.named_by) = (draft.lines + 1, Some(NamedBy::Note));
+                self.owner_of(claim)
+            }
+            (Some((commit, session)), _) => {
+                self.draft_named(commit, session, NamedBy::Note).lines += 1;
+                let named = &self.named[session];
+                (named.id.clone(), named.source.clone(), named.model.clone())
+            }
+            (None, Some((commit, claim))) => {
+                self.draft(commit, claim).lines += 1;
+                self.owner_of(claim)
+            }
+            (None, None) => return false,
+        };
+        let (path, text) = (path.to_string(), text.to_string());
+        self.owners.push(LineOwner { path, line, text, session_id, source, model });
+        true
+    }
+
+    /// The session of an edit, its source, and its model if it had but one.
+    fn owner_of(&self, claim: Claim) -> (String, String, Option<String>) {
+        let edit = self.edit(claim.edit);
+        let (id, source) = &self.read.sessions[edit.session as usize];
+        let models = &self.read.library.session(&edit.row).models;
+        let model = Some(models).filter(|models| models.len() == 1).and_then(|models| models.first());
+        (id.to_string(), (*source).to_string(), model.map(ToString::to_string))
+    }
+
+    /// Whether an edit was made in a session that the repository names.
+    fn is_of(&self, claim: Claim, named: usize) -> bool {
+        let (id, source) = &self.read.sessions[self.edit(claim.edit).session as usize];
+        self.named[named].is_session(source, id)
+    }
+
+    /// The draft of a session that the repository names.
+    fn draft_named(&mut self, commit: usize, named: usize, by: NamedBy) -> &mut Draft {
+        let at = self.commits[commit].until();
+        let draft = self.drafts.entry((commit, FIRST_NAMED + named as u32, 0, 0)).or_default();
+        (draft.at, draft.commit, draft.named, draft.named_by) = (at, Some(commit), Some(named), Some(by));
+        draft
+    }
+
+    /// Confirms drafts whose session a checkpoint names. A commit that nothing else explains gets the sessions of its checkpoint that
+    /// changed one of these files: which of its lines are theirs, a checkpoint does not say.
+    fn add_checkpoints(&mut self, paths: &[String]) {
+        for at in 0..self.commits.len() {
+            let Some(attestation) = self.attestations.get(&self.commits[at].hash) else { continue };
+            let sessions = attestation.checkpoint.clone();
+            let ids: BTreeSet<&str> = sessions.iter().map(|it| it.session.id.as_str()).collect();
+            let mut is_explained = false;
+            for draft in self.drafts.values_mut().filter(|draft| draft.commit == Some(at)) {
+                is_explained = true;
+                let edit = draft.edits.first().map(|number| &self.read.edits[*number as usize]);
+                let id = edit.map(|edit| &*self.read.sessions[edit.session as usize].0);
+                if id.is_some_and(|id| ids.contains(id)) {
+                    draft.named_by.get_or_insert(NamedBy::Checkpoint);
+                }
+            }
+            let touched =
+                sessions.iter().filter(|it| it.session.files.iter().any(|file| paths.contains(file)));
+            for session in touched.filter(|_| !is_explained) {
+                let named = self.intern(NamedSession::from_checkpoint(session));
+                self.draft_named(at, named, NamedBy::Checkpoint);
+            }
+        }
+    }
+
     /// Claims the added lines of every commit; returns the edit behind each line of a commit, and the commit it came with.
     fn claim_commits(&mut self, aliases: &[String]) -> FxHashMap<(String, u64), (usize, Claim)> {
         let mut wrote = FxHashMap::default();
         let mut landed: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut origins = Vec::new();
         // Oldest first: a commit that only moves lines does not take them from the one that brought them.
         for (at, commit) in self.commits.iter().enumerate().rev() {
-            attribute_commit(&self.pool, commit, aliases, &|_| true, |_, hunk, claims| {
-                for (((text, _), claim), moved) in hunk.lines.iter().zip(claims).zip(hunk.moved_lines()) {
+            let has_note = self.attestations.get(&commit.hash).is_some_and(|it| !it.note.sessions.is_empty());
+            attribute_commit(&self.pool, commit, aliases, &|_| true, |file, hunk, claims| {
+                let numbered = (hunk.start..).zip(&hunk.lines).zip(claims).zip(hunk.moved_lines());
+                for (((line, (text, added)), claim), moved) in numbered {
+                    if has_note && *added && !moved {
+                        let (commit, path) = (commit.hash.clone(), file.path.clone());
+                        origins.push((Origin { commit, path, line }, Line::new(text).hash, *claim));
+                    }
                     let Some(claim) = claim else { continue };
                     let known = landed.get(&claim.edit).copied();
                     let came = if moved { known.unwrap_or(at) } else { at };
@@ -254,10 +390,31 @@ impl<'j, 'h> Join<'j, 'h> {
                 }
             });
         }
+        self.add_noted(origins, &mut wrote);
         for (commit, claim) in wrote.values() {
             self.draft(*commit, *claim);
         }
         wrote
+    }
+
+    /// Adds the sessions that notes name for lines of the history, and drops the edits that they contradict.
+    fn add_noted(
+        &mut self,
+        origins: Vec<(Origin, u64, Option<Claim>)>,
+        wrote: &mut FxHashMap<(String, u64), (usize, Claim)>,
+    ) {
+        for (origin, text, claim) in origins {
+            let Some((commit, session)) = self.noted(&origin) else { continue };
+            match claim {
+                Some(claim) if self.is_of(claim, session) => {
+                    self.draft(commit, claim).named_by = Some(NamedBy::Note);
+                }
+                _ => {
+                    self.draft_named(commit, session, NamedBy::Note);
+                    wrote.remove(&(origin.commit, text));
+                }
+            }
+        }
     }
 
     /// Claims lines that are not committed; returns the edit behind each.
@@ -276,7 +433,7 @@ impl<'j, 'h> Join<'j, 'h> {
     }
 
     /// Adds edits of the same lines that were taken back in their session and never landed.
-    fn add_attempts(&mut self, lines: &[(Line, Option<String>)]) {
+    fn add_attempts(&mut self, lines: &[(Line, Option<Origin>)]) {
         let landed: FxHashSet<u32> =
             self.drafts.values().flat_map(|draft| draft.edits.iter().copied()).collect();
         let patches = self.commits.iter().flat_map(|commit| &commit.files).flat_map(|file| &file.hunks);
@@ -322,15 +479,14 @@ impl<'j, 'h> Join<'j, 'h> {
         let explained: BTreeSet<usize> = drafts.iter().filter_map(|draft| draft.commit).collect();
         let mut unknown: Vec<usize> = (0..self.commits.len()).filter(|at| !explained.contains(at)).collect();
         found.landed = drafts.iter().filter_map(|draft| self.landed(draft)).collect();
+        found.owners = std::mem::take(&mut self.owners);
         let limit = self.request.max_steps();
         let total = drafts.len() + unknown.len();
         drafts.drain(..drafts.len().saturating_sub(limit));
         // Newest first: those beyond the limit are the oldest.
         unknown.truncate(limit - drafts.len());
         found.omitted = (total - drafts.len() - unknown.len()) as u32;
-        let sessions = drafts.iter().filter_map(|draft| draft.edits.first());
-        let sessions =
-            sessions.map(|edit| self.read.sessions[self.edit(*edit).session as usize].0.to_string());
+        let sessions = drafts.iter().filter_map(|draft| self.session_id(draft));
         let context = SessionContext::read(self.history, self.root, &sessions.collect())?;
         let room = self.request.budget as usize * CHARS_PER_TOKEN / drafts.len().max(1);
         found.steps = drafts.iter().map(|draft| self.step(&context, draft, room)).collect();
@@ -349,19 +505,57 @@ impl<'j, 'h> Join<'j, 'h> {
 
     /// The commit that contains a draft, and whose it is.
     fn landed(&self, draft: &Draft) -> Option<Landed> {
+        Some(Landed { session_id: self.session_id(draft)?, commit: self.commits[draft.commit?].hash.clone() })
+    }
+
+    fn session_id(&self, draft: &Draft) -> Option<String> {
+        if let Some(named) = draft.named {
+            return Some(self.named[named].id.clone());
+        }
         let edit = self.edit(*draft.edits.first()?);
-        let session_id = self.read.sessions[edit.session as usize].0.to_string();
-        Some(Landed { session_id, commit: self.commits[draft.commit?].hash.clone() })
+        Some(self.read.sessions[edit.session as usize].0.to_string())
+    }
+
+    /// A session that the repository names. Its prompt is that of the transcript if it is here, otherwise what the repository kept.
+    fn named_step(
+        &self,
+        context: &SessionContext<'_, '_>,
+        draft: &Draft,
+        named: &NamedSession,
+        room: usize,
+    ) -> WhyStep {
+        let asked = context.last_prompt(&named.id, draft.at);
+        let (turn, source, prompt) = match &asked {
+            Some((row, text)) => (Some(row.turn), context.session(row).source.to_string(), text.as_str()),
+            None => (None, named.source.clone(), named.prompt.as_str()),
+        };
+        WhyStep {
+            evidence: Evidence::Attested,
+            attested_by: draft.named_by.map(|by| by.as_str().to_string()),
+            at: Some(draft.at),
+            session_id: Some(named.id.clone()),
+            source: Some(source).filter(|source| !source.is_empty()),
+            model: named.model.clone(),
+            turn,
+            lines: draft.lines,
+            prompt: truncate(&self.history.mask_text(prompt.trim()), room * 6 / 10),
+            commit: draft.commit.map(|at| self.commit_ref(at)),
+            ..WhyStep::default()
+        }
     }
 
     fn step(&self, context: &SessionContext<'_, '_>, draft: &Draft, room: usize) -> WhyStep {
+        if let Some(named) = draft.named {
+            return self.named_step(context, draft, &self.named[named], room);
+        }
         let edits: Vec<&SessionEdit> = draft.edits.iter().map(|number| self.edit(*number)).collect();
         let Some(last) = edits.last() else { return WhyStep::default() };
         let (id, source) = &self.read.sessions[last.session as usize];
         let commit = draft.commit.map(|at| self.commit_ref(at));
-        let is_attested = commit.as_ref().is_some_and(|commit| context.attests(&last.row, &commit.hash));
+        let is_made = || commit.as_ref().is_some_and(|commit| context.attests(&last.row, &commit.hash));
+        let named_by = draft.named_by.or_else(|| is_made().then_some(NamedBy::Commit));
         let has_base = draft.edits.iter().any(|number| self.pool.has_base(*number));
-        let evidence = match (is_attested, has_base && (draft.is_here || draft.undone)) {
+        let evidence = match (named_by.is_some(), has_base && (draft.is_here || draft.undone)) {
             (true, _) => Evidence::Attested,
             (_, true) => Evidence::Textual,
             _ => Evidence::Likely,
@@ -373,6 +567,8 @@ impl<'j, 'h> Join<'j, 'h> {
         WhyStep {
             device: None,
             evidence,
+            attested_by: named_by.map(|by| by.as_str().to_string()),
+            model: None,
             at: Some(draft.at),
             session_id: Some(id.to_string()),
             source: Some((*source).to_string()),
@@ -422,11 +618,14 @@ fn summarize(history: &History<'_>, found: &WhyFound) -> String {
     let Some(last) = found.steps.iter().rev().find(is_cause) else {
         return format!("`{}`: unknown, no recorded session explains it ({share})", found.target);
     };
-    let prompt = truncate(&one_line(&last.prompt), 160);
+    let prompt = match one_line(&last.prompt) {
+        prompt if prompt.is_empty() => String::new(),
+        prompt => format!("\"{}\" ", truncate(&prompt, 160)),
+    };
     let day = last.at.map(|at| history.clock.local_day(record::Stamp(at))).unwrap_or_default();
     let session = short_id(last.session_id.as_deref().unwrap_or_default());
-    let who = format!("{}, {day}, session {session}", last.source.as_deref().unwrap_or_default());
-    let mut out = format!("`{}`: \"{prompt}\" ({who})", found.target);
+    let who = format!("{}, {day}, session {session}", last.source.as_deref().unwrap_or("agent"));
+    let mut out = format!("`{}`: {prompt}({who})", found.target);
     if let Some(outcome) = &last.outcome {
         let result = match outcome.status.as_str() {
             "success" => "passed",

@@ -11,6 +11,9 @@ use api::why::{Evidence, WhyFound, WhyStep};
 
 impl Render for WhyFound {
     fn render(&self, options: &RenderOptions) -> String {
+        if let Some(trace) = &self.trace {
+            return format!("{trace}\n");
+        }
         let mut out = format!("{}\n", options.paint(Style::Bold, &one_line(&self.summary)));
         if self.omitted > 0 {
             let earlier = count_of(u64::from(self.omitted), "earlier step");
@@ -35,8 +38,10 @@ pub(crate) fn render_step(step: &WhyStep, options: &RenderOptions) -> String {
     let undone = if step.undone { "undone".to_string() } else { String::new() };
     let lines = if step.lines > 0 { count_of(u64::from(step.lines), "line") } else { String::new() };
     let device = render_device(step.device.as_deref());
-    let facts =
-        options.join_facts(&[options.format_date(step.at), who.trim().to_string(), device, lines, undone]);
+    let by = step.attested_by.as_deref().map(one_line).unwrap_or_default();
+    let model = step.model.as_deref().map(one_line).unwrap_or_default();
+    let facts = [options.format_date(step.at), one_line(who.trim()), model, device, lines, undone, by];
+    let facts = options.join_facts(&facts);
     let mut out = format!("\n{} {facts}\n", options.paint(colour, step.evidence.as_str()));
     let mut push = |label: &str, text: &str| {
         if !text.trim().is_empty() {

@@ -383,3 +383,155 @@ fn a_step_on_another_device_names_it() {
     run.current_dir(&root);
     assert!(run_command(run).expect(0).text().contains("on work"));
 }
+
+/// Gives a commit a note as git-ai writes it.
+fn add_note(root: &Path, commit: &str, note: &str) {
+    git(root, "2026-02-06T10:00:00Z", &["notes", "--ref=ai", "add", "-f", "-m", note, commit]);
+}
+
+#[test]
+fn a_note_of_git_ai_names_the_session_of_each_line() {
+    let (home, root, [one, _, three]) = home_with_history();
+    let agent = json!({"agent_id": {"tool": "cursor", "id": "other-machine", "model": "m-1"},
+        "messages": [{"type": "user", "text": "tell whether requests wait, key ghp_16C7e42F292c6912E7710c838347Ae178B4a"}]});
+    let json = json!({"schema_version": "authorship/3.0.0", "prompts": {"4a60f5ac951ddc7b": agent}});
+    add_note(
+        &root,
+        &three,
+        &format!("src/store.py\n  4a60f5ac951ddc7b 14\n  h_5e32efc4aad69a 15\n---\n{json}"),
+    );
+    let found = why(&home, &root, &["src/store.py:14-15"], 0);
+    assert_eq!(texts(&found, "evidence"), ["attested"], "{found:#}");
+    let step = &found["steps"][0];
+    assert_eq!(
+        (&step["session_id"], &step["source"], &step["model"], &step["attestedBy"], &step["lines"]),
+        (&json!("other-machine"), &json!("cursor"), &json!("m-1"), &json!("git-ai note"), &json!(1))
+    );
+    assert_eq!((&found["lines"], &found["explained"]), (&json!(2), &json!(1)), "a person wrote the other");
+    let prompt = step["prompt"].as_str().unwrap();
+    assert!(prompt.starts_with("tell whether requests wait") && !prompt.contains("ghp_16C"), "{prompt}");
+    assert_eq!(why(&home, &root, &["src/store.py:15"], 2)["explained"], 0);
+    let commit = why(&home, &root, &[&three], 0);
+    assert_eq!((&commit["explained"], &commit["steps"][0]["lines"]), (&json!(1), &json!(1)), "{commit:#}");
+    // A key alone is enough for a session that is recorded here: it is a hash of the agent and the ID.
+    let recorded = provenance_key(FIRST);
+    add_note(&root, &one, &format!("src/store.py\n  {recorded}::t_013c07475d8e43 1-11\n---\n{{}}"));
+    let found = why(&home, &root, &["Store.count"], 0);
+    assert_eq!((texts(&found, "session_id"), texts(&found, "evidence")), (vec![FIRST], vec!["attested"]));
+    assert_eq!(found["steps"][0]["outcome"]["status"], "success", "what the transcript knows is kept");
+}
+
+/// The key of a session of Claude Code.
+fn provenance_key(id: &str) -> String {
+    let done = std::process::Command::new("sh")
+        .args(["-c", &format!("printf 'claude:{id}' | sha256sum | cut -c1-14")])
+        .output()
+        .unwrap();
+    format!("s_{}", String::from_utf8(done.stdout).unwrap().trim())
+}
+
+#[test]
+fn a_note_wins_over_text_that_agrees() {
+    let (home, root, [one, ..]) = home_with_history();
+    let json =
+        json!({"sessions": {"s_1": {"agent_id": {"tool": "codex", "id": "someone-else", "model": "m"}}}});
+    add_note(&root, &one, &format!("src/store.py\n  s_1::t_1 1-11\n---\n{json}"));
+    let found = why(&home, &root, &["Store.count"], 0);
+    assert_eq!(texts(&found, "session_id"), ["someone-else"], "{found:#}");
+    assert_eq!(found["explained"], found["lines"]);
+}
+
+/// Stores a checkpoint as Entire does, on its branch.
+fn add_checkpoint(root: &Path, folder: &str, session: &str, files: &[&str]) {
+    let day = "2026-02-06T10:00:00Z";
+    let place = root.join(folder);
+    git(root, day, &["checkout", "-q", "--orphan", "entire/checkpoints/v1"]);
+    git(root, day, &["rm", "-rfq", "."]);
+    std::fs::create_dir_all(place.join("0")).unwrap();
+    let all = json!({"sessions": [{"metadata": format!("/{folder}/0/metadata.json")}]});
+    let one = json!({"session_id": session, "agent": "Claude Code", "files_touched": files});
+    std::fs::write(place.join("metadata.json"), all.to_string()).unwrap();
+    std::fs::write(place.join("0/metadata.json"), one.to_string()).unwrap();
+    std::fs::write(place.join("0/prompt.txt"), "say whether it is idle\n").unwrap();
+    git(root, day, &["add", "-A"]);
+    git(root, day, &["commit", "-q", "-m", "Checkpoint"]);
+    git(root, day, &["checkout", "-q", "main"]);
+}
+
+#[test]
+fn a_checkpoint_of_entire_names_the_session_of_a_commit() {
+    let (home, root, _) = home_with_history();
+    let text = std::fs::read_to_string(root.join("src/store.py")).unwrap();
+    let text =
+        format!("{text}\n    def drop_everything(self):\n        self.items = self.client.empty_list()\n");
+    let subject = "Drop everything\n\nEntire-Checkpoint: 00c9e2351016";
+    let hash = commit(&root, "2026-02-06T10:00:00Z", subject, &text);
+    let place = ["src/store.py:17-18"];
+    assert_eq!(texts(&why(&home, &root, &place, 2), "evidence"), ["unknown"], "no checkpoint is stored");
+    add_checkpoint(&root, "00/c9e2351016", THIRD, &["src/store.py"]);
+    for target in [place[0], &hash] {
+        let found = why(&home, &root, &[target], 0);
+        assert_eq!(texts(&found, "evidence"), ["attested"], "{found:#}");
+        assert_eq!(texts(&found, "attestedBy"), ["Entire checkpoint"]);
+        assert_eq!(
+            (texts(&found, "session_id"), texts(&found, "prompt")),
+            (vec![THIRD], vec!["say whether it is idle"])
+        );
+        assert_eq!(found["explained"], 0, "a checkpoint says nothing about lines");
+    }
+    // Text that agrees is certain once the checkpoint names its session.
+    let mut third = Session::new(THIRD, root.to_str().unwrap(), "2026-02-06T09:00:00Z");
+    third.prompt("forget what was collected");
+    third.did(
+        "Write",
+        json!({"file_path": root.join("src/store.py").to_str().unwrap(), "content": text}),
+        "created",
+    );
+    home.add(&third);
+    let found = why(&home, &root, &place, 0);
+    assert_eq!((texts(&found, "evidence"), &found["explained"]), (vec!["attested"], &json!(2)), "{found:#}");
+    assert_eq!(texts(&found, "prompt"), ["forget what was collected"]);
+}
+
+#[test]
+fn an_answer_is_also_a_record_of_agent_trace() {
+    let (home, root, [one, _, three]) = home_with_history();
+    let found = why(&home, &root, &["Store.flush", "--format", "agent-trace"], 0);
+    let keys: Vec<&String> = found.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["version", "id", "timestamp", "vcs", "tool", "files", "metadata"], "{found:#}");
+    assert_eq!((&found["version"], &found["tool"]["name"]), (&json!("0.1.0"), &json!("loci")));
+    assert_eq!(found["vcs"], json!({"type": "git", "revision": three}));
+    assert_eq!(found["files"][0]["path"], "src/store.py");
+    let talks = found["files"][0]["conversations"].as_array().unwrap();
+    let ranges = |at: usize| -> Vec<(u64, u64)> {
+        let ranges = talks[at]["ranges"].as_array().unwrap().iter();
+        ranges.map(|it| (it["start_line"].as_u64().unwrap(), it["end_line"].as_u64().unwrap())).collect()
+    };
+    assert_eq!((ranges(0), ranges(1)), (vec![(6, 6), (8, 9)], vec![(7, 7)]), "{found:#}");
+    assert_eq!(talks[1]["url"], json!(format!("loci://sessions/claude-code/{SECOND}")));
+    assert_eq!(talks[1]["contributor"]["type"], "ai");
+    let steps = found["metadata"]["dev.loci"]["steps"].as_array().unwrap();
+    assert_eq!(
+        (&steps[1]["undone"], &steps[2]["evidence"]),
+        (&json!(true), &json!("attested")),
+        "{steps:#?}"
+    );
+    // The whole commit, and what nobody is known to have written.
+    let found = why(&home, &root, &[&one, "--format", "agent-trace"], 0);
+    assert_eq!((&found["vcs"]["revision"], found["files"].as_array().unwrap().len()), (&json!(one), 1));
+    assert_eq!(why(&home, &root, &[&three, "--format", "agent-trace"], 2)["files"], json!([]));
+    let mut run = command(home.path(), &["why", "Store.flush", "--format", "agent-trace", "-o", "text"]);
+    run.current_dir(&root);
+    assert!(run_command(run).expect(0).text().starts_with("{\"version\":\"0.1.0\""));
+    let wrong = why(&home, &root, &["Store.flush", "--format", "trace"], 1);
+    assert_eq!(wrong["code"], "INVALID_ARGUMENT", "{wrong}");
+}
+
+#[test]
+fn an_agent_gets_a_record_of_agent_trace() {
+    let (home, root, _) = home_with_history();
+    let mut client = McpClient::new(home.path(), &[]);
+    let root = root.to_str().unwrap();
+    let found = client.call("why", json!({"target": "Store.flush", "root": root, "format": "agent-trace"}));
+    assert!(found.to_string().contains("loci://sessions/claude-code/"), "{found}");
+}

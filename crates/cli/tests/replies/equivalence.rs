@@ -40,6 +40,7 @@ fn sample_value(tool: &Tool, name: &str) -> Value {
         "query" => json!("socket"),
         "root" => json!("tree"),
         "target" => json!("quokka.py"),
+        "format" => json!("agent-trace"),
         "certainty" => json!("likely"),
         "relation" => json!("callers"),
         "kind" if tool.name == "find_symbols" => json!("class"),

@@ -25,7 +25,8 @@ impl Handle<About> for Service {
     fn handle(&self, request: &About) -> Result<AboutFound, Error> {
         request.check_params()?;
         let (target, root) = (request.target.clone(), request.root.clone());
-        let why = Why { target: target.clone(), budget: request.budget, root: root.clone() };
+        let why =
+            Why { target: target.clone(), budget: request.budget, root: root.clone(), ..Why::default() };
         let found = Handle::<Why>::handle(self, &why)?;
         let file = found.file.clone().unwrap_or_default();
         let outlined = Handle::<GetOutline>::handle(self, &GetOutline { path: target, root });

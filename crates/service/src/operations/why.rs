@@ -5,9 +5,10 @@
 use super::code::changes::run_git;
 use super::code::code_query::{resolve_root, with_root};
 use crate::Service;
-use api::why::{Why, WhyFound};
+use api::why::{AGENT_TRACE, Why, WhyFound};
 use api::{Error, Handle, Request};
 use exchange::Origins;
+use lineage::agent_trace::to_trace;
 use lineage::{Place, Target, explain};
 
 impl Handle<Why> for Service {
@@ -31,6 +32,9 @@ impl Handle<Why> for Service {
         for step in &mut found.steps {
             let (Some(source), Some(id)) = (&step.source, &step.session_id) else { continue };
             step.device = origins.session_device(source, id);
+        }
+        if request.format.as_deref() == Some(AGENT_TRACE) {
+            found.trace = Some(to_trace(&found, &git, self.clock.now(), env!("CARGO_PKG_VERSION")));
         }
         Ok(found)
     }
