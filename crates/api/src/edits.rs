@@ -27,6 +27,12 @@ const CHECK: Param = param(
     "Complete and check the plan with the project's own compiler, in a copy of the tree; `loci edit trust` allows it",
 );
 const APPLY: Param = param("apply", Shape::Flag, "", "Write the files if the plan is complete");
+const LIKELY: Param = param(
+    "include_likely",
+    Shape::Flag,
+    "",
+    "Also change uncertain places whose name nothing else in the tree has",
+);
 const TEXT: Param = param("text", Shape::Text, "TEXT", "The new source text; its indentation is adapted");
 const ID: Param = param("id", Shape::Text, "ID", "The ID of the edit");
 
@@ -56,12 +62,7 @@ pub const RENAME: Operation = Operation {
         PATH,
         param("new_name", Shape::Text, "NEW_NAME", "The new name"),
         param("in_comments", Shape::Flag, "", "Also rename whole words in comments and strings"),
-        param(
-            "include_likely",
-            Shape::Flag,
-            "",
-            "Also rename uncertain places whose name nothing else in the tree has",
-        ),
+        LIKELY,
         CHECK,
         APPLY,
         ROOT,
@@ -130,6 +131,43 @@ pub const DELETE: Operation = Operation {
     params: &[PATH, param("force", Shape::Flag, "", "Delete it although it is used"), CHECK, APPLY, ROOT],
     required: &["path"],
     shapes: schema_properties::<DeleteSymbol>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+pub const CHANGE_SIGNATURE: Operation = Operation {
+    name: "change_signature",
+    command: "edit signature",
+    about: "Add, remove, reorder or rename the parameters of a function with all its calls",
+    answer: PLANNED,
+    example: "loci edit signature Store.Get --add 'int limit' --value 10",
+    words: ONE,
+    params: &[
+        PATH,
+        param(
+            "add",
+            Shape::Texts,
+            "DECLARATION",
+            "A new parameter, as the language declares it (repeatable)",
+        ),
+        param(
+            "value",
+            Shape::Texts,
+            "EXPRESSION",
+            "What calls pass for it, in the order of --add; can be left out if it has a default",
+        ),
+        param("remove", Shape::List, "PARAMETER", "A parameter to remove"),
+        param("rename", Shape::List, "OLD=NEW", "A parameter to rename"),
+        param("order", Shape::List, "PARAMETERS", "All parameters in their new order, under their new names"),
+        LIKELY,
+        CHECK,
+        APPLY,
+        ROOT,
+    ],
+    required: &["path"],
+    shapes: schema_properties::<ChangeSignature>,
     handy: &[],
     read_only: false,
     rows: &[],
@@ -243,6 +281,17 @@ requests! {
         check: bool,
         apply: bool,
     }
+    ChangeSignature = CHANGE_SIGNATURE -> EditPlanned, path, "missing name" {
+        path: String,
+        add: Vec<String>,
+        value: Vec<String>,
+        remove: Vec<String>,
+        rename: Vec<String>,
+        order: Vec<String>,
+        include_likely: bool,
+        check: bool,
+        apply: bool,
+    }
     ApplyEdit = APPLY_EDIT -> EditApplied, id, "missing ID" { id: String, }
     UndoEdit = UNDO_EDIT -> EditApplied, id, "missing ID" { id: String, }
 }
@@ -306,6 +355,77 @@ pub struct TrustChecks {
 impl Request for TrustChecks {
     const OPERATION: &'static Operation = &TRUST;
     type Response = Trust;
+}
+
+/// What is done with a symbol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StepKind {
+    #[default]
+    Rename,
+    Replace,
+    Insert,
+    Delete,
+    Signature,
+}
+
+/// One edit of one symbol: the parameters of all planning operations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EditStep {
+    pub operation: StepKind,
+    pub path: String,
+    pub new_name: String,
+    pub text: String,
+    pub position: String,
+    pub whole: bool,
+    pub force: bool,
+    pub in_comments: bool,
+    pub include_likely: bool,
+    pub add: Vec<String>,
+    pub value: Vec<String>,
+    pub remove: Vec<String>,
+    pub rename: Vec<String>,
+    pub order: Vec<String>,
+}
+
+/// Edits to plan together, and what to do with the plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WantedEdit {
+    pub steps: Vec<EditStep>,
+    pub check: bool,
+    pub apply: bool,
+    pub root: Option<String>,
+}
+
+/// A request that plans one edit.
+macro_rules! plans {
+    ($($name:ident = $operation:ident { $($field:ident)* })*) => {$(
+        impl From<&$name> for WantedEdit {
+            fn from(request: &$name) -> WantedEdit {
+                let step = EditStep {
+                    operation: StepKind::$operation,
+                    path: request.path.clone(),
+                    $($field: request.$field.clone(),)*
+                    ..EditStep::default()
+                };
+                WantedEdit {
+                    steps: vec![step],
+                    check: request.check,
+                    apply: request.apply,
+                    root: request.root.clone(),
+                }
+            }
+        }
+    )*};
+}
+
+plans! {
+    RenameSymbol = Rename { new_name in_comments include_likely }
+    ReplaceSymbol = Replace { text whole }
+    InsertCode = Insert { text position }
+    DeleteSymbol = Delete { force }
+    ChangeSignature = Signature { add value remove rename order include_likely }
 }
 
 fn require_text(text: &str, missing: &str, operation: &Operation) -> Result<(), Error> {

@@ -60,6 +60,10 @@ const LISTS: &[&str] = &[
     "folders",
     "chat_ids",
     "kind_filter",
+    "add",
+    "value",
+    "remove",
+    "order",
 ];
 
 /// Replaces other spellings by those that are meant.

@@ -126,6 +126,7 @@ operations! { $
     edits::ReplaceSymbol,
     edits::InsertCode,
     edits::DeleteSymbol,
+    edits::ChangeSignature,
     edits::ApplyEdit,
     edits::UndoEdit,
     edits::ListEdits,
@@ -187,7 +188,8 @@ mod tests {
     use crate::costs::{MemoryCosts, MemoryJobs};
     use crate::digest::DigestRequest;
     use crate::edits::{
-        ApplyEdit, DeleteSymbol, InsertCode, ListEdits, RenameSymbol, ReplaceSymbol, TrustChecks, UndoEdit,
+        ApplyEdit, ChangeSignature, DeleteSymbol, InsertCode, ListEdits, RenameSymbol, ReplaceSymbol,
+        TrustChecks, UndoEdit,
     };
     use crate::gather_chats::GatherChats;
     use crate::import::ImportRequest;
@@ -323,6 +325,10 @@ mod tests {
         round_trip::<DeleteSymbol>(
             json!({"path": "A.b", "force": true, "check": true, "apply": true, "root": "/x"}),
         );
+        round_trip::<ChangeSignature>(json!({
+            "path": "A.b", "add": ["int c", "int d"], "value": ["1"], "remove": ["x"], "rename": ["y=z"],
+            "order": ["z", "c", "d"], "include_likely": true, "check": true, "apply": true, "root": "/x",
+        }));
         round_trip::<ApplyEdit>(json!({"id": "e1", "root": "/x"}));
         round_trip::<UndoEdit>(json!({"id": "e1", "root": "/x"}));
         round_trip::<ListEdits>(json!({"root": "/x"}));

@@ -202,6 +202,12 @@ pub const TOOLS: &[Tool] = &[
         ToolTarget::Operation,
         "Plan the removal of an unused symbol; then apply_edit.",
     ),
+    tool_row(
+        "change_signature",
+        EDIT,
+        ToolTarget::Operation,
+        "Plan new, removed, reordered or renamed parameters with all calls; then apply_edit.",
+    ),
     tool_row("apply_edit", EDIT, ToolTarget::Operation, "Apply a planned edit to all its files, or to none."),
     tool_row("undo_edit", EDIT, ToolTarget::Operation, "Undo an applied edit."),
     tool_row("list_edits", EDIT, ToolTarget::Operation, "List applied edits."),

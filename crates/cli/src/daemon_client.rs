@@ -43,6 +43,7 @@ const LOCAL_OPERATIONS: &[&str] = &[
     "replace_symbol",
     "insert_code",
     "delete_symbol",
+    "change_signature",
     "apply_edit",
     "undo_edit",
     "trust_checks",

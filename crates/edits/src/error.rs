@@ -11,6 +11,9 @@ pub enum EditError {
     NotAName(String, &'static str),
     #[error("`{0}` is already its name")]
     SameName(String),
+    /// What was asked for cannot be done, and what can be typed instead.
+    #[error("{message}")]
+    Invalid { message: String, hint: String },
     #[error("no declaration of `{0}` found at that place")]
     NotFound(String),
     #[error("`{name}` already means something in {} of the changed places", .places.len())]
@@ -63,10 +66,19 @@ impl EditError {
         EditError::Io { path: path.into(), error }
     }
 
+    pub(crate) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> EditError {
+        EditError::Invalid { message: message.into(), hint: hint.into() }
+    }
+
+    /// What can be typed instead; empty if nothing is known.
+    pub fn hint(&self) -> &str {
+        if let EditError::Invalid { hint, .. } = self { hint } else { "" }
+    }
+
     /// A stable word for metrics and scripts.
     pub fn reason(&self) -> &'static str {
         match self {
-            EditError::NotAName(..) | EditError::SameName(_) => "bad-name",
+            EditError::NotAName(..) | EditError::SameName(_) | EditError::Invalid { .. } => "bad-name",
             EditError::NotFound(_) | EditError::NoSuchEdit(_) | EditError::NoBody(_) => "not-found",
             EditError::Captured { .. } => "captured",
             EditError::DeclaredOutside { .. } => "declared-outside",

@@ -185,6 +185,12 @@ fn start_with_comments(text: &str, at: u32) -> u32 {
     start as u32
 }
 
+/// The lines from the comments and attributes above a declaration to a byte in it.
+pub(crate) fn head_with_attributes(text: &str, declaration: Span, to: u32) -> &str {
+    let from = start_with_comments(text, declaration.from);
+    Span { from, to: to.max(from) }.text_in(text)
+}
+
 /// One level of indentation in a file.
 fn indent_unit(text: &str, language: &str) -> String {
     let indents = text.lines().map(|line| &line[..line.len() - line.trim_start().len()]);

@@ -82,6 +82,40 @@ pub(crate) fn find_uses(
     Ok((used, unsure.into_iter().filter(is_outside).collect()))
 }
 
+/// Declarations that have to change together, and where they are used.
+pub(crate) struct Family {
+    /// The declaration at the place, by index into `declarations`.
+    pub(crate) target: usize,
+    pub(crate) declarations: Vec<NamedDeclaration>,
+    /// The places that certainly mean one of them, declarations included, by path.
+    pub(crate) places: BTreeMap<String, Vec<Span>>,
+    /// The places that may mean one of them: the edit has the span of the name.
+    pub(crate) unsure: Vec<Uncertain>,
+    pub(crate) full_name: String,
+}
+
+/// The family of the declaration at a place. Refuses what generated code or a contract outside of the tree declares.
+pub(crate) fn find_family(tree: &Tree, place: &SymbolPlace) -> Result<Family, EditError> {
+    let not_found = || EditError::NotFound(place.name.clone());
+    let file = tree.file_number(&place.file).ok_or_else(not_found)?;
+    let here = tree.occurrences(file, &place.name)?;
+    let mentions = Mentions::find(tree, &place.name);
+    let target = find_target(&mentions, &here, file, place).ok_or_else(not_found)?;
+    let rename = Rename::new(tree, &mentions, target, &place.name, &place.name, RenameOptions::default());
+    rename.check_family()?;
+    let (edits, judged) = rename.judge_all()?;
+    let mut unsure = rename.doubts_about_family()?;
+    unsure.extend(judged);
+    let to_spans = |edits: Vec<TextEdit>| edits.iter().map(|it| Span { from: it.from, to: it.to }).collect();
+    Ok(Family {
+        target: rename.family.iter().position(|at| *at == target).ok_or_else(not_found)?,
+        declarations: rename.family.iter().map(|at| rename.declaration(*at).clone()).collect(),
+        places: edits.into_iter().map(|(path, edits)| (path, to_spans(edits))).collect(),
+        unsure,
+        full_name: rename.full_name(),
+    })
+}
+
 /// Edits by path, and uncertain places.
 type Judged = (BTreeMap<String, Vec<TextEdit>>, Vec<Uncertain>);
 

@@ -3,6 +3,7 @@
 //! Does not know what an edit does to them.
 
 use crate::error::EditError;
+use crate::shape::Nodes;
 use crate::text::{SourceText, byte_at};
 use code::{Codebase, Layout, read_tree};
 use rustc_hash::FxHashMap;
@@ -92,6 +93,13 @@ impl Tree {
     /// The number of places in a text of a file that do not parse.
     pub(crate) fn gap_count(&self, file: u32, text: &str) -> usize {
         self.with_reader(file, |reader, symbols| reader.read(text, symbols).gaps.len()).unwrap_or(0)
+    }
+
+    /// The syntax nodes of a file.
+    pub(crate) fn nodes(&self, file: u32) -> Result<Nodes, EditError> {
+        let source = self.text(self.path(file))?;
+        let read = |reader: &mut Reader, symbols: &Symbols| reader.nodes(&source.text, symbols);
+        Ok(Nodes(self.with_reader(file, read).unwrap_or_default()))
     }
 
     fn with_reader<T>(&self, file: u32, work: impl FnOnce(&mut Reader, &Symbols) -> T) -> Option<T> {

@@ -9,10 +9,12 @@ use crate::error::EditError;
 use crate::insert::{Position, plan_deletion, plan_insertion, plan_replacement};
 use crate::journal::Journal;
 use crate::naming::RenameOptions;
+use crate::parameters::SignatureChange;
 use crate::plan::Plan;
 use crate::rename::plan_rename;
 use crate::scratch::Scratch;
 use crate::settle::{Settled, settle_plan};
+use crate::signature::plan_signature;
 use crate::tree::{SymbolPlace, Tree};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,12 +23,13 @@ use std::time::Duration;
 use subprocess::Supervisor;
 
 /// What is done with a symbol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EditKind<'a> {
-    Rename { new_name: &'a str, options: RenameOptions },
-    Replace { text: &'a str, whole: bool },
-    Insert { position: Position, text: &'a str },
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EditKind {
+    Rename { new_name: String, options: RenameOptions },
+    Replace { text: String, whole: bool },
+    Insert { position: Position, text: String },
     Delete { force: bool },
+    Signature { change: SignatureChange, include_likely: bool },
 }
 
 /// How a compiler is started.
@@ -126,11 +129,14 @@ impl Workbench {
 }
 
 /// Plans an edit of the symbol at a place.
-pub fn plan_edit(tree: &Tree, place: &SymbolPlace, kind: EditKind<'_>) -> Result<Plan, EditError> {
+pub fn plan_edit(tree: &Tree, place: &SymbolPlace, kind: &EditKind) -> Result<Plan, EditError> {
     match kind {
-        EditKind::Rename { new_name, options } => plan_rename(tree, place, new_name, options),
-        EditKind::Replace { text, whole } => plan_replacement(tree, place, text, whole),
-        EditKind::Insert { position, text } => plan_insertion(tree, place, position, text),
-        EditKind::Delete { force } => plan_deletion(tree, place, force),
+        EditKind::Rename { new_name, options } => plan_rename(tree, place, new_name, *options),
+        EditKind::Replace { text, whole } => plan_replacement(tree, place, text, *whole),
+        EditKind::Insert { position, text } => plan_insertion(tree, place, *position, text),
+        EditKind::Delete { force } => plan_deletion(tree, place, *force),
+        EditKind::Signature { change, include_likely } => {
+            plan_signature(tree, place, change, *include_likely)
+        }
     }
 }

@@ -14,6 +14,7 @@ mod java;
 mod kotlin;
 mod language;
 mod module_path;
+mod nodes;
 mod occurrences;
 mod php;
 mod preprocessor;
@@ -36,6 +37,7 @@ pub use facts::{
 };
 pub use id::{MemberId, TypeId, matches_prefix};
 pub use language::{Language, Level};
+pub use nodes::SyntaxNode;
 pub use occurrences::{Occurrence, Occurrences, Role, Variable, VariableKind, whole_words};
 pub use preprocessor::Symbols;
 pub use reader::{GrammarError, LANGUAGES, Reader, decode_text, language_of};

@@ -67,6 +67,34 @@ fn bodies_and_text_are_replaced_inserted_and_deleted() {
 }
 
 #[test]
+fn parameters_are_changed_with_all_calls() {
+    let home = home_with_code();
+    let line =
+        "edit signature get --add 'step: u8' --value 2 --rename n=first --order step,first --apply --root .";
+    run_line(&home, line).expect(0);
+    assert!(read(&home, "src/a.rs").starts_with("pub fn get(step: u8, first: u8) -> u8 {\n    first\n}"));
+    assert!(read(&home, "src/b.rs").contains("get(2, 1)"));
+    let refused = run_line(&home, "edit signature get --remove n --root .").expect(1);
+    assert!(refused.stderr.contains("parameters: step, first"), "{}", refused.stderr);
+    let used = run_line(&home, "edit signature get --remove first --root .").expect(1);
+    assert!(used.stderr.contains("src/a.rs:2"), "{}", used.stderr);
+    let value = run_line(&home, "edit signature get --add 'x: u8' --root .").expect(1);
+    assert!(value.stderr.contains("--value"), "{}", value.stderr);
+    write_file(&home.path().join("src/c.rs"), b"fn g() { let f = crate::a::get; }\n");
+    let plan =
+        run_line(&home, "edit signature get --remove step --root . -o json").expect(0).records().remove(0);
+    assert_eq!(
+        (&plan["complete"], &plan["unsure"][0]["file"]),
+        (&false.into(), &"src/c.rs".into()),
+        "{plan}"
+    );
+    write_file(&home.path().join("src/c.rs"), b"def word(a): pass\n");
+    write_file(&home.path().join("src/d.py"), b"class A:\n    def go(self): pass\ndef f(x):\n    x.go()\n");
+    run_line(&home, "edit signature A.go --add n --value 1 --include-likely --apply --root .").expect(0);
+    assert!(read(&home, "src/d.py").contains("x.go(1)"));
+}
+
+#[test]
 fn a_refusal_names_its_places() {
     let home = home_with_code();
     let taken = run_line(&home, "edit rename get unused --root .").expect(1);

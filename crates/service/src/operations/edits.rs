@@ -5,14 +5,15 @@
 use super::code::{code_query, tree};
 use crate::Service;
 use api::edits::{
-    ApplyEdit, DeleteSymbol, EditApplied, EditEntry, EditList, EditPlace, EditPlanned, EditedFile,
-    InsertCode, ListEdits, RenameSymbol, ReplaceSymbol, Trust, TrustChecks, UndoEdit,
+    ApplyEdit, ChangeSignature, DeleteSymbol, EditApplied, EditEntry, EditList, EditPlace, EditPlanned,
+    EditStep, EditedFile, InsertCode, ListEdits, RenameSymbol, ReplaceSymbol, StepKind, Trust, TrustChecks,
+    UndoEdit, WantedEdit,
 };
 use api::{Code, Error, Handle, Request};
 use code_query::{resolve_root, with_root};
 use edits::{
-    Applied, CheckRefusal, CheckSetup, EditError, EditKind, Place, Position, RenameOptions, SymbolPlace,
-    Tree, Workbench, plan_edit,
+    Applied, CheckRefusal, CheckSetup, EditError, EditKind, Place, Position, RenameOptions, SignatureChange,
+    SymbolPlace, Tree, Workbench, plan_edit,
 };
 use record::Stamp;
 use std::path::{Path, PathBuf};
@@ -22,50 +23,38 @@ use subprocess::Supervisor;
 /// A compiler that takes longer is ended.
 const CHECK_DEADLINE: Duration = Duration::from_mins(20);
 
-/// The parameters that all planning requests share.
-struct Wanted<'a> {
-    path: &'a str,
-    kind: EditKind<'a>,
-    check: bool,
-    apply: bool,
-    root: Option<&'a String>,
+/// Requests that plan an edit.
+macro_rules! plan_requests {
+    ($($request:ty),*) => {$(
+        impl Handle<$request> for Service {
+            fn handle(&self, request: &$request) -> Result<EditPlanned, Error> {
+                request.check_params()?;
+                plan(self, &WantedEdit::from(request))
+            }
+        }
+    )*};
 }
 
-impl Handle<RenameSymbol> for Service {
-    fn handle(&self, request: &RenameSymbol) -> Result<EditPlanned, Error> {
-        request.check_params()?;
-        let RenameSymbol { in_comments, include_likely, check, apply, .. } = *request;
-        let options = RenameOptions { in_comments, include_likely };
-        let kind = EditKind::Rename { new_name: &request.new_name, options };
-        plan(self, &Wanted { path: &request.path, kind, check, apply, root: request.root.as_ref() })
-    }
-}
+plan_requests!(RenameSymbol, ReplaceSymbol, InsertCode, DeleteSymbol, ChangeSignature);
 
-impl Handle<ReplaceSymbol> for Service {
-    fn handle(&self, request: &ReplaceSymbol) -> Result<EditPlanned, Error> {
-        request.check_params()?;
-        let ReplaceSymbol { whole, check, apply, .. } = *request;
-        let kind = EditKind::Replace { text: &request.text, whole };
-        plan(self, &Wanted { path: &request.path, kind, check, apply, root: request.root.as_ref() })
-    }
-}
-
-impl Handle<InsertCode> for Service {
-    fn handle(&self, request: &InsertCode) -> Result<EditPlanned, Error> {
-        request.check_params()?;
-        let InsertCode { check, apply, .. } = *request;
-        let position = Position::from_name(&request.position);
-        let kind = EditKind::Insert { position, text: &request.text };
-        plan(self, &Wanted { path: &request.path, kind, check, apply, root: request.root.as_ref() })
-    }
-}
-
-impl Handle<DeleteSymbol> for Service {
-    fn handle(&self, request: &DeleteSymbol) -> Result<EditPlanned, Error> {
-        request.check_params()?;
-        let DeleteSymbol { force, check, apply, .. } = *request;
-        let kind = EditKind::Delete { force };
-        plan(self, &Wanted { path: &request.path, kind, check, apply, root: request.root.as_ref() })
+fn to_kind(step: &EditStep) -> EditKind {
+    let EditStep { in_comments, include_likely, whole, force, .. } = *step;
+    match step.operation {
+        StepKind::Rename => {
+            let options = RenameOptions { in_comments, include_likely };
+            EditKind::Rename { new_name: step.new_name.clone(), options }
+        }
+        StepKind::Replace => EditKind::Replace { text: step.text.clone(), whole },
+        StepKind::Insert => {
+            EditKind::Insert { position: Position::from_name(&step.position), text: step.text.clone() }
+        }
+        StepKind::Delete => EditKind::Delete { force },
+        StepKind::Signature => {
+            let (add, value, remove) = (step.add.clone(), step.value.clone(), step.remove.clone());
+            let (rename, order) = (step.rename.clone(), step.order.clone());
+            let change = SignatureChange { add, value, remove, rename, order };
+            EditKind::Signature { change, include_likely }
+        }
     }
 }
 
@@ -122,14 +111,15 @@ fn open_bench(service: &Service, root: Option<&String>) -> Result<(PathBuf, Work
     Ok((root, bench))
 }
 
-fn plan(service: &Service, wanted: &Wanted<'_>) -> Result<EditPlanned, Error> {
-    let (root, bench) = open_bench(service, wanted.root)?;
+fn plan(service: &Service, wanted: &WantedEdit) -> Result<EditPlanned, Error> {
+    let (root, bench) = open_bench(service, wanted.root.as_ref())?;
     let tree = Tree::open(&root, service.threads).map_err(|error| to_error(&error))?;
-    let place = find_place(service, &root, &tree, wanted.path)?;
-    let mut plan = plan_edit(&tree, &place, wanted.kind).map_err(|error| to_error(&error))?;
+    let step = &wanted.steps[0];
+    let place = find_place(service, &root, &tree, &step.path)?;
+    let mut plan = plan_edit(&tree, &place, &to_kind(step)).map_err(|error| to_error(&error))?;
     let mut planned = EditPlanned::default();
     if wanted.check {
-        let new_name = if let EditKind::Rename { new_name, .. } = wanted.kind { new_name } else { "" };
+        let new_name = step.new_name.as_str();
         let supervisor = Supervisor::new(&service.exe);
         let env = crate::env::inherited_env();
         let setup = CheckSetup { supervisor: &supervisor, env, deadline: CHECK_DEADLINE };
@@ -196,7 +186,9 @@ fn to_error(error: &EditError) -> Error {
         _ => Code::EditRefused,
     };
     let places = error.places().iter().take(PLACES_IN_ERROR);
-    places.fold(Error::new(code, error.to_string()), |refused, place| {
+    let refused = Error::new(code, error.to_string());
+    let refused = if error.hint().is_empty() { refused } else { refused.hint(error.hint()) };
+    places.fold(refused, |refused, place| {
         refused.hint(format!("{}:{}: {}: {}", place.file, place.line, place.reason, place.text))
     })
 }
