@@ -3,10 +3,10 @@
 //!
 //! Does not search, and does not know how the engine scores a session.
 
-use crate::entry::State;
-use crate::store::{Error, Store};
+use crate::entry::{SessionMemory, State};
+use crate::store::{Error, StatedFact, Store};
 use crate::talk::cues::fold;
-use crate::talk::sentence::{Words, content_words, overlap};
+use crate::talk::sentence::{Words, content_words, overlap, overlap_with_text};
 
 /// Words of a question about what holds now, with spaces around them, and Chinese ones. No pattern: compiling one costs as
 /// much as the search.
@@ -51,34 +51,69 @@ pub struct Standing {
 impl Store {
     /// How these sessions stand to a query.
     pub fn standing(&self, query: &str, sessions: &[SessionName]) -> Result<Standing, Error> {
-        let asked = content_words(&fold(query));
-        let mut standing = Standing { factors: vec![1.0; sessions.len()], replaced: Vec::new() };
-        for (at, session) in sessions.iter().enumerate() {
-            let (mut decided, mut gone) = (0, 0);
-            for (text, state) in self.fact_texts_of(session)? {
-                let share = overlap(&asked, &content_words(&fold(&text)));
-                match state {
-                    State::Fresh => decided = decided.max(share),
-                    State::Superseded => gone = gone.max(share),
-                    _ => {}
+        let query = Asked { words: content_words(&fold(query)), holds: asks_what_holds(query), text: query };
+        let read = sessions.iter().map(|session| self.facts_of_session(session));
+        let stated: Vec<Vec<StatedFact>> = read.collect::<Result<_, _>>()?;
+        let factors = stated.iter().map(|facts| weigh_facts(&query, facts)).collect();
+        // A phrase in quotation marks is looked for where it was said.
+        if query.text.contains(['"', '“', '「']) {
+            return Ok(Standing { factors, replaced: Vec::new() });
+        }
+        let mut replaced = self.later_on_same_subject(&query, sessions, &stated)?;
+        replaced.extend(find_replaced(&query, sessions, &stated));
+        Ok(Standing { factors, replaced })
+    }
+}
+
+struct Asked<'q> {
+    words: Words,
+    /// It asks what holds now.
+    holds: bool,
+    text: &'q str,
+}
+
+impl Asked<'_> {
+    /// The share of its words that a text contains, in percent.
+    fn share_in(&self, text: &str) -> u8 {
+        overlap_with_text(&self.words, &fold(text))
+    }
+}
+
+fn weigh_facts(query: &Asked<'_>, facts: &[StatedFact]) -> f32 {
+    let best = |state: State| {
+        let shares = facts.iter().filter(|fact| fact.state == state).map(|fact| query.share_in(&fact.text));
+        shares.max().unwrap_or(0)
+    };
+    let (decided, gone) = (best(State::Fresh), best(State::Superseded));
+    let lost = if gone > decided { f32::from(gone) * REPLACED } else { 0.0 };
+    1.0 + (f32::from(decided) * DECIDED - lost) / 100.0
+}
+
+/// Pairs of sessions, the first of which states a fact that one of the second replaced. Looked for among these sessions alone: a replacement may
+/// be stated in ten thousand others.
+fn find_replaced(
+    query: &Asked<'_>,
+    sessions: &[SessionName],
+    stated: &[Vec<StatedFact>],
+) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    for (old, facts) in stated.iter().enumerate() {
+        let gone = facts.iter().filter_map(|fact| Some((fact, fact.superseded_by.as_ref()?)));
+        for (was, by) in gone {
+            for (new, others) in
+                stated.iter().enumerate().filter(|(new, _)| sessions[*new].1 != sessions[old].1)
+            {
+                let Ok(at) = others.binary_search_by(|fact| fact.id.cmp(by)) else { continue };
+                let texts = format!("{} {}", was.text, others[at].text);
+                if query.holds || query.share_in(&texts) >= ASKED {
+                    found.push((&sessions[old], &sessions[new], texts, (old, new)));
                 }
             }
-            let lost = if gone > decided { f32::from(gone) * REPLACED } else { 0.0 };
-            standing.factors[at] += (f32::from(decided) * DECIDED - lost) / 100.0;
         }
-        // A phrase in quotation marks is looked for where it was said.
-        if query.contains(['"', '“', '「']) {
-            return Ok(standing);
-        }
-        standing.replaced = self.later_on_same_subject((&asked, asks_what_holds(query)), sessions)?;
-        let place = |session: &SessionName| sessions.iter().position(|one| one == session);
-        for (old, new, texts) in self.replaced_sessions(sessions)? {
-            if asks_what_holds(query) || overlap(&asked, &content_words(&fold(&texts))) >= ASKED {
-                standing.replaced.extend(place(&old).zip(place(&new)));
-            }
-        }
-        Ok(standing)
     }
+    // The order in which replacements are moved decides between several.
+    found.sort();
+    found.into_iter().map(|(_, _, _, pair)| pair).collect()
 }
 
 /// The least share of a query's words that a replacement or what it replaced contains, in percent: who looks for an error
@@ -94,37 +129,53 @@ impl Store {
     /// earlier: nothing of the earlier may have been kept that could be replaced.
     fn later_on_same_subject(
         &self,
-        (asked, asks): (&Words, bool),
+        query: &Asked<'_>,
         sessions: &[SessionName],
+        stated: &[Vec<StatedFact>],
     ) -> Result<Vec<(usize, usize)>, Error> {
-        let mut known = Vec::new();
-        for (source, id) in sessions {
-            let Some(memory) = self.session(source, id)? else {
-                known.push(None);
-                continue;
-            };
-            let about = content_words(&fold(&format!("{} {}", memory.name.text, memory.summary.text)));
-            let reversals = self.reversals_of(source, id)?;
-            known.push(Some((memory.project, memory.started_at, about, reversals)));
+        let is_current = |fact: &&StatedFact| fact.reverses && fact.state == State::Fresh;
+        let reversals: Vec<Vec<Reversal>> = stated
+            .iter()
+            .map(|facts| {
+                facts.iter().filter(is_current).map(|fact| Reversal::new(query, &fact.text)).collect()
+            })
+            .collect();
+        if reversals.iter().all(Vec::is_empty) {
+            return Ok(Vec::new());
         }
+        let known = sessions.iter().map(|(source, id)| self.session(source, id));
+        let known: Vec<Option<SessionMemory>> = known.collect::<Result<_, _>>()?;
+        let about =
+            |one: &SessionMemory| content_words(&fold(&format!("{} {}", one.name.text, one.summary.text)));
+        let about: Vec<Words> = known.iter().map(|one| one.as_ref().map(about).unwrap_or_default()).collect();
         let is_replaced = |old: usize, new: usize| {
-            let (Some((project, begun, about, _)), Some((other, later, _, reversals))) =
-                (&known[old], &known[new])
-            else {
-                return false;
-            };
-            let same = |text: &String| {
-                let words = content_words(&fold(text));
-                let shared = words.iter().filter(|word| about.contains(*word)).count();
-                let is_same = shared >= MIN_SHARED && overlap(&words, about) >= SAME_SUBJECT;
-                // Both sessions match the query: to a question, a reversal that speaks of it is the answer.
-                let answers = overlap(asked, &words);
-                if asks { is_same || answers >= ANSWERS } else { is_same && answers >= ASKED }
-            };
-            project == other && begun < later && reversals.iter().any(same)
+            let (Some(before), Some(after)) = (&known[old], &known[new]) else { return false };
+            before.project == after.project
+                && before.started_at < after.started_at
+                && reversals[new].iter().any(|one| one.concerns(query, &about[old]))
         };
         let pairs = (0..sessions.len()).flat_map(|old| (0..sessions.len()).map(move |new| (old, new)));
         Ok(pairs.filter(|(old, new)| old != new && is_replaced(*old, *new)).collect())
+    }
+}
+
+/// The words of a fact that takes something back, and the share of the query's words among them.
+struct Reversal {
+    words: Words,
+    answers: u8,
+}
+
+impl Reversal {
+    fn new(query: &Asked<'_>, text: &str) -> Reversal {
+        let words = content_words(&fold(text));
+        Reversal { answers: overlap(&query.words, &words), words }
+    }
+
+    /// Both sessions match the query: to a question, a reversal that speaks of it is the answer.
+    fn concerns(&self, query: &Asked<'_>, about: &Words) -> bool {
+        let shared = self.words.iter().filter(|word| about.contains(*word)).count();
+        let is_same = shared >= MIN_SHARED && overlap(&self.words, about) >= SAME_SUBJECT;
+        if query.holds { is_same || self.answers >= ANSWERS } else { is_same && self.answers >= ASKED }
     }
 }
 

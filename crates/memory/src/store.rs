@@ -7,6 +7,7 @@ mod read;
 mod received;
 mod write;
 
+pub(crate) use read::StatedFact;
 pub use read::{DerivedUpTo, GivenName};
 pub use received::{ForgottenEntry, Withdrawn};
 
@@ -17,8 +18,12 @@ use record::Stamp;
 use std::path::{Path, PathBuf};
 
 /// Schema migrations, in order. A published one is never changed.
-const MIGRATIONS: &[&str] =
-    &[include_str!("layout.sql"), include_str!("kinds.sql"), include_str!("replacements.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("layout.sql"),
+    include_str!("kinds.sql"),
+    include_str!("replacements.sql"),
+    include_str!("given.sql"),
+];
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -231,7 +231,10 @@ fn the_bill_of_materials_lists_what_is_linked() {
     let names: Vec<&str> =
         bill["components"].as_array().unwrap().iter().map(|part| part["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"rusqlite") && names.contains(&"loci-service"), "{names:?}");
-    assert!(names.contains(&"tree-sitter-rust") && names.contains(&"bpe-openai"), "their tables are in the program");
+    assert!(
+        names.contains(&"tree-sitter-rust") && names.contains(&"bpe-openai"),
+        "their tables are in the program"
+    );
     assert!(!names.contains(&"insta"), "only tests use it");
     let known: Vec<&Value> =
         bill["components"].as_array().unwrap().iter().filter(|part| part.get("purl").is_some()).collect();

@@ -77,8 +77,15 @@ fn fact_from_row(row: &Row<'_>) -> Result<Fact, db::Error> {
     })
 }
 
-/// A session by source and ID, the one that replaced it, and the texts of both facts.
-type ReplacedSession = ((String, String), (String, String), String);
+/// A fact as one of its sessions states it.
+pub(crate) struct StatedFact {
+    pub(crate) id: String,
+    pub(crate) text: String,
+    pub(crate) state: State,
+    pub(crate) superseded_by: Option<String>,
+    /// A decision or rule that takes something back.
+    pub(crate) reverses: bool,
+}
 
 /// The name and tags that a person or a model gave a session, excluding derived ones.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,9 +101,9 @@ const GIVEN_NAMES_SQL: &str = "select s.session_id, s.source, s.ended, \
     from tags t where t.session_id = s.session_id and t.source = s.source and t.shed = 0 \
     and t.given_by in ('model', 'person')), '') as called from sessions s";
 
-/// Most sessions have derived names and tags only: one look at all tags costs less than one for each session.
-const HAS_GIVEN_NAME_SQL: &str = "s.name_by in ('model', 'person') or (s.session_id, s.source) in \
-    (select session_id, source from tags where shed = 0 and given_by in ('model', 'person'))";
+/// The sessions of which that is not empty. Most have derived names and tags only; the conditions are those of two indexes.
+const GIVEN_SQL: &str = "select session_id, source from sessions where name_by in ('model', 'person') union \
+    select session_id, source from tags where shed = 0 and given_by in ('model', 'person')";
 
 /// The maximum number of sessions found by name.
 const MAX_NAMES_FOUND: usize = 200;
@@ -183,15 +190,18 @@ impl Store {
         Ok(self.facts(id)?.into_iter().find(|fact| fact.id == id))
     }
 
-    /// Text and state of the facts with evidence in a session.
-    pub(crate) fn fact_texts_of(
-        &self,
-        (source, session_id): &(String, String),
-    ) -> Result<Vec<(String, State)>, Error> {
-        let sql = "select distinct id, text, state from facts join evidence on fact = id \
-                   where session_id = ?1 and source = ?2 order by 1";
-        self.query_rows(sql, [session_id, source], |row| {
-            Ok((row.get(1)?, read_word(row, 2, State::from_word)?))
+    /// The facts with evidence in a session, ordered by ID.
+    pub(crate) fn facts_of_session(&self, (source, id): &(String, String)) -> Result<Vec<StatedFact>, Error> {
+        let sql = "select distinct id, text, state, superseded_by, reverses and kind in ('decision', 'rule') \
+                   from facts join evidence on fact = id where session_id = ?1 and source = ?2 order by 1";
+        self.query_rows(sql, [id, source], |row| {
+            Ok(StatedFact {
+                id: row.get(0)?,
+                text: row.get(1)?,
+                state: read_word(row, 2, State::from_word)?,
+                superseded_by: row.get(3)?,
+                reverses: row.get(4)?,
+            })
         })
     }
 
@@ -229,33 +239,6 @@ impl Store {
         self.query_rows("select old, new from replacements order by 1, 2", [], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })
-    }
-
-    /// The current facts of a session that take something back.
-    pub(crate) fn reversals_of(&self, source: &str, session_id: &str) -> Result<Vec<String>, Error> {
-        let sql = "select distinct id, text from facts join evidence on fact = id where session_id = ?1 and source = ?2 \
-                   and reverses and state = 'fresh' and kind in ('decision', 'rule') order by 1";
-        self.query_rows(sql, [session_id, source], |row| row.get(1))
-    }
-
-    /// Pairs of sessions, with the texts of both facts: a fact of the first, which is one of these, was replaced by a fact of the second.
-    /// Asked for each session: what was ever replaced may be more than the history of a search.
-    pub(crate) fn replaced_sessions(
-        &self,
-        sessions: &[(String, String)],
-    ) -> Result<Vec<ReplacedSession>, Error> {
-        let sql = "select distinct new.source, new.session_id, was.text || ' ' || is_now.text \
-                   from evidence old join facts was on was.id = old.fact join facts is_now on is_now.id = was.superseded_by \
-                   join evidence new on new.fact = is_now.id \
-                   where old.session_id = ?1 and old.source = ?2 and new.session_id != ?1";
-        let mut found = Vec::new();
-        for (source, id) in sessions {
-            let one =
-                |row: &Row<'_>| Ok(((source.clone(), id.clone()), (row.get(0)?, row.get(1)?), row.get(2)?));
-            found.extend(self.query_rows(sql, [id, source], one)?);
-        }
-        found.sort();
-        Ok(found)
     }
 
     /// IDs of the facts with evidence in a session.
@@ -319,7 +302,8 @@ impl Store {
         let matched = matched.collect::<Vec<_>>().join(" + ");
         // Most matching words first: a single word may occur in every name.
         let sql = format!(
-            "select *, {matched} as matched from ({GIVEN_NAMES_SQL} where {HAS_GIVEN_NAME_SQL}) where matched > 0 or called glob '*[À-ԯ]*' \
+            "select *, {matched} as matched from (select * from ({GIVEN_SQL}) cross join ({GIVEN_NAMES_SQL}) \
+             using (session_id, source)) where matched > 0 or called glob '*[À-ԯ]*' \
              order by matched desc, ended desc limit {MAX_NAMES_FOUND}"
         );
         self.query_rows(&sql, db::params_from_iter(words), |row| {

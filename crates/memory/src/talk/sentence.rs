@@ -112,20 +112,27 @@ const STOP_WORDS: &[&str] = &[
 const STOP_HAN: &str = "的了是在我你他它们这那就都也还又和与或不没有要会能可把被给对从到用说个一上下里为以及而但所因如果吧吗呢啊么先再";
 
 pub(crate) fn content_words(folded: &str) -> Words {
-    let mut words = Words::new();
-    let is_latin = |c: char| c.is_alphanumeric() && !is_han(c) || c == '_' || c == '\'';
-    for word in folded.split(|c: char| !is_latin(c)).map(|word| word.trim_matches(['\'', '_'])) {
-        if word.len() > 2 && !STOP_WORDS.contains(&word) {
-            words.insert(stem(word).to_string());
-        }
-    }
-    let letters: Vec<char> = folded.chars().collect();
-    for pair in letters.windows(2) {
-        if pair.iter().all(|c| is_han(*c) && !STOP_HAN.contains(*c)) {
-            words.insert(pair.iter().collect());
-        }
-    }
+    let mut words: Words =
+        latin_words(folded).filter(|word| !is_stop_word(word)).map(|word| stem(word).to_string()).collect();
+    words.extend(han_pairs(folded));
     words
+}
+
+fn latin_words(folded: &str) -> impl Iterator<Item = &str> {
+    let is_latin = |c: char| c.is_alphanumeric() && !is_han(c) || c == '_' || c == '\'';
+    let words = folded.split(move |c: char| !is_latin(c)).map(|word| word.trim_matches(['\'', '_']));
+    words.filter(|word| word.len() > 2)
+}
+
+fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.contains(&word)
+}
+
+fn han_pairs(folded: &str) -> impl Iterator<Item = String> {
+    let says_something =
+        |(one, next): &(char, char)| [*one, *next].into_iter().all(|c| is_han(c) && !STOP_HAN.contains(c));
+    let pairs = folded.chars().zip(folded.chars().skip(1)).filter(says_something);
+    pairs.map(|(one, next)| String::from_iter([one, next]))
 }
 
 /// A rough stem: inflections of one word meet, and that is enough to compare two messages.
@@ -143,9 +150,42 @@ pub(crate) fn overlap(words: &Words, others: &Words) -> u8 {
     (shared * 100 / words.len()) as u8
 }
 
+/// The same for the content words of a text, most of which are in no query: comparing first spares collecting them.
+pub(crate) fn overlap_with_text(words: &Words, folded: &str) -> u8 {
+    if words.is_empty() {
+        return 0;
+    }
+    let is_wanted = |word: &&str| words.contains(stem(word)) && !is_stop_word(word);
+    let mut shared: BTreeSet<&str> = latin_words(folded).filter(is_wanted).map(stem).collect();
+    let wants_han = words.iter().any(|word| word.chars().any(is_han));
+    let pairs: Vec<String> = if wants_han { han_pairs(folded).collect() } else { Vec::new() };
+    shared.extend(pairs.iter().map(String::as_str).filter(|pair| words.contains(*pair)));
+    (shared.len() * 100 / words.len()) as u8
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_compared_as_its_words_are() {
+        let texts = [
+            "We retried caches, doing the retry queue again.",
+            "退款队列 uses 两个队列",
+            "retries_ 'cache' it's",
+            "",
+        ];
+        for query in ["retry the cache queue", "队列 retrying", "doing", "退款", "", "这个"] {
+            let words = content_words(query);
+            for text in texts.map(fold) {
+                assert_eq!(
+                    overlap_with_text(&words, &text),
+                    overlap(&words, &content_words(&text)),
+                    "{query:?} in {text:?}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn questions_are_recognised_with_and_without_a_question_mark() {
