@@ -136,7 +136,7 @@ impl Reader {
 
     /// The directories of sessions, with their numbers of sessions and the time of the last one; newest first.
     pub fn project_folders(&self) -> Result<Vec<FolderUse>, Error> {
-        let sql = "select case when project = '' then cwd else project end as folder, count(*), max(ended) from sessions s \
+        let sql = "select case when project = '' then cwd else project end as folder, count(distinct chat), max(ended) from sessions s \
             where agent_id is null and (turns > 0 or calls > 0 or models != '') and folder != '' \
             group by folder order by 3 desc, 1";
         self.query_all(sql, [], |row| {

@@ -95,6 +95,19 @@ fn projects_are_listed_with_their_folders() {
     assert_eq!(run_line(&home, "projects").expect(0).records()[0]["total"], 2);
 }
 
+/// As after a restored backup or a home that has moved.
+#[test]
+fn a_session_with_two_transcripts_is_counted_once() {
+    let home = home_with_a_moved_project();
+    let projects = home.path().join(".claude/projects");
+    let folder = std::fs::read_dir(&projects).unwrap().flatten().map(|entry| entry.path());
+    let file = folder.map(|folder| folder.join(format!("{MAIN}.jsonl"))).find(|file| file.exists()).unwrap();
+    std::fs::create_dir(projects.join("restored")).unwrap();
+    std::fs::copy(&file, projects.join("restored").join(file.file_name().unwrap())).unwrap();
+    let listed = run_line(&home, "project list").expect(0).records().remove(0);
+    assert_eq!(listed["projects"][0]["sessions"], 3, "{listed}");
+}
+
 #[test]
 fn resume_uses_the_folder_that_exists_today() {
     let home = home_with_a_moved_project();
