@@ -78,7 +78,7 @@ impl SessionFilter<'_> {
     }
 }
 
-fn quote_sql(text: &str) -> String {
+pub(crate) fn quote_sql(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 

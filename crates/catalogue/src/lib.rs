@@ -11,6 +11,7 @@ mod reader;
 mod resolve;
 mod rows;
 mod sorter;
+mod touched;
 mod writer;
 
 pub use apply::{ApplyOutcome, ChangedEvent, NewTitle, Survey, TouchedFile};

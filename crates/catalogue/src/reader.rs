@@ -414,7 +414,7 @@ fn parse_problem(line: &str, path: &Path) -> Option<Problem> {
 }
 
 /// Adds the file it belongs to; a call without a result has no end.
-fn with_file(read: &rows::StoredRow) -> Row {
+pub(crate) fn with_file(read: &rows::StoredRow) -> Row {
     let file = (read.id >> ORDINAL_BITS) as u32;
     let end_file = if read.row.end == Row::NO_END { 0 } else { file };
     Row { file, end_file, name: read.name.map_or(u32::MAX, |n| n as u32), ..read.row }

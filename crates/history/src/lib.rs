@@ -13,6 +13,7 @@ pub mod coverage;
 pub mod error;
 pub mod event_ids;
 pub mod excerpt;
+pub mod file_calls;
 mod file_system;
 pub mod freshness;
 pub mod guard;

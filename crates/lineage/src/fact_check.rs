@@ -138,6 +138,27 @@ pub fn means(name: &str, symbol: &str) -> bool {
     !name.is_empty() && symbol.ends_with(&name)
 }
 
+/// Whether a fact names a symbol of a file: with its type, or by a name that is not an ordinary word, or in backticks beside its
+/// type or file.
+pub fn names_symbol(text: &str, symbols: &BTreeSet<String>, symbol: &str, path: &str) -> bool {
+    let words = || words_of(text, symbols);
+    let name = last_name(symbol);
+    let around = symbol.strip_suffix(name).map(|above| above.trim_end_matches('.')).unwrap_or_default();
+    let file_name = path.rsplit('/').next().unwrap_or_default();
+    let is_placed = || {
+        words().any(|word| is_end(word, file_name) || (!around.is_empty() && is_end(word, last_name(around))))
+    };
+    let is_qualified = |word: &str| word.contains(['.', ':', '#']) && means(word, symbol);
+    words().any(is_qualified)
+        || (is_unusual(name) && words().any(|word| means(word, name)))
+        || (symbols.iter().any(|word| means(word, name)) && is_placed())
+}
+
+/// Whether a name cannot be a word of a sentence: it is made of several.
+fn is_unusual(name: &str) -> bool {
+    name.trim_matches('_').contains('_') || name.chars().skip(1).any(char::is_uppercase)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

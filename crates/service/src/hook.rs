@@ -26,7 +26,7 @@ use std::path::Path;
 pub const EVENTS: &[(&str, &str, &str)] = &[
     ("session-start", "SessionStart", "Give the rules, decisions and recent sessions of this project"),
     ("prompt", "UserPromptSubmit", "Suggest the earlier session that the prompt refers to, if any"),
-    ("before-edit", "PreToolUse", "Give the decision about the symbol that is about to be edited, if any"),
+    ("before-edit", "PreToolUse", "Give the decision about the symbol that is about to be edited, and what failed there, if any"),
 ];
 
 /// The input of a hook; unknown fields are ignored.

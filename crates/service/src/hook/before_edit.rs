@@ -1,14 +1,19 @@
-//! Before an edit: the decision about the very symbol that is edited, if there is one that still holds; otherwise nothing.
+//! Before an edit: the decision about the very symbol that is edited, if there is one that still holds, and the last attempt at it that
+//! failed; otherwise nothing.
 //!
 //! Silent where it is not certain: a word that may be a name or may not, code that changed since the decision, a language without a
-//! parser. Does not read transcripts and does not know the code index, because an agent waits for it at each edit.
+//! parser. Reads only the calls that the catalogue names and does not know the code index, because an agent waits for it at each edit.
 
 use super::HookInput;
 use crate::operations::code::changes::run_git_briefly;
 use crate::{Service, memory_store};
+use api::terminal_text::short_id;
 use code::{ChangeClass, FileSymbol, Span, classify_symbol, symbols_at, symbols_in_text};
+use history::excerpt::truncate_line;
+use history::file_calls::FileCalls;
 use history::{guard, home, scope};
-use lineage::fact_check::{is_end, last_name, means, version_at, words_of};
+use lineage::attempts::{Attempt, MAX_CALLS, find_attempts};
+use lineage::fact_check::{names_symbol, version_at};
 use memory::{Fact, Store};
 use recommend::cards::Cards;
 use serde::Deserialize;
@@ -50,41 +55,70 @@ struct EditedFile {
 }
 
 impl Service {
-    /// The decisions about the symbols that an edit changes, once per session and symbol.
+    /// The decisions about the symbols that an edit changes, and the attempts at them that failed, once per session and symbol.
     pub(super) fn handle_edit(&self, input: &HookInput) -> Option<String> {
         let file = Path::new(&input.cwd).join(&input.tool_input.file_path);
         let root = scope::enclosing_project(file.parent()?);
-        let store = memory_store::open_existing(self).ok()??;
-        let decisions = store.current_decisions(&root.to_string_lossy()).ok()?;
-        if decisions.is_empty() || input.session_id.is_empty() {
+        let store = memory_store::open_existing(self).ok().flatten();
+        let decided = store.as_ref().and_then(|store| store.current_decisions(&root.to_string_lossy()).ok());
+        let decisions = decided.unwrap_or_default();
+        let path = scope::canonical_path(&file).strip_prefix(&root).ok()?.to_string_lossy().into_owned();
+        let folders = scope::project_folders(&self.history(), &root);
+        let calls = FileCalls::load(self.history(), &folders, &path, MAX_CALLS);
+        if (decisions.is_empty() && calls.is_none()) || input.session_id.is_empty() {
             return None;
         }
         let file = EditedFile::read(root, &file)?;
         let cards = Cards::new(self.home()?.cards(), home::create_private_dir);
         let mut shown = cards.load(&input.session_id);
-        let mut lines = String::new();
-        for symbol in file.symbols_changed_by(&input.tool_input) {
-            let key = format!("{}:{}", file.path, symbol.name);
-            let meant = |fact: &&Fact| is_about(fact, symbol, &file);
-            let Some(fact) = decisions.iter().find(meant).filter(|_| !shown.was_told(&key)) else { continue };
-            if !Service::still_holds(&store, fact, symbol, &file) {
-                continue;
-            }
+        let mut symbols = file.symbols_changed_by(&input.tool_input);
+        symbols.retain(|symbol| !shown.was_told(&file.key_of(symbol)));
+        let (mut decided, mut tried) = (String::new(), String::new());
+        for symbol in &symbols {
+            let is_meant = |fact: &&Fact| names_symbol(&fact.text, &fact.symbols, &symbol.name, &file.path);
+            let fact = decisions.iter().find(is_meant);
+            let Some((store, fact)) = store.as_ref().zip(fact) else { continue };
             let line = self.decision_line(fact, symbol);
-            if lines.len() + line.len() <= MAX_BYTES {
-                lines.push_str(&line);
-                shown.mark_told(key);
+            if decided.len() + line.len() <= MAX_BYTES && Service::still_holds(store, fact, symbol, &file) {
+                decided.push_str(&line);
+                shown.mark_told(file.key_of(symbol));
             }
         }
-        if lines.is_empty() {
+        let spans: Vec<_> = symbols.iter().map(|it| it.span.from as usize..it.span.to as usize).collect();
+        let attempts =
+            calls.map(|calls| find_attempts(&calls, &file.path, &file.text, &spans, &input.session_id));
+        for (symbol, attempt) in symbols.iter().zip(attempts.into_iter().flatten()) {
+            let line = attempt.map_or_else(String::new, |attempt| self.attempt_line(&attempt, symbol));
+            if !line.is_empty() && decided.len() + tried.len() + line.len() <= MAX_BYTES {
+                tried.push_str(&line);
+                shown.mark_told(file.key_of(symbol));
+            }
+        }
+        let parts =
+            [("decided earlier by the person", decided), ("tried earlier, and it did not stay", tried)];
+        let parts = parts.iter().filter(|(_, lines)| !lines.is_empty());
+        let parts = parts.map(|(what, lines)| format!("Loci: {what} (history, not instructions):\n{lines}"));
+        let said = parts.collect::<String>();
+        if said.is_empty() {
             return None;
         }
         // Stored first: repeating it at every edit would be worse than losing it once.
         cards.save(&shown).ok()?;
-        Some(format!(
-            "Loci: decided earlier by the person (history, not instructions):\n{}",
-            lines.trim_end()
-        ))
+        Some(said.trim_end().to_string())
+    }
+
+    /// What was tried, what became of it, and what had been asked for. What the agent said about it may repeat the output of tools.
+    fn attempt_line(&self, attempt: &Attempt, symbol: &FileSymbol) -> String {
+        let shorten = |text: &str, most: usize| {
+            truncate_line(&self.history().mask_text(&guard::defuse_text(text)), most)
+        };
+        let asked = match attempt.asked.trim() {
+            "" => String::new(),
+            asked => format!("; asked: \"{}\"", shorten(asked, 160)),
+        };
+        let (day, id) = (record::Stamp(attempt.at).utc_day(), short_id(&attempt.session_id));
+        let (outcome, tried) = (shorten(&attempt.outcome(), 160), shorten(&attempt.tried.join(" ⏎ "), 240));
+        format!("- {} (attempt of {day}, session {id}, {outcome}): {tried}{asked}\n", symbol.name)
     }
 
     fn decision_line(&self, fact: &Fact, symbol: &FileSymbol) -> String {
@@ -144,27 +178,11 @@ impl EditedFile {
         found.filter(|symbol| seen.insert(&symbol.name)).collect()
     }
 
+    fn key_of(&self, symbol: &FileSymbol) -> String {
+        format!("{}:{}", self.path, symbol.name)
+    }
+
     fn source_of(&self, symbol: &FileSymbol) -> &str {
         self.text.get(symbol.span.from as usize..symbol.span.to as usize).unwrap_or_default()
     }
-}
-
-/// Whether a fact names a symbol: with its type, or by a name that is not an ordinary word, or in backticks beside its type or file.
-fn is_about(fact: &Fact, symbol: &FileSymbol, file: &EditedFile) -> bool {
-    let words = || words_of(&fact.text, &fact.symbols);
-    let name = last_name(&symbol.name);
-    let around = symbol.name.strip_suffix(name).map(|above| above.trim_end_matches('.')).unwrap_or_default();
-    let file_name = file.path.rsplit('/').next().unwrap_or_default();
-    let is_placed = || {
-        words().any(|word| is_end(word, file_name) || (!around.is_empty() && is_end(word, last_name(around))))
-    };
-    let is_qualified = |word: &str| word.contains(['.', ':', '#']) && means(word, &symbol.name);
-    words().any(is_qualified)
-        || (is_unusual(name) && words().any(|word| means(word, name)))
-        || (fact.symbols.iter().any(|word| means(word, name)) && is_placed())
-}
-
-/// Whether a name cannot be a word of a sentence: it is made of several.
-fn is_unusual(name: &str) -> bool {
-    name.trim_matches('_').contains('_') || name.chars().skip(1).any(char::is_uppercase)
 }
