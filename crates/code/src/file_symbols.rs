@@ -13,7 +13,7 @@ pub struct FileSymbol {
     pub span: Span,
     pub is_member: bool,
     declared: Vec<String>,
-    /// What it does as far as it is visible outside.
+    /// What it does as far as users of the library can observe it.
     behaviour: Vec<Digest>,
     /// What it does, visible outside or not.
     body: Vec<Digest>,
@@ -86,7 +86,8 @@ fn join_names(above: &str, name: &str) -> String {
 }
 
 fn member_symbol(above: &str, member: &Member) -> FileSymbol {
-    let behaviour = member.visibility.is_visible_outside().then_some(member.behaviour);
+    // As the index sees it: code of the same package is changed together.
+    let behaviour = member.visibility.is_public_api().then_some(member.behaviour);
     FileSymbol {
         name: join_names(above, &member.name),
         span: member.span,
@@ -102,13 +103,14 @@ fn type_symbol(name: String, part: &TypePart) -> FileSymbol {
     let visibility = part.visibility.map(Visibility::name).unwrap_or_default();
     let mut declared = vec![visibility.to_owned(), part.modifiers.join(" "), part.header_text.clone()];
     let visible = || part.members.iter().filter(|member| member.visibility.is_visible_outside());
+    let public = part.members.iter().filter(|member| member.visibility.is_public_api());
     declared.extend(visible().map(|member| member.signature_text.clone()));
     FileSymbol {
         name,
         span: part.span,
         is_member: false,
         declared,
-        behaviour: visible().map(|member| member.behaviour).collect(),
+        behaviour: public.map(|member| member.behaviour).collect(),
         body: part.members.iter().map(|member| member.behaviour).collect(),
         doc: part.doc.as_ref().map(|doc| doc.digest),
     }

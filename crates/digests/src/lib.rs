@@ -3,6 +3,8 @@
 //! Reads one session at a time, so that memory use does not grow with the history. Messages of subagents are not part of the
 //! parent session. Does not know which sessions are worth reading, nor how names or facts are derived.
 
+pub mod summary;
+
 use api::{Error, ViewRequest};
 use history::History;
 use history::call_summary::{CallSummary, shorten_text};

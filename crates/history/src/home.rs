@@ -98,6 +98,11 @@ impl Home {
         self.cache.join("code")
     }
 
+    /// Which facts were stale when they were last compared with the code.
+    pub fn fact_checks(&self) -> PathBuf {
+        self.cache.join("fact_checks.json")
+    }
+
     /// Plans and journals of edits, one folder per source tree.
     pub fn edits(&self) -> PathBuf {
         self.state.join("edits")

@@ -47,8 +47,20 @@ pub enum Ending {
 }
 
 impl Attempt {
+    /// One line about it: what was tried, what became of it, and what had been asked for. What the agent said about it may repeat the
+    /// output of tools. `shorten` makes a text safe to show and cuts it.
+    pub fn line(&self, symbol: &str, shorten: &dyn Fn(&str, usize) -> String) -> String {
+        let asked = match self.asked.trim() {
+            "" => String::new(),
+            asked => format!("; asked: \"{}\"", shorten(asked, 160)),
+        };
+        let (day, id) = (record::Stamp(self.at).utc_day(), api::terminal_text::short_id(&self.session_id));
+        let (outcome, tried) = (shorten(&self.outcome(), 160), shorten(&self.tried.join(" ⏎ "), 240));
+        format!("- {symbol} (attempt of {day}, session {id}, {outcome}): {tried}{asked}\n")
+    }
+
     /// What became of it, in words.
-    pub fn outcome(&self) -> String {
+    fn outcome(&self) -> String {
         let check = self.failed.as_deref().map(|command| format!("`{command}` failed"));
         match (self.ended, check) {
             (Ending::TakenBack, Some(check)) => format!("taken back after {check}"),

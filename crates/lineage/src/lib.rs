@@ -2,7 +2,7 @@
 //!
 //! [`session_edits`] reads the edits of a repository's sessions, [`code_history`] asks git how a piece of code came about, `provenance` matches
 //! the two, and [`session_context`] finds the prompt, the reasoning and the outcome around an edit. [`why`] puts the answer together, and [`agent_trace`] writes it for other programs; [`edit_records`] lists edits one by one; [`rework`] finds what was done twice; [`handoff`] sums up a session;
-//! [`attempts`] finds what was tried at a symbol and did not stay; [`attestation`] reads what the repository itself says about its sessions; [`fact_check`] finds what changed under a fact.
+//! [`attempts`] finds what was tried at a symbol and did not stay; [`attestation`] reads what the repository itself says about its sessions; [`fact_check`] finds what changed under a fact, and [`stale_facts`] does so for many.
 //!
 //! Does not store anything, and does not know symbols: its caller resolves them to lines.
 
@@ -17,6 +17,7 @@ mod named_session;
 pub mod rework;
 pub mod session_context;
 pub mod session_edits;
+pub mod stale_facts;
 pub mod why;
 
 pub use why::{Place, Target, explain};

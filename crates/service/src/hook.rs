@@ -14,6 +14,7 @@ use api::recommend::THRESHOLD;
 use before_edit::ToolInput;
 use catalogue::SessionFilter;
 use history::{catalogue_cache, guard, home, scope};
+use lineage::stale_facts::{known_stale, without_stale};
 use recommend::cards::{Cards, Choice, Pending, SessionCards, parse_choice};
 use recommend::chinese::has_han;
 use record::Session;
@@ -26,7 +27,11 @@ use std::path::Path;
 pub const EVENTS: &[(&str, &str, &str)] = &[
     ("session-start", "SessionStart", "Give the rules, decisions and recent sessions of this project"),
     ("prompt", "UserPromptSubmit", "Suggest the earlier session that the prompt refers to, if any"),
-    ("before-edit", "PreToolUse", "Give the decision about the symbol that is about to be edited, and what failed there, if any"),
+    (
+        "before-edit",
+        "PreToolUse",
+        "Give the decision about the symbol that is about to be edited, and what failed there, if any",
+    ),
 ];
 
 /// The input of a hook; unknown fields are ignored.
@@ -124,8 +129,11 @@ impl Service {
     /// The project's current rules and decisions, as far as they fit beside the other output.
     fn list_binding_facts(&self, project: &str, taken: usize) -> String {
         let left = MAX_START_BYTES.saturating_sub(taken);
-        let store = memory_store::open_existing(self).ok().flatten();
-        let facts = store.and_then(|store| store.binding_facts(project, left).ok()).unwrap_or_default();
+        let Some(store) = memory_store::open_existing(self).ok().flatten() else { return String::new() };
+        let facts = store.binding_facts(project, left).unwrap_or_default();
+        let stale = known_stale(&self.history(), Path::new(project));
+        let texts: Vec<String> = stale.iter().filter_map(|id| Some(store.fact(id).ok()??.text)).collect();
+        let facts = without_stale(&facts, &texts);
         self.history().mask_text(&guard::defuse_text(&facts))
     }
 

@@ -2,7 +2,9 @@
 //! documentation, formatting and a moved file do not. In six languages.
 
 use serde_json::{Value, json};
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use testutil::{Home, Session, command, git, run_command};
 
 /// A language: the file, its text, and the same after one edit of each class.
@@ -190,4 +192,82 @@ fn a_commit_of_the_sessions_own_work_does_not_make_its_facts_stale() {
             "{changed:#}"
         );
     }
+}
+
+/// The states of the facts in `memory list`, by text.
+fn listed_states(home: &Home, root: &Path, args: &[&str]) -> Vec<(String, String)> {
+    let mut run =
+        command(home.path(), &[&["memory", "list", "--kind", "facts", "--limit", "100"], args].concat());
+    run.current_dir(root);
+    let found = run_command(run).records().remove(0);
+    let lines = found["memories"].as_array().unwrap().iter();
+    let text = |line: &Value, field: &str| line[field].as_str().unwrap_or_default().to_string();
+    lines.map(|line| (text(line, "text"), text(line, "state"))).collect()
+}
+
+/// What a starting session is told.
+fn told_at_start(home: &Home, root: &Path) -> String {
+    let input = json!({"session_id": "s", "cwd": std::fs::canonicalize(root).unwrap(), "source": "startup"});
+    let mut hook = command(home.path(), &["hook", "session-start"]);
+    let mut child = hook.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.to_string().as_bytes()).unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+}
+
+#[test]
+fn a_list_and_a_starting_session_know_which_facts_are_stale() {
+    let (home, root) = new_repository();
+    let symbols =
+        || SAMPLES.iter().flat_map(|it| EDITS.iter().map(move |(stem, class)| (name_of(it, stem), class)));
+    for (name, _) in symbols() {
+        add_fact(&home, &root, &format!("`{name}` must not round"));
+    }
+    let states = listed_states(&home, &root, &[]);
+    assert!(states.len() == 30 && states.iter().all(|(_, state)| state == "fresh"), "{states:?}");
+    commit(&root, AFTER, |sample| sample.after);
+    let states = listed_states(&home, &root, &[]);
+    for (name, class) in symbols() {
+        let text = format!("`{name}` must not round");
+        let (_, state) = states.iter().find(|(known, _)| *known == text).unwrap();
+        assert_eq!(state, if class.is_some() { "stale" } else { "fresh" }, "{name}");
+    }
+    assert_eq!(listed_states(&home, &root, &["--state", "stale"]).len(), 12);
+    assert_eq!(listed_states(&home, &root, &["--state", "fresh"]).len(), 18);
+    // A hook on a busy machine may miss its deadline.
+    let told = (0..20).map(|_| told_at_start(&home, &root)).find(|told| !told.is_empty()).unwrap();
+    for (name, class) in symbols().filter(|(name, _)| told.contains(name)) {
+        assert!(class.is_none(), "{name}: {told}");
+    }
+    assert!(told.contains("must not round"), "{told}");
+    // As it was, it holds again.
+    commit(&root, AFTER, |sample| sample.before);
+    assert!(listed_states(&home, &root, &[]).iter().all(|(_, state)| state == "fresh"));
+}
+
+#[test]
+fn a_list_tells_the_work_of_the_session_from_that_of_others() {
+    let (home, root) = new_repository();
+    let path = root.join("src/shop.py");
+    let mut session =
+        Session::new("dddd4444-0000-4000-8000-000000000004", root.to_str().unwrap(), "2026-02-01T09:00:00Z");
+    session.prompt("make betaPy count down").reply(&["With a floor?"]);
+    session.prompt("No. We decided that `betaPy` must never round its result.");
+    let edit = json!({"file_path": path, "old_string": "    return n + 1\n", "new_string": "    return count_down_from(n)\n"});
+    session.did("Edit", edit, "edited").reply(&["Done."]);
+    home.add(&session);
+    run_command(command(home.path(), &["index"])).expect(0);
+    run_command(command(home.path(), &["memory", "consolidate", "--no-model"])).expect(0);
+    let states = || listed_states(&home, &root, &[]).into_iter().map(|(_, state)| state).collect::<Vec<_>>();
+    let text = SAMPLES[0].before.replace("n + 1", "count_down_from(n)");
+    std::fs::write(&path, &text).unwrap();
+    git(&root, "2026-02-02T09:00:00Z", &["commit", "-q", "-am", "count down"]);
+    assert_eq!(states(), ["fresh"], "the session's own work");
+    std::fs::create_dir_all(root.join("lib")).unwrap();
+    git(&root, AFTER, &["mv", "src/shop.py", "lib/shop.py"]);
+    git(&root, AFTER, &["commit", "-q", "-m", "move"]);
+    assert_eq!(states(), ["fresh"], "a moved file");
+    std::fs::write(root.join("lib/shop.py"), text.replace("count_down_from(n)", "count_down_from(n) - 1"))
+        .unwrap();
+    git(&root, AFTER, &["commit", "-q", "-am", "off by one"]);
+    assert_eq!(states(), ["stale"]);
 }

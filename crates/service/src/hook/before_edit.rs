@@ -7,12 +7,11 @@
 use super::HookInput;
 use crate::operations::code::changes::run_git_briefly;
 use crate::{Service, memory_store};
-use api::terminal_text::short_id;
 use code::{ChangeClass, FileSymbol, Span, classify_symbol, symbols_at, symbols_in_text};
 use history::excerpt::truncate_line;
 use history::file_calls::FileCalls;
 use history::{guard, home, scope};
-use lineage::attempts::{Attempt, MAX_CALLS, find_attempts};
+use lineage::attempts::{MAX_CALLS, find_attempts};
 use lineage::fact_check::{names_symbol, version_at};
 use memory::{Fact, Store};
 use recommend::cards::Cards;
@@ -84,11 +83,14 @@ impl Service {
                 shown.mark_told(file.key_of(symbol));
             }
         }
+        let shorten = |text: &str, most: usize| {
+            truncate_line(&self.history().mask_text(&guard::defuse_text(text)), most)
+        };
         let spans: Vec<_> = symbols.iter().map(|it| it.span.from as usize..it.span.to as usize).collect();
         let attempts =
             calls.map(|calls| find_attempts(&calls, &file.path, &file.text, &spans, &input.session_id));
         for (symbol, attempt) in symbols.iter().zip(attempts.into_iter().flatten()) {
-            let line = attempt.map_or_else(String::new, |attempt| self.attempt_line(&attempt, symbol));
+            let line = attempt.map_or_else(String::new, |attempt| attempt.line(&symbol.name, &shorten));
             if !line.is_empty() && decided.len() + tried.len() + line.len() <= MAX_BYTES {
                 tried.push_str(&line);
                 shown.mark_told(file.key_of(symbol));
@@ -105,20 +107,6 @@ impl Service {
         // Stored first: repeating it at every edit would be worse than losing it once.
         cards.save(&shown).ok()?;
         Some(said.trim_end().to_string())
-    }
-
-    /// What was tried, what became of it, and what had been asked for. What the agent said about it may repeat the output of tools.
-    fn attempt_line(&self, attempt: &Attempt, symbol: &FileSymbol) -> String {
-        let shorten = |text: &str, most: usize| {
-            truncate_line(&self.history().mask_text(&guard::defuse_text(text)), most)
-        };
-        let asked = match attempt.asked.trim() {
-            "" => String::new(),
-            asked => format!("; asked: \"{}\"", shorten(asked, 160)),
-        };
-        let (day, id) = (record::Stamp(attempt.at).utc_day(), short_id(&attempt.session_id));
-        let (outcome, tried) = (shorten(&attempt.outcome(), 160), shorten(&attempt.tried.join(" ⏎ "), 240));
-        format!("- {} (attempt of {day}, session {id}, {outcome}): {tried}{asked}\n", symbol.name)
     }
 
     fn decision_line(&self, fact: &Fact, symbol: &FileSymbol) -> String {

@@ -78,6 +78,9 @@ fn execute_plan(
         Ok(())
     })?;
     stale::mark_stale_facts(&mut store)?;
+    if !request.dry_run {
+        stale::compare_with_code(service, &store)?;
+    }
     store.mark_superseded().map_err(|error| memory_store::store_error(&error))?;
     // Only a run over all sessions sets the last-run time: explicitly named sessions say nothing about the rest.
     if request.covers_all_sessions() {

@@ -3,6 +3,7 @@
 //! Does not show pending or retired facts unless the request names that state.
 
 use super::named::{fact_line, session_line, with_devices};
+use super::stale::stale_in;
 use crate::{Service, memory_store};
 use api::memory::{ListMemory, Memories, MemoryLine};
 use api::{Error, Handle, Request};
@@ -15,6 +16,7 @@ impl Handle<ListMemory> for Service {
         request.check_params()?;
         let Some(store) = memory_store::open_existing(self)? else { return Ok(Memories::default()) };
         let (sessions, facts) = store.load_all().map_err(|error| memory_store::store_error(&error))?;
+        let stale = stale_in(self, &scope::enclosing_project(&self.cwd), &sessions, &facts);
         let in_review = facts.iter().filter(|fact| fact.state == State::Review).count() as u64;
         let wants = |kind: &str| request.kind.as_deref().is_none_or(|wanted| wanted == kind);
         let mut found: Vec<MemoryLine> = Vec::new();
@@ -33,7 +35,10 @@ impl Handle<ListMemory> for Service {
                 .iter()
                 .filter(tagged)
                 .filter(|fact| matches_query(request, &[&fact.text, &join_tags(fact.symbols.iter())]));
-            found.extend(matching.filter(|fact| is_state_listed(request, fact.state)).map(fact_line));
+            let state_of = |fact: &Fact| if stale.contains(&fact.id) { State::Stale } else { fact.state };
+            let listed = matching.filter(|fact| is_state_listed(request, state_of(fact)));
+            let word_of = |fact: &Fact| Some(state_of(fact).word().to_string());
+            found.extend(listed.map(|fact| MemoryLine { state: word_of(fact), ..fact_line(fact) }));
         }
         apply_filters(self, request, &mut found);
         // Ties in time are ordered by ID.
