@@ -92,7 +92,7 @@ fn try_one(release: &Release, output: &Output, attempt: Try) -> Verdict {
 
 const SESSION: &str = "7d1f2c3a-0000-4000-8000-000000000001";
 
-/// Runs the installed program for the first time: its version, a search over one transcript, and what setup would change.
+/// Runs the installed program for the first time: its version, a search and a filter over one transcript, and what setup would change.
 fn use_program(version: &str, command: &dyn Fn(&Path) -> Command) -> Result<(), String> {
     let home = Home::new();
     let mut session = Session::new(SESSION, "/srv/demo/shop", "2026-03-04T09:00:00Z");
@@ -105,6 +105,8 @@ fn use_program(version: &str, command: &dyn Fn(&Path) -> Command) -> Result<(), 
     for (args, expected) in [
         (&["--version"][..], version),
         (&["search", "flaky upload test"], "7d1f2c3a"),
+        // The filter runs within a memory limit, which an allocator may not bear.
+        (&["query", "sessions", "--all-projects", "--jq", ".session_id[:4]"], "\"7d1f\""),
         (&["setup", "--dry-run"], "claude-code"),
     ] {
         let shown = run(args)?;
