@@ -298,3 +298,24 @@ fn binstall_finds_the_archives() {
             .contains_key(&program)
     );
 }
+
+/// The program cannot read the names of this task, so that it repeats them.
+#[test]
+fn loci_update_names_the_packages_that_are_published() {
+    let source = include_str!("../../../crates/cli/src/commands/update.rs");
+    for (command, name) in [
+        ("npm install --global", format!("{}@latest", names::NPM)),
+        ("uv tool upgrade", names::PYPI.to_owned()),
+        ("pipx upgrade", names::PYPI.to_owned()),
+        ("pip install --upgrade", names::PYPI.to_owned()),
+        ("brew upgrade", names::PROGRAM.to_owned()),
+        ("scoop update", names::PROGRAM.to_owned()),
+        ("winget upgrade", names::WINGET.to_owned()),
+        ("cargo install --locked --git", names::REPOSITORY.to_owned()),
+    ] {
+        let written = format!("{command} {name}");
+        let behind = source.split_once(&written).map(|(_, rest)| rest.chars().next());
+        assert!(behind.is_some_and(|next| matches!(next, Some('"' | ' '))), "`{written}` is not in update.rs");
+    }
+    assert!(source.contains(&format!("\"{}/releases\"", names::REPOSITORY)));
+}
