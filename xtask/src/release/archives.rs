@@ -17,7 +17,7 @@ pub(crate) fn write(release: &Release, output: &mut Output) -> Result<(), String
             Archive::Tar => {
                 let tar = pack::tar(&tree, release.epoch, Folders::Implied)?;
                 output.write(&format!("{stem}.tar.gz"), &pack::gzip(&tar, release.effort)?)?;
-                output.write(&format!("{stem}.tar.xz"), &pack::xz(&tar, release.effort)?)?;
+                output.write(&format!("{stem}.tar.xz"), &pack::xz(&tar, release.effort, built.target)?)?;
             }
         }
     }

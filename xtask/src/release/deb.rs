@@ -35,7 +35,7 @@ fn package(release: &Release, built: &Built, machine: &str) -> Result<Vec<u8>, S
     let mut control = Tree::default();
     control.add("control", describe(release, built, machine, &tree));
     let control = pack::gzip(&pack::tar(&control, release.epoch, Folders::Listed)?, release.effort)?;
-    let data = pack::xz(&pack::tar(&tree, release.epoch, Folders::Listed)?, release.effort)?;
+    let data = pack::xz(&pack::tar(&tree, release.epoch, Folders::Listed)?, release.effort, built.target)?;
     let members = [("debian-binary", &b"2.0\n"[..]), ("control.tar.gz", &control), ("data.tar.xz", &data)];
     Ok(ar(&members, release.epoch))
 }

@@ -37,7 +37,7 @@ fn package(release: &Release, built: &Built, machine: &str) -> Result<Vec<u8>, S
     let entries: Vec<CpioEntry<'_>> =
         files.iter().map(|file| CpioEntry { path: file.path, mode: file.mode, bytes: file.bytes }).collect();
     let cpio = pack::cpio(&entries, release.epoch);
-    let payload = pack::xz(&cpio, release.effort)?;
+    let payload = pack::xz(&cpio, release.effort, built.target)?;
     let header = encode(HEADER_REGION, main_tags(release, built, machine, &files, &payload));
     let size = header.len() + payload.len();
     let mut signature = encode(

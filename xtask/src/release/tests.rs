@@ -315,7 +315,10 @@ fn loci_update_names_the_packages_that_are_published() {
     ] {
         let written = format!("{command} {name}");
         let behind = source.split_once(&written).map(|(_, rest)| rest.chars().next());
-        assert!(behind.is_some_and(|next| matches!(next, Some('"' | ' '))), "`{written}` is not in update.rs");
+        assert!(
+            behind.is_some_and(|next| matches!(next, Some('"' | ' '))),
+            "`{written}` is not in update.rs"
+        );
     }
     assert!(source.contains(&format!("\"{}/releases\"", names::REPOSITORY)));
 }
