@@ -112,6 +112,8 @@ impl Writer {
             if stamp.number == 0 { ChatLengths::default() } else { ChatLengths::read(folder, stamp.number)? };
         let engine = index.writer_with_options(writer_options(threads, heap_bytes)).map_err(failed)?;
         engine.set_merge_policy(Box::new(BoundedMergePolicy));
+        // A writer that was killed while it committed may have left a deletion file whose name the next commit needs.
+        engine.garbage_collect_files().wait().map_err(failed)?;
         skip_committed_stamp(&engine).map_err(failed)?;
         remove_drafts(folder);
         Ok(Writer { folder: folder.to_owned(), fields, engine, tallies, stamp, pending_deletes: 0 })
@@ -314,6 +316,34 @@ mod tests {
         writer.commit(2).unwrap();
         assert_eq!((hits(&index, "stale"), hits(&index, "another")), (1, 0));
         assert_eq!(hits(&Index::open(folder.path()).unwrap().unwrap(), "another"), 1);
+    }
+
+    /// Killed after the engine has written the files of a commit and before it has replaced `meta.json`: the same work is done again and needs the
+    /// same names.
+    #[test]
+    fn files_of_a_commit_that_was_killed_are_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Writer::open(folder.path(), 1, MIN_HEAP).unwrap();
+        let mut writer = open();
+        for file in [1, 2] {
+            writer.add(&sample_doc(file, "the cache is stale")).unwrap();
+        }
+        writer.commit(1).unwrap();
+        drop(writer);
+        let files = || fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let before: Vec<_> = files().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+        let drop_one = |mut writer: Writer| {
+            writer.drop_file(1);
+            writer.commit(2)
+        };
+        drop_one(open()).unwrap();
+        assert!(files().any(|path| path.extension().is_some_and(|ending| ending == "del")));
+        for (path, bytes) in before.iter().filter(|(path, _)| !path.ends_with(".managed.json")) {
+            fs::write(path, bytes).unwrap();
+        }
+        drop_one(open()).unwrap();
+        let index = Index::open(folder.path()).unwrap().unwrap();
+        assert_eq!(index.find(&crate::Query::new("stale"), &[]).unwrap().chats.len(), 1);
     }
 
     /// A process that was killed leaves segments behind, some with deletions and some without. The next one drops a file, and
