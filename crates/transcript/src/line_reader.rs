@@ -3,7 +3,8 @@
 //!
 //! Does not know the content of the line; the caller checks that it is still the same record.
 
-use crate::{Error, lines::MAX_LINE};
+use crate::Error;
+use crate::lines::{MAX_LINE, grow_buffer};
 use memchr::memchr;
 use os::files::FileExt;
 use std::cell::RefCell;
@@ -104,7 +105,11 @@ impl Window {
             if self.filled > MAX_LINE {
                 return Err(Error::Moved { path: self.path.clone(), what: "line end", place: self.start });
             }
-            self.bytes.resize((self.filled * 2).max(WINDOW_SIZE), 0);
+            if self.bytes.is_empty() {
+                self.bytes.resize(WINDOW_SIZE, 0);
+            } else {
+                grow_buffer(&mut self.bytes, MAX_LINE + WINDOW_SIZE);
+            }
         }
         loop {
             match self.file.read_at(&mut self.bytes[self.filled..], self.start + self.filled as u64) {

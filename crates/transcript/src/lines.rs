@@ -51,6 +51,18 @@ impl<R> Drop for Lines<R> {
     }
 }
 
+/// From here on, a buffer gets room for the longest line.
+const LONG_LINE: usize = 8 * 1024 * 1024;
+
+/// Doubles the buffer, up to `most` bytes. Room that is not written to takes no memory, but moving a line of 100 MB to a larger buffer would take
+/// that of both, where the allocator cannot move pages.
+pub(crate) fn grow_buffer(buffer: &mut Vec<u8>, most: usize) {
+    let grown = (buffer.len() * 2).min(most);
+    let room = if grown > LONG_LINE { most } else { grown };
+    buffer.reserve_exact(room - buffer.len());
+    buffer.resize(grown, 0);
+}
+
 impl<R: Read> Lines<R> {
     pub fn new(from: R) -> Lines<R> {
         Lines::with_max_line(from, MAX_LINE)
@@ -114,9 +126,7 @@ impl<R: Read> Lines<R> {
 
     fn fill_buffer(&mut self) -> io::Result<()> {
         if self.filled == self.buffer.len() {
-            let grown = (self.buffer.len() * 2).min(self.max_line);
-            self.buffer.reserve_exact(grown - self.buffer.len());
-            self.buffer.resize(grown, 0);
+            grow_buffer(&mut self.buffer, self.max_line);
         }
         match self.from.read(&mut self.buffer[self.filled..]) {
             Ok(0) => self.ended = true,
