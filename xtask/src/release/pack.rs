@@ -191,7 +191,7 @@ pub(crate) fn gzip(bytes: &[u8], effort: Effort) -> Result<Vec<u8>, String> {
     writer.write_all(bytes).and_then(|()| writer.finish()).map_err(|error| format!("gzip: {error}"))
 }
 
-/// The filter for code of x86_64 makes the file 6 % smaller, and every `xz` knows it; that for aarch64 came with 5.4, which is too new.
+/// The filter for code of `x86_64` makes the file 6 % smaller, and every `xz` knows it; that for aarch64 came with 5.4, which is too new.
 pub(crate) fn xz(bytes: &[u8], effort: Effort, target: &Target) -> Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("xz: {error}");
     let mut options = effort.xz();
