@@ -13,6 +13,7 @@ mod map;
 mod notes;
 mod packages;
 mod partial;
+mod pasted;
 mod queries;
 mod relations;
 mod since;

@@ -4,6 +4,7 @@
 //! Does not guess between several candidates: it returns them all, the likeliest first.
 
 use super::partial::join_partial;
+use super::pasted::{Pasted, read_pasted};
 use super::table::Table;
 use super::{PROJECTS, Store, StoreError};
 use crate::codebase::{Codebase, MemberLocation, SourceFile};
@@ -48,12 +49,29 @@ const NO_PROJECT: u32 = u32::MAX;
 const QUERY_FILE: &str = "\u{0}query";
 /// A chain of bases longer than this is a cycle.
 const MAX_LINEAGE: usize = 200;
+/// A name is tried in so many packages of a tree.
+const MAX_PACKAGES: usize = 24;
 /// A longer signature is cut in the outline of a file.
 const MAX_SIGNATURE: usize = 160;
 
 impl Store {
     /// Resolves a name; `recency` ranks equally good candidates.
     pub fn resolve_name(
+        &self,
+        path: &str,
+        recency: &dyn Fn(TypeId) -> u64,
+    ) -> Result<NameResolution, StoreError> {
+        let found = self.resolve_written(path, recency)?;
+        if found.resolved.is_empty()
+            && let Some(pasted) = self.by_pasted(path, recency)?
+        {
+            return Ok(pasted);
+        }
+        Ok(found)
+    }
+
+    /// Resolves a name that is written as one.
+    fn resolve_written(
         &self,
         path: &str,
         recency: &dyn Fn(TypeId) -> u64,
@@ -71,6 +89,11 @@ impl Store {
         }
         if let Some(inherited) = self.by_inheritance(path, recency)? {
             return Ok(inherited.into());
+        }
+        if found.resolved.is_empty()
+            && let Some(exported) = self.by_package(path)?
+        {
+            return Ok(exported.into());
         }
         if found.resolved.is_empty()
             && let Some(renamed) = self.by_former_name(path, recency)?
@@ -91,6 +114,74 @@ impl Store {
         let types = self.types_of_file(&file)?;
         let of = types.iter().find(|of| of.kind == TypeKind::Module).or_else(|| types.first());
         Ok(of.map(|of| Located { of: of.id, member: None }))
+    }
+
+    /// A frame of a stack trace, a signature, a path with generics: the name in it, in the file that it mentions, or else the
+    /// declaration at the line.
+    fn by_pasted(
+        &self,
+        text: &str,
+        recency: &dyn Fn(TypeId) -> u64,
+    ) -> Result<Option<NameResolution>, StoreError> {
+        let Pasted { file, line, name } = read_pasted(text);
+        let file = file.map_or(Ok(None), |file| self.file_ending(&file))?;
+        let mut name = name.as_deref().filter(|name| *name != text.trim());
+        // What is in front may be the folder of a module, or a package under another name.
+        while let Some(path) = name {
+            let mut found = self.resolve_written(path, recency)?;
+            let candidates = || found.candidates.iter().filter(|(_, fit)| !matches!(fit, MatchKind::Near(_)));
+            if let Some(file) = &file {
+                let mut here = Vec::new();
+                for (at, _) in candidates() {
+                    here.extend(self.is_in_file(*at, file)?.then_some(*at));
+                }
+                if let Some(first) = here.first() {
+                    return Ok(Some((*first).into()));
+                }
+            } else if !found.resolved.is_empty() {
+                return Ok(Some(std::mem::take(&mut found)));
+            }
+            name = path.split_once('.').map(|(_, rest)| rest);
+        }
+        let (Some(file), Some(line)) = (file, line) else { return Ok(None) };
+        let found = self.declaration_in(&file, line_span(&self.read_text(&file), line))?;
+        Ok(found.map(NameResolution::from))
+    }
+
+    fn is_in_file(&self, at: Located, file: &str) -> Result<bool, StoreError> {
+        let Some(of) = self.type_summary(at.of)? else { return Ok(false) };
+        let mut places = match at.member.and_then(|member| of.members.get(member as usize)) {
+            Some(member) => vec![member.range],
+            None => of.parts.clone(),
+        }
+        .into_iter();
+        Ok(places.any(|range| of.files[range.file as usize] == file))
+    }
+
+    /// The indexed file with the longest end of a path, which may begin elsewhere, as that of an installed package does.
+    fn file_ending(&self, path: &str) -> Result<Option<String>, StoreError> {
+        let mut rest = Some(path);
+        while let Some(path) = rest {
+            if let Some(file) = self.file_named(path)? {
+                return Ok(Some(file));
+            }
+            rest = path.split_once('/').map(|(_, rest)| rest);
+        }
+        Ok(None)
+    }
+
+    /// `z.object`, where a package of the tree exports `z`.
+    fn by_package(&self, path: &str) -> Result<Option<Located>, StoreError> {
+        if path_words(path).len() < 2 {
+            return Ok(None);
+        }
+        let projects: Vec<Project> = Table::new(&self.db).get_meta(PROJECTS)?.unwrap_or_default();
+        let mut found = Vec::new();
+        for project in projects.iter().filter(|project| !project.path.is_empty()).take(MAX_PACKAGES) {
+            found.extend(self.by_export(&format!("{}.{path}", project.name))?);
+        }
+        found.dedup();
+        Ok(found.first().copied().filter(|_| found.len() == 1))
     }
 
     /// `app.route`, where `app` is a variable of the reader: members of that name, as similar names.
@@ -133,7 +224,7 @@ impl Store {
         let mut parts = path.trim().split(':');
         let (Some(file), Some(line)) = (parts.next(), parts.next()) else { return Ok(None) };
         let Ok(line) = line.parse::<u32>() else { return Ok(None) };
-        let Some(file) = self.file_named(file)? else { return Ok(None) };
+        let Some(file) = self.file_named(file)?.or(self.file_with_stem(file)?) else { return Ok(None) };
         self.declaration_in(&file, line_span(&self.read_text(&file), line))
     }
 
@@ -170,6 +261,16 @@ impl Store {
         }
         let ends = |known: &String| known.strip_suffix(path).is_some_and(|before| before.ends_with('/'));
         let mut fitting = table.files()?.into_keys().filter(ends);
+        Ok(fitting.next().filter(|_| fitting.next().is_none()))
+    }
+
+    /// The only file with this path, which has no extension.
+    fn file_with_stem(&self, path: &str) -> Result<Option<String>, StoreError> {
+        let ends = |known: &String| {
+            let before = known.rsplit_once('.').and_then(|(known, _)| known.strip_suffix(path));
+            before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        };
+        let mut fitting = Table::new(&self.db).files()?.into_keys().filter(ends);
         Ok(fitting.next().filter(|_| fitting.next().is_none()))
     }
 
@@ -228,9 +329,24 @@ impl Store {
         if outer.is_empty() || name.contains(['*', '?', '(']) {
             return Ok(None);
         }
-        let start = self.by_name(outer, recency)?.resolved;
-        let start = if start.is_empty() { self.by_export(outer)?.into_iter().collect() } else { start };
-        let [Located { of, member: None }] = start[..] else { return Ok(None) };
+        let named = self.by_name(outer, recency)?;
+        let mut start = named.resolved;
+        start.extend(self.by_export(outer)?.filter(|_| start.is_empty()));
+        if start.is_empty() {
+            // Several types of that name may have it from the same base.
+            let is_exact = |(_, fit): &&(Located, MatchKind)| !matches!(fit, MatchKind::Near(_));
+            start = named.candidates.iter().filter(is_exact).map(|(at, _)| *at).collect();
+        }
+        let mut found = Vec::new();
+        for at in start.iter().filter(|at| at.member.is_none()) {
+            found.extend(self.find_in_lineage(at.of, name)?);
+        }
+        found.dedup();
+        Ok(found.first().copied().filter(|_| found.len() == 1))
+    }
+
+    /// The member with this name of a type or of its nearest base that has it.
+    fn find_in_lineage(&self, of: TypeId, name: &str) -> Result<Option<Located>, StoreError> {
         let mut lineage = vec![of];
         let mut at = 0;
         while let Some(of) = lineage.get(at).copied().filter(|_| at < MAX_LINEAGE) {
