@@ -109,7 +109,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         _ => {}
     }
     let options = Options::parse(args)?;
-    let binaries = Binaries::find(options.loci.as_deref(), options.ccusage.as_deref())?;
+    let binaries = Binaries::find(options.loci.as_deref(), options.ccusage.as_deref(), options.smoke)?;
     let work = Workspace::new(options.keep.as_deref())?;
     let mut corpora = vec![work.open_corpus(&binaries, "corpus", options.size, options.seed, "")?];
     if let Some(big) = options.big {

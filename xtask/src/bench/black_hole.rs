@@ -27,7 +27,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
 
 pub(super) fn run(args: &Args) -> Outcome {
     let given = args.path_value("loci").map(|path| fs::canonicalize(path).map_err(to_message));
-    let loci = given.unwrap_or_else(|| Binaries::find(None, None).map(|found| found.loci))?;
+    let loci = given.unwrap_or_else(|| Binaries::find(None, None, false).map(|found| found.loci))?;
     let work = Workspace::new(args.path_value("keep").as_deref())?;
     let many = args.number_value("many", 2_000)? as usize;
     let rounds = args.number_value("rounds", 40)?.max(5) as usize;

@@ -25,7 +25,7 @@ const SIZE_FACTOR: f64 = 1.1;
 pub(super) fn run(args: &[String]) -> Outcome {
     let args = Args::parse(args, &["files", "rounds", "loci", "root"], &["smoke", "strict"])?;
     let smoke = args.has_switch("smoke");
-    let binaries = Binaries::find(args.path_value("loci").as_deref(), None)?;
+    let binaries = Binaries::find(args.path_value("loci").as_deref(), None, smoke)?;
     let work = Workspace::new(None)?;
     let files = args.number_value("files", if smoke { 400 } else { 3000 })?.max(40);
     let rounds = args.number_value("rounds", if smoke { 1 } else { 5 })?.max(1) as usize;

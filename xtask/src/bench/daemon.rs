@@ -34,7 +34,7 @@ const SMOKE_FACTOR: f64 = 5.0;
 pub(super) fn run(args: &[String]) -> Outcome {
     let args = Args::parse(args, &["many", "rounds", "idle", "root", "loci", "keep"], &["smoke", "strict"])?;
     let smoke = args.has_switch("smoke");
-    let binaries = Binaries::find(args.path_value("loci").as_deref(), None)?;
+    let binaries = Binaries::find(args.path_value("loci").as_deref(), None, smoke)?;
     let work = Workspace::new(args.path_value("keep").as_deref())?;
     let many = args.number_value("many", if smoke { 500 } else { 10_000 })? as usize;
     let rounds = args.number_value("rounds", if smoke { 10 } else { 200 })?.max(2) as usize;

@@ -26,7 +26,7 @@ pub(super) fn run(args: &[String]) -> Outcome {
     let size = args.size_value("size")?.unwrap_or(1_000_000_000);
     let many = args.number_value("many", 10_000)? as usize;
     let rounds = args.number_value("rounds", 5)?.max(1) as usize;
-    let binaries = Binaries::find(args.path_value("loci").as_deref(), None)?;
+    let binaries = Binaries::find(args.path_value("loci").as_deref(), None, false)?;
     let work = Workspace::new(args.path_value("keep").as_deref())?;
     let corpus = work.open_corpus(&binaries, "daemon", size, 7, "")?;
     fixtures::write_many_sessions(&corpus.home, many).map_err(|error| error.to_string())?;

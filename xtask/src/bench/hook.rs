@@ -46,7 +46,7 @@ impl Latencies {
 pub(super) fn run(args: &[String]) -> Outcome {
     let args = Args::parse(args, &["size", "seed", "rounds", "loci", "keep"], &["smoke", "strict"])?;
     let smoke = args.has_switch("smoke");
-    let binaries = Binaries::find(args.path_value("loci").as_deref(), None)?;
+    let binaries = Binaries::find(args.path_value("loci").as_deref(), None, smoke)?;
     let work = Workspace::new(args.path_value("keep").as_deref())?;
     let size = args.size_value("size")?.unwrap_or(if smoke { 30_000_000 } else { 1_000_000_000 });
     let rounds = args.number_value("rounds", if smoke { 20 } else { 200 })?.max(1) as usize;

@@ -82,7 +82,7 @@ struct Bench {
 
 pub(super) fn run(args: &[String]) -> Outcome {
     let options = Options::parse(args)?;
-    let binaries = Binaries::find(options.loci.as_deref(), None)?;
+    let binaries = Binaries::find(options.loci.as_deref(), None, options.smoke)?;
     if !binaries.bare.exists() {
         return Err("run `cargo build --release -p loci-search --example bare` first".to_owned());
     }

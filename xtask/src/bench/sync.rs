@@ -26,7 +26,7 @@ pub(super) fn run(args: &[String]) -> Outcome {
         return large_space::run(&args);
     }
     let size = args.size_value("size")?.unwrap_or(1_000_000_000);
-    let binaries = Binaries::find(args.path_value("loci").as_deref(), None)?;
+    let binaries = Binaries::find(args.path_value("loci").as_deref(), None, false)?;
     let work = Workspace::new(args.path_value("keep").as_deref())?;
     let corpus = work.open_corpus(&binaries, "sync", size, 7, "")?;
     println!("{}\n{corpus}", describe_machine());

@@ -39,7 +39,7 @@ pub(super) fn run(args: &[String]) -> Outcome {
     let many = args.number_value("many", 10_000)? as usize;
     let rounds = args.number_value("rounds", 3)?.max(1) as usize;
     let idle = Duration::from_secs(args.number_value("idle", 20)?);
-    let binaries = Binaries::find(args.path_value("loci").as_deref(), None)?;
+    let binaries = Binaries::find(args.path_value("loci").as_deref(), None, false)?;
     let work = Workspace::new(args.path_value("keep").as_deref())?;
     let corpus = work.open_corpus(&binaries, "ui", size, 7, "")?;
     fixtures::write_many_sessions(&corpus.home, many).map_err(|error| error.to_string())?;
