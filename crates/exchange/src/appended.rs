@@ -1,7 +1,7 @@
 //! Stores parts of copies that other devices sent: each where its lines before are, whatever the order in which they arrive.
 //!
-//! A copy is its first lines and a chain of parts. Where two parts begin at the same place, the later version counts, so that all
-//! devices end with the same chain. Does not know what is in a line.
+//! A copy is its first lines and a chain of parts. Where two parts begin at the same place, the one that contains the other counts,
+//! or else the later version, so that all devices end with the same chain. Does not know what is in a line.
 
 use crate::copy_name::{hex, parse_name};
 use crate::known::{AppliedPart, Chain, Known, WaitingPart};
@@ -81,16 +81,28 @@ enum Fit {
     NotYet,
 }
 
-fn find_fit(copy: &CopyLines, chain: &Chain, part: &Part<'_>, waiting: &WaitingPart) -> Fit {
+fn find_fit(name: u128, copy: &CopyLines, chain: &Chain, part: &Part<'_>, waiting: &WaitingPart) -> Fit {
     let states = list_states(chain, copy.lines.len() as u64);
     let is_before = |(lines, dead): &(u64, Vec<u64>)| {
         *lines == part.start
             && copy.lines.get(..*lines as usize).is_some_and(|lines| hash_state(lines, dead) == part.before)
     };
-    match states.iter().rposition(is_before) {
-        None => Fit::NotYet,
-        Some(at) if chain.parts.get(at).is_none_or(|there| waiting.version > there.version) => Fit::After(at),
-        Some(_) => Fit::Replaced,
+    let Some(at) = states.iter().rposition(is_before) else { return Fit::NotYet };
+    let Some(there) = chain.parts.get(at) else { return Fit::After(at) };
+    if replaces(name, &copy.lines[part.start as usize..], part, waiting.version > there.version) {
+        Fit::After(at)
+    } else {
+        Fit::Replaced
+    }
+}
+
+/// Whether a part takes the place of the lines that follow its beginning: if it has them all and more, or, if each has something
+/// else, by its version. Two devices may have sent the same transcript, one of them less of it, and later.
+fn replaces(name: u128, there: &[u8], part: &Part<'_>, is_later: bool) -> bool {
+    match CopyLines::decode_appended(name, part.content) {
+        Ok(appended) if there.starts_with(&appended.lines) && there.len() > appended.lines.len() => false,
+        Ok(appended) if appended.lines.starts_with(there) && appended.lines.len() > there.len() => true,
+        _ => is_later,
     }
 }
 
@@ -110,7 +122,7 @@ pub(crate) fn extend_copy(
         let before = waiting.len();
         let mut rest = Vec::new();
         for one in waiting {
-            match Part::parse(&one.body).map(|part| (part, find_fit(&copy, &chain, &part, &one))) {
+            match Part::parse(&one.body).map(|part| (part, find_fit(name, &copy, &chain, &part, &one))) {
                 None => damaged.push(one.key),
                 Some((_, Fit::NotYet)) => rest.push(one),
                 Some((_, Fit::Replaced)) => {}
@@ -155,7 +167,8 @@ pub(crate) fn remember_growth(known: &Known, grown: &Grown, store: &Store) -> Re
     known.set_chain(&copy, Some(&grown.chain))?;
     let Some(lines) = store.read_lines(grown.name, MAX_LINES).ok().flatten() else { return Ok(()) };
     for waiting in known.waiting(&copy)? {
-        let fit = Part::parse(&waiting.body).map(|part| find_fit(&lines, &grown.chain, &part, &waiting));
+        let fit = Part::parse(&waiting.body)
+            .map(|part| find_fit(grown.name, &lines, &grown.chain, &part, &waiting));
         if !matches!(fit, Some(Fit::NotYet)) {
             known.remove_waiting(&waiting.key)?;
         }

@@ -4,15 +4,17 @@
 //! Does not know transcripts: a copy travels as it is stored, masked and compressed.
 
 use crate::appended::{self, Grown};
+use crate::conflict::{self, Choice};
 use crate::copy_name::{hex, parse_name};
 use crate::growth::{Parcel, Planned, plan_parcel};
-use crate::known::{Kept, Known, KnownCopy, list_sessions, stamp_text};
+use crate::known::{Kept, Known, KnownCopy, list_sessions, parse_sessions, stamp_text};
 use crate::origins::OriginWriter;
 use crate::part;
 use crate::settings::{SpaceSettings, sync_error};
 use api::Error;
 use history::History;
 use history::error::read_error;
+use history::home::{Home, Lock};
 use history::masker::LazyMasker;
 use history::tombstones::Tombstones;
 use record::Session;
@@ -20,7 +22,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use sources::archive::{self, Store};
 use std::collections::BTreeSet;
-use sync::{Body, Change, Record, Space};
+use sync::{Body, Change, DeviceId, Record, Space};
 
 pub(crate) const COLLECTION: &str = "copies";
 /// Bytes of changes that are staged in one transaction.
@@ -35,7 +37,8 @@ pub(crate) struct ChangedCopy {
 /// The copies that changed since the last round, and those that are gone.
 pub(crate) fn find_changes(store: &Store, known: &Known) -> Result<(Vec<ChangedCopy>, Vec<String>), Error> {
     let (mut changed, mut gone) = (Vec::new(), known.copy_names()?);
-    for name in store.all_names() {
+    // A name that could not be read now is not one that is gone.
+    for name in store.read_all_names().map_err(read_error)? {
         let key = hex(name);
         gone.remove(&key);
         let Some(stamp) = store.stat_copy(name).map(stamp_text) else { continue };
@@ -78,33 +81,66 @@ fn contains_secret(masker: &LazyMasker, value: &Value) -> bool {
     }
 }
 
+/// What staging and storing copies need to know.
+pub(crate) struct Exchange<'e> {
+    pub(crate) home: &'e Home,
+    pub(crate) known: &'e Known,
+    pub(crate) origins: &'e OriginWriter,
+    /// The transcripts that agents have on this device.
+    pub(crate) live: &'e BTreeSet<u128>,
+}
+
+/// Stages the copies that changed, once those of the other devices were read: what they have already is not sent, and what is older
+/// here does not count as later.
 pub(crate) fn stage_copies(
     history: &History<'_>,
     space: &mut Space,
-    known: &Known,
+    exchange: &Exchange<'_>,
     settings: &SpaceSettings,
     now: u64,
 ) -> Result<(), Error> {
-    let Some(home) = history.home() else { return Ok(()) };
-    let store = Store::new(home.archive());
-    let (changed, gone) = find_changes(&store, known)?;
+    let (store, known) = (Store::new(exchange.home.archive()), exchange.known);
+    let tombstones = Tombstones::read(Some(exchange.home))?;
+    let (changed, gone) = find_unforgotten(&store, exchange, &tombstones)?;
     let mut batch = Batch::default();
     for copy in changed {
         if history.progress.is_cancelled() {
             return Err(read_error("cancelled"));
         }
         if let Some(why) = why_kept(history, &store, copy.name, settings) {
-            remember_own(&store, known, &copy, Some(why))?;
+            remember_own(&store, exchange, &copy, Some(why))?;
         } else if let Some(planned) = plan_copy(&store, known, &copy)? {
             batch.add(copy, planned);
         }
         if batch.bytes > BATCH {
-            batch.stage(space, &store, known, now)?;
+            batch.stage(space, &store, exchange, now)?;
         }
     }
-    batch.stage(space, &store, known, now)?;
-    forget_gone(space, known, &Tombstones::read(Some(&home)), &gone, now)?;
+    batch.stage(space, &store, exchange, now)?;
+    forget_gone(space, known, &tombstones, &gone, now)?;
     forget_parts(space, known, now)
+}
+
+/// The copies that changed, without forgotten sessions: a process may have been killed after it had stored a copy and before it had
+/// removed them from it.
+fn find_unforgotten(
+    store: &Store,
+    exchange: &Exchange<'_>,
+    tombstones: &Tombstones,
+) -> Result<(Vec<ChangedCopy>, Vec<String>), Error> {
+    let found = find_changes(store, exchange.known)?;
+    let names: Vec<u128> =
+        found.0.iter().map(|copy| copy.name).filter(|name| !exchange.live.contains(name)).collect();
+    let has_forgotten = |name: &u128| {
+        let sessions = list_sessions(store, *name);
+        parse_sessions(&sessions).any(|(source, id)| tombstones.contains(&source, &id))
+    };
+    if tombstones.is_empty() || !names.iter().any(has_forgotten) {
+        return Ok(found);
+    }
+    let _lock = Lock::acquire(exchange.home)?;
+    forget_in_names(store, tombstones, names.into_iter())?;
+    find_changes(store, exchange.known)
 }
 
 /// How a changed copy is going to be sent.
@@ -144,10 +180,25 @@ fn forget_gone(
     })
 }
 
-fn remember_own(store: &Store, known: &Known, copy: &ChangedCopy, kept: Option<Kept>) -> Result<(), Error> {
-    let sessions = list_sessions(store, copy.name);
-    known
-        .set_copy(&hex(copy.name), &KnownCopy { stamp: &copy.stamp, device: None, sessions: &sessions, kept })
+/// Of a copy that came from another device and is only sent once more, that device remains the writer. What an agent adds here is of
+/// this device.
+fn remember_own(
+    store: &Store,
+    exchange: &Exchange<'_>,
+    copy: &ChangedCopy,
+    kept: Option<Kept>,
+) -> Result<(), Error> {
+    let (key, sessions) = (hex(copy.name), list_sessions(store, copy.name));
+    let is_live = exchange.live.contains(&copy.name);
+    let find_writer = || conflict::find_writer(store, (exchange.known, exchange.origins), copy.name);
+    let writer = if is_live { None } else { find_writer()? };
+    if is_live {
+        // The parts of others are no longer all that follows the first lines.
+        exchange.known.set_chain(&key, None)?;
+    }
+    let device = writer.map(|device| device.to_string());
+    let (stamp, device) = (&copy.stamp, device.as_deref());
+    exchange.known.set_copy(&key, &KnownCopy { stamp, device, sessions: &sessions, kept })
 }
 
 fn why_kept(history: &History<'_>, store: &Store, name: u128, settings: &SpaceSettings) -> Option<Kept> {
@@ -174,7 +225,14 @@ impl Batch {
 
     /// Stages first and remembers then: after a kill in between, staging again changes nothing. The keys of parts are remembered
     /// before, so that none is left when its copy is forgotten.
-    fn stage(&mut self, space: &mut Space, store: &Store, known: &Known, now: u64) -> Result<(), Error> {
+    fn stage(
+        &mut self,
+        space: &mut Space,
+        store: &Store,
+        exchange: &Exchange<'_>,
+        now: u64,
+    ) -> Result<(), Error> {
+        let known = exchange.known;
         let copies = std::mem::take(self).copies;
         known.in_transaction(|| {
             copies.iter().try_for_each(|(copy, planned)| match &planned.parcel {
@@ -190,7 +248,7 @@ impl Batch {
         space.stage(changes, now).map_err(sync_error)?;
         known.in_transaction(|| {
             sent.iter().try_for_each(|(copy, state)| {
-                remember_own(store, known, copy, None)?;
+                remember_own(store, exchange, copy, None)?;
                 known.set_sent(&hex(copy.name), state.as_ref())
             })
         })
@@ -211,80 +269,138 @@ fn add_changes(changes: &mut Vec<Change>, known: &Known, name: u128, parcel: Par
     Ok(())
 }
 
+/// A whole copy that has arrived.
+struct Arrival<'r> {
+    record: &'r Record,
+    name: u128,
+    choice: Choice,
+    /// Whose the copy that is here is. None: there is none, or it was written here.
+    writer: Option<DeviceId>,
+    is_new: bool,
+}
+
+impl Arrival<'_> {
+    fn is_taken(&self) -> bool {
+        self.choice == Choice::Take
+    }
+
+    fn is_own(&self) -> bool {
+        !self.is_new && self.writer.is_none()
+    }
+}
+
 /// Stores received copies, with the writer lock held by the caller. Returns which, and the keys that are not intact copies. A
-/// transcript that an agent has on this device is left to this device.
+/// transcript that an agent has on this device is left to this device, and no copy takes the place of one with more in it.
 pub(crate) fn apply_copies(
     store: &Store,
-    (known, origins): (&Known, &OriginWriter),
-    (live, tombstones): (&BTreeSet<u128>, &Tombstones),
+    exchange: &Exchange<'_>,
+    tombstones: &Tombstones,
     records: &[&Record],
 ) -> Result<(Vec<u128>, Vec<String>), Error> {
-    let (mut stored, mut damaged) = (Vec::new(), Vec::new());
-    let is_foreign = |record: &Record| {
-        let name = parse_name(&record.key).filter(|name| !live.contains(name));
-        // A device that joins again finds what it has sent itself.
-        name.is_some_and(|name| store.stat_copy(name).is_none() || known.is_received(&record.key))
-    };
-    let foreign: BTreeSet<&str> =
-        records.iter().filter(|record| is_foreign(record)).map(|record| record.key.as_str()).collect();
-    store.begin_batch();
+    let Exchange { known, origins, .. } = *exchange;
+    let mut arrivals = Vec::new();
     for record in records {
-        let Some(name) = parse_name(&record.key) else { continue };
-        if appended::has_whole(store, known, name, record)? {
-            continue;
+        arrivals.extend(judge_arrival(store, exchange, record)?);
+    }
+    known.in_transaction(|| arrivals.iter().try_for_each(|one| leave_to_others(known, one)))?;
+    let names = || records.iter().filter_map(|record| parse_name(&record.key));
+    let taken = arrivals.iter().filter(|one| one.is_taken());
+    let (stored, damaged) = match put_copies(store, taken) {
+        Ok(done) => done,
+        Err(error) => {
+            // Some may be stored already.
+            forget_in_names(store, tombstones, names())?;
+            return Err(error);
         }
-        leave_to_others(known, record)?;
-        if live.contains(&name) {
-            continue;
-        }
-        match &record.body {
-            Body::Bytes(bytes) => match store.put_raw(name, bytes) {
-                Ok(()) => stored.push(name),
-                Err(sources::Error::Damaged { .. }) => damaged.push(record.key.clone()),
-                // Not acknowledged: it comes again when there is space, or a newer Loci.
-                Err(error) => {
-                    store.roll_back_batch();
-                    return Err(read_error(error));
-                }
-            },
+    };
+    forget_in_names(store, tombstones, names())?;
+    store.sync_to_disk().map_err(read_error)?;
+    let is_intact = |one: &&Arrival<'_>| one.is_taken() && !damaged.contains(&one.record.key);
+    let intact: Vec<&Arrival<'_>> = arrivals.iter().filter(is_intact).collect();
+    known.in_transaction(|| intact.iter().try_for_each(|one| remember(store, known, one)))?;
+    let mut foreign = intact.iter().filter(|one| !one.is_own());
+    foreign.try_for_each(|one| set_origin(known, origins, one.record))?;
+    Ok((stored, damaged))
+}
+
+/// None: the record is nothing for this device.
+fn judge_arrival<'r>(
+    store: &Store,
+    exchange: &Exchange<'_>,
+    record: &'r Record,
+) -> Result<Option<Arrival<'r>>, Error> {
+    let Some(name) = parse_name(&record.key) else { return Ok(None) };
+    if appended::has_whole(store, exchange.known, name, record)? {
+        return Ok(None);
+    }
+    let files = (exchange.known, exchange.origins);
+    let choice = match conflict::choose_copy(store, files, name, record) {
+        Ok(Choice::KeepAndSend) => Choice::KeepAndSend,
+        _ if exchange.live.contains(&name) => Choice::Keep,
+        choice => choice?,
+    };
+    let (writer, is_new) = (conflict::find_writer(store, files, name)?, store.stat_copy(name).is_none());
+    Ok(Some(Arrival { record, name, choice, writer, is_new }))
+}
+
+/// Returns the names of the stored copies, and the keys of damaged ones.
+fn put_copies<'r>(
+    store: &Store,
+    taken: impl Iterator<Item = &'r Arrival<'r>>,
+) -> Result<(Vec<u128>, Vec<String>), Error> {
+    let (mut stored, mut damaged) = (Vec::new(), Vec::new());
+    store.begin_batch();
+    for Arrival { record, name, .. } in taken {
+        let done = match &record.body {
+            Body::Bytes(bytes) => store.put_raw(*name, bytes).map(|()| stored.push(*name)),
             Body::Deleted | Body::Forgotten => {
-                let path = store.path_by_name(name);
-                if let Some(Err(error)) = store.stat_copy(name).map(|_| store.remove_copy(&path)) {
-                    store.roll_back_batch();
-                    return Err(read_error(error));
-                }
+                let removed = store.stat_copy(*name).map(|_| store.remove_copy(&store.path_by_name(*name)));
+                removed.map_or(Ok(()), |removed| removed.map(drop))
+            }
+        };
+        match done {
+            Ok(()) => {}
+            Err(sources::Error::Damaged { .. }) => damaged.push(record.key.clone()),
+            // Not acknowledged: it comes again when there is space, or a newer Loci.
+            Err(error) => {
+                store.roll_back_batch();
+                return Err(read_error(error));
             }
         }
     }
     store.commit_batch().map_err(read_error)?;
-    forget_in_names(store, tombstones, records.iter().filter_map(|record| parse_name(&record.key)))?;
-    store.sync_to_disk().map_err(read_error)?;
-    known.in_transaction(|| records.iter().try_for_each(|record| remember(store, known, record)))?;
-    let received = records.iter().filter(|record| foreign.contains(record.key.as_str()));
-    received.into_iter().try_for_each(|record| set_origin(known, origins, record))?;
     Ok((stored, damaged))
 }
 
 /// What this device remembers of a copy ends when another device writes or forgets it.
-fn leave_to_others(known: &Known, record: &Record) -> Result<(), Error> {
-    known.in_transaction(|| match record.body {
-        Body::Forgotten => known.forget_copy(&record.key),
-        Body::Bytes(_) | Body::Deleted => {
-            known.set_sent(&record.key, None)?;
-            known.set_chain(&record.key, None)
+fn leave_to_others(known: &Known, one: &Arrival<'_>) -> Result<(), Error> {
+    let key = &one.record.key;
+    if one.record.body == Body::Forgotten {
+        return known.forget_copy(key);
+    }
+    known.set_sent(key, None)?;
+    match one.choice {
+        Choice::Keep => Ok(()),
+        Choice::KeepAndSend => known.forget_version(key),
+        Choice::Take => {
+            known.set_chain(key, None)?;
+            let is_foreign = !one.is_own() && matches!(one.record.body, Body::Bytes(_));
+            let device = one.record.version.device.to_string();
+            if is_foreign { known.expect_copy(key, &device) } else { Ok(()) }
         }
-    })
+    }
 }
 
 /// Stores received parts, with the writer lock held by the caller. Returns which copies have grown, and the keys of parts that are not
 /// intact.
 pub(crate) fn apply_parts(
     store: &Store,
-    (known, origins): (&Known, &OriginWriter),
-    (live, tombstones): (&BTreeSet<u128>, &Tombstones),
+    exchange: &Exchange<'_>,
+    tombstones: &Tombstones,
     records: &[&Record],
     also: impl Iterator<Item = u128>,
 ) -> Result<(Vec<u128>, Vec<String>), Error> {
+    let Exchange { known, origins, live, .. } = *exchange;
     let mut touched = known.in_transaction(|| appended::take_parts(known, live, records))?;
     touched.extend(also);
     if touched.is_empty() {
@@ -353,18 +469,17 @@ fn forget_in_names(
     Ok(())
 }
 
-fn remember(store: &Store, known: &Known, record: &Record) -> Result<(), Error> {
-    let Some(name) = parse_name(&record.key) else { return Ok(()) };
-    match (store.stat_copy(name), &record.body) {
+/// A copy of this device that another has completed remains a copy of this device.
+fn remember(store: &Store, known: &Known, one: &Arrival<'_>) -> Result<(), Error> {
+    match (store.stat_copy(one.name), &one.record.body) {
         (Some(stat), Body::Bytes(_)) => {
-            let (device, sessions) = (record.version.device.to_string(), list_sessions(store, name));
-            let stamp = stamp_text(stat);
-            known.set_copy(
-                &record.key,
-                &KnownCopy { stamp: &stamp, device: Some(&device), sessions: &sessions, kept: None },
-            )
+            let device = Some(one.record.version.device.to_string()).filter(|_| !one.is_own());
+            let (stamp, sessions) = (stamp_text(stat), list_sessions(store, one.name));
+            let device = device.as_deref();
+            let copy = KnownCopy { stamp: &stamp, device, sessions: &sessions, kept: None };
+            known.set_copy(&one.record.key, &copy)
         }
-        _ => known.remove_copy(&record.key),
+        _ => known.remove_copy(&one.record.key),
     }
 }
 

@@ -17,6 +17,7 @@ use sources::FileStamp;
 use sources::archive::Store;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use sync::DeviceId;
 
 /// Facts that were forgotten without a session, here or elsewhere: one that is there again was stated once more.
 const BLOCKED_STEP: &str = "create table blocked(fact text primary key) without rowid;";
@@ -73,7 +74,7 @@ pub(crate) struct ReceivedSession {
 }
 
 /// What [`list_sessions`] has written.
-fn parse_sessions(text: &str) -> impl Iterator<Item = (String, String)> {
+pub(crate) fn parse_sessions(text: &str) -> impl Iterator<Item = (String, String)> {
     let pairs = text.lines().filter_map(|line| line.split_once('\t'));
     pairs.map(|(source, id)| (source.to_string(), id.to_string()))
 }
@@ -234,6 +235,26 @@ impl Known {
     /// Removes the copies of earlier layouts, which would keep what is forgotten.
     pub(crate) fn remove_backups(&self) -> Result<(), Error> {
         durable::remove_backups(&self.connection).map_err(|error| failed(&error))
+    }
+
+    /// The device that last wrote a copy. None: this one, or it is not known.
+    pub(crate) fn last_writer(&self, name: &str) -> Result<Option<DeviceId>, Error> {
+        let device =
+            self.texts("select device from copies where name = ?1 and device is not null", [name])?;
+        Ok(device.first().and_then(|device| DeviceId::parse(device)))
+    }
+
+    /// Remembers that a copy of another device is about to be stored, so that it does not count as one of this device if the process is
+    /// killed before its version is known.
+    pub(crate) fn expect_copy(&self, name: &str, device: &str) -> Result<(), Error> {
+        let sql = "insert into copies values (?1, '', ?2, '', null)
+            on conflict(name) do update set stamp = '' where device is not null";
+        self.execute(sql, [name, device])
+    }
+
+    /// Forgets the version of a copy, so that the next round sends it.
+    pub(crate) fn forget_version(&self, name: &str) -> Result<(), Error> {
+        self.execute("update copies set stamp = '' where name = ?1", [name])
     }
 
     /// Forgets the versions of the copies of this device, so that all are compared again.

@@ -8,6 +8,7 @@
 
 mod appended;
 mod caller;
+mod conflict;
 mod copies;
 mod copy_name;
 pub mod document;

@@ -1,7 +1,8 @@
-//! One round: what is new here is staged, what others wrote is stored, and what was staged is sent.
+//! One round: what was changed here is staged, what others wrote is stored, new copies are staged, and what was staged is sent.
 //!
 //! Does not know when rounds happen. Every step can be repeated: a killed round is finished by the next.
 
+use crate::copies::Exchange;
 use crate::copy_name::parse_name;
 use crate::known::{Kept, Known};
 use crate::origins::OriginWriter;
@@ -10,25 +11,37 @@ use crate::status::to_finding;
 use crate::{copies, memory_records, part, tombstone_records};
 use api::sync::{SyncPreviewed, SyncRound, SyncTranscript};
 use api::{Code, Error};
+use history::error::read_error;
 use history::home::{Home, Lock};
 use history::tombstones::Tombstones;
 use history::{History, ingest};
 use sources::archive::Store;
 use std::collections::BTreeSet;
+use std::fs::File;
 use sync::{DeviceId, Record, Space};
 
 /// Runs a round. `variables` are those of the cloud's own tools.
 pub(crate) fn run_round(history: &History<'_>, variables: &[(String, String)]) -> Result<SyncRound, Error> {
     let home = history.home().ok_or_else(history::error::no_home)?;
     let (settings, mut space) = Place::private(&home).open(variables)?;
+    let _round = lock_round(&home)?;
     // Every store first: one that a newer Loci has written ends the round before it has changed anything.
     let (known, origins) = (Known::open(&home)?, OriginWriter::open(&home)?);
     fill_origins(&known, &origins)?;
     ingest::catch_up(history, false)?;
     let now = history.clock.now().0.max(0) as u64;
-    let mut outcome = stage_all(history, &mut space, &known, &settings, now)?;
-    let mut receiver = Receiver::new(history, &home, &known, &origins);
-    let round = space.sync(now, &mut |records| receiver.apply(records).map_err(|error| error.message));
+    stage_changes(history, &mut space, &known, &settings, now)?;
+    let live = copies::live_names(history);
+    let exchange = Exchange { home: &home, known: &known, origins: &origins, live: &live };
+    let mut receiver = Receiver::new(history, &exchange);
+    let round = space.sync_staging(
+        now,
+        &mut |records| receiver.apply(records).map_err(|error| error.message),
+        &mut |space| {
+            let staged = copies::stage_copies(history, space, &exchange, &settings, now);
+            staged.map_err(|error| error.message)
+        },
+    );
     let received = receiver.outcome;
     name_devices(&space, &origins)?;
     // What has arrived becomes searchable even if the round failed later.
@@ -36,15 +49,28 @@ pub(crate) fn run_round(history: &History<'_>, variables: &[(String, String)]) -
         ingest::catch_up(history, false)?;
     }
     let round = round.map_err(sync_error)?;
-    (outcome.sent, outcome.lists) = (round.sent, round.lists);
-    outcome.findings = round.findings.iter().map(to_finding).collect();
     Ok(SyncRound {
+        sent: round.sent,
+        lists: round.lists,
+        findings: round.findings.iter().map(to_finding).collect(),
+        excluded: known.count_kept(Kept::Excluded)?,
+        withheld: known.count_kept(Kept::Withheld)?,
+        too_large: known.count_kept(Kept::TooLarge)?,
         transcripts: received.transcripts,
         memory: received.memory,
         forgotten: received.forgotten,
         unreadable: received.unreadable,
-        ..outcome
+        ..SyncRound::default()
     })
+}
+
+/// Two rounds at once, of the daemon and of a person, would each plan what to send from what the other is just sending.
+fn lock_round(home: &Home) -> Result<File, Error> {
+    let opened =
+        File::options().create(true).truncate(false).write(true).open(home.sync().join("round.lock"));
+    let file = opened.map_err(read_error)?;
+    file.try_lock().map_err(|_| sync_error(sync::Error::Busy))?;
+    Ok(file)
 }
 
 /// A device that received sessions before origins were stored knows them from the copies.
@@ -67,58 +93,42 @@ fn name_devices(space: &Space, origins: &OriginWriter) -> Result<(), Error> {
     named.into_iter().try_for_each(|(device, label)| origins.name_device(device, label, ""))
 }
 
-fn stage_all(
+/// Stages what must be above what arrives: a name that was given here, and what was forgotten.
+fn stage_changes(
     history: &History<'_>,
     space: &mut Space,
     known: &Known,
     settings: &SpaceSettings,
     now: u64,
-) -> Result<SyncRound, Error> {
+) -> Result<(), Error> {
     let home = history.home().ok_or_else(history::error::no_home)?;
     // Tombstones first: what was forgotten must not be sent once more.
     tombstone_records::stage_tombstones(space, &home, now)?;
-    copies::stage_copies(history, space, known, settings, now)?;
-    memory_records::stage_memory(history, space, known, settings, now)?;
-    Ok(SyncRound {
-        excluded: known.count_kept(Kept::Excluded)?,
-        withheld: known.count_kept(Kept::Withheld)?,
-        too_large: known.count_kept(Kept::TooLarge)?,
-        ..SyncRound::default()
-    })
+    memory_records::stage_memory(history, space, known, settings, now).map(drop)
 }
 
 /// Stores what arrives.
 struct Receiver<'r> {
     history: &'r History<'r>,
-    home: &'r Home,
-    known: &'r Known,
-    origins: &'r OriginWriter,
-    live: BTreeSet<u128>,
+    exchange: &'r Exchange<'r>,
     /// The copies that were stored or have grown.
     received: BTreeSet<u128>,
     outcome: SyncRound,
 }
 
 impl<'r> Receiver<'r> {
-    fn new(
-        history: &'r History<'r>,
-        home: &'r Home,
-        known: &'r Known,
-        origins: &'r OriginWriter,
-    ) -> Receiver<'r> {
-        let live = copies::live_names(history);
-        let (received, outcome) = (BTreeSet::new(), SyncRound::default());
-        Receiver { history, home, known, origins, live, received, outcome }
+    fn new(history: &'r History<'r>, exchange: &'r Exchange<'r>) -> Receiver<'r> {
+        Receiver { history, exchange, received: BTreeSet::new(), outcome: SyncRound::default() }
     }
 
     fn apply(&mut self, records: &[Record]) -> Result<(), Error> {
         let of = |collection: &str| -> Vec<&Record> {
             records.iter().filter(|record| record.collection == collection).collect()
         };
-        let lock = Lock::acquire(self.home)?;
+        let lock = Lock::acquire(self.exchange.home)?;
         let tombstones = of(tombstone_records::COLLECTION);
         self.outcome.forgotten +=
-            tombstone_records::apply_tombstones(self.history, self.home, &lock, &tombstones)?;
+            tombstone_records::apply_tombstones(self.history, self.exchange.home, &lock, &tombstones)?;
         self.apply_copies(&of(copies::COLLECTION), &of(part::COLLECTION))?;
         drop(lock);
         let memory: Vec<&Record> =
@@ -127,8 +137,11 @@ impl<'r> Receiver<'r> {
                 .flat_map(|name| of(name))
                 .collect();
         if !memory.is_empty() {
-            let (changed, unreadable) =
-                memory_records::apply_memory(self.history, (self.known, self.origins), &memory)?;
+            let (changed, unreadable) = memory_records::apply_memory(
+                self.history,
+                (self.exchange.known, self.exchange.origins),
+                &memory,
+            )?;
             self.outcome.memory += changed;
             if !unreadable.is_empty() {
                 // Not acknowledged: it must neither be lost nor be answered with what this version knows of it.
@@ -145,15 +158,14 @@ impl Receiver<'_> {
         if wholes.is_empty() && parts.is_empty() {
             return Ok(());
         }
-        let store = Store::new(self.home.archive());
-        let tombstones = Tombstones::read(Some(self.home));
-        let (files, rules) = ((self.known, self.origins), (&self.live, &tombstones));
-        let (stored, damaged) = copies::apply_copies(&store, files, rules, wholes)?;
+        let store = Store::new(self.exchange.home.archive());
+        let tombstones = Tombstones::read(Some(self.exchange.home))?;
+        let (stored, damaged) = copies::apply_copies(&store, self.exchange, &tombstones, wholes)?;
         // Parts may have come before their whole.
-        let waiting = self.known.names_waiting()?.into_iter().filter_map(|name| parse_name(&name));
+        let waiting = self.exchange.known.names_waiting()?.into_iter().filter_map(|name| parse_name(&name));
         let named: BTreeSet<u128> = wholes.iter().filter_map(|record| parse_name(&record.key)).collect();
         let again = waiting.filter(|name| named.contains(name));
-        let (grown, damaged_parts) = copies::apply_parts(&store, files, rules, parts, again)?;
+        let (grown, damaged_parts) = copies::apply_parts(&store, self.exchange, &tombstones, parts, again)?;
         self.received.extend(stored.into_iter().chain(grown));
         self.outcome.transcripts = self.received.len() as u64;
         self.outcome.unreadable.extend(damaged.into_iter().chain(damaged_parts));

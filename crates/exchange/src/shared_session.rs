@@ -119,8 +119,8 @@ fn to_records(history: &History<'_>, library: &ScanResult, row: &Row) -> Vec<Val
 }
 
 /// Whether a person has forgotten the session.
-pub(crate) fn is_forgotten(history: &History<'_>, source: &str, id: &str) -> bool {
-    Tombstones::read(history.home().as_ref()).contains(source, id)
+pub(crate) fn is_forgotten(history: &History<'_>, source: &str, id: &str) -> Result<bool, Error> {
+    Ok(Tombstones::read(history.home().as_ref())?.contains(source, id))
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub(crate) fn read_item(history: &History<'_>, home: &Home, item: &SharedItem) -
 }
 
 fn read_session_item(history: &History<'_>, source: &str, item: &SharedItem) -> Result<Shareable, Error> {
-    if shared_session::is_forgotten(history, source, &item.id) {
+    if shared_session::is_forgotten(history, source, &item.id)? {
         return Ok(Shareable::Withdraw);
     }
     let session = shared_session::read_session(history, source, &item.id, item.with_tools)?;

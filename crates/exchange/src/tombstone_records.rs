@@ -16,7 +16,7 @@ const SEPARATOR: char = '\t';
 
 /// Stages the forgotten sessions, and removes what memory had of them from the storage.
 pub(crate) fn stage_tombstones(space: &mut Space, home: &Home, now: u64) -> Result<u64, Error> {
-    let tombstones = Tombstones::read(Some(home));
+    let tombstones = Tombstones::read(Some(home))?;
     memory_records::block_sessions(home, tombstones.iter())?;
     let key = |(source, id): &(String, String)| format!("{source}{SEPARATOR}{id}");
     let changes = tombstones.iter().map(key).flat_map(|key| {
@@ -32,7 +32,7 @@ pub(crate) fn apply_tombstones(
     lock: &Lock,
     records: &[&Record],
 ) -> Result<u64, Error> {
-    let mut tombstones = Tombstones::read(Some(home));
+    let mut tombstones = Tombstones::read(Some(home))?;
     let parse = |record: &&Record| {
         let (source, id) = record.key.split_once(SEPARATOR)?;
         matches!(record.body, Body::Bytes(_)).then(|| (source.to_string(), id.to_string()))

@@ -151,7 +151,7 @@ impl Import {
             dry_run,
             default_id: name,
             masker: LazyMasker::new(history.home()),
-            gone: Tombstones::read(Some(home)),
+            gone: Tombstones::read(Some(home))?,
             current: None,
             waiting: Vec::new(),
             sessions: BTreeMap::new(),

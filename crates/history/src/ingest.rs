@@ -131,7 +131,7 @@ fn is_consistent(history: &History<'_>, home: &Home) -> bool {
 
 /// Whether no interrupted forget is left to finish. Otherwise forgotten sessions would still be shown.
 pub(crate) fn is_forgetting_finished(history: &History<'_>, reader: &catalogue::Reader) -> bool {
-    let tombstones = Tombstones::read(history.home().as_ref());
+    let Ok(tombstones) = Tombstones::read(history.home().as_ref()) else { return false };
     tombstones.unfinished(reader).is_ok_and(|unfinished| unfinished.is_empty())
 }
 
@@ -209,7 +209,7 @@ fn repair_after_failure(home: &Home) -> Result<Option<String>, Error> {
 }
 
 fn finish_forgetting(history: &History<'_>, home: &Home, lock: &Lock) -> Result<(), Error> {
-    let tombstones = Tombstones::read(Some(home));
+    let tombstones = Tombstones::read(Some(home))?;
     let Some(reader) = catalogue_cache::open_catalogue(history).filter(|_| !tombstones.is_empty()) else {
         return Ok(());
     };
@@ -333,7 +333,7 @@ impl<'s> Ingest<'s> {
         }
         let index = open::open_index(&history, home, catalogue.sequence(), caught)?;
         let store = copies::open_store(home, &catalogue, caught)?;
-        let tombstones = Tombstones::read(Some(home));
+        let tombstones = Tombstones::read(Some(home))?;
         let names = Names::default();
         Ok(Ingest { history, catalogue, index, store, tombstones, names, knows_archive: false })
     }

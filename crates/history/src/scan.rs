@@ -257,7 +257,7 @@ fn check_session_exists(history: &History<'_>, library: &ScanResult) -> Result<(
     let Some(prefix) = &library.scope.session else { return Ok(()) };
     let sessions = library.facts.iter().flat_map(|f| &f.sessions);
     let matching: Vec<&Session> = sessions.filter(|s| s.matches_prefix(prefix)).collect();
-    let tombstones = Tombstones::read(history.home().as_ref());
+    let tombstones = Tombstones::read(history.home().as_ref())?;
     if matching.iter().any(|session| !tombstones.contains(session.source, &session.session_id)) {
         return Ok(());
     }

@@ -40,7 +40,7 @@ impl Scope {
             folders: requested_folders(history, request),
             since: since.ok_or_else(|| unclear("since", &request.since))?,
             until: until.ok_or_else(|| unclear("until", &request.until))?,
-            tombstones: Tombstones::read(history.home().as_ref()),
+            tombstones: Tombstones::read(history.home().as_ref())?,
         })
     }
 

@@ -106,7 +106,7 @@ impl Snapshot {
             return Ok(Unindexed::default());
         }
         let reader = self.reader.as_ref().filter(|_| self.index.is_some());
-        let mut unindexed = UnindexedReader::new(*history, reader).map_err(store_error)?;
+        let mut unindexed = UnindexedReader::new(*history, reader)?;
         for (transcript, state) in self.found.transcripts.iter().zip(&self.states) {
             if !matches!(state, State::Same(_)) {
                 unindexed.read_transcript(transcript, *state).map_err(store_error)?;
@@ -216,7 +216,7 @@ pub fn open_current(history: &History<'_>) -> Result<CurrentCatalogue, Error> {
 pub fn survey_new_sessions(history: &History<'_>, reader: &Reader) -> Result<(Vec<Session>, bool), Error> {
     let found = transcripts::find_transcripts(history, Some(reader), &[]);
     let states = load_states(Some(reader), &found.transcripts)?;
-    let tombstones = Tombstones::read(history.home().as_ref());
+    let tombstones = Tombstones::read(history.home().as_ref())?;
     let (mut sessions, mut bytes) = (Vec::new(), 0);
     for (transcript, _) in found.transcripts.iter().zip(&states).filter(|(_, state)| **state == State::New) {
         bytes += transcript.size;

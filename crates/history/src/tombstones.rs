@@ -4,21 +4,35 @@
 //! Does not know what the sessions contained.
 
 use crate::home::{Home, replace_file};
+use api::{Code, Error};
 use catalogue::Reader;
 use record::{Row, Session};
 use sources::SurveyOutcome;
 use std::collections::BTreeSet;
 use std::io;
+use std::path::Path;
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    let message = format!("cannot read the list of forgotten sessions, {}: {error}", path.display());
+    Error::new(Code::ReadError, message).hint("make the file readable; it was not changed")
+}
 
 /// Source and session ID of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tombstones(BTreeSet<(String, String)>);
 
 impl Tombstones {
-    pub fn read(home: Option<&Home>) -> Tombstones {
-        let text = home.and_then(|home| std::fs::read_to_string(home.tombstones()).ok()).unwrap_or_default();
+    /// Fails if the list is there and cannot be read: without it, what was forgotten would come back, and adding to an
+    /// empty list would lose it for good.
+    pub fn read(home: Option<&Home>) -> Result<Tombstones, Error> {
+        let Some(path) = home.map(Home::tombstones) else { return Ok(Tombstones::default()) };
+        let text = match std::fs::read(&path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Tombstones::default()),
+            Err(error) => return Err(unreadable(&path, &error)),
+        };
         let one = |line: &str| line.split_once('\t').map(|(source, id)| (source.to_string(), id.to_string()));
-        Tombstones(text.lines().filter_map(one).collect())
+        Ok(Tombstones(text.lines().filter_map(one).collect()))
     }
 
     /// Those with events left in the catalogue: a process was killed while forgetting them.

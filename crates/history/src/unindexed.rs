@@ -3,10 +3,12 @@
 //!
 //! Does not write to any store.
 
+use crate::error::store_error;
 use crate::freshness::State;
 use crate::scan::{read_from_offset, read_through};
 use crate::tombstones::Tombstones;
 use crate::{History, event_ids, search_text, transcripts};
+use api::Error;
 use catalogue::Reader;
 use record::row::COPIED;
 use record::{Call, Message, ProblemKind, Row, RowKind, Session};
@@ -89,9 +91,9 @@ impl<'a> UnindexedReader<'a> {
     pub(crate) fn new(
         history: History<'a>,
         reader: Option<&'a Reader>,
-    ) -> Result<UnindexedReader<'a>, catalogue::Error> {
-        let next_chat = reader.map_or(Ok(1), Reader::next_chat_id)?;
-        let tombstones = Tombstones::read(history.home().as_ref());
+    ) -> Result<UnindexedReader<'a>, Error> {
+        let next_chat = reader.map_or(Ok(1), Reader::next_chat_id).map_err(store_error)?;
+        let tombstones = Tombstones::read(history.home().as_ref())?;
         let (names, chats, unindexed) = (Names::default(), FxHashMap::default(), Unindexed::default());
         Ok(UnindexedReader {
             history,

@@ -128,7 +128,8 @@ impl Service {
             return Err(Abstained::OwnSession);
         }
         let chat = load_session(reader, first.chat).ok_or(Abstained::NothingFound)?;
-        if Tombstones::read(Some(&home)).contains(chat.session.source, &chat.session.session_id) {
+        let forgotten = Tombstones::read(Some(&home)).map_err(|_| Abstained::NothingFound)?;
+        if forgotten.contains(chat.session.source, &chat.session.session_id) {
             return Err(Abstained::NothingFound);
         }
         let here = is_here(&chat.session);

@@ -31,6 +31,7 @@ mod table;
 mod writer;
 
 pub use appended::CopyLines;
+pub use containment::Overlap;
 pub use forget::ForgetOutcome;
 pub use reader::{fetch_call, fetch_message, fetch_result, survey_archive};
 pub use table::VERSION;
@@ -154,7 +155,21 @@ impl Store {
     /// The names of all archived transcripts, sorted. Opens none of them. Without those in a damaged database, which
     /// `list_archived` reports.
     pub fn all_names(&self) -> Vec<u128> {
-        let mut names = self.packed.all_names().unwrap_or_default();
+        self.list_names(self.packed.all_names().unwrap_or_default())
+    }
+
+    /// The same, for a caller to whom a missing name means that the copy was removed.
+    pub fn read_all_names(&self) -> Result<Vec<u128>, Error> {
+        if let Err(error) = fs::read_dir(&self.dir)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(io_error(&self.dir)(error));
+        }
+        Ok(self.list_names(self.packed.all_names()?))
+    }
+
+    /// The names of the rows and those of the files.
+    fn list_names(&self, mut names: Vec<u128>) -> Vec<u128> {
         for folder in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             let files = fs::read_dir(folder.path()).into_iter().flatten().flatten();
             names.extend(
@@ -252,6 +267,14 @@ impl Store {
         (copies, problems)
     }
 
+    /// Whether a file that [`Store::check_copies`] names was written by a newer version.
+    pub fn is_newer(&self, file: &Path) -> bool {
+        let is_row_file = file == self.packed.path();
+        let opened =
+            if is_row_file { self.packed.revision().map(drop) } else { Archive::open(file).map(drop) };
+        matches!(opened, Err(Error::Newer { .. }))
+    }
+
     /// The archived copy of one transcript, if there is one.
     pub fn find_copy(&self, transcript: &Transcript) -> Result<Option<ArchivedTranscript>, Error> {
         match read_archived(&self.path_of(transcript)) {
@@ -322,6 +345,15 @@ impl Store {
     pub fn is_contained(&self, one: &Path, other: &Path) -> Result<bool, Error> {
         self.check_own_path(one).and_then(|()| self.check_own_path(other))?;
         Ok(one != other && containment::is_contained(one, other)?)
+    }
+
+    /// Compares bytes that [`Store::read_raw`] of another archive returned with the copy of that name. None: there is none.
+    pub fn compare_raw(&self, name: u128, bytes: &[u8]) -> Result<Option<Overlap>, Error> {
+        let here = match Archive::open(&self.path_by_name(name)) {
+            Err(error) if copy::is_missing(&error) => return Ok(None),
+            opened => opened?,
+        };
+        self.open_raw(name, bytes, |arrived| containment::compare(&arrived, &here)).map(Some)
     }
 
     /// Removes the sessions that `drop` selects, with all their records: rewrites the copy without them, or

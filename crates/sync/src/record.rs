@@ -57,6 +57,10 @@ pub(crate) struct Rank {
     pub(crate) version: Version,
 }
 
+/// A device counts on from the clocks it hears, but not to the end of the range: otherwise one record with the last clock would leave
+/// no clock for what the others write.
+pub(crate) const MAX_HEARD_CLOCK: u64 = MAX_CLOCK / 2;
+
 impl Record {
     pub(crate) fn key_hash(&self) -> KeyHash {
         hash_key(&self.collection, &self.key)

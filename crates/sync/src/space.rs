@@ -130,6 +130,9 @@ pub struct Space {
 /// Hands received records to the caller, who applies a batch in one transaction. A batch may come again after a kill.
 pub type Apply<'a> = &'a mut dyn FnMut(&[Record]) -> std::result::Result<(), String>;
 
+/// Stages what depends on what was received.
+pub type Stage<'a> = &'a mut dyn FnMut(&mut Space) -> std::result::Result<(), String>;
+
 fn open_state(folder: &Path) -> Result<State> {
     State::open(&folder.join("sync.db"))
 }
@@ -199,14 +202,24 @@ impl Space {
 
     /// One round: reads what other devices wrote, then publishes what was staged. Local changes are safe whatever fails.
     pub fn sync(&mut self, now: u64, apply: Apply<'_>) -> Result<Round> {
+        self.sync_staging(now, apply, &mut |_| Ok(()))
+    }
+
+    /// The same for a caller that stages some of its changes once it knows what the others wrote.
+    pub fn sync_staging(&mut self, now: u64, apply: Apply<'_>, stage: Stage<'_>) -> Result<Round> {
         let _lock = self.lock()?;
         self.reload()?;
         let mut round = Round::default();
-        self.pull(now, apply, &mut round)?;
+        // What cannot be stored here, as from a newer Loci, comes again; the others need what this device has all the same.
+        let not_stored = match self.pull(now, apply, &mut round) {
+            Err(error @ Error::Apply(_)) => Some(error),
+            pulled => pulled.map(|()| None)?,
+        };
         self.merge_members()?;
+        stage(self).map_err(Error::Apply)?;
         self.push(now, &mut round)?;
         self.state.save_findings(&round.findings, now)?;
-        Ok(round)
+        not_stored.map_or(Ok(round), Err)
     }
 
     pub fn status(&self) -> Result<Status> {

@@ -12,7 +12,7 @@ use crate::id::{DeviceId, Hash};
 use crate::keys::PublicKey;
 use crate::members::{MemberHistory, MemberList, MembersVersion};
 use crate::names::HeadName;
-use crate::record::{Body, KeyHash, Rank, Record, Version};
+use crate::record::{Body, KeyHash, MAX_HEARD_CLOCK, Rank, Record, Version};
 use db::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -265,7 +265,7 @@ impl State {
         let step = self.db.transaction()?;
         let mut clock = read_clock(&step)?;
         for record in winners {
-            clock = clock.max(record.version.clock);
+            clock = clock.max(record.version.clock.min(MAX_HEARD_CLOCK));
             if upsert_version(&step, record)? {
                 step.prepare_cached("delete from pending where key = ?1 and is_packed = 0")?
                     .execute([record.key_hash()])?;

@@ -726,3 +726,55 @@ fn wrong_clocks_cost_nothing() {
         assert_eq!(loci(device, &["sessions", "--json"]).expect(0).records()[0]["total"], 1);
     }
 }
+
+/// Leaves, misses what another device adds, and joins again with what it had: as a record, the older copy is the later one.
+#[test]
+fn a_device_that_joins_again_takes_nothing_from_the_others() {
+    let devices = Devices::joined();
+    let mut growing = session(1, SHOP, "Count the walruses");
+    let path = devices.work.add(&growing);
+    devices.rounds();
+    run(&devices.laptop, "sync leave");
+    for number in 0..20 {
+        growing.prompt(&format!("And the narwhals, time {number}"));
+    }
+    devices.work.add(&growing);
+    run(&devices.work, "sync now");
+    // The agent has deleted it: what the archive has is all there is.
+    std::fs::remove_file(path).unwrap();
+    let (bucket, phrase) = (devices.bucket.path().display(), &devices.phrase);
+    run(&devices.laptop, &format!("sync join {bucket} {phrase} --label laptop"));
+    devices.rounds();
+    devices.rounds();
+    for home in [&devices.work, &devices.laptop] {
+        let exported = run_line(home, "export 00000001 -o markdown").expect(0).text().to_string();
+        assert!(exported.contains("narwhals, time 19"), "{exported}");
+    }
+    for home in [&devices.work, &devices.laptop] {
+        let idle = run(home, "sync now");
+        assert_eq!((&idle["sent"], &idle["transcripts"]), (&0.into(), &0.into()), "{idle}");
+    }
+}
+
+/// Without the list, forgotten sessions would come back, and the next one to be forgotten would replace it.
+#[test]
+fn a_list_of_forgotten_sessions_that_cannot_be_read_stops_what_needs_it() {
+    let devices = Devices::joined();
+    devices.work.add(&session(1, SHOP, "Count the walruses"));
+    devices.work.add(&session(2, SHOP, "Count the narwhals"));
+    run_line(&devices.work, "forget 00000001 --yes").expect(0);
+    let list = devices.work.path().join(".local/share/loci/forgotten");
+    let aside = list.with_extension("aside");
+    std::fs::rename(&list, &aside).unwrap();
+    std::fs::create_dir(&list).unwrap();
+    for line in ["sync now", "index", "search walruses", "forget 00000002 --yes"] {
+        let refused = run_line(&devices.work, line);
+        assert_ne!(refused.code, Some(0), "{line}");
+        assert!(refused.stderr.contains("list of forgotten sessions"), "{line}: {}", refused.stderr);
+    }
+    std::fs::remove_dir(&list).unwrap();
+    std::fs::rename(&aside, &list).unwrap();
+    devices.rounds();
+    run_line(&devices.laptop, "search walruses").expect(2);
+    run_line(&devices.laptop, "search narwhals").expect(0);
+}

@@ -215,6 +215,8 @@ fn an_archived_copy_of_a_newer_version_is_reported_and_kept() {
     run(&home, "index --rebuild").expect(3);
     let problems = run(&home, "sources --problems").expect(3);
     assert!(problems.text().contains("was written by a newer Loci (format 99"), "{}", problems.text());
+    let advice = run(&home, "doctor -o json");
+    assert!(advice.text().contains("loci update --check"), "{}", advice.text());
     run(&home, "search heronschedule -o json").expect(0);
     let after: Vec<Vec<u8>> = copies.iter().map(|path| fs::read(path).unwrap()).collect();
     assert!(before == after);

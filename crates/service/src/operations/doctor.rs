@@ -289,7 +289,9 @@ fn check_archive(install: &Installation<'_>) -> Option<CheckResult> {
     let (copies, problems) = store.check_copies();
     if let Some(first) = problems.first() {
         let message = format!("{}: {}", first.file.display(), first.note);
-        return problem(message, "loci index --rebuild");
+        // Rebuilding does not touch what a newer Loci has written.
+        let next = if store.is_newer(&first.file) { "loci update --check" } else { "loci index --rebuild" };
+        return problem(message, next);
     }
     let shown = format!("{copies} copies take {} of {} MB", size >> 20, budget >> 20);
     if size > budget { warning(shown, "loci archive --prune-to 8G --dry-run") } else { ok(shown) }

@@ -46,7 +46,7 @@ impl Handle<ForgetRequest> for Service {
         }
         let before = super::index::size_of_path(&home.data) + super::index::size_of_path(&home.cache);
         // Write the tombstones first: from here on an interruption cannot bring the sessions back.
-        let mut tombstones = Tombstones::read(Some(&home));
+        let mut tombstones = Tombstones::read(Some(&home))?;
         let added = tombstones.add(&home, selected.keys().cloned());
         added.map_err(|error| home::unwritable(&home.tombstones(), &error))?;
         forgotten.archive_files = ingest::forget_sessions(&self.history(), &home, &lock, &|source, id| {
@@ -81,7 +81,7 @@ fn select_sessions(service: &Service, request: &ForgetRequest) -> Result<(Select
         selected.extend(held.sessions.iter().map(entry));
         unread = held.unread;
     }
-    let gone = Tombstones::read(service.home().as_ref());
+    let gone = Tombstones::read(service.home().as_ref())?;
     selected.retain(|(source, id), _| !gone.contains(source, id));
     Ok((selected, unread))
 }

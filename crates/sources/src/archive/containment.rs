@@ -1,6 +1,6 @@
 //! Whether the content of an archived copy is completely contained in another: then the other can replace it.
 //!
-//! Does not know why there are two: a home that was moved, or a project's folder that was renamed.
+//! Does not know why there are two: a home that was moved, a project's folder that was renamed, or another device.
 
 use super::copy::Archive;
 use super::entry::split_entries;
@@ -13,13 +13,74 @@ use std::path::Path;
 /// none.
 pub(super) fn is_contained(one: &Path, other: &Path) -> Result<bool, Error> {
     let (one, other) = (Archive::open(one)?, Archive::open(other)?);
-    let sessions = |archive: &Archive| -> FxHashSet<String> {
-        archive.table.closing.sessions.iter().map(|session| session.session_id.clone()).collect()
-    };
-    if one.table.header.source != other.table.header.source || !sessions(&one).is_subset(&sessions(&other)) {
+    if one.table.header.source != other.table.header.source
+        || !session_ids(&one).is_subset(&session_ids(&other))
+    {
         return Ok(false);
     }
     Ok(entry_fingerprints(&one)?.is_subset(&entry_fingerprints(&other)?))
+}
+
+/// How two copies of one transcript relate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overlap {
+    Same,
+    /// The first has all of the second, and more.
+    HasAll,
+    /// The second has all of the first, and more.
+    HasLess,
+    /// Each has something that the other lacks.
+    Diverged,
+}
+
+/// Compares entries. Not events: where an agent gives its messages no IDs, two different ones can have the same. What cannot be read of
+/// the second copy is left out.
+pub(super) fn compare(one: &Archive, other: &Archive) -> Result<Overlap, Error> {
+    let (first, second) = (Content::read(one, false)?, Content::read(other, true)?);
+    // An entry that the other copy has replaced by a later state, as a call by one with its result, is in it too.
+    Ok(match (second.living.is_subset(&first.all), first.living.is_subset(&second.all)) {
+        (true, true) => Overlap::Same,
+        (true, false) => Overlap::HasAll,
+        (false, true) => Overlap::HasLess,
+        (false, false) => Overlap::Diverged,
+    })
+}
+
+/// What is in a copy.
+#[derive(Default)]
+struct Content {
+    /// Fingerprints of the entries that count.
+    living: FxHashSet<u128>,
+    /// Those of replaced entries are among them.
+    all: FxHashSet<u128>,
+}
+
+impl Content {
+    fn read(archive: &Archive, skips_damage: bool) -> Result<Content, Error> {
+        let mut content = Content::default();
+        for n in 0..archive.spans.len() {
+            match archive.unpack_frame(n) {
+                Ok(raw) => content.add_frame(archive, archive.spans[n].raw, &raw),
+                Err(Error::Damaged { .. }) if skips_damage => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(content)
+    }
+
+    fn add_frame(&mut self, archive: &Archive, start: u64, raw: &[u8]) {
+        for (at, head, record) in split_entries(raw) {
+            let print = fnv1a_128(&[head, b"\n", record]);
+            self.all.insert(print);
+            if !archive.is_replaced(start + at) {
+                self.living.insert(print);
+            }
+        }
+    }
+}
+
+fn session_ids(archive: &Archive) -> FxHashSet<String> {
+    archive.table.closing.sessions.iter().map(|session| session.session_id.clone()).collect()
 }
 
 fn entry_fingerprints(archive: &Archive) -> Result<FxHashSet<u128>, Error> {

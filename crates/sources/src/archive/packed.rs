@@ -133,6 +133,11 @@ impl PackedCopies {
         writer.commit().map_err(self.database_error())
     }
 
+    /// Commits what the batch contains so far, and goes on with it.
+    pub(super) fn commit_now(&self) -> Result<(), Error> {
+        self.lock().commit().map_err(self.database_error())
+    }
+
     /// Discards everything since `begin_batch`.
     pub(super) fn roll_back_batch(&self) {
         let mut writer = self.lock();

@@ -35,10 +35,12 @@ impl Store {
         if !bytes.starts_with(FILE_START) {
             check_copy(&Archive::from_row(&path, &row_of(name, bytes))?, name)?;
             self.packed.put(name, bytes)?;
-            return match fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io_error(&path)(error)),
-                _ => Ok(()),
-            };
+            if !path.exists() {
+                return Ok(());
+            }
+            // Otherwise a kill before the end of the batch would leave neither.
+            self.packed.commit_now()?;
+            return fs::remove_file(&path).map_err(io_error(&path));
         }
         let target = Target { path: path.clone(), packed: self.packed.clone() };
         let (temporary, mut file) = TemporaryFile::create(path.clone())?;

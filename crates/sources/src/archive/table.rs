@@ -220,7 +220,9 @@ pub(super) fn read_packed(file: &File, path: &Path, span: Span) -> Result<Vec<u8
 
 pub(super) fn unpack_span(file: &File, path: &Path, span: Span) -> Result<Vec<u8>, Error> {
     let bytes = read_packed(file, path, span)?;
-    let raw = zstd::bulk::decompress(&bytes, span.frame.raw as usize).map_err(io_error(path))?;
+    // The checksum is intact: whoever wrote it has written no frame. Not an error of the disk, which would pass.
+    let damaged = |_| Error::Damaged { path: path.to_path_buf(), what: "a frame cannot be decompressed" };
+    let raw = zstd::bulk::decompress(&bytes, span.frame.raw as usize).map_err(damaged)?;
     if raw.len() as u64 != span.frame.raw {
         return Err(Error::Damaged {
             path: path.to_path_buf(),

@@ -20,6 +20,9 @@ use std::path::Path;
 
 /// A list refers to the one before it. A longer way back to one that is known is a made-up history.
 const MAX_MISSED_VERSIONS: usize = 10_000;
+/// Bytes of lists that are held while the ones before them are fetched; larger ones are fetched twice. Whoever can write to the storage
+/// could otherwise plant as many large lists as fit into no memory.
+const MAX_HELD: usize = 64 << 20;
 
 impl Space {
     /// Creates a space with this device as its only member. Show the phrase to the person once: it is not stored.
@@ -169,7 +172,7 @@ impl Space {
 
     /// Fetches the list that a head names, and those between it and what is known. False: there is none to trust.
     pub(super) fn learn_members(&mut self, at: MembersRef, round: &mut Round) -> Result<bool> {
-        let mut missing = Vec::new();
+        let (mut missing, mut held) = (Vec::new(), 0);
         let mut wanted = vec![at];
         while let Some(next) = wanted.pop() {
             let is_listed = missing.iter().any(|(known, _)| *known == next);
@@ -180,7 +183,8 @@ impl Space {
             match load_envelope(&*self.store, self.id, &next) {
                 Ok(envelope) => {
                     wanted.extend(&envelope.parents);
-                    missing.push((next, envelope));
+                    held += envelope.wrapped.len() + envelope.recovery.len();
+                    missing.push((next, Some(envelope).filter(|_| held <= MAX_HELD)));
                 }
                 Err(Error::Store(error)) if !matches!(error, StoreError::NotFound { .. }) => {
                     return Err(error.into());
@@ -190,8 +194,12 @@ impl Space {
             }
         }
         missing.sort_by_key(|(at, _)| *at);
-        for (at, envelope) in &missing {
-            self.offer_members(*at, envelope)?;
+        for (at, envelope) in missing {
+            match envelope.map_or_else(|| load_envelope(&*self.store, self.id, &at), Ok) {
+                Ok(envelope) => self.offer_members(at, &envelope)?,
+                Err(Error::Store(error)) => return Err(error.into()),
+                Err(_) => {}
+            }
         }
         let is_known = self.history.contains(&at);
         if !is_known {

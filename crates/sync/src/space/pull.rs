@@ -51,15 +51,20 @@ impl Space {
         self.read_removed_logs(now, apply, round)?;
         let mut chains = self.state.chains()?;
         logs.remove(&self.device);
+        // What cannot be stored of one log must not hide what another has forgotten.
+        let mut not_stored = None;
         for (device, heads) in logs {
             let chain = chains.remove(&device);
-            self.read_log(chain, heads, now, apply, round)?;
+            match self.read_log(chain, heads, now, apply, round) {
+                Err(error @ Error::Apply(_)) => drop(not_stored.get_or_insert(error)),
+                read => read?,
+            }
         }
         for chain in chains.into_values().filter(|chain| self.members.removed(&chain.signer).is_none()) {
             let object = format!("{}{}/", heads_prefix(self.id), chain.device);
             round.findings.push(Finding::new(chain.device, Problem::MissingHead, &object));
         }
-        Ok(())
+        not_stored.map_or(Ok(()), Err)
     }
 
     /// A head in the own log that this device did not write comes from a clone, or from before a backup was restored.
@@ -428,8 +433,11 @@ mod tests {
     impl Scene {
         /// Publishes a record of any author in the log of any device, signed by the member.
         fn forge(&self, device: DeviceId, salt: [u8; 16], author: DeviceId) {
+            self.forge_version(device, salt, Version { clock: 5, device: author });
+        }
+
+        fn forge_version(&self, device: DeviceId, salt: [u8; 16], version: Version) {
             let (space, number) = (self.member.id, 7);
-            let version = Version { clock: 5, device: author };
             let body = Body::Bytes(b"forged".to_vec());
             let record = Record { collection: "c".into(), key: "k".into(), version, body };
             let (epoch, key) = self.member.members.current_key().unwrap();
@@ -498,6 +506,35 @@ mod tests {
         let (device, salt) = (scene.member.device, scene.member.salt);
         scene.forge(device, salt, device);
         assert_eq!(scene.read(), (vec![Problem::ReadOnlySigner], 0));
+    }
+
+    #[test]
+    fn a_record_with_the_last_clock_leaves_clocks_for_the_others() {
+        let mut scene = start(Role::Writer);
+        let (device, salt) = (scene.member.device, scene.member.salt);
+        scene.forge_version(device, salt, Version { clock: crate::record::MAX_CLOCK, device });
+        assert_eq!(scene.read(), (Vec::new(), 1));
+        scene.reader.stage([Change::put("c", "l", "text")], 10).unwrap();
+        scene.read();
+        let mut keys = Vec::new();
+        let mut collect = |records: &[Record]| {
+            keys.extend(records.iter().map(|record| record.key.clone()));
+            Ok(())
+        };
+        scene.member.sync(11, &mut collect).unwrap();
+        assert!(keys.contains(&"l".to_owned()), "{keys:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_stored_comes_again_and_does_not_stop_what_is_sent() {
+        let mut scene = start(Role::Writer);
+        scene.member.stage([Change::put("c", "k", "text")], 1).unwrap();
+        scene.member.sync(1, &mut |_| Ok(())).unwrap();
+        scene.reader.stage([Change::put("c", "l", "mine")], 2).unwrap();
+        let refused = scene.reader.sync(2, &mut |_| Err("from a newer version".into()));
+        assert!(matches!(refused, Err(Error::Apply(_))), "{refused:?}");
+        assert_eq!(scene.member.sync(3, &mut |_| Ok(())).unwrap().received, 1);
+        assert_eq!(scene.reader.sync(4, &mut |_| Ok(())).unwrap().received, 1);
     }
 
     #[test]

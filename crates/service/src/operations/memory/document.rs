@@ -43,7 +43,7 @@ impl Handle<ImportMemory> for Service {
                 document.format, document.version
             )));
         }
-        let gone = Tombstones::read(self.home().as_ref());
+        let gone = Tombstones::read(self.home().as_ref())?;
         let mut sessions = document
             .sessions
             .into_iter()

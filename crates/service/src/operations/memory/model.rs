@@ -214,7 +214,7 @@ impl ModelRunner<'_> {
 
     fn store_finding(&mut self, finding: &Finding) -> Result<(), Error> {
         // A call takes seconds; a person may have forgotten the session in the meantime.
-        if Tombstones::read(self.service.home().as_ref()).contains(&finding.source, &finding.session_id) {
+        if Tombstones::read(self.service.home().as_ref())?.contains(&finding.source, &finding.session_id) {
             return Ok(());
         }
         let (applied, session) = apply_finding(&mut self.store, finding)?;
