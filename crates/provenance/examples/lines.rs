@@ -1,7 +1,7 @@
 //! Measures line → session on the history of a repository, in which each commit is drawn as a recorded session, a change by shell, or a
 //! person:
 //!
-//!     cargo run --workspace --example lines -- REPO [SUFFIX] [COMMITS]
+//!     cargo run --example lines -- REPO [SUFFIX] [COMMITS]
 //!
 //! The matcher sees the recorded edits and git's history; the truth is which kind of commit `git blame` names for a line. Kinder than life:
 //! one edit for each file and commit, no abandoned edits, branches or worktrees. Does not read transcripts.
