@@ -119,7 +119,7 @@ pub const TOOLS: &[Tool] = &[
         ToolTarget::Operation,
         "Before changing code: its outline, facts, last sessions and what failed.",
     ),
-    tool_row("why", CORE_CODE, ToolTarget::Operation, "Which sessions made code what it is, and why."),
+    tool_row("why", CORE_CODE, ToolTarget::Operation, "Which sessions made code, and why."),
     tool_row("query_history", CORE_HISTORY, ToolTarget::AnyView, "Run any view, such as `query edits`."),
     tool_row(
         "read_ref",

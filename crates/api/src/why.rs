@@ -11,7 +11,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-const TARGET: &str = "Symbol, file:line-line, file or commit";
+const TARGET: &str = "Symbol, file, file:lines or commit";
 
 /// Tokens unless the request says otherwise.
 const BUDGET: u64 = 1500;
@@ -24,7 +24,7 @@ pub const AGENT_TRACE: &str = "agent-trace";
 pub const WHY: Operation = Operation {
     name: "why",
     command: "why",
-    about: "Show which sessions made a symbol, lines or a commit what they are, and why",
+    about: "Show which sessions made a symbol, lines or a commit as they are, and why",
     answer: "one line; then the edits, oldest first, each with its evidence, prompt, reasoning, diff, outcome and commit",
     example: "loci why src/store.rs:40-60",
     words: Some(Positional { value: "TARGET", about: TARGET, into: &["target"], number: Number::One }),
@@ -36,12 +36,7 @@ pub const WHY: Operation = Operation {
             "TOKENS",
             "Tokens; decides how many of the latest steps, and how much of each [default: 1500]",
         ),
-        param(
-            "format",
-            Shape::Choice(FORMATS),
-            "FORMAT",
-            "Form of the answer: steps or agent-trace [default: steps]",
-        ),
+        param("format", Shape::Choice(FORMATS), "FORMAT", "Form of the answer [default: steps]"),
         param(
             "root",
             Shape::Text,

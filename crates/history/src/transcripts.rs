@@ -96,6 +96,17 @@ fn sort_by_original_path(transcripts: &mut Vec<Transcript>, copies: Vec<Archived
     transcripts.extend(all.into_iter().map(|(_, transcript)| transcript));
 }
 
+/// The number of archived copies, or what is wrong with the first one that cannot be read, and the command that helps. None: there is
+/// no archive.
+pub fn check_archive(history: &History<'_>) -> Option<Result<u64, (String, &'static str)>> {
+    let store = archive_store(history)?;
+    let (copies, problems) = store.check_copies();
+    let Some(first) = problems.first() else { return Some(Ok(copies)) };
+    // Rebuilding does not touch what a newer Loci has written.
+    let next = if store.is_newer(&first.file) { "loci update --check" } else { "loci index --rebuild" };
+    Some(Err((format!("{}: {}", first.file.display(), first.note), next)))
+}
+
 pub fn archive_store(history: &History<'_>) -> Option<Store> {
     Some(Store::new(history.home()?.archive()))
 }

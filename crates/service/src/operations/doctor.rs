@@ -285,14 +285,10 @@ fn check_archive(install: &Installation<'_>) -> Option<CheckResult> {
         Ok(budget) => budget,
         Err(error) => return problem(error.message, "unset LOCI_ARCHIVE_BUDGET"),
     };
-    let store = transcripts::archive_store(&service.history())?;
-    let (copies, problems) = store.check_copies();
-    if let Some(first) = problems.first() {
-        let message = format!("{}: {}", first.file.display(), first.note);
-        // Rebuilding does not touch what a newer Loci has written.
-        let next = if store.is_newer(&first.file) { "loci update --check" } else { "loci index --rebuild" };
-        return problem(message, next);
-    }
+    let copies = match transcripts::check_archive(&service.history())? {
+        Ok(copies) => copies,
+        Err((message, next)) => return problem(message, next),
+    };
     let shown = format!("{copies} copies take {} of {} MB", size >> 20, budget >> 20);
     if size > budget { warning(shown, "loci archive --prune-to 8G --dry-run") } else { ok(shown) }
 }
