@@ -12,17 +12,17 @@ type Stated = (&'static str, &'static str, f64);
 
 /// `cargo xtask bench --size 60M --rounds 3 --smoke`
 const QUERIES: &[Stated] = &[
-    ("light", "scan", 4.1),
-    ("whole", "scan", 45.0),
-    ("usage", "scan", 4.2),
-    ("help", "noop", 3.5),
-    ("empty", "noop", 4.6),
+    ("light", "scan", 8.3),
+    ("whole", "scan", 92.0),
+    ("usage", "scan", 9.1),
+    ("help", "noop", 5.5),
+    ("empty", "noop", 9.5),
 ];
 
 /// `cargo xtask bench index --smoke`
 const INDEX: &[Stated] = &[
     ("core", "bare", 1.5),
-    ("list 1000", "list 10", 1.2),
+    ("list 1000", "list 10", 2.1),
     ("still", "walk", 6.0),
     ("one more", "walk again", 3.5),
 ];
