@@ -21,6 +21,7 @@ mod suite;
 mod sync;
 mod table;
 mod ui;
+mod why;
 mod workspace;
 
 use crate::Outcome;
@@ -55,7 +56,9 @@ pub(crate) const HELP: &str = "[--size 1G] [--seed 7] [--rounds 5] [--big 10G] [
     sync --black-hole [--many 2000] [--rounds 40] [--loci PATH] [--keep DIR] [--strict]\n\
     measure local commands while the storage accepts connections and never answers, against those without sync\n\
     sync --devices 1000 [--days 220]\n\
-    simulate a year of spaces with up to that many devices: objects, bytes, requests, their list price, and joining";
+    simulate a year of spaces with up to that many devices: objects, bytes, requests, their list price, and joining\n\
+    why [--commits 10000] [--size 1G] [--rounds 3] [--loci PATH] [--keep DIR] [--smoke | --strict]\n\
+    measure `loci why` on a long history against `git log -L` and a search, and an index with edits against one without";
 
 const VALUES: [&str; 7] = ["size", "seed", "rounds", "big", "loci", "ccusage", "keep"];
 
@@ -106,6 +109,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         Some((first, rest)) if first == "files" => return files::run(rest),
         Some((first, rest)) if first == "ui" => return ui::run(rest),
         Some((first, rest)) if first == "sync" => return sync::run(rest),
+        Some((first, rest)) if first == "why" => return why::run(rest),
         _ => {}
     }
     let options = Options::parse(args)?;

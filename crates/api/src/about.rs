@@ -18,7 +18,7 @@ pub const ABOUT: Operation = Operation {
     name: "recall",
     command: "about",
     about: "Show what to know before changing code: outline, facts, last sessions, failures",
-    answer: "outline, facts that hold and facts under which the code has changed, the last sessions that changed it, and what failed or was undone then",
+    answer: "outline, facts that hold and facts under which the code has changed, what people said, the last sessions that changed it, and what failed then",
     example: "loci about src/store.rs",
     words: Some(Positional { value: "TARGET", about: TARGET, into: &["target"], number: Number::One }),
     params: &[
@@ -80,6 +80,9 @@ pub struct AboutFound {
     /// Facts under which the code has changed since, newest first: history, not advice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stale: Vec<StaleFact>,
+    /// What people said about it in sessions, best first: history, not advice.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<Remark>,
     /// The last sessions that changed it, oldest first.
     pub sessions: Vec<WhyStep>,
     /// Attempts that were undone, and edits after which a build or test failed, oldest first.
@@ -94,6 +97,7 @@ impl Response for AboutFound {
         self.outline.is_empty()
             && self.facts.is_empty()
             && self.stale.is_empty()
+            && self.said.is_empty()
             && self.sessions.is_empty()
             && self.failed.is_empty()
     }
@@ -106,6 +110,15 @@ pub struct StatedFact {
     pub id: String,
     pub text: String,
     pub kind: String,
+    pub at: Option<i64>,
+}
+
+/// A message of a person about a place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Remark {
+    pub text: String,
+    pub session_id: String,
     pub at: Option<i64>,
 }
 

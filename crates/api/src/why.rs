@@ -125,6 +125,9 @@ pub struct WhyFound {
     /// Which session's work each commit contains, also of steps that are omitted. For callers in this process.
     #[serde(skip)]
     pub landed: Vec<Landed>,
+    /// Names that the symbol had before, latest first. For callers in this process.
+    #[serde(skip)]
+    pub former_names: Vec<String>,
     /// Which session wrote which line. For callers in this process.
     #[serde(skip)]
     pub owners: Vec<LineOwner>,
@@ -260,6 +263,13 @@ pub struct WhyStep {
     pub outcome: Option<CheckRun>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<CommitRef>,
+}
+
+impl WhyStep {
+    /// Whether it was taken back, or a build or test failed after it.
+    pub fn is_failure(&self) -> bool {
+        self.undone || self.outcome.as_ref().is_some_and(|outcome| outcome.status == "error")
+    }
 }
 
 /// The next build or test after an edit, and its result.

@@ -315,8 +315,16 @@ impl Reader {
         if pick == EventFilter::None {
             return Ok(());
         }
-        let sql =
-            format!("select {EVENT_COLUMNS} from events where id >= ?1 and id < ?2{}", pick.sql_condition());
+        self.for_each_row_where(files, pick.sql_condition(), &mut each)
+    }
+
+    pub(crate) fn for_each_row_where(
+        &self,
+        files: &[u32],
+        condition: &str,
+        each: &mut dyn FnMut(Row) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let sql = format!("select {EVENT_COLUMNS} from events where id >= ?1 and id < ?2{condition}");
         let mut statement = self.connection.prepare_cached(&sql).map_err(self.error_mapper())?;
         for (from, to) in to_ranges(files) {
             let span = [i64::from(from) << ORDINAL_BITS, i64::from(to) << ORDINAL_BITS];

@@ -21,6 +21,32 @@ impl Reader {
         Ok(found.iter().map(with_file).collect())
     }
 
+    /// The calls on files whose paths are meant, in the order of the transcripts.
+    pub fn calls_on_paths(&self, is_meant: &dyn Fn(&str) -> bool) -> Result<Vec<Row>, Error> {
+        let read = |row: &db::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
+        let known = self.query_all("select id, path from paths", [], read)?;
+        let meant = known.iter().filter(|(_, path)| is_meant(path));
+        let meant: Vec<String> = meant.map(|(id, _)| id.to_string()).collect();
+        let sql = format!(
+            "select {EVENT_COLUMNS} from events where id in (select event from touched where path in ({})) order by id",
+            meant.join(", ")
+        );
+        let found = self.query_all(&sql, [], rows::read_row)?;
+        Ok(found.iter().map(with_file).collect())
+    }
+
+    /// The calls of some tools, by their IDs in the table of names, in some transcripts.
+    pub fn for_each_call_of(
+        &self,
+        files: &[u32],
+        tools: &[u32],
+        mut each: impl FnMut(Row) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let named: Vec<String> = tools.iter().map(u32::to_string).collect();
+        let names = named.join(", ");
+        self.for_each_row_where(files, &format!(" and what & 3 != 0 and name in ({names})"), &mut each)
+    }
+
     /// The ID of a session and the turns that were abandoned, by its transcript and its place in there.
     pub fn session_at(&self, file: u32, ordinal: u32) -> Result<Option<(String, Vec<u32>)>, Error> {
         let sql = "select c.session_id, f.abandoned from sessions s join chats c on c.id = s.chat join files f on f.id = s.file \

@@ -128,6 +128,38 @@ impl UnsharedRows {
     ) -> Result<(), Error> {
         self.0.each_row(false, pick, &mut each)
     }
+
+    /// The calls that concern some files.
+    pub(crate) fn each_call_on(
+        &self,
+        meant: &FilesMeant<'_>,
+        mut each: impl FnMut(Row) -> Result<(), catalogue::Error>,
+    ) -> Result<(), Error> {
+        let cached = &self.0;
+        let is_unshared = |file: u32| {
+            cached.place_of(file).is_some_and(|place| cached.files[place] == CachedFile::Unshared)
+        };
+        for row in cached.reader.calls_on_paths(meant.is_meant).map_err(read_error)? {
+            if is_unshared(row.file) {
+                each(cached.localized(row)).map_err(read_error)?;
+            }
+        }
+        let names = cached.reader.all_names().map_err(read_error)?;
+        let other = names.iter().filter(|(_, name)| (meant.may_concern)(name));
+        let other: Vec<u32> = other.map(|(id, _)| *id as u32).collect();
+        if other.is_empty() {
+            return Ok(());
+        }
+        let files: Vec<u32> = (0..cached.places.len() as u32).filter(|file| is_unshared(*file)).collect();
+        cached.reader.for_each_call_of(&files, &other, |row| each(cached.localized(row))).map_err(read_error)
+    }
+}
+
+/// Files whose calls are wanted.
+pub struct FilesMeant<'f> {
+    pub is_meant: &'f dyn Fn(&str) -> bool,
+    /// Whether calls of a tool are wanted whichever file they name: they may change several, or name none.
+    pub may_concern: &'f dyn Fn(&str) -> bool,
 }
 
 impl CachedFiles {
@@ -190,13 +222,15 @@ impl CachedFiles {
         let wanted = if shared { CachedFile::Shared } else { CachedFile::Unshared };
         let is_wanted = |file: &u32| self.place_of(*file).is_some_and(|place| self.files[place] == wanted);
         let files: Vec<u32> = (0..self.places.len() as u32).filter(is_wanted).collect();
-        let localized = |row: Row| {
-            let file = self.places[row.file as usize];
-            let end_file = if row.end == Row::NO_END { 0 } else { file };
-            let name = self.names.get(&row.name).copied().unwrap_or(u32::MAX);
-            Row { file, end_file, name, ..row }
-        };
-        self.reader.for_each_row(&files, pick, |row| each(localized(row))).map_err(read_error)
+        self.reader.for_each_row(&files, pick, |row| each(self.localized(row))).map_err(read_error)
+    }
+
+    /// A row with the numbers of the request.
+    fn localized(&self, row: Row) -> Row {
+        let file = self.places[row.file as usize];
+        let end_file = if row.end == Row::NO_END { 0 } else { file };
+        let name = self.names.get(&row.name).copied().unwrap_or(u32::MAX);
+        Row { file, end_file, name, ..row }
     }
 }
 

@@ -103,6 +103,11 @@ impl Home {
         self.cache.join("fact_checks.json")
     }
 
+    /// What git said about the history of lines.
+    pub fn git_answers(&self) -> PathBuf {
+        self.cache.join("why")
+    }
+
     /// Plans and journals of edits, one folder per source tree.
     pub fn edits(&self) -> PathBuf {
         self.state.join("edits")

@@ -4,6 +4,8 @@
 //! Does not read the text of records.
 
 use crate::catalogue_cache::{self, CatalogueCache, UnsharedRows};
+
+pub use crate::catalogue_cache::FilesMeant;
 use crate::error::read_error;
 use crate::outcome::Outcome;
 use crate::scope::Scope;
@@ -118,7 +120,19 @@ pub fn scan_rows(
     order: Order,
     keep: impl FnMut(&ScanResult, &JoinedEvent) -> bool,
 ) -> Result<(ScanResult, Sorted), Error> {
-    let (library, rows) = scan_matching_rows(history, request, need, order, keep)?;
+    scan_part(history, request, need.into(), order, &Part::All, keep)
+}
+
+/// The same for a part of the history, at the cost of this part where the catalogue knows it.
+pub fn scan_part(
+    history: &History<'_>,
+    request: &ViewRequest,
+    need: Need,
+    order: Order,
+    part: &Part<'_>,
+    keep: impl FnMut(&ScanResult, &JoinedEvent) -> bool,
+) -> Result<(ScanResult, Sorted), Error> {
+    let (library, rows) = scan_matching_part(history, request, need, order, part, keep)?;
     check_unique_session(&library)?;
     Ok((library, rows))
 }
@@ -129,10 +143,29 @@ pub fn scan_matching_rows(
     request: &ViewRequest,
     need: impl Into<Need>,
     order: Order,
+    keep: impl FnMut(&ScanResult, &JoinedEvent) -> bool,
+) -> Result<(ScanResult, Sorted), Error> {
+    scan_matching_part(history, request, need.into(), order, &Part::All, keep)
+}
+
+/// Which part of the history is wanted. More may be read; `keep` decides.
+pub enum Part<'p> {
+    All,
+    /// Sessions with these IDs.
+    Sessions(&'p BTreeSet<String>),
+    /// Calls on these files.
+    Files(FilesMeant<'p>),
+}
+
+fn scan_matching_part(
+    history: &History<'_>,
+    request: &ViewRequest,
+    need: Need,
+    order: Order,
+    part: &Part<'_>,
     mut keep: impl FnMut(&ScanResult, &JoinedEvent) -> bool,
 ) -> Result<(ScanResult, Sorted), Error> {
-    let need = need.into();
-    let Surveyed { mut library, rows, known } = survey_transcripts(history, request, need)?;
+    let Surveyed { mut library, rows, known } = survey_transcripts(history, request, need, part)?;
     rank_sessions(&mut library);
     let mut sorter = Sorter::new(order);
     // Sessions whose counts are known need none.
@@ -150,9 +183,11 @@ pub fn scan_matching_rows(
     };
     join_copies(rows, birth, &mut each).map_err(read_error)?;
     if let Some(known) = known {
-        known.each_row(need.pick, |row| {
-            if row.row == RowKind::Result { Ok(()) } else { each(unshared_event(row)) }
-        })?;
+        let mut each = |row: Row| if row.row == RowKind::Result { Ok(()) } else { each(unshared_event(row)) };
+        match part {
+            Part::Files(meant) => known.each_call_on(meant, &mut each)?,
+            _ => known.each_row(need.pick, &mut each)?,
+        }
     }
     fill_counts(&mut library, &counts);
     check_session_exists(history, &library)?;
@@ -299,11 +334,19 @@ struct Surveyed {
 }
 
 /// Surveys every transcript in scope that the catalogue does not have in its current state.
-fn survey_transcripts(history: &History<'_>, request: &ViewRequest, need: Need) -> Result<Surveyed, Error> {
+fn survey_transcripts(
+    history: &History<'_>,
+    request: &ViewRequest,
+    need: Need,
+    part: &Part<'_>,
+) -> Result<Surveyed, Error> {
     let scope = Scope::new(history, request)?;
     let reader = if need.want.fields { None } else { catalogue_cache::open_catalogue(history) };
     let mut found = transcripts::find_transcripts(history, reader.as_ref(), &request.source);
     scope.retain_matching(&mut found.transcripts);
+    if let Part::Sessions(sessions) = part {
+        retain_sessions(&mut found.transcripts, sessions);
+    }
     let (transcripts, names) = (found.transcripts, Names::default());
     let mut cache = CatalogueCache::new(reader, &transcripts, &names);
     let threads = history.threads.min(transcripts.len()).max(1);
@@ -346,6 +389,16 @@ fn survey_transcripts(history: &History<'_>, request: &ViewRequest, need: Need) 
     let library = ScanResult { transcripts, facts, names, scope, outcome, ranks, first_ranks, settled };
     let rows = Sorter::merge(compare_by_key, sorters).map_err(read_error)?;
     Ok(Surveyed { library, rows, known: cache.into_unshared() })
+}
+
+/// Keeps the transcripts of some sessions and of their subagents. All, if a session has none of its name: it may be inside any.
+fn retain_sessions(transcripts: &mut Vec<Transcript>, sessions: &BTreeSet<String>) {
+    let named: Vec<&Transcript> = transcripts.iter().filter(|it| sessions.contains(&*it.hint)).collect();
+    let found: BTreeSet<&str> = named.iter().map(|it| &*it.hint).collect();
+    if found.len() == sessions.len() {
+        let groups: BTreeSet<Arc<std::path::Path>> = named.iter().map(|it| it.group.clone()).collect();
+        transcripts.retain(|it| groups.contains(&it.group));
+    }
 }
 
 pub fn searched_roots(

@@ -3,11 +3,12 @@
 //! Does not know sessions.
 
 use crate::RunGit;
+use crate::kept_git::KeptGit;
 use provenance::commit::names_of;
 use provenance::diff::match_lines;
 use provenance::line::{Line, lines_of};
-use provenance::patch::{Commit, LOG_FORMAT, narrow_commits, parse_log};
-use rustc_hash::FxHashMap;
+use provenance::patch::{Commit, LOG_FORMAT, parse_log};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 /// The history of some lines of a file.
@@ -15,8 +16,12 @@ use std::collections::BTreeSet;
 pub struct CodeHistory {
     /// Newest first.
     pub commits: Vec<Commit>,
+    /// The same commits with nothing but the lines that were asked for, before and after; none for a whole file.
+    pub ranged: Vec<Commit>,
     /// The lines now, and where each comes from; None if it is not committed.
     pub lines: Vec<(Line, Option<Origin>)>,
+    /// The commit that wrote each of these lines: unlike the commit of its origin, it did more than indent it.
+    pub written_in: Vec<Option<String>>,
     /// The whole file now, and which of its lines are asked for and not committed.
     pub text: Vec<Line>,
     pub uncommitted: Vec<bool>,
@@ -38,8 +43,8 @@ const MAX_COMMITS: &str = "-n300";
 
 impl CodeHistory {
     /// The history of the lines `from` to `to`, counted from 1. A folder without a repository has none.
-    pub fn read(git: RunGit<'_>, file: &str, now: &str, from: u32, to: u32) -> CodeHistory {
-        let old = git(&["show", &format!("HEAD:./{file}")], Vec::new()).unwrap_or_default();
+    pub fn read(git: &KeptGit<'_>, file: &str, now: &str, from: u32, to: u32) -> CodeHistory {
+        let old = git.run(&["show", &format!("HEAD:./{file}")]).unwrap_or_default();
         let old = String::from_utf8_lossy(&old).into_owned();
         let (old_lines, text) = (lines_of(&old), lines_of(now));
         let matched = match_lines(&old_lines, &text);
@@ -49,46 +54,91 @@ impl CodeHistory {
         let in_old: Vec<u32> = matched.get(range.clone()).into_iter().flatten().flatten().copied().collect();
         let span = in_old.iter().min().zip(in_old.iter().max()).map(|(min, max)| (min + 1, max + 1));
         let is_whole = range.len() == text.len();
-        let commits = span.map_or_else(Vec::new, |span| read_commits(git, file, span, is_whole));
-        let blamed = span.map_or_else(Vec::new, |span| read_blame(git, file, span));
-        let blame_of = |at: u32| {
-            let first = span.map_or(0, |(first, _)| first - 1);
-            blamed.get((at - first) as usize).cloned()
-        };
+        let first = span.map_or(0, |(first, _)| first - 1);
+        let blame = |how: &[&str]| span.map_or_else(Vec::new, |span| read_blame(git, file, span, how));
+        let (blamed, written) = (blame(&[]), blame(&["-w"]));
+        let mut writers = Writers::default();
+        for (line, origin) in old_lines.iter().skip(first as usize).zip(&written) {
+            let (lines, paths) = writers.entry(&origin.commit).or_default();
+            lines.insert(line.hash);
+            paths.insert(&origin.path);
+        }
+        let (commits, ranged) =
+            span.map_or_else(Default::default, |span| read_commits(git, file, span, is_whole, &writers));
+        let blame_of = |at: u32| blamed.get((at - first) as usize).cloned();
+        let written_of = |at: u32| written.get((at - first) as usize).map(|origin| origin.commit.clone());
+        let written_in = range.clone().map(|at| matched[at].and_then(written_of)).collect();
         let lines = range.map(|at| (text[at], matched[at].and_then(blame_of))).collect();
-        let kept: rustc_hash::FxHashSet<u32> = matched.iter().flatten().copied().collect();
+        let kept: FxHashSet<u32> = matched.iter().flatten().copied().collect();
         let removed = (0..).zip(&old_lines).filter(|(at, line)| !kept.contains(at) && !line.is_blank());
         let removed = removed.map(|(_, line)| *line).collect();
-        CodeHistory { commits, lines, text, uncommitted, removed }
+        CodeHistory { commits, ranged, lines, written_in, text, uncommitted, removed }
     }
 }
 
-fn read_commits(git: RunGit<'_>, file: &str, (from, to): (u32, u32), is_whole: bool) -> Vec<Commit> {
+/// The lines that each commit wrote, by hash, and the paths of the file then.
+type Writers<'b> = FxHashMap<&'b str, (FxHashSet<u64>, BTreeSet<&'b str>)>;
+
+/// The commits that touched the lines, and those that wrote them: git loses lines at a commit that indents a whole file. Then the same
+/// with the lines alone, as far as git followed them.
+fn read_commits(
+    git: &KeptGit<'_>,
+    file: &str,
+    (from, to): (u32, u32),
+    is_whole: bool,
+    writers: &Writers<'_>,
+) -> (Vec<Commit>, Vec<Commit>) {
     let log = |what: &[&str]| {
         let form = ["log", LOG_FORMAT, "--no-color", "--no-ext-diff", "--no-textconv", "-M", "-p", "-U3"];
-        let printed = git(&[&form, what].concat(), Vec::new()).unwrap_or_default();
+        let printed = git.run(&[&form, what].concat()).unwrap_or_default();
         parse_log(&String::from_utf8_lossy(&printed))
     };
     if is_whole {
-        return log(&["--follow", MAX_COMMITS, "--", file]);
+        return (log(&["--follow", MAX_COMMITS, "--", file]), Vec::new());
     }
     let ranged = log(&[MAX_COMMITS, &format!("-L{from},{to}:{file}")]);
     // Git prints the lines of the range alone, and their neighbours are evidence.
-    let names: BTreeSet<String> = ranged.iter().flat_map(|commit| &commit.files).flat_map(names_of).collect();
+    let mut names: BTreeSet<String> =
+        ranged.iter().flat_map(|commit| &commit.files).flat_map(names_of).collect();
+    names.extend(writers.values().flat_map(|(_, paths)| paths).map(ToString::to_string));
+    let mut hashes: BTreeSet<&str> = writers.keys().copied().collect();
+    hashes.extend(ranged.iter().map(|commit| commit.hash.as_str()));
     let mut what = vec!["--no-walk=unsorted", "-m", "--first-parent"];
-    what.extend(ranged.iter().map(|commit| commit.hash.as_str()));
+    what.extend(&hashes);
     what.push("--");
     what.extend(names.iter().map(String::as_str));
-    let mut whole = if ranged.is_empty() { Vec::new() } else { log(&what) };
-    narrow_commits(&mut whole, &ranged);
-    whole
+    let mut whole = if hashes.is_empty() { Vec::new() } else { log(&what) };
+    for commit in &mut whole {
+        narrow(commit, &ranged, writers);
+    }
+    // Newest first; of commits of the same second as git lists them.
+    let place = |commit: &Commit| ranged.iter().position(|it| it.hash == commit.hash);
+    whole.sort_by_key(|commit| (std::cmp::Reverse(commit.at), place(commit)));
+    (whole, ranged)
+}
+
+/// Marks as added only the lines that were asked for; the others become their surroundings.
+fn narrow(commit: &mut Commit, ranged: &[Commit], writers: &Writers<'_>) {
+    let hunks = |commit: &'_ Commit| -> Vec<String> {
+        let lines = commit.files.iter().flat_map(|file| &file.hunks).flat_map(|hunk| &hunk.lines);
+        lines.filter(|(_, added)| *added).map(|(text, _)| text.clone()).collect()
+    };
+    let named = ranged.iter().find(|it| it.hash == commit.hash);
+    let meant: FxHashSet<String> = named.map(hunks).unwrap_or_default().into_iter().collect();
+    let own = writers.get(commit.hash.as_str()).map(|(lines, _)| lines);
+    for (text, added) in
+        commit.files.iter_mut().flat_map(|file| &mut file.hunks).flat_map(|hunk| &mut hunk.lines)
+    {
+        let is_own = own.is_some_and(|own| own.contains(&Line::new(text).hash));
+        *added &= is_own || meant.contains(text.as_str());
+    }
 }
 
 /// Where each line comes from.
-fn read_blame(git: RunGit<'_>, file: &str, (from, to): (u32, u32)) -> Vec<Origin> {
+fn read_blame(git: &KeptGit<'_>, file: &str, (from, to): (u32, u32), how: &[&str]) -> Vec<Origin> {
     let range = format!("-L{from},{to}");
-    let args = ["blame", "--no-textconv", "--porcelain", "--root", &range, "HEAD", "--", file];
-    let printed = git(&args, Vec::new()).unwrap_or_default();
+    let args = ["blame", "--no-textconv", "--porcelain", "--root"];
+    let printed = git.run(&[&args[..], how, &[&range, "HEAD", "--", file]].concat()).unwrap_or_default();
     parse_blame(&String::from_utf8_lossy(&printed))
 }
 

@@ -127,6 +127,25 @@ pub fn words_of<'f>(text: &'f str, symbols: &'f BTreeSet<String>) -> impl Iterat
     symbols.iter().map(String::as_str).chain(words)
 }
 
+/// Whether a fact mentions a file, or one of the names of a symbol.
+pub fn mentions_any(text: &str, symbols: &BTreeSet<String>, file: &str, names: &[&str]) -> bool {
+    let file_name = file.rsplit('/').next().unwrap_or_default();
+    words_of(text, symbols).any(|word| is_end(word, file_name) || names.iter().any(|name| is_end(word, name)))
+}
+
+/// The names by which a fact is compared with changes: those it states, and the first of the names of a symbol, its present one, if it
+/// mentions any of them.
+pub fn compared_names<'f>(
+    text: &'f str,
+    symbols: &'f BTreeSet<String>,
+    names: &[&'f str],
+) -> BTreeSet<&'f str> {
+    let is_named = |word: &&str| names.iter().any(|name| is_end(word, name));
+    let named: Vec<&str> = words_of(text, symbols).filter(is_named).collect();
+    let now = named.first().and(names.first()).copied();
+    symbols.iter().map(String::as_str).chain(named).chain(now).collect()
+}
+
 /// Whether a name as people write it means a symbol: its parts are the last parts of the symbol's. `Store.flush` is not another
 /// `flush` of the same file.
 pub fn means(name: &str, symbol: &str) -> bool {

@@ -8,7 +8,7 @@ use api::{Error, ViewRequest};
 use history::History;
 use history::error::read_error;
 use history::outcome::Outcome;
-use history::scan::{ScanResult, by_session, is_warm_up, scan_rows};
+use history::scan::{Part, ScanResult, by_session, is_warm_up, scan_part};
 use record::row::USAGE_ONLY;
 use record::{Call, Kind, Row, RowKind, Session, Status};
 use rustc_hash::FxHashMap;
@@ -57,8 +57,9 @@ impl<'h, 'a> SessionContext<'h, 'a> {
         request: &ViewRequest,
         sessions: Option<&BTreeSet<String>>,
     ) -> Result<SessionContext<'h, 'a>, Error> {
+        let part = sessions.map_or(Part::All, Part::Sessions);
         let (library, rows) =
-            scan_rows(history, request, SurveyOptions::ALL, by_session, |library, joined| {
+            scan_part(history, request, SurveyOptions::ALL.into(), by_session, &part, |library, joined| {
                 let row = &joined.row;
                 let is_text = !is_warm_up(row) && !row.has_flag(USAGE_ONLY);
                 is_text

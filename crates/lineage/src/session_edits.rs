@@ -5,12 +5,12 @@
 use api::{Error, ViewRequest};
 use history::History;
 use history::error::read_error;
-use history::scan::{ScanResult, by_time, scan_rows};
+use history::scan::{FilesMeant, Part, ScanResult, by_time, scan_part};
 use provenance::pool::{Edit, Pool, is_same_file};
 use record::{Problem, Row, Status};
 use rustc_hash::FxHashMap;
 use sources::SurveyOptions;
-use sources::edit::{FileEdit, may_edit, read_edits};
+use sources::edit::{FileEdit, may_edit, names_its_file, read_edits};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -48,9 +48,14 @@ impl SessionEdits {
         paths: &[String],
     ) -> Result<SessionEdits, Error> {
         let calls = SurveyOptions { calls: true, messages: false, fields: false };
-        let (library, rows) = scan_rows(history, request, calls, by_time, |library, joined| {
-            joined.row.status() != Status::Error && may_edit(library.name(&joined.row))
-        })?;
+        let is_meant = |path: &str| is_same_file(path, paths) || is_document(path);
+        let may_concern = |tool: &str| may_edit(tool) && !names_its_file(tool);
+        let files = FilesMeant { is_meant: &is_meant, may_concern: &may_concern };
+        let part = if paths.is_empty() { Part::All } else { Part::Files(files) };
+        let (library, rows) =
+            scan_part(history, request, calls.into(), by_time, &part, |library, joined| {
+                joined.row.status() != Status::Error && may_edit(library.name(&joined.row))
+            })?;
         let mut rows = rows.collect::<Result<Vec<Row>, _>>().map_err(read_error)?;
         // Compressed transcripts can only be read forwards.
         rows.sort_by_key(|row| (row.file, row.start, row.sequence));

@@ -5,6 +5,9 @@
 use crate::RunGit;
 use crate::attestation::{Attestations, read_attestations};
 use crate::code_history::{CodeHistory, Origin, read_commit};
+use crate::fact_check::last_name;
+use crate::former_names::find_former_names;
+use crate::kept_git::KeptGit;
 use crate::named_session::{NamedBy, NamedSession};
 use crate::session_context::SessionContext;
 use crate::session_edits::{SessionEdit, SessionEdits};
@@ -154,8 +157,10 @@ fn explain_place(
     if from > count.max(1) {
         return Err(Error::new(Code::NotFound, format!("{} has {count} lines", place.file)));
     }
-    let code = CodeHistory::read(git, &place.file, &now, from, to.min(count));
+    let kept = KeptGit::new(history, root, git);
+    let code = CodeHistory::read(&kept, &place.file, &now, from, to.min(count));
     let paths = all_names(&place.file, &code.commits);
+    let former_names = find_former_names(&code.ranged, last_name(&place.name));
     let mut join = Join::new(history, root, request, &paths, code.commits)?;
     join.read_attestations(git, code.lines.iter().filter_map(|(_, origin)| origin.as_ref()));
     let wrote = join.claim_commits(&paths);
@@ -163,11 +168,14 @@ fn explain_place(
         Region { paths, lines: code.text, wanted: code.uncommitted, removed: code.removed, until: i64::MAX };
     let fresh = join.claim_uncommitted(&region);
     let (mut lines, mut explained) = (0, 0);
-    let numbered = (from..).zip(now.lines().skip(from as usize - 1)).zip(&code.lines);
-    for ((number, text), (line, origin)) in numbered.filter(|(_, (line, _))| !line.is_blank()) {
+    let numbered = (from..).zip(now.lines().skip(from as usize - 1)).zip(&code.lines).zip(&code.written_in);
+    for (((number, text), (line, origin)), written_in) in numbered {
+        if line.is_blank() {
+            continue;
+        }
         lines += 1;
-        let found = match origin {
-            Some(origin) => wrote.get(&(origin.commit.clone(), line.hash)).copied(),
+        let found = match written_in {
+            Some(commit) => wrote.get(&(commit.clone(), line.hash)).copied(),
             None => fresh.get(&line.hash).map(|claim| (UNCOMMITTED, *claim)),
         };
         let noted = origin.as_ref().and_then(|origin| join.noted(origin));
@@ -183,6 +191,7 @@ fn explain_place(
         end_line: shown_lines.map(|(_, to)| to),
         lines,
         explained,
+        former_names,
         ..WhyFound::default()
     };
     join.finish(&mut found)?;
@@ -370,23 +379,25 @@ impl<'j, 'h> Join<'j, 'h> {
     /// Claims the added lines of every commit; returns the edit behind each line of a commit, and the commit it came with.
     fn claim_commits(&mut self, aliases: &[String]) -> FxHashMap<(String, u64), (usize, Claim)> {
         let mut wrote = FxHashMap::default();
-        let mut landed: FxHashMap<u32, usize> = FxHashMap::default();
+        // Who brought a line, None if nobody is known to: a commit that only moves or formats it does not take it away.
+        let mut brought: FxHashMap<u64, Option<(usize, Claim)>> = FxHashMap::default();
         let mut origins = Vec::new();
-        // Oldest first: a commit that only moves lines does not take them from the one that brought them.
         for (at, commit) in self.commits.iter().enumerate().rev() {
             let has_note = self.attestations.get(&commit.hash).is_some_and(|it| !it.note.sessions.is_empty());
             attribute_commit(&self.pool, commit, aliases, &|_| true, |file, hunk, claims| {
                 let numbered = (hunk.start..).zip(&hunk.lines).zip(claims).zip(hunk.moved_lines());
-                for (((line, (text, added)), claim), moved) in numbered {
+                for (((line, (text, added)), claim), moved) in numbered.filter(|(((_, line), _), _)| line.1) {
+                    let hash = Line::new(text).hash;
                     if has_note && *added && !moved {
                         let (commit, path) = (commit.hash.clone(), file.path.clone());
-                        origins.push((Origin { commit, path, line }, Line::new(text).hash, *claim));
+                        origins.push((Origin { commit, path, line }, hash, *claim));
                     }
-                    let Some(claim) = claim else { continue };
-                    let known = landed.get(&claim.edit).copied();
-                    let came = if moved { known.unwrap_or(at) } else { at };
-                    landed.entry(claim.edit).or_insert(came);
-                    wrote.insert((commit.hash.clone(), Line::new(text).hash), (came, *claim));
+                    let found = match brought.get(&hash) {
+                        Some(known) if moved => *known,
+                        _ => claim.map(|claim| (at, claim)),
+                    };
+                    brought.insert(hash, found);
+                    wrote.extend(found.map(|found| ((commit.hash.clone(), hash), found)));
                 }
             });
         }

@@ -5,8 +5,8 @@
 use crate::Render;
 use crate::options::{RenderOptions, Style};
 use crate::why::render_step;
-use api::about::{AboutFound, HandoffMade, StaleFact, StatedFact};
-use api::terminal_text::{append_fmt, one_line, strip_controls};
+use api::about::{AboutFound, HandoffMade, Remark, StaleFact, StatedFact};
+use api::terminal_text::{append_fmt, one_line, short_id, strip_controls};
 
 impl Render for AboutFound {
     fn render(&self, options: &RenderOptions) -> String {
@@ -20,6 +20,10 @@ impl Render for AboutFound {
             out += &title("Said before the code changed");
             out.extend(self.stale.iter().map(|stale| render_stale(stale, options)));
         }
+        if !self.said.is_empty() {
+            out += &title("Said about it");
+            out.extend(self.said.iter().map(|remark| render_remark(remark, options)));
+        }
         self.notes.iter().for_each(|note| append_fmt(&mut out, format_args!("\n{}\n", one_line(note))));
         for (heading, steps) in [("Last sessions", &self.sessions), ("What failed", &self.failed)] {
             if !steps.is_empty() {
@@ -29,6 +33,7 @@ impl Render for AboutFound {
         }
         if self.facts.is_empty()
             && self.stale.is_empty()
+            && self.said.is_empty()
             && self.sessions.is_empty()
             && self.failed.is_empty()
         {
@@ -52,6 +57,11 @@ fn render_facts(facts: &[StatedFact], options: &RenderOptions) -> String {
         format!("- {} ({}, {})\n", one_line(&fact.text), fact.kind, options.format_date(fact.at))
     };
     facts.iter().map(line).collect()
+}
+
+fn render_remark(remark: &Remark, options: &RenderOptions) -> String {
+    let (date, session) = (options.format_date(remark.at), short_id(&remark.session_id));
+    format!("- \"{}\" ({date}, session {session})\n", one_line(&remark.text))
 }
 
 fn render_stale(stale: &StaleFact, options: &RenderOptions) -> String {

@@ -69,6 +69,11 @@ pub fn may_edit(tool: &str) -> bool {
     EDIT_TOOLS.iter().any(is_same)
 }
 
+/// Whether each call of this tool changes one file, and every agent that has it records which.
+pub fn names_its_file(tool: &str) -> bool {
+    matches!(tool, "Edit" | "Write" | "MultiEdit" | "NotebookEdit")
+}
+
 const PATH: &[&str] = &[
     "file_path",
     "filePath",

@@ -66,15 +66,19 @@ fn measure_hooks(
     rounds: usize,
 ) -> Result<Vec<Latencies>, String> {
     let edited = EditedProject::new(binaries, corpus)?;
-    let mut all = ["noop", "start", "prompt", "recall", "edit", "decided"].map(Latencies::named);
+    let mut all = ["noop", "idle", "start", "prompt", "recall", "edit", "decided"].map(Latencies::named);
+    let elsewhere =
+        json!({"cwd": "/", "session_id": "none", "tool_input": {"file_path": "/missing"}}).to_string();
     for round in 0..rounds {
         let session = &sessions[round % sessions.len()];
         let input = |prompt: &str| {
             json!({"cwd": session["project"], "session_id": "none", "prompt": prompt}).to_string()
         };
         let recall = format!("as we discussed last time: {}", session["title"].as_str().unwrap_or_default());
-        let calls: [(&Path, &[&str], String); 6] = [
+        let calls: [(&Path, &[&str], String); 7] = [
             (&binaries.noop, &[], String::new()),
+            // A hook that has nothing to look at.
+            (&binaries.loci, &["hook", "before-edit"], elsewhere.clone()),
             (&binaries.loci, &["hook", "session-start"], input("")),
             (&binaries.loci, &["hook", "prompt"], input("fix the parser")),
             (&binaries.loci, &["hook", "prompt"], input(&recall)),
@@ -95,19 +99,24 @@ fn judge_latencies(all: &[Latencies], smoke: bool) -> bool {
     let start = all[0].percentile(50);
     let (most, deadline) =
         if smoke { (MAX_OVERHEAD * SMOKE_FACTOR, DEADLINE * SMOKE_FACTOR) } else { (MAX_OVERHEAD, DEADLINE) };
-    println!("\n{:8} {:>8} {:>8} {:>8} {:>14}  printed", "", "p50 ms", "p95 ms", "p99 ms", "p95 beyond noop");
+    println!(
+        "\n{:8} {:>8} {:>8} {:>8} {:>15} {:>7} {:>15}  printed",
+        "", "p50 ms", "p95 ms", "p99 ms", "p95 beyond noop", "× noop", "p50 beyond idle"
+    );
     let mut passed = true;
     for latencies in all {
         let beyond = latencies.percentile(95).saturating_sub(start);
         let fine = beyond <= most && latencies.percentile(99) <= deadline;
         passed &= fine;
         println!(
-            "{:8} {:8.2} {:8.2} {:8.2} {:14.2}  {} of {}{}",
+            "{:8} {:8.2} {:8.2} {:8.2} {:15.2} {:7.1} {:15.2}  {} of {}{}",
             latencies.name,
             ms(latencies.percentile(50)),
             ms(latencies.percentile(95)),
             ms(latencies.percentile(99)),
             ms(beyond),
+            ms(latencies.percentile(50)) / ms(start),
+            ms(latencies.percentile(50).saturating_sub(all[1].percentile(50))),
             latencies.with_output,
             latencies.samples.len(),
             if fine { "" } else { "  MISS" }

@@ -17,6 +17,7 @@ mod edits;
 mod export;
 mod fact_check;
 mod findings;
+mod generated_facts;
 mod hostile_trees;
 mod import;
 mod interface;

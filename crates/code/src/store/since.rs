@@ -71,16 +71,22 @@ impl Store {
     }
 
     /// The symbols of one file whose contract or visible behaviour differs from a commit in which the file had the path `old`; the
-    /// most specific first. A renamed type is not a removed one.
+    /// most specific first. A renamed type is not a removed one, and neither is a symbol that has its name from `renames`: old
+    /// and new.
     pub fn deep_changes_since(
         &self,
         commit: &str,
         old: &str,
         path: &str,
+        renames: &[(String, String)],
         git: RunGit<'_>,
     ) -> Result<Vec<DeepChange>, SinceError> {
         let files = [path.to_owned()];
-        let old = self.parse_files(&files, old_contents(commit, &[old.to_owned()], git)?)?;
+        let mut contents = old_contents(commit, &[old.to_owned()], git)?;
+        for (old, new) in renames {
+            contents.iter_mut().flatten().for_each(|bytes| *bytes = replace_word(bytes, old, new));
+        }
+        let old = self.parse_files(&files, contents)?;
         let (before, after) = self.both_versions(&files, old)?;
         let mut report = ChangesSince::default();
         compare_versions(&before, &after, &mut report);
@@ -253,6 +259,22 @@ fn deep_changes(changes: &[ChangedType], modules: &BTreeSet<TypeId>) -> Vec<Deep
         }
     }
     found
+}
+
+/// A text in which a name is replaced wherever it is a word of its own.
+fn replace_word(bytes: &[u8], old: &str, new: &str) -> Vec<u8> {
+    let text = String::from_utf8_lossy(bytes);
+    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+    let (mut replaced, mut from) = (String::new(), 0);
+    for (at, _) in text.match_indices(old) {
+        let end = at + old.len();
+        if at >= from && !text[..at].ends_with(is_letter) && !text[end..].starts_with(is_letter) {
+            replaced += &text[from..at];
+            replaced += new;
+            from = end;
+        }
+    }
+    (replaced + &text[from..]).into_bytes()
 }
 
 /// Whether a member of the same name was added: with other parameters it has another key, and is changed rather than removed.

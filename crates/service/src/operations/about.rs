@@ -11,8 +11,12 @@ use api::search::stamp_to_ms;
 use api::why::{Why, WhyFound, WhyStep};
 use api::{Code, Error, Handle, Request};
 use history::scope;
-use lineage::fact_check::{FactCheck, SymbolChange, Version, is_end, last_name, read_file_commits, words_of};
+use lineage::fact_check::{
+    FactCheck, SymbolChange, Version, compared_names, mentions_any, read_file_commits,
+};
+use lineage::former_names::{names_of, renames_of};
 use lineage::handoff::{continue_command, sum_up};
+use lineage::remarks::find_remarks;
 use memory::{Fact, Kind, State};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,20 +35,19 @@ impl Handle<About> for Service {
         let file = found.file.clone().unwrap_or_default();
         let outlined = Handle::<GetOutline>::handle(self, &GetOutline { path: target, root });
         let is_known = |step: &WhyStep| step.session_id.is_some();
-        let is_failure = |step: &WhyStep| {
-            step.undone || step.outcome.as_ref().is_some_and(|outcome| outcome.status == "error")
-        };
         let root = resolve_root(self, request.root.as_ref())?;
-        let facts = self.facts_about(&root, &found.target, &file)?;
+        let facts = self.facts_about(&root, &found)?;
+        let said = find_remarks(&self.history(), &root, &found)?;
         let mut notes = Vec::new();
         let (stale, facts) = self.check_facts(facts, &root, &found, &mut notes)?;
-        let (failed, sessions) = found.steps.into_iter().filter(is_known).partition(is_failure);
+        let (failed, sessions) = found.steps.into_iter().filter(is_known).partition(WhyStep::is_failure);
         Ok(AboutFound {
             facts: facts.iter().map(stated).take(MAX_FACTS).collect(),
             stale: stale.into_iter().take(MAX_FACTS).collect(),
             target: found.target,
             file,
             outline: outlined.map(|outlined| outlined.outline).unwrap_or_default(),
+            said,
             sessions,
             failed,
             notes,
@@ -75,18 +78,14 @@ impl Service {
         Ok(made)
     }
 
-    /// The current facts of a project that mention a symbol or its file.
-    fn facts_about(&self, root: &Path, target: &str, file: &str) -> Result<Vec<Fact>, Error> {
+    /// The current facts of a project that mention a symbol, by any name it had, or its file.
+    fn facts_about(&self, root: &Path, found: &WhyFound) -> Result<Vec<Fact>, Error> {
         let folders = scope::project_folders(&self.history(), root);
-        let name =
-            Path::new(file).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let symbol = (target != file).then(|| last_name(target));
-        let mentions = |fact: &Fact| {
-            words_of(&fact.text, &fact.symbols)
-                .any(|word| is_end(word, &name) || symbol.is_some_and(|symbol| is_end(word, symbol)))
-        };
+        let file = found.file.as_deref().unwrap_or_default();
+        let names = if found.target == file { Vec::new() } else { names_of(found) };
         self.current_facts(|fact| {
-            folders.iter().any(|folder| Path::new(&fact.project).starts_with(folder)) && mentions(fact)
+            folders.iter().any(|folder| Path::new(&fact.project).starts_with(folder))
+                && mentions_any(&fact.text, &fact.symbols, file, &names)
         })
     }
 
@@ -105,7 +104,7 @@ impl Service {
         let ends = self.session_ends()?;
         let failures = RefCell::new(notes);
         let compare = |version: &Version| {
-            self.changes_of_file(root, file, version).or_else(|error| {
+            self.file_changes(root, found, version).or_else(|error| {
                 failures.borrow_mut().push(format!("facts were not compared with the code: {error}"));
                 Ok(Vec::new())
             })
@@ -117,9 +116,7 @@ impl Service {
         for fact in facts {
             let sessions: BTreeSet<&str> = fact.evidence.iter().map(|it| it.session_id.as_str()).collect();
             let ended = sessions.iter().filter_map(|session| ends.get(*session)).max();
-            let named =
-                words_of(&fact.text, &fact.symbols).filter(|word| is_end(word, last_name(&found.target)));
-            let names = fact.symbols.iter().map(String::as_str).chain(named).collect();
+            let names = compared_names(&fact.text, &fact.symbols, &names_of(found));
             match check.find_change(&names, &sessions, ended.copied().unwrap_or(fact.made_at.0))? {
                 Some((change, since)) => stale.push(StaleFact {
                     fact: stated(&fact),
@@ -133,10 +130,11 @@ impl Service {
         Ok((stale, holding))
     }
 
-    fn changes_of_file(&self, root: &Path, file: &str, since: &Version) -> Result<Vec<SymbolChange>, Error> {
+    fn file_changes(&self, root: &Path, why: &WhyFound, since: &Version) -> Result<Vec<SymbolChange>, Error> {
+        let (file, renames) = (why.file.as_deref().unwrap_or_default(), renames_of(why));
         let git = |args: &[&str], stdin: Vec<u8>| run_git(self, root, args, stdin);
         with_root(self, root, |query| {
-            let found = query.store().deep_changes_since(&since.commit, &since.path, file, &git);
+            let found = query.store().deep_changes_since(&since.commit, &since.path, file, &renames, &git);
             let found = found.map_err(|error| Error::new(Code::NotFound, error.to_string()))?;
             Ok(found
                 .into_iter()
