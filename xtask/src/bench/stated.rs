@@ -15,16 +15,16 @@ const QUERIES: &[Stated] = &[
     ("light", "scan", 8.3),
     ("whole", "scan", 92.0),
     ("usage", "scan", 9.1),
-    ("help", "noop", 5.5),
-    ("empty", "noop", 9.5),
+    ("help", "noop", 7.5),
+    ("empty", "noop", 11.5),
 ];
 
 /// `cargo xtask bench index --smoke`
 const INDEX: &[Stated] = &[
-    ("core", "bare", 1.5),
+    ("core", "bare", 2.6),
     ("list 1000", "list 10", 2.1),
     ("still", "walk", 6.0),
-    ("one more", "walk again", 3.5),
+    ("one more", "walk again", 4.2),
 ];
 
 pub(super) fn query_goals() -> Vec<Goal> {

@@ -1,4 +1,5 @@
-//! How often the hook before an edit speaks: about functions with a decision, and about those without.
+//! How often the hook before an edit speaks: about functions with a decision, and about those without. Silence means something only if it speaks
+//! about the former.
 //!
 //! Does not know how the hook finds decisions.
 
@@ -19,8 +20,7 @@ pub(crate) fn measure(replay: &Replay, symbols: &[Symbol]) {
     let functions: Vec<&Symbol> = symbols.iter().filter(is_function).collect();
     let root = replay.root.to_str().unwrap();
     for symbol in functions.iter().step_by(DECIDED) {
-        let name = symbol.name.split('(').next().unwrap_or_default();
-        let text = format!("`{name}` has to keep the order of what it is given");
+        let text = format!("{} has to keep the order of what it is given", written_name(symbol));
         loci(replay, &["memory", "add", &text, "--project", root]).expect(0);
     }
     let mut counts = [[0, 0], [0, 0]];
@@ -29,7 +29,7 @@ pub(crate) fn measure(replay: &Replay, symbols: &[Symbol]) {
         let is_decided = number % DECIDED == 0;
         let speaks = (0..ATTEMPTS).any(|attempt| {
             let said = run_hook(replay, &format!("{number}-{attempt}"), symbol, &line);
-            if !said.is_empty() && !is_decided && has_flag("--explain") {
+            if said.is_empty() == is_decided && has_flag("--explain") {
                 println!("{} {}", symbol.name, said);
             }
             !said.is_empty()
@@ -41,6 +41,13 @@ pub(crate) fn measure(replay: &Replay, symbols: &[Symbol]) {
     let share = 100.0 * (others - spoken) as f64 / others.max(1) as f64;
     println!("{others} edits of functions without a decision: silent in {share:.1} %");
     println!("{decided} edits of functions with one: told in {told}");
+}
+
+/// A function as people write it: a method with its type, another function with its file. Nobody writes the modules around it.
+fn written_name(symbol: &Symbol) -> String {
+    let parts: Vec<&str> = symbol.name.split('(').next().unwrap_or_default().split('.').collect();
+    let name = parts[parts.len().saturating_sub(if symbol.kind == "method" { 2 } else { 1 })..].join(".");
+    format!("`{name}` in {}", symbol.file.rsplit('/').next().unwrap_or_default())
 }
 
 /// The longest line of a function that its file has once.
