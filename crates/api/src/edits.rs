@@ -8,7 +8,9 @@ use crate::schema::schema_properties;
 use crate::search::is_false;
 use crate::{Code, Error, Param, Shape};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 const NAMED: &str =
     "A type or member by name or file:line; a local variable or parameter by file:line:column";
@@ -174,6 +176,98 @@ pub const CHANGE_SIGNATURE: Operation = Operation {
     stats: &[],
 };
 
+pub const MOVE: Operation = Operation {
+    name: "move_symbol",
+    command: "edit move",
+    about: "Move a type or function to another file, with the imports of all its uses",
+    answer: PLANNED,
+    example: "loci edit move Store src/storage.py",
+    words: Some(Positional {
+        value: "NAME FILE",
+        about: "The symbol, and the file to move it to",
+        into: &["path", "to"],
+        number: Number::InTurn,
+    }),
+    params: &[
+        PATH,
+        param(
+            "to",
+            Shape::Text,
+            "FILE",
+            "The file to move it to, relative to the tree; created if it is new",
+        ),
+        CHECK,
+        APPLY,
+        ROOT,
+    ],
+    required: &["path", "to"],
+    shapes: schema_properties::<MoveSymbol>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+pub const EXTRACT: Operation = Operation {
+    name: "extract_interface",
+    command: "edit extract",
+    about: "Declare an interface with members of a C#, Java or TypeScript type, or a trait of a Rust type",
+    answer: PLANNED,
+    example: "loci edit extract Store IStore --members Get,Put",
+    words: Some(Positional {
+        value: "NAME NEW_NAME",
+        about: "The type, and the name of the interface",
+        into: &["path", "new_name"],
+        number: Number::InTurn,
+    }),
+    params: &[
+        PATH,
+        param("new_name", Shape::Text, "NEW_NAME", "The name of the interface"),
+        param("members", Shape::List, "NAMES", "The members it declares [default: all public ones]"),
+        CHECK,
+        APPLY,
+        ROOT,
+    ],
+    required: &["path", "new_name"],
+    shapes: schema_properties::<ExtractInterface>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
+pub const BATCH: Operation = Operation {
+    name: "batch_edit",
+    command: "edit batch",
+    about: "Plan several edits as one, checked, applied and undone together",
+    answer: PLANNED,
+    example: "loci edit batch --step '{\"operation\": \"delete\", \"path\": \"Store.Clear\"}'",
+    words: Some(Positional {
+        value: "FILE",
+        about: "A JSON file with a list of steps",
+        into: &["file"],
+        number: Number::One,
+    }),
+    params: &[
+        param(
+            "step",
+            Shape::Texts,
+            "JSON",
+            "An operation (rename, replace, insert, delete, signature, move, extract) with its parameters (repeatable)",
+        ),
+        param("file", Shape::Text, "FILE", "A JSON file with a list of steps"),
+        CHECK,
+        APPLY,
+        ROOT,
+    ],
+    required: &[],
+    shapes: schema_properties::<BatchEdit>,
+    handy: &[],
+    read_only: false,
+    rows: &[],
+    stats: &[],
+};
+
 pub const APPLY_EDIT: Operation = Operation {
     name: "apply_edit",
     command: "edit apply",
@@ -292,6 +386,19 @@ requests! {
         check: bool,
         apply: bool,
     }
+    MoveSymbol = MOVE -> EditPlanned, to, "missing file" {
+        path: String,
+        to: String,
+        check: bool,
+        apply: bool,
+    }
+    ExtractInterface = EXTRACT -> EditPlanned, new_name, "missing new name" {
+        path: String,
+        new_name: String,
+        members: Vec<String>,
+        check: bool,
+        apply: bool,
+    }
     ApplyEdit = APPLY_EDIT -> EditApplied, id, "missing ID" { id: String, }
     UndoEdit = UNDO_EDIT -> EditApplied, id, "missing ID" { id: String, }
 }
@@ -326,12 +433,16 @@ impl Request for InsertCode {
 
     fn check_params(&self) -> Result<(), Error> {
         require_text(&self.text, "missing text", &INSERT)?;
-        if POSITIONS.contains(&self.position.as_str()) {
-            return Ok(());
-        }
-        Err(Error::new(Code::InvalidArgument, format!("unknown position `{}`", self.position))
-            .hint(format!("positions: {}", POSITIONS.join(", "))))
+        check_position(&self.position)
     }
+}
+
+fn check_position(position: &str) -> Result<(), Error> {
+    if POSITIONS.contains(&position) {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidArgument, format!("unknown position `{position}`"))
+        .hint(format!("positions: {}", POSITIONS.join(", "))))
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -367,12 +478,15 @@ pub enum StepKind {
     Insert,
     Delete,
     Signature,
+    Move,
+    Extract,
 }
 
 /// One edit of one symbol: the parameters of all planning operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EditStep {
+    /// Which one; the others are its parameters.
     pub operation: StepKind,
     pub path: String,
     pub new_name: String,
@@ -387,6 +501,100 @@ pub struct EditStep {
     pub remove: Vec<String>,
     pub rename: Vec<String>,
     pub order: Vec<String>,
+    pub to: String,
+    pub members: Vec<String>,
+}
+
+impl StepKind {
+    fn operation(self) -> &'static Operation {
+        match self {
+            StepKind::Rename => &RENAME,
+            StepKind::Replace => &REPLACE,
+            StepKind::Insert => &INSERT,
+            StepKind::Delete => &DELETE,
+            StepKind::Signature => &CHANGE_SIGNATURE,
+            StepKind::Move => &MOVE,
+            StepKind::Extract => &EXTRACT,
+        }
+    }
+}
+
+impl EditStep {
+    /// Refuses a parameter that its operation does not have, and a missing one.
+    fn check_params(&self) -> Result<(), Error> {
+        let operation = self.operation.operation();
+        let to_map = |step: &EditStep| serde_json::to_value(step).unwrap_or_default();
+        let (own, usual) = (to_map(self), to_map(&EditStep::default()));
+        let given = |name: &str| own[name] != usual[name];
+        let names = own.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+        let refuse =
+            |message: String| Err(Error::new(Code::InvalidArgument, message).hint(operation.example));
+        for name in names.filter(|name| *name != "operation" && given(name)) {
+            if !operation.accepts_param(name) {
+                return refuse(format!("{}: unknown parameter `{name}`", operation.command));
+            }
+        }
+        match operation.required.iter().find(|name| !given(name)) {
+            Some(name) => refuse(format!("{}: missing `{name}`", operation.command)),
+            None => check_position(if self.position.is_empty() { "after" } else { &self.position }),
+        }
+    }
+}
+
+/// Several edits as one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BatchEdit {
+    // its parameters are those of the other tools: the schema does not repeat them
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    #[serde(deserialize_with = "read_steps")]
+    pub step: Vec<EditStep>,
+    pub file: Option<String>,
+    pub check: bool,
+    pub apply: bool,
+    pub root: Option<String>,
+}
+
+impl Request for BatchEdit {
+    const OPERATION: &'static Operation = &BATCH;
+    type Response = EditPlanned;
+
+    fn check_params(&self) -> Result<(), Error> {
+        if self.step.is_empty() == self.file.is_none() {
+            let message = if self.file.is_some() { "both steps and a file" } else { "missing steps" };
+            return Err(Error::new(Code::InvalidArgument, message).hint(BATCH.example));
+        }
+        self.step.iter().try_for_each(EditStep::check_params)
+    }
+}
+
+impl BatchEdit {
+    /// The edits to plan; `text` is what the file contains.
+    pub fn to_wanted(&self, text: Option<&str>) -> Result<WantedEdit, Error> {
+        let steps = match text {
+            Some(text) => parse_steps(text)?,
+            None => self.step.clone(),
+        };
+        Ok(WantedEdit { steps, check: self.check, apply: self.apply, root: self.root.clone() })
+    }
+}
+
+fn parse_steps(text: &str) -> Result<Vec<EditStep>, Error> {
+    let refuse = |why: String| Error::new(Code::InvalidArgument, why).hint(BATCH.example);
+    let steps: Vec<EditStep> =
+        serde_json::from_str(text).map_err(|error| refuse(format!("not a list of steps: {error}")))?;
+    steps.iter().try_for_each(EditStep::check_params)?;
+    if steps.is_empty() { Err(refuse("no steps in the file".to_owned())) } else { Ok(steps) }
+}
+
+/// Steps as objects or, as the command line passes them, as texts.
+fn read_steps<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<EditStep>, D::Error> {
+    let to_step = |value: Value| match value {
+        Value::String(text) => serde_json::from_str(&text),
+        other => serde_json::from_value(other),
+    };
+    let all = Vec::<Value>::deserialize(deserializer)?;
+    all.into_iter().map(to_step).collect::<Result<_, _>>().map_err(D::Error::custom)
 }
 
 /// Edits to plan together, and what to do with the plan.
@@ -425,6 +633,8 @@ plans! {
     ReplaceSymbol = Replace { text whole }
     InsertCode = Insert { text position }
     DeleteSymbol = Delete { force }
+    MoveSymbol = Move { to }
+    ExtractInterface = Extract { new_name members }
     ChangeSignature = Signature { add value remove rename order include_likely }
 }
 

@@ -64,6 +64,8 @@ const LISTS: &[&str] = &[
     "value",
     "remove",
     "order",
+    "step",
+    "members",
 ];
 
 /// Replaces other spellings by those that are meant.

@@ -127,6 +127,9 @@ operations! { $
     edits::InsertCode,
     edits::DeleteSymbol,
     edits::ChangeSignature,
+    edits::MoveSymbol,
+    edits::ExtractInterface,
+    edits::BatchEdit,
     edits::ApplyEdit,
     edits::UndoEdit,
     edits::ListEdits,
@@ -188,8 +191,8 @@ mod tests {
     use crate::costs::{MemoryCosts, MemoryJobs};
     use crate::digest::DigestRequest;
     use crate::edits::{
-        ApplyEdit, ChangeSignature, DeleteSymbol, InsertCode, ListEdits, RenameSymbol, ReplaceSymbol,
-        TrustChecks, UndoEdit,
+        ApplyEdit, BatchEdit, ChangeSignature, DeleteSymbol, ExtractInterface, InsertCode, ListEdits,
+        MoveSymbol, RenameSymbol, ReplaceSymbol, TrustChecks, UndoEdit,
     };
     use crate::gather_chats::GatherChats;
     use crate::import::ImportRequest;
@@ -329,6 +332,20 @@ mod tests {
             "path": "A.b", "add": ["int c", "int d"], "value": ["1"], "remove": ["x"], "rename": ["y=z"],
             "order": ["z", "c", "d"], "include_likely": true, "check": true, "apply": true, "root": "/x",
         }));
+        round_trip::<MoveSymbol>(
+            json!({"path": "A", "to": "b.py", "check": true, "apply": true, "root": "/x"}),
+        );
+        round_trip::<ExtractInterface>(json!({
+            "path": "A", "new_name": "B", "members": ["c"], "check": true, "apply": true, "root": "/x",
+        }));
+        let step = json!({
+            "operation": "insert", "path": "A.b", "new_name": "", "text": "x", "position": "before", "whole": false,
+            "force": false, "in_comments": false, "include_likely": false, "add": [], "value": [], "remove": [],
+            "rename": [], "order": [], "to": "", "members": [],
+        });
+        round_trip::<BatchEdit>(
+            json!({"step": [step], "file": null, "check": true, "apply": true, "root": "/x"}),
+        );
         round_trip::<ApplyEdit>(json!({"id": "e1", "root": "/x"}));
         round_trip::<UndoEdit>(json!({"id": "e1", "root": "/x"}));
         round_trip::<ListEdits>(json!({"root": "/x"}));

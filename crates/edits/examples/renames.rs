@@ -62,8 +62,8 @@ impl Bench<'_> {
     fn rename(&self, place: &SymbolPlace, new: &str) -> Result<(Plan, bool), Refusal> {
         let mut plan = plan_rename(self.tree, place, new, RenameOptions::default())?;
         let was_complete = plan.is_complete();
-        let names = (new, place.name.as_str());
-        settle_plan(self.tree, &mut plan, &self.before, names, self.checker.is_gradual, &mut |contents| {
+        let names = [(new.to_owned(), place.name.clone())];
+        settle_plan(self.tree, &mut plan, &self.before, &names, self.checker.is_gradual, &mut |contents| {
             self.compile(contents)
         })?;
         plan.require_complete()?;

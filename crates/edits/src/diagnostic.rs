@@ -170,7 +170,7 @@ fn parse_pyright(output: &str) -> Vec<Diagnostic> {
 pub fn new_diagnostics(
     before: &[Diagnostic],
     after: &[Diagnostic],
-    names: &[(&str, &str)],
+    names: &[(String, String)],
 ) -> Vec<Diagnostic> {
     let key = |it: &Diagnostic| {
         let mut text = (it.file.clone(), it.message.clone());
@@ -254,7 +254,11 @@ mod tests {
         };
         let before = [at(1, "unused `get`"), at(2, "odd")];
         assert_eq!(
-            new_diagnostics(&before, &[at(5, "unused `fetch`"), at(9, "odd")], &[("fetch", "get")]),
+            new_diagnostics(
+                &before,
+                &[at(5, "unused `fetch`"), at(9, "odd")],
+                &[("fetch".into(), "get".into())]
+            ),
             []
         );
         let twice = [at(2, "odd"), at(3, "odd")];

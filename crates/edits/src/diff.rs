@@ -32,7 +32,8 @@ impl Replacement {
 /// The diff of one file.
 pub(crate) fn unified_diff(file: &FileEdit, text: &str) -> String {
     let target = file.moved_to.as_ref().unwrap_or(&file.path);
-    let mut out = format!("--- a/{}\n+++ b/{target}\n", file.path);
+    let from = if file.is_new { "/dev/null".to_owned() } else { format!("a/{}", file.path) };
+    let mut out = format!("--- {from}\n+++ b/{target}\n");
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let replacements = join_lines(&lines, &file.edits);
     let mut grown: isize = 0;
@@ -128,7 +129,8 @@ mod tests {
     fn diff(text: &str, edits: &[(u32, u32, &str)]) -> String {
         let edits =
             edits.iter().map(|(from, to, text)| TextEdit { from: *from, to: *to, text: (*text).into() });
-        let file = FileEdit { path: "a".into(), digest: 0, edits: edits.collect(), moved_to: None };
+        let file =
+            FileEdit { path: "a".into(), digest: 0, edits: edits.collect(), moved_to: None, is_new: false };
         unified_diff(&file, text).lines().skip(2).collect::<Vec<_>>().join("|")
     }
 

@@ -23,6 +23,9 @@ pub struct FileEdit {
     pub edits: Vec<TextEdit>,
     /// The new path, if the file is renamed.
     pub moved_to: Option<String>,
+    /// Whether the edit creates the file.
+    #[serde(default)]
+    pub is_new: bool,
 }
 
 /// A place in a file, and what is said about it.

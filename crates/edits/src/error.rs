@@ -28,6 +28,11 @@ pub enum EditError {
     Incomplete(Vec<Place>),
     #[error("the compiler reports {} new errors", .0.len())]
     NewErrors(Vec<Place>),
+    #[error("two edits change the same text")]
+    Overlap(Vec<Place>),
+    /// In a batch: which of its steps is refused.
+    #[error("step {number}: {error}")]
+    InStep { number: usize, error: Box<EditError> },
     #[error("generated file: {0}")]
     Generated(String),
     #[error("`{0}` has no body")]
@@ -66,13 +71,21 @@ impl EditError {
         EditError::Io { path: path.into(), error }
     }
 
+    pub(crate) fn in_step(number: usize, error: EditError) -> EditError {
+        EditError::InStep { number, error: Box::new(error) }
+    }
+
     pub(crate) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> EditError {
         EditError::Invalid { message: message.into(), hint: hint.into() }
     }
 
     /// What can be typed instead; empty if nothing is known.
     pub fn hint(&self) -> &str {
-        if let EditError::Invalid { hint, .. } = self { hint } else { "" }
+        match self {
+            EditError::Invalid { hint, .. } => hint,
+            EditError::InStep { error, .. } => error.hint(),
+            _ => "",
+        }
     }
 
     /// A stable word for metrics and scripts.
@@ -86,6 +99,8 @@ impl EditError {
             EditError::StillUsed { .. } => "still-used",
             EditError::Incomplete(_) => "incomplete",
             EditError::NewErrors(_) => "new-errors",
+            EditError::Overlap(_) => "overlap",
+            EditError::InStep { error, .. } => error.reason(),
             EditError::Generated(_) => "generated",
             EditError::NoChange => "no-change",
             EditError::Changed(_) => "changed",
@@ -105,7 +120,9 @@ impl EditError {
             | EditError::Broken { places }
             | EditError::StillUsed { places, .. }
             | EditError::NewErrors(places)
+            | EditError::Overlap(places)
             | EditError::Incomplete(places) => places,
+            EditError::InStep { error, .. } => error.places(),
             _ => &[],
         }
     }

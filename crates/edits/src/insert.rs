@@ -4,17 +4,20 @@
 
 use crate::edit::TextEdit;
 use crate::error::EditError;
+use crate::go_imports::unused_without;
 use crate::mentions::Mentions;
 use crate::naming::RenameOptions;
 use crate::plan::{Plan, check_syntax};
 use crate::rename::find_uses;
 use crate::text::SourceText;
 use crate::tree::{SymbolPlace, Tree, language_family};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use syntax::Span;
 
 /// Where text is inserted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
 pub enum Position {
     Before,
     After,
@@ -22,10 +25,10 @@ pub enum Position {
     Inside,
 }
 
-impl Position {
+impl From<String> for Position {
     /// `before` or `inside`; anything else is `after`.
-    pub fn from_name(name: &str) -> Position {
-        match name {
+    fn from(name: String) -> Position {
+        match name.as_str() {
             "before" => Position::Before,
             "inside" => Position::Inside,
             _ => Position::After,
@@ -88,21 +91,52 @@ pub fn plan_insertion(
     build(tree, place, format!("insert text at {}", place.name), vec![edit])
 }
 
-/// Plans to delete a declaration. Refused while it is used, unless `force` is set: then the uses are listed as unsure.
+/// The text of a declaration that is deleted: its file, and where it is.
+pub(crate) type Gone = (String, Span);
+
+/// Where a declaration is.
+pub(crate) fn declared_text(tree: &Tree, place: &SymbolPlace) -> Result<Gone, EditError> {
+    Ok((place.file.clone(), find_declared(tree, place)?.span))
+}
+
+/// Plans to delete a declaration. Refused while it is used, unless `force` is set.
 pub fn plan_deletion(tree: &Tree, place: &SymbolPlace, force: bool) -> Result<Plan, EditError> {
+    plan_deletion_with(tree, place, force, &[])
+}
+
+/// The same, while other texts go too.
+pub(crate) fn plan_deletion_with(
+    tree: &Tree,
+    place: &SymbolPlace,
+    force: bool,
+    gone: &[Gone],
+) -> Result<Plan, EditError> {
     let source = editable(tree, place)?;
     let declared = find_declared(tree, place)?;
     let mentions = Mentions::find(tree, &place.name);
-    let own = (place.file.as_str(), declared.span);
-    let (used, unsure) = find_uses(tree, &mentions, place, own, RenameOptions::default())?;
+    let own = (place.file.clone(), declared.span);
+    let gone: Vec<Gone> = gone.iter().cloned().chain([own]).collect();
+    let (used, unsure) = find_uses(tree, &mentions, place, &gone, RenameOptions::default())?;
     if !used.is_empty() && !force {
         return Err(EditError::StillUsed { name: place.name.clone(), places: used });
     }
-    let text = &source.text;
-    let from = start_with_comments(text, declared.span.from);
-    let mut to = line_end(text, declared.span.to);
-    // one of the two blank lines around it goes as well
-    for _ in 0..2 {
+    let mut edits = vec![removal_of(&source.text, declared.span)];
+    let file = tree.file_number(&place.file).filter(|_| language_family(&place.file) == "Go");
+    for it in file.map_or(Ok(Vec::new()), |file| unused_without(tree, file, declared.span))? {
+        edits.push(TextEdit { from: it.from, to: it.to, text: String::new() });
+    }
+    let mut plan = build(tree, place, format!("delete {}", place.name), edits)?;
+    plan.unsure = if force { Vec::new() } else { unsure };
+    Ok(plan)
+}
+
+/// Takes a declaration out of a text, with its comments and attributes and as many blank lines after it as before it.
+pub(crate) fn removal_of(text: &str, declaration: Span) -> TextEdit {
+    let from = start_with_comments(text, declaration.from);
+    let mut to = line_end(text, declaration.to);
+    let before = text[..from as usize].trim_end_matches(['\n', '\r', ' ', '\t']);
+    let blank_lines = text[before.len()..from as usize].matches('\n').count().saturating_sub(1).max(1);
+    for _ in 0..=blank_lines {
         let rest = &text[to as usize..];
         let end = if rest.starts_with("\r\n") { 2 } else { u32::from(rest.starts_with('\n')) };
         to += end;
@@ -111,10 +145,7 @@ pub fn plan_deletion(tree: &Tree, place: &SymbolPlace, force: bool) -> Result<Pl
             break;
         }
     }
-    let edit = TextEdit { from, to, text: String::new() };
-    let mut plan = build(tree, place, format!("delete {}", place.name), vec![edit])?;
-    plan.unsure = if force { Vec::new() } else { unsure };
-    Ok(plan)
+    TextEdit { from, to, text: String::new() }
 }
 
 fn editable<'t>(tree: &'t Tree, place: &SymbolPlace) -> Result<&'t SourceText, EditError> {
@@ -157,7 +188,7 @@ fn find_declared(tree: &Tree, place: &SymbolPlace) -> Result<Declared, EditError
 // ---- layout
 
 /// The white space at the start of the line that contains a byte.
-fn indent_at(text: &str, at: u32) -> &str {
+pub(crate) fn indent_at(text: &str, at: u32) -> &str {
     let start = text[..at as usize].rfind('\n').map_or(0, |end| end + 1);
     let line = &text[start..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
@@ -171,7 +202,7 @@ fn line_end(text: &str, at: u32) -> u32 {
 }
 
 /// The start of the lines with comments and attributes directly above a declaration.
-fn start_with_comments(text: &str, at: u32) -> u32 {
+pub(crate) fn start_with_comments(text: &str, at: u32) -> u32 {
     let mut start = text[..at as usize].rfind('\n').map_or(0, |end| end + 1);
     while start > 0 {
         let before = text[..start - 1].rfind('\n').map_or(0, |end| end + 1);
@@ -192,7 +223,7 @@ pub(crate) fn head_with_attributes(text: &str, declaration: Span, to: u32) -> &s
 }
 
 /// One level of indentation in a file.
-fn indent_unit(text: &str, language: &str) -> String {
+pub(crate) fn indent_unit(text: &str, language: &str) -> String {
     let indents = text.lines().map(|line| &line[..line.len() - line.trim_start().len()]);
     let smallest = indents.filter(|indent| !indent.is_empty()).min_by_key(|indent| indent.len());
     let default = if language == "Go" { "\t" } else { "    " };
@@ -276,6 +307,6 @@ fn place_inside(text: &str, span: Span, new: &str, base: &str) -> (u32, String) 
 }
 
 /// Text with the line ends of its surroundings.
-fn with_line_ends(source: &SourceText, at: u32, text: &str) -> String {
+pub(crate) fn with_line_ends(source: &SourceText, at: u32, text: &str) -> String {
     text.replace('\n', source.line_end_near(at as usize))
 }

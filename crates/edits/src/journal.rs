@@ -3,6 +3,7 @@
 //!
 //! Does not know how a plan was made.
 
+use crate::edit::FileEdit;
 use crate::error::EditError;
 use crate::plan::Plan;
 use crate::text::SourceText;
@@ -178,7 +179,8 @@ impl Journal {
 
     /// The files of a plan as they will be, and their new contents.
     fn prepare(&self, plan: &Plan, id: &str) -> Result<Prepared, EditError> {
-        let planned = plan.files.iter().map(|file| (file.path.as_str(), Some(file.digest)));
+        let known = |file: &FileEdit| (!file.is_new).then_some(file.digest);
+        let planned = plan.files.iter().map(|file| (file.path.as_str(), known(file)));
         let moved = plan.files.iter().filter_map(|file| file.moved_to.as_deref()).map(|path| (path, None));
         let read = plan.read.iter().map(|(path, digest)| (path.as_str(), Some(*digest)));
         self.require_digests(planned.chain(moved).chain(read))?;
@@ -204,9 +206,9 @@ impl Journal {
                 Some(to) => {
                     self.disk().check_target(to)?;
                     add(to, None, Some(new), mode);
-                    add(&file.path, Some(file.digest), None, mode);
+                    add(&file.path, known(file), None, mode);
                 }
-                None => add(&file.path, Some(file.digest), Some(new), mode),
+                None => add(&file.path, known(file), Some(new), mode),
             }
         }
         Ok((files, contents))

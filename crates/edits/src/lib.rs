@@ -3,11 +3,14 @@
 //! Does not know which symbol a reader means (`code` resolves names), and does not write outside of the tree and its own folder
 //! of plans and journals.
 
+mod batch;
 mod checker;
 mod diagnostic;
 mod diff;
 mod edit;
 mod error;
+mod extract;
+mod go_imports;
 mod insert;
 mod journal;
 mod list_text;
@@ -16,6 +19,7 @@ mod mentions;
 mod naming;
 mod parameters;
 mod plan;
+mod relocate;
 mod rename;
 mod scratch;
 mod settle;
@@ -26,16 +30,19 @@ mod transaction;
 mod tree;
 mod workbench;
 
+pub use batch::plan_batch;
 pub use checker::{CHECKERS, CheckError, CheckRun, Checker, checker_for};
 pub use diagnostic::{Diagnostic, Format, new_diagnostics, parse_diagnostics};
 pub use edit::{FileEdit, Place, TextEdit};
 pub use error::EditError;
+pub use extract::plan_extraction;
 pub use insert::{Position, plan_deletion, plan_insertion, plan_replacement};
 pub use journal::{Applied, Journal, JournalEntry, JournalState};
 pub use local::plan_local_rename;
 pub use naming::RenameOptions;
 pub use parameters::SignatureChange;
 pub use plan::{Plan, Uncertain};
+pub use relocate::plan_move;
 pub use rename::plan_rename;
 pub use scratch::Scratch;
 pub use settle::{Contents, Settled, settle_plan};
@@ -43,4 +50,4 @@ pub use signature::plan_signature;
 pub use text::SourceText;
 pub use transaction::{Fault, JournalFile, Step};
 pub use tree::{SymbolPlace, Tree};
-pub use workbench::{CheckRefusal, CheckSetup, Checked, EditKind, Workbench, plan_edit};
+pub use workbench::{BatchStep, CheckRefusal, CheckSetup, Checked, EditKind, Workbench, plan_edit};

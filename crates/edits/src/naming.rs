@@ -3,9 +3,10 @@
 //! Does not know what has the name already.
 
 use crate::error::EditError;
+use serde::Deserialize;
 
 /// What a rename may do besides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct RenameOptions {
     /// Also rename whole words in comments and strings.
     pub in_comments: bool,

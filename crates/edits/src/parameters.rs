@@ -5,10 +5,12 @@
 use crate::error::EditError;
 use crate::naming::check_name;
 use crate::shape::{List, Nodes};
+use serde::Deserialize;
 use syntax::Span;
 
 /// What is done with the parameters of a function.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct SignatureChange {
     /// Declarations of new parameters, as the language writes them.
     pub add: Vec<String>,
@@ -20,6 +22,13 @@ pub struct SignatureChange {
     pub rename: Vec<String>,
     /// All names in their new order; empty to keep the order and append.
     pub order: Vec<String>,
+}
+
+impl SignatureChange {
+    /// Source text of the request.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.add.iter().chain(&self.value).map(String::as_str)
+    }
 }
 
 /// A parameter of a declaration.

@@ -53,22 +53,26 @@ impl Plan {
         format!("e{:08x}", Digest::of_bytes(&bytes).0 >> 32)
     }
 
+    pub(crate) fn empty(title: String) -> Plan {
+        Plan { title, files: Vec::new(), read: BTreeMap::new(), unsure: Vec::new(), diff: String::new() }
+    }
+
     /// Builds a plan from edits by path; the tree has the text of every file.
     pub(crate) fn build(
         tree: &Tree,
         title: String,
         edits: BTreeMap<String, Vec<TextEdit>>,
     ) -> Result<Plan, EditError> {
-        let mut plan =
-            Plan { title, files: Vec::new(), read: BTreeMap::new(), unsure: Vec::new(), diff: String::new() };
+        let mut plan = Plan::empty(title);
         for (path, mut edits) in edits {
             edits.sort();
             edits.dedup();
             if edits.is_empty() {
                 continue;
             }
-            let digest = tree.digest(&path)?;
-            plan.files.push(FileEdit { path, digest, edits, moved_to: None });
+            let is_new = tree.file_number(&path).is_none();
+            let digest = if is_new { 0 } else { tree.digest(&path)? };
+            plan.files.push(FileEdit { path, digest, edits, moved_to: None, is_new });
         }
         if plan.files.is_empty() {
             return Err(EditError::NoChange);
@@ -81,8 +85,8 @@ impl Plan {
     pub(crate) fn refresh_diff(&mut self, tree: &Tree) -> Result<(), EditError> {
         self.diff.clear();
         for file in &self.files {
-            let text = tree.text(&file.path)?;
-            self.diff.push_str(&unified_diff(file, &text.text));
+            let text = if file.is_new { "" } else { &tree.text(&file.path)?.text };
+            self.diff.push_str(&unified_diff(file, text));
         }
         Ok(())
     }
@@ -101,7 +105,13 @@ impl Plan {
     fn add_edit(&mut self, tree: &Tree, path: &str, edit: TextEdit) -> Result<(), EditError> {
         if !self.files.iter().any(|file| file.path == path) {
             let digest = tree.digest(path)?;
-            self.files.push(FileEdit { path: path.to_owned(), digest, edits: Vec::new(), moved_to: None });
+            self.files.push(FileEdit {
+                path: path.to_owned(),
+                digest,
+                edits: Vec::new(),
+                moved_to: None,
+                is_new: false,
+            });
             self.files.sort_by(|one, other| one.path.cmp(&other.path));
         }
         if let Some(file) = self.files.iter_mut().find(|file| file.path == path) {
@@ -124,8 +134,8 @@ impl Plan {
     pub fn contents(&self, tree: &Tree) -> Result<BTreeMap<String, Option<Vec<u8>>>, EditError> {
         let mut contents = BTreeMap::new();
         for file in &self.files {
-            let source = tree.text(&file.path)?;
-            let bytes = file.apply_to(source)?;
+            let empty = SourceText::default();
+            let bytes = file.apply_to(if file.is_new { &empty } else { tree.text(&file.path)? })?;
             if let Some(to) = &file.moved_to {
                 contents.insert(file.path.clone(), None);
                 contents.insert(to.clone(), Some(bytes));
@@ -158,10 +168,9 @@ impl Place {
 pub(crate) fn check_syntax(tree: &Tree, plan: &Plan) -> Result<(), EditError> {
     let mut places = Vec::new();
     for file in &plan.files {
-        let Some(number) = tree.file_number(&file.path) else { continue };
-        let before = &tree.text(&file.path)?.text;
+        let before = if file.is_new { "" } else { &tree.text(&file.path)?.text };
         let after = apply_edits(before, &file.edits).ok_or_else(|| EditError::Encoding(file.path.clone()))?;
-        if tree.gap_count(number, &after) > tree.gap_count(number, before) {
+        if tree.gap_count(&file.path, &after) > tree.gap_count(&file.path, before) {
             let at = file.edits.first().map_or(0, |edit| edit.from);
             places.push(Place::new(&file.path, before, at, "does not parse after the edit"));
         }

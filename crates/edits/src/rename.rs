@@ -57,12 +57,12 @@ fn find_target(mentions: &Mentions, here: &Occurrences, file: u32, place: &Symbo
     declared.or_else(mentioned)
 }
 
-/// The places that use the declaration at a place, outside of its own text, and those that may.
+/// The places that use the declaration at a place, outside of some texts, and those that may.
 pub(crate) fn find_uses(
     tree: &Tree,
     mentions: &Mentions,
     place: &SymbolPlace,
-    own: (&str, Span),
+    gone: &[(String, Span)],
     options: RenameOptions,
 ) -> Result<(Vec<Place>, Vec<Uncertain>), EditError> {
     let not_found = || EditError::NotFound(place.name.clone());
@@ -71,7 +71,9 @@ pub(crate) fn find_uses(
     let target = find_target(mentions, &here, file, place).ok_or_else(not_found)?;
     let rename = Rename::new(tree, mentions, target, &place.name, &place.name, options);
     let (edits, unsure) = rename.judge_all()?;
-    let is_own = |path: &str, at: u32| path == own.0 && (own.1.from..own.1.to).contains(&at);
+    let is_own = |path: &str, at: u32| {
+        gone.iter().any(|(file, span)| file == path && (span.from..span.to).contains(&at))
+    };
     let mut used = Vec::new();
     for (path, edits) in &edits {
         let text = &tree.text(path)?.text;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Folders with the output of builds, which the copy does not share.
 const BUILD_FOLDERS: &[&str] =
     &["target", "build", "out", "obj", ".gradle", ".git", ".loci", "__pycache__", ".mypy_cache"];
-/// Folders with installed packages, which are linked.
+/// Folders with installed packages, each of which is linked.
 const PACKAGE_FOLDERS: &[&str] = &["node_modules", ".venv", "venv"];
 
 /// A copy of a tree.
@@ -72,7 +72,7 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), IoError> {
         }
         let target = to.join(&name);
         if kind.is_dir() && is(PACKAGE_FOLDERS) {
-            link(&entry.path(), &target)?;
+            link_packages(&entry.path(), &target)?;
         } else if kind.is_dir() {
             copy_folder(&entry.path(), &target)?;
         } else if kind.is_file() {
@@ -87,6 +87,23 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), IoError> {
         let is_build = entry.file_name().to_str().is_some_and(|name| BUILD_FOLDERS.contains(&name));
         if !names.contains(&entry.file_name()) && !is_build {
             remove(&entry)?;
+        }
+    }
+    Ok(())
+}
+
+/// Links what is installed in a folder. The folder itself is the copy's own: compilers keep caches there.
+fn link_packages(from: &Path, to: &Path) -> Result<(), IoError> {
+    if to.is_symlink() {
+        std::fs::remove_file(to)?;
+    }
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_cache = name.to_str().is_some_and(|name| name.starts_with('.') && name.contains("cache"));
+        if !is_cache {
+            link(&entry.path(), &to.join(name))?;
         }
     }
     Ok(())

@@ -29,12 +29,12 @@ pub struct Settled {
 const MAX_RUNS: u32 = 12;
 
 /// Completes a plan with a compiler. `compile` returns the diagnostics of the tree with these contents, `before` are those of
-/// the tree as it is, `names` the new and the old name. Refuses a plan that brings new errors.
+/// the tree as it is, `names` pairs of a new and an old name. Refuses a plan that brings new errors.
 pub fn settle_plan<E: From<EditError>>(
     tree: &Tree,
     plan: &mut Plan,
     before: &[Diagnostic],
-    names: (&str, &str),
+    names: &[(String, String)],
     is_gradual: bool,
     compile: &mut dyn FnMut(&Contents) -> Result<Vec<Diagnostic>, E>,
 ) -> Result<Settled, E> {
@@ -48,7 +48,7 @@ pub fn settle_plan<E: From<EditError>>(
         let trial = with_places(tree, plan, &open, &included)?;
         let after = compile(&trial.contents(tree)?)?;
         settled.runs += 1;
-        let new = new_diagnostics(before, &after, &[names]);
+        let new = new_diagnostics(before, &after, names);
         let errors: Vec<&Diagnostic> = new.iter().filter(|it| it.is_error).collect();
         if errors.is_empty() {
             settled.new_warnings = new;
@@ -91,13 +91,13 @@ fn reject_typed_places<E: From<EditError>>(
     open: &[Uncertain],
     included: &[bool],
     moved: &mut [bool],
-    (before, names): (&[Diagnostic], (&str, &str)),
+    (before, names): (&[Diagnostic], &[(String, String)]),
     compile: &mut dyn FnMut(&Contents) -> Result<Vec<Diagnostic>, E>,
 ) -> Result<(), E> {
     let all: Vec<bool> = (0..open.len()).map(|at| included[at] || !moved[at]).collect();
     let trial = with_places(tree, plan, open, &all)?;
     let after = compile(&trial.contents(tree)?)?;
-    let new = new_diagnostics(before, &after, &[names]);
+    let new = new_diagnostics(before, &after, names);
     for (at, uncertain) in open.iter().enumerate() {
         let is_named = new.iter().any(|error| error.is_error && is_at(error, &uncertain.place, &trial));
         moved[at] |= is_named && !included[at];

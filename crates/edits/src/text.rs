@@ -4,17 +4,18 @@
 //! Does not know what the text means.
 
 use crate::edit::TextEdit;
-use syntax::decode_text;
+use syntax::{Span, decode_text};
 
 /// Decoded text and how to encode it again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceText {
     pub text: String,
     encoding: Encoding,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Encoding {
+    #[default]
     Utf8,
     Utf16Little,
     Utf16Big,
@@ -84,6 +85,13 @@ pub(crate) fn byte_at(text: &str, line: u32, column: u32) -> Option<usize> {
     let in_line = text[start..].split('\n').next()?;
     let offset = in_line.char_indices().map(|(at, _)| at).chain([in_line.len()]).nth(column as usize - 1)?;
     Some(start + offset)
+}
+
+/// The lines that contain a span, with their line ends.
+pub(crate) fn whole_lines(text: &str, span: Span) -> Span {
+    let from = text[..span.from as usize].rfind('\n').map_or(0, |end| end + 1);
+    let to = text[span.to as usize..].find('\n').map_or(text.len(), |end| span.to as usize + end + 1);
+    Span { from: from as u32, to: to as u32 }
 }
 
 /// The line that contains a byte, without its line end.

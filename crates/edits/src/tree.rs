@@ -87,31 +87,33 @@ impl Tree {
 
     /// The occurrences of a name in another text of a file.
     pub(crate) fn occurrences_in(&self, file: u32, text: &str, name: &str) -> Occurrences {
-        self.with_reader(file, |reader, symbols| reader.occurrences(text, symbols, name)).unwrap_or_default()
+        let find = |reader: &mut Reader, symbols: &Symbols| reader.occurrences(text, symbols, name);
+        self.with_reader(self.path(file), find).unwrap_or_default()
     }
 
-    /// The number of places in a text of a file that do not parse.
-    pub(crate) fn gap_count(&self, file: u32, text: &str) -> usize {
-        self.with_reader(file, |reader, symbols| reader.read(text, symbols).gaps.len()).unwrap_or(0)
+    /// The number of places in a text of a file, which need not exist, that do not parse.
+    pub(crate) fn gap_count(&self, path: &str, text: &str) -> usize {
+        self.with_reader(path, |reader, symbols| reader.read(text, symbols).gaps.len()).unwrap_or(0)
     }
 
     /// The syntax nodes of a file.
     pub(crate) fn nodes(&self, file: u32) -> Result<Nodes, EditError> {
         let source = self.text(self.path(file))?;
         let read = |reader: &mut Reader, symbols: &Symbols| reader.nodes(&source.text, symbols);
-        Ok(Nodes(self.with_reader(file, read).unwrap_or_default()))
+        Ok(Nodes(self.with_reader(self.path(file), read).unwrap_or_default()))
     }
 
-    fn with_reader<T>(&self, file: u32, work: impl FnOnce(&mut Reader, &Symbols) -> T) -> Option<T> {
-        let source = &self.code.files[file as usize];
-        let language = language_of(source.path.as_ref())?;
+    fn with_reader<T>(&self, path: &str, work: impl FnOnce(&mut Reader, &Symbols) -> T) -> Option<T> {
+        let language = language_of(path.as_ref())?;
         let mut readers = self.readers.borrow_mut();
         if !readers.iter().any(|(name, _)| *name == language.name) {
             readers.push((language.name, Reader::new(language).ok()?));
         }
         let (_, reader) = readers.iter_mut().find(|(name, _)| *name == language.name)?;
         let none = Symbols::default();
-        let symbols = self.code.projects.get(source.project as usize).map_or(&none, |it| &it.symbols);
+        let source = self.file_number(path).map(|file| &self.code.files[file as usize]);
+        let project = source.and_then(|source| self.code.projects.get(source.project as usize));
+        let symbols = project.map_or(&none, |it| &it.symbols);
         Some(work(reader, symbols))
     }
 

@@ -3,33 +3,96 @@
 //!
 //! Does not know how an operation is requested, or where its folder is.
 
-use crate::checker::{CheckError, CheckRun, checker_for};
+use crate::checker::{CheckError, CheckRun, Checker, checker_for};
 use crate::diagnostic::Diagnostic;
 use crate::error::EditError;
+use crate::extract::plan_extraction;
 use crate::insert::{Position, plan_deletion, plan_insertion, plan_replacement};
 use crate::journal::Journal;
 use crate::naming::RenameOptions;
 use crate::parameters::SignatureChange;
-use crate::plan::Plan;
+use crate::plan::{Plan, Uncertain};
+use crate::relocate::plan_move;
 use crate::rename::plan_rename;
 use crate::scratch::Scratch;
 use crate::settle::{Settled, settle_plan};
 use crate::signature::plan_signature;
-use crate::tree::{SymbolPlace, Tree};
+use crate::tree::{SymbolPlace, Tree, language_family};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use subprocess::Supervisor;
 
-/// What is done with a symbol.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is done with a symbol. Read from a request: the fields have the names of its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "operation", rename_all = "lowercase")]
 pub enum EditKind {
-    Rename { new_name: String, options: RenameOptions },
-    Replace { text: String, whole: bool },
-    Insert { position: Position, text: String },
-    Delete { force: bool },
-    Signature { change: SignatureChange, include_likely: bool },
+    Rename {
+        new_name: String,
+        #[serde(flatten)]
+        options: RenameOptions,
+    },
+    Replace {
+        text: String,
+        whole: bool,
+    },
+    Insert {
+        position: Position,
+        text: String,
+    },
+    Delete {
+        force: bool,
+    },
+    Signature {
+        #[serde(flatten)]
+        change: SignatureChange,
+        include_likely: bool,
+    },
+    Move {
+        to: String,
+    },
+    Extract {
+        new_name: String,
+        members: Vec<String>,
+    },
+}
+
+impl EditKind {
+    /// The name that a declaration gets.
+    pub(crate) fn given_name(&self) -> Option<&str> {
+        match self {
+            EditKind::Rename { new_name, .. } | EditKind::Extract { new_name, .. } => Some(new_name),
+            _ => None,
+        }
+    }
+
+    /// The new name of the symbol itself.
+    fn renamed_to(&self) -> Option<&str> {
+        if let EditKind::Rename { new_name, .. } = self { Some(new_name) } else { None }
+    }
+
+    /// Whether the symbol no longer has its name afterwards.
+    pub(crate) fn takes_name_away(&self) -> bool {
+        matches!(self, EditKind::Rename { .. } | EditKind::Delete { .. })
+    }
+
+    /// Source text that the request has.
+    pub(crate) fn new_texts(&self) -> Vec<&str> {
+        match self {
+            EditKind::Replace { text, .. } | EditKind::Insert { text, .. } => vec![text],
+            EditKind::Signature { change, .. } => change.texts().collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// One edit of one symbol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchStep {
+    pub place: SymbolPlace,
+    pub kind: EditKind,
 }
 
 /// How a compiler is started.
@@ -55,7 +118,8 @@ pub enum CheckRefusal {
 /// What a compiler said about a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    pub checker: &'static str,
+    /// Their names, if there are several.
+    pub checker: String,
     pub settled: Settled,
 }
 
@@ -101,15 +165,46 @@ impl Workbench {
         &self,
         tree: &Tree,
         plan: &mut Plan,
-        names: (&str, &str),
+        steps: &[BatchStep],
         setup: &CheckSetup<'_>,
     ) -> Result<Checked, CheckRefusal> {
         if !self.is_trusted() {
             return Err(CheckRefusal::NotTrusted);
         }
-        let file = plan.files.first().map_or("", |file| &file.path);
-        let checker =
-            checker_for(&self.root, file).ok_or_else(|| CheckRefusal::NoChecker(file.to_owned()))?;
+        let mut checked: Option<Checked> = None;
+        for checker in self.checkers_of(plan)? {
+            // places in another language are for its own compiler
+            let is_own = |it: &Uncertain| language_family(&it.place.file) == checker.language;
+            let (own, others) = std::mem::take(&mut plan.unsure).into_iter().partition(is_own);
+            plan.unsure = own;
+            let settled = self.settle(tree, plan, steps, checker, setup)?;
+            plan.unsure.extend(Vec::<Uncertain>::into_iter(others));
+            checked = Some(join_checks(checked, checker, settled));
+        }
+        checked.ok_or_else(|| CheckRefusal::NoChecker(String::new()))
+    }
+
+    /// The compilers of the files of a plan.
+    fn checkers_of(&self, plan: &Plan) -> Result<Vec<&'static Checker>, CheckRefusal> {
+        let mut found: Vec<&'static Checker> = Vec::new();
+        for file in &plan.files {
+            let checker = checker_for(&self.root, &file.path)
+                .ok_or_else(|| CheckRefusal::NoChecker(file.path.clone()))?;
+            if !found.iter().any(|it| it.name == checker.name) {
+                found.push(checker);
+            }
+        }
+        Ok(found)
+    }
+
+    fn settle(
+        &self,
+        tree: &Tree,
+        plan: &mut Plan,
+        steps: &[BatchStep],
+        checker: &'static Checker,
+        setup: &CheckSetup<'_>,
+    ) -> Result<Settled, CheckRefusal> {
         let scratch = Scratch::create(&self.root, &self.folder.join("scratch")).map_err(CheckError::from)?;
         let output = self.folder.join("output");
         let run = CheckRun {
@@ -123,9 +218,21 @@ impl Workbench {
             let ran = scratch.with_contents(contents, || checker.run(scratch.folder(), &run));
             Ok(ran.map_err(CheckError::from)??)
         };
-        let settled = settle_plan(tree, plan, &before, names, checker.is_gradual, &mut compile)?;
-        Ok(Checked { checker: checker.name, settled })
+        let to_names =
+            |step: &BatchStep| step.kind.renamed_to().map(|it| (it.to_owned(), step.place.name.clone()));
+        let names: Vec<(String, String)> = steps.iter().filter_map(to_names).collect();
+        settle_plan(tree, plan, &before, &names, checker.is_gradual, &mut compile)
     }
+}
+
+/// What several compilers said.
+fn join_checks(known: Option<Checked>, checker: &Checker, mut settled: Settled) -> Checked {
+    let Some(known) = known else { return Checked { checker: checker.name.to_owned(), settled } };
+    settled.runs += known.settled.runs;
+    settled.confirmed += known.settled.confirmed;
+    settled.rejected += known.settled.rejected;
+    settled.new_warnings.extend(known.settled.new_warnings);
+    Checked { checker: format!("{}, {}", known.checker, checker.name), settled }
 }
 
 /// Plans an edit of the symbol at a place.
@@ -138,5 +245,7 @@ pub fn plan_edit(tree: &Tree, place: &SymbolPlace, kind: &EditKind) -> Result<Pl
         EditKind::Signature { change, include_likely } => {
             plan_signature(tree, place, change, *include_likely)
         }
+        EditKind::Move { to } => plan_move(tree, place, to),
+        EditKind::Extract { new_name, members } => plan_extraction(tree, place, new_name, members),
     }
 }

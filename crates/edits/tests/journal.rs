@@ -407,6 +407,12 @@ fn a_used_declaration_is_not_deleted() {
     assert!(matches!(&refused, EditError::StillUsed { places, .. } if places[0].line == 5), "{refused:?}");
     let forced = edit("a.rs", used, "get", |tree, at| plan_deletion(tree, at, true)).unwrap();
     assert_eq!(forced, b"/// Sets.\nfn set() {\n    get()\n}\n");
+    let go = b"package a\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc get() { fmt.Println() }\n\nfunc set() { os.Exit(1) }\n";
+    let deleted = edit("a.go", go, "get", |tree, at| plan_deletion(tree, at, false)).unwrap();
+    assert_eq!(
+        deleted, b"package a\n\nimport (\n\t\"os\"\n)\n\nfunc set() { os.Exit(1) }\n",
+        "Go refuses unused imports"
+    );
     let unused = edit("a.rs", used, "set", |tree, at| plan_deletion(tree, at, false)).unwrap();
     assert_eq!(unused, b"fn get() {}\n\n");
 }

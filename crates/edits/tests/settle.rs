@@ -35,7 +35,7 @@ fn settle(must: &[usize], must_not: &[usize], is_gradual: bool) -> Result<(Strin
         let wrong = must.iter().filter(|it| !is_new(it)).chain(must_not.iter().filter(|it| is_new(it)));
         Ok(wrong.map(|line| error_at(*line)).collect())
     };
-    settle_plan(&tree, &mut plan, &[], ("fetch", "get"), is_gradual, &mut compile)?;
+    settle_plan(&tree, &mut plan, &[], &[("fetch".into(), "get".into())], is_gradual, &mut compile)?;
     let text = String::from_utf8(plan.contents(&tree).unwrap()["a.py"].clone().unwrap()).unwrap();
     let calls = text.lines().skip(5).map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(" ");
     Ok((calls, plan))

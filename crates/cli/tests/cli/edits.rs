@@ -123,3 +123,24 @@ fn a_tree_that_is_not_trusted_runs_no_compiler() {
     let revoked = run_line(&home, "edit trust --revoke --root . -o json").expect(0).records().remove(0);
     assert_eq!(revoked["trusted"], false);
 }
+
+#[test]
+fn a_batch_is_planned_applied_and_undone_as_one() {
+    let home = home_with_code();
+    let before = (read(&home, "src/a.rs"), read(&home, "src/b.rs"));
+    let steps = r#"[{"operation": "rename", "path": "get", "new_name": "fetch"}, {"operation": "delete", "path": "unused"}]"#;
+    write_file(&home.path().join("steps.json"), steps.as_bytes());
+    let done =
+        run_line(&home, "edit batch steps.json --apply --root . -o json").expect(0).records().remove(0);
+    assert!(read(&home, "src/b.rs").contains("fetch(1)") && !read(&home, "src/a.rs").contains("unused"));
+    run_line(&home, &format!("edit undo {} --root .", done["id"].as_str().unwrap())).expect(0);
+    assert_eq!((read(&home, "src/a.rs"), read(&home, "src/b.rs")), before);
+    let step = r#"edit batch --step '{"operation": "rename", "path": "get", "new_name": "fetch", "force": true}' --root ."#;
+    assert!(run_line(&home, step).expect(1).stderr.contains("unknown parameter `force`"));
+    let step = r#"edit batch --step '{"operation": "rename", "path": "get"}' --root ."#;
+    assert!(run_line(&home, step).expect(1).stderr.contains("missing `new_name`"));
+    let step =
+        r#"edit batch --step '{"operation": "insert", "path": "get", "text": "const A: u8 = 1;"}' --root ."#;
+    assert!(run_line(&home, step).expect(0).text().contains("+const A"));
+    assert!(run_line(&home, "edit batch --root .").expect(1).stderr.contains("missing steps"));
+}

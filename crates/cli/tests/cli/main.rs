@@ -13,6 +13,7 @@ mod digest;
 mod doctor;
 mod documents;
 mod durable_stores;
+mod edit_safety;
 mod edits;
 mod export;
 mod fact_check;

@@ -5,15 +5,15 @@
 use super::code::{code_query, tree};
 use crate::Service;
 use api::edits::{
-    ApplyEdit, ChangeSignature, DeleteSymbol, EditApplied, EditEntry, EditList, EditPlace, EditPlanned,
-    EditStep, EditedFile, InsertCode, ListEdits, RenameSymbol, ReplaceSymbol, StepKind, Trust, TrustChecks,
-    UndoEdit, WantedEdit,
+    ApplyEdit, BatchEdit, ChangeSignature, DeleteSymbol, EditApplied, EditEntry, EditList, EditPlace,
+    EditPlanned, EditStep, EditedFile, ExtractInterface, InsertCode, ListEdits, MoveSymbol, RenameSymbol,
+    ReplaceSymbol, Trust, TrustChecks, UndoEdit, WantedEdit,
 };
 use api::{Code, Error, Handle, Request};
 use code_query::{resolve_root, with_root};
 use edits::{
-    Applied, CheckRefusal, CheckSetup, EditError, EditKind, Place, Position, RenameOptions, SignatureChange,
-    SymbolPlace, Tree, Workbench, plan_edit,
+    Applied, BatchStep, CheckRefusal, CheckSetup, EditError, EditKind, Place, SymbolPlace, Tree, Workbench,
+    plan_batch,
 };
 use record::Stamp;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ const CHECK_DEADLINE: Duration = Duration::from_mins(20);
 
 /// Requests that plan an edit.
 macro_rules! plan_requests {
-    ($($request:ty),*) => {$(
+    ($($request:ty)*) => {$(
         impl Handle<$request> for Service {
             fn handle(&self, request: &$request) -> Result<EditPlanned, Error> {
                 request.check_params()?;
@@ -35,27 +35,26 @@ macro_rules! plan_requests {
     )*};
 }
 
-plan_requests!(RenameSymbol, ReplaceSymbol, InsertCode, DeleteSymbol, ChangeSignature);
+plan_requests! {
+    RenameSymbol ReplaceSymbol InsertCode DeleteSymbol ChangeSignature MoveSymbol ExtractInterface
+}
 
-fn to_kind(step: &EditStep) -> EditKind {
-    let EditStep { in_comments, include_likely, whole, force, .. } = *step;
-    match step.operation {
-        StepKind::Rename => {
-            let options = RenameOptions { in_comments, include_likely };
-            EditKind::Rename { new_name: step.new_name.clone(), options }
-        }
-        StepKind::Replace => EditKind::Replace { text: step.text.clone(), whole },
-        StepKind::Insert => {
-            EditKind::Insert { position: Position::from_name(&step.position), text: step.text.clone() }
-        }
-        StepKind::Delete => EditKind::Delete { force },
-        StepKind::Signature => {
-            let (add, value, remove) = (step.add.clone(), step.value.clone(), step.remove.clone());
-            let (rename, order) = (step.rename.clone(), step.order.clone());
-            let change = SignatureChange { add, value, remove, rename, order };
-            EditKind::Signature { change, include_likely }
-        }
+impl Handle<BatchEdit> for Service {
+    fn handle(&self, request: &BatchEdit) -> Result<EditPlanned, Error> {
+        request.check_params()?;
+        let read = |file: &String| {
+            let text = std::fs::read_to_string(self.cwd.join(file));
+            text.map_err(|error| Error::new(Code::ReadError, format!("{file}: {error}")))
+        };
+        let text = request.file.as_ref().map(read).transpose()?;
+        plan(self, &request.to_wanted(text.as_deref())?)
     }
+}
+
+/// The fields of a step have the names of those of its kind.
+fn to_kind(step: &EditStep) -> Result<EditKind, Error> {
+    let kind = serde_json::to_value(step).and_then(serde_json::from_value);
+    kind.map_err(|error| Error::new(Code::InvalidArgument, error.to_string()))
 }
 
 impl Handle<ApplyEdit> for Service {
@@ -72,11 +71,8 @@ impl Handle<UndoEdit> for Service {
     fn handle(&self, request: &UndoEdit) -> Result<EditApplied, Error> {
         request.check_params()?;
         let (_, bench) = open_bench(self, request.root.as_ref())?;
-        bench
-            .journal
-            .undo(&request.id)
-            .map(|done| to_applied(done, "undone"))
-            .map_err(|error| to_error(&error))
+        let done = bench.journal.undo(&request.id).map_err(|error| to_error(&error))?;
+        Ok(to_applied(done, "undone"))
     }
 }
 
@@ -114,18 +110,20 @@ fn open_bench(service: &Service, root: Option<&String>) -> Result<(PathBuf, Work
 fn plan(service: &Service, wanted: &WantedEdit) -> Result<EditPlanned, Error> {
     let (root, bench) = open_bench(service, wanted.root.as_ref())?;
     let tree = Tree::open(&root, service.threads).map_err(|error| to_error(&error))?;
-    let step = &wanted.steps[0];
-    let place = find_place(service, &root, &tree, &step.path)?;
-    let mut plan = plan_edit(&tree, &place, &to_kind(step)).map_err(|error| to_error(&error))?;
+    let to_step = |step: &EditStep| {
+        let place = find_place(service, &root, &tree, &step.path)?;
+        Ok(BatchStep { place, kind: to_kind(step)? })
+    };
+    let steps = wanted.steps.iter().map(to_step).collect::<Result<Vec<_>, Error>>()?;
+    let mut plan = plan_batch(&tree, &steps).map_err(|error| to_error(&error))?;
     let mut planned = EditPlanned::default();
     if wanted.check {
-        let new_name = step.new_name.as_str();
         let supervisor = Supervisor::new(&service.exe);
         let env = crate::env::inherited_env();
         let setup = CheckSetup { supervisor: &supervisor, env, deadline: CHECK_DEADLINE };
-        let checked = bench.check(&tree, &mut plan, (new_name, &place.name), &setup);
+        let checked = bench.check(&tree, &mut plan, &steps, &setup);
         let checked = checked.map_err(|refusal| to_check_error(&refusal))?;
-        planned.checked_by = Some(checked.checker.to_owned());
+        planned.checked_by = Some(checked.checker);
         planned.new_warnings = checked.settled.new_warnings.iter().map(|it| to_place(&it.place())).collect();
     }
     planned.id = bench.journal.save_plan(&plan).map_err(|error| to_error(&error))?;
