@@ -13,6 +13,7 @@
 //! | `--smoke` | fail if a goal is missed |
 
 mod calibration;
+mod changes;
 mod exchange;
 mod judges;
 mod locomo;
@@ -30,12 +31,13 @@ use crate::{Outcome as Done, repository};
 use set::{IndexedSet, Outcome, Scratch, Set};
 use std::path::PathBuf;
 
-pub(crate) const HELP: &str = "[recommend|usages FOLDER...|judges LANGUAGE FOLDER|names FILE FOLDER] [--locomo FILE] [--sets DIR] [--seed 8] [--misses] [--fit] [--smoke]\n\
+pub(crate) const HELP: &str = "[recommend|usages FOLDER...|judges LANGUAGE FOLDER|names FILE FOLDER|changes LANGUAGE FOLDER] [--locomo FILE] [--sets DIR] [--seed 8] [--misses] [--fit] [--smoke]\n\
     run queries with known answers, print hits by kind and the calibration of the confidence; --smoke fails below the goals\n\
     recommend: the same for the cards shown for prompts that refer back [--histories 1]\n\
     usages FOLDER...: functions called in a source tree that have usages, against a text search\n\
     judges LANGUAGE FOLDER: usages of all kinds of symbols against a compiler [--count 300] [--modules DIR] [--all]\n\
-    names FILE FOLDER: whether names as people write them lead to the symbol that is meant [--loci PATH] [--misses]";
+    names FILE FOLDER: whether names as people write them lead to the symbol that is meant [--loci PATH] [--misses]\n\
+    changes LANGUAGE FOLDER: changes of commits against another parser [--count 50] [--loci PATH] [--modules DIR] [--all]";
 
 /// A goal: the minimum share of hits in a set.
 struct Goal {
@@ -58,6 +60,7 @@ pub(crate) fn run(args: &[String]) -> Done {
         Some(("usages", rest)) => return usages::run(rest),
         Some(("judges", rest)) => return judges::run(rest),
         Some(("names", rest)) => return names::run(rest),
+        Some(("changes", rest)) => return changes::run(rest),
         _ => {}
     }
     let args = Args::parse(args, &["locomo", "sets", "seed"], &["misses", "fit", "smoke"])?;

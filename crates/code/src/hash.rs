@@ -11,10 +11,10 @@ use crate::codebase::Codebase;
 use crate::resolve::Resolver;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
-use syntax::{Digest, Member, MemberKind, Shape, TypePart, Visibility};
+use syntax::{Digest, Member, MemberKind, Shape, TypePart, Visibility, language_of};
 
 /// Changes when the same source would get different hashes.
-pub const HASH_VERSION: u32 = 2;
+pub const HASH_VERSION: u32 = 3;
 
 /// The five hashes of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -119,7 +119,9 @@ fn header_lines(code: &Codebase, resolver: &Resolver, of: u32) -> Vec<String> {
         lines.extend(part.modifiers.iter().map(|word| format!("modifier {word}")));
         lines.extend(Some(&part.parameters).filter(|it| !it.is_empty()).map(|it| format!("parameters {it}")));
         lines.extend(shapes("attribute", &part.attributes));
-        lines.extend(shapes("base", &part.bases));
+        let bases = shapes("base", &part.bases);
+        lines.extend(Some(bases.join(", ")).filter(|_| bases.len() > 1 && has_ordered_bases(code, *file)));
+        lines.extend(bases);
         if !part.header.is_empty() {
             lines.extend(shapes("header", std::slice::from_ref(&part.header)));
         }
@@ -133,6 +135,12 @@ fn header_lines(code: &Codebase, resolver: &Resolver, of: u32) -> Vec<String> {
     lines.sort_unstable();
     lines.dedup();
     lines
+}
+
+/// Whether the order of base types decides which of two inherited members is meant.
+fn has_ordered_bases(code: &Codebase, file: u32) -> bool {
+    let language = language_of(code.files[file as usize].path.as_ref());
+    language.is_some_and(|language| matches!(language.name, "Python" | "C++"))
 }
 
 /// If a type declares its memory layout, the order of its fields is part of its contract.

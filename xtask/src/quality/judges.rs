@@ -169,7 +169,7 @@ fn ask_compiler(
     Ok(found)
 }
 
-fn run_for_output(command: &mut Command) -> Result<String, String> {
+pub(super) fn run_for_output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let run = command.stderr(std::process::Stdio::inherit()).output();
     let run = run.map_err(|error| format!("{name}: {error}"))?;
@@ -263,7 +263,7 @@ fn rate([part, of]: Share) -> f64 {
 }
 
 /// Prints a list, or 25 of it, evenly spread.
-fn print_sample(what: &str, list: &[String], all: bool) {
+pub(super) fn print_sample(what: &str, list: &[String], all: bool) {
     if list.is_empty() {
         return;
     }

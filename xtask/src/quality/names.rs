@@ -85,7 +85,7 @@ pub(super) fn run(args: &[String]) -> Outcome {
     Ok(right.iter().all(|count| *count as f64 >= MINIMUM * cases.len() as f64))
 }
 
-fn beside_this_program() -> Result<PathBuf, String> {
+pub(super) fn beside_this_program() -> Result<PathBuf, String> {
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
     Ok(this.with_file_name("loci"))
 }

@@ -18,7 +18,9 @@ impl Resolver<'_> {
         let path = facts.reference_path(reference);
         let written = path_as_written(facts, path);
         let Some(first) = path.segments.first().filter(|_| path.alias.is_none()) else { return written };
-        if let Some(alias) = self.alias_as_written(file, reference.scope, first.word) {
+        if let Some(mut alias) = self.alias_as_written(file, reference.scope, first.word) {
+            let rest = path.segments[1..].iter().map(|it| facts.word_text(it.word));
+            rest.for_each(|word| alias.extend([".", word]));
             return alias;
         }
         let imported = self.unseen_namespaces(file, reference.scope);
@@ -33,7 +35,7 @@ impl Resolver<'_> {
         format!("{written}@{}", unknown.join(","))
     }
 
-    /// The target of an alias as written, if it is not in the source.
+    /// The target of an alias as written, if it is not in the source, without what follows the alias.
     fn alias_as_written(&self, file: u32, scope: u32, word: u32) -> Option<String> {
         let facts = &self.code.files[file as usize].facts;
         let mut imports = self

@@ -1,0 +1,12 @@
+class Named:
+    def name(self):
+        return "a"
+
+
+class Titled:
+    def name(self):
+        return "b"
+
+
+class Item(Named, Titled):
+    pass
