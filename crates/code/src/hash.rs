@@ -43,6 +43,8 @@ pub struct MemberHashes {
     pub public: Digest,
     pub internal: Digest,
     pub doc: Digest,
+    /// Its behaviour without its name and signature.
+    pub body: Digest,
 }
 
 /// Everything that is compared between two versions of a type.
@@ -166,13 +168,14 @@ fn member_hashes(resolver: &Resolver, file: u32, member: &Member) -> MemberHashe
         }
     };
     let zero = Digest(0);
+    let body = Digest(member.behaviour.0 ^ member.private_behaviour.0.rotate_left(1));
     let open = member.visibility.is_public_api();
     let structure =
         if member.visibility.is_visible_outside() { Digest::of_bytes(head.as_bytes()) } else { zero };
     let internal = match member.visibility {
         Visibility::Private => Digest::of_bytes(format!("{head}\n{:016x}", member.behaviour.0).as_bytes()),
         _ if open => with(member.private_behaviour),
-        _ => with(Digest(member.behaviour.0 ^ member.private_behaviour.0.rotate_left(1))),
+        _ => with(body),
     };
     MemberHashes {
         kind: member.kind,
@@ -182,6 +185,7 @@ fn member_hashes(resolver: &Resolver, file: u32, member: &Member) -> MemberHashe
         public: if open { with(member.behaviour) } else { zero },
         internal,
         doc: member.doc.as_ref().map_or(zero, |doc| with(doc.digest)),
+        body,
     }
 }
 

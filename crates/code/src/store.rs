@@ -16,8 +16,10 @@ mod partial;
 mod pasted;
 mod queries;
 mod relations;
+mod renames;
 mod since;
 mod table;
+mod versions;
 
 pub use export::{ExportCost, ExportError};
 pub use locate::{Located, NameResolution, SourcePiece};
@@ -128,9 +130,10 @@ pub struct ChangedType {
     pub removed: bool,
 }
 
-/// A renamed type.
+/// A renamed type, or a renamed member of one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenamedType {
+    /// For a member, a hash of its type and its former name; `new` is its type.
     pub old: TypeId,
     pub old_name: String,
     pub new: TypeId,
@@ -653,7 +656,7 @@ impl RefreshJob<'_> {
         mut old: BTreeSet<TypeId>,
         edges: &EdgesByUser,
     ) -> Result<(), StoreError> {
-        let (mut added, mut changed) = (Vec::new(), BTreeMap::new());
+        let (mut added, mut changed, mut bodies) = (Vec::new(), BTreeMap::new(), Vec::new());
         for card in cards {
             self.done.hashed += 1;
             old.remove(&card.id);
@@ -675,7 +678,10 @@ impl RefreshJob<'_> {
                     changed.insert(card.id, change.class);
                     self.report_change(&card, Some(change), false);
                 }
+                self.carry_over_aliases(renames::renamed_members(before, &card, self.options.now))?;
             }
+            let is_deep = |class: &ChangeClass| *class <= ChangeClass::PublicBehavior;
+            bodies.extend(before.filter(|it| changed.get(&it.id).is_some_and(is_deep)));
             self.table.store_summary(&card)?;
             if !had {
                 added.push(card);
@@ -687,6 +693,7 @@ impl RefreshJob<'_> {
         }
         let first = added.len() as u64 == self.done.hashed && gone.is_empty();
         self.carry_over_renames(&gone, &added)?;
+        self.excuse_renames(&bodies, &mut changed)?;
         for card in &gone {
             self.report_change(card, None, true);
             self.table.remove_summary(card)?;
@@ -720,13 +727,20 @@ impl RefreshJob<'_> {
             let at = self.options.now;
             let renamed =
                 RenamedType { old: alias.old, old_name, new: alias.new, new_name, reason: alias.reason, at };
-            self.table.set_alias(alias.old, &renamed.old_name, &renamed)?;
             self.table.move_state(alias.old, alias.new)?;
-            self.done.aliases.push(renamed);
+            self.carry_over_aliases(vec![renamed])?;
         }
         for doubt in doubts {
             let candidates = doubt.candidates.iter().map(|id| name(come, *id)).collect();
             self.done.conflicts.push(RenameConflict { name: name(gone, doubt.old), candidates });
+        }
+        Ok(())
+    }
+
+    fn carry_over_aliases(&mut self, renamed: Vec<RenamedType>) -> Result<(), StoreError> {
+        for renamed in renamed {
+            self.table.set_alias(renamed.old, &renamed.old_name, &renamed)?;
+            self.done.aliases.push(renamed);
         }
         Ok(())
     }

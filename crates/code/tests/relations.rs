@@ -17,6 +17,11 @@ const FILES: &[(&str, &str)] = &[
         "tests/test_use.py",
         "from shop.use import Use\n\n\ndef test_put():\n    use = Use()\n    use.twice()\n",
     ),
+    ("go.mod", "module shop\n"),
+    (
+        "render/render.go",
+        "package render\n\ntype Render interface {\n\tWrite(to int) error\n\tName() string\n}\n\ntype Half struct{}\n\nfunc (Half) Name() string { return \"\" }\n\ntype JSON struct{}\n\nfunc (JSON) Name() string { return \"\" }\n\nfunc (j *JSON) Write(to int) error { return nil }\n",
+    ),
 ];
 
 /// `file:line within` of each place.
@@ -72,4 +77,10 @@ fn subtypes_are_found_through_other_subtypes() {
         related("Base", Relation::Subtypes, 1),
         ["shop/base.py:5 shop.base.Middle", "shop/use.py:5 shop.use.Use"]
     );
+}
+
+#[test]
+fn types_with_the_methods_of_an_interface_of_go_implement_it() {
+    let found = related("render.Render", Relation::Subtypes, 1);
+    assert_eq!(found, ["render/render.go:12 shop.render.JSON"]);
 }

@@ -131,3 +131,115 @@ fn an_unknown_commit_is_an_error() {
         assert!(error.contains("is not a commit"), "{error}");
     }
 }
+
+const MENTIONS: &[(&str, &str)] = &[
+    ("pyproject.toml", "[project]\nname = \"shop\"\n"),
+    (
+        "shop/store.py",
+        "class Store:\n    def put(self, x: int):\n        self.items.append(x + 1)\n        return len(self.items)\n\n    def take(self):\n        return self.items.pop(0) if self.items else None\n",
+    ),
+    (
+        "shop/use.py",
+        "from .store import Store\n\n\nclass Body:\n    def f(self):\n        return Store().put(1)\n\n\nclass Signature:\n    def f(self, of: Store):\n        return of\n\n    def g(self):\n        return Store()\n\n\nclass Edited:\n    def f(self):\n        return Store().put(1)\n",
+    ),
+];
+
+/// Replaces a text in every file.
+fn replace_everywhere(root: &Path, old: &str, new: &str) {
+    for (path, _) in MENTIONS {
+        let text = fs::read_to_string(root.join(path)).unwrap();
+        fs::write(root.join(path), text.replace(old, new)).unwrap();
+    }
+}
+
+/// What a comparison with the commit and a refreshed index say about an edit.
+fn both_reports(edit: impl Fn(&Path)) -> [(Vec<String>, Vec<String>); 2] {
+    let root = repository(MENTIONS);
+    let path = root.path();
+    let mut store = Store::in_memory(path).unwrap();
+    store.refresh(NOW).unwrap();
+    edit(path);
+    let done = store.refresh(NOW).unwrap();
+    let since = store.changes_since("HEAD", &|args, stdin| git(path, args, &stdin)).unwrap();
+    let reports = [(since.changes, since.aliases), (done.changes, done.aliases)];
+    reports.map(|(changes, aliases)| {
+        let mut lines = describe(&ChangesSince { changes: changes.clone(), ..ChangesSince::default() });
+        for (of, change) in changes.iter().filter_map(|it| Some((&it.name, it.change.as_ref()?))) {
+            let member =
+                |it: &loci_code::MemberChange| format!("{} {of}.{} {:?}", it.class.name(), it.key, it.change);
+            lines.extend(change.members.iter().map(member));
+        }
+        lines.sort();
+        (lines, aliases.iter().map(|it| format!("{} {}", it.old_name, it.new_name)).collect())
+    })
+}
+
+#[test]
+fn a_renamed_type_leaves_the_bodies_that_mention_it() {
+    let reports = both_reports(|root| {
+        replace_everywhere(root, "Store", "Shelf");
+        let use_py = fs::read_to_string(root.join("shop/use.py")).unwrap();
+        let (before, edited) = use_py.split_once("class Edited").unwrap();
+        write_file(
+            root,
+            "shop/use.py",
+            &format!("{before}class Edited{}", edited.replace("put(1)", "put(2)")),
+        );
+    });
+    for (changes, aliases) in reports {
+        assert_eq!(aliases, ["shop.store.Store shop.store.Shelf"]);
+        assert_eq!(
+            changes,
+            [
+                "Added shop.store.Shelf",
+                "Cosmetic shop.use.Body",
+                "PublicBehavior shop.use.Edited",
+                "PublicBehavior shop.use.Edited.f Changed",
+                "Removed shop.store.Store",
+                "Structure shop.use.Signature",
+                "Structure shop.use.Signature.f Changed",
+            ]
+        );
+    }
+}
+
+#[test]
+fn a_renamed_member_has_an_alias() {
+    for (changes, aliases) in both_reports(|root| replace_everywhere(root, "put(", "add(")) {
+        assert_eq!(aliases, ["shop.store.Store.put shop.store.Store.add"]);
+        assert!(changes.contains(&"Structure shop.store.Store.put Removed".to_owned()), "{changes:?}");
+        assert!(changes.contains(&"Cosmetic shop.use.Body".to_owned()), "{changes:?}");
+    }
+}
+
+#[test]
+fn a_member_that_another_replaces_has_none() {
+    let replace = |body: &'static str| {
+        move |root: &Path| {
+            replace_everywhere(root, "def put(self, x: int):\n        self.items.append(x + 1)", body);
+        }
+    };
+    // Another body, and the same body with other parameters.
+    let others = [
+        "def add(self, x: int):\n        self.items.extend(x + 1)",
+        "def add(self, *, y: int):\n        self.items.append(x + 1)",
+    ];
+    for other in others {
+        for (_, aliases) in both_reports(replace(other)) {
+            assert_eq!(aliases, [""; 0], "{other}");
+        }
+    }
+}
+
+#[test]
+fn a_former_member_leads_to_the_new_one() {
+    let root = repository(MENTIONS);
+    let mut store = Store::in_memory(root.path()).unwrap();
+    store.refresh(NOW).unwrap();
+    replace_everywhere(root.path(), "put(", "add(");
+    store.refresh(NOW).unwrap();
+    let found = store.resolve_name("Store.put", &|_| 0).unwrap();
+    assert_eq!(found.redirected_from.unwrap().0, "shop.store.Store.put");
+    let of = store.type_summary(found.resolved[0].of).unwrap().unwrap();
+    assert_eq!(of.members[found.resolved[0].member.unwrap() as usize].name, "add");
+}

@@ -146,6 +146,7 @@ mod tests {
             public: hash(*n),
             internal: zero,
             doc: zero,
+            body: hash(*n),
         });
         let members_kept = members.iter().map(|(key, _, text)| MemberBaseline {
             kind: MemberKind::Method,

@@ -8,11 +8,12 @@ use super::queries::{UsageSite, UsageSites, is_test_path, keep_best_sites};
 use super::table::Table;
 use super::{PROJECTS, Store, StoreError};
 use crate::resolve::Certainty;
+use crate::symbol::TypeNames;
 use crate::type_summary::{MemberSummary, TypeSummary};
 use crate::usage::UsageFinder;
 use project::Project;
 use std::collections::BTreeSet;
-use syntax::TypeId;
+use syntax::{TypeId, TypeKind, language_of};
 
 /// How places are related to a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,21 +156,39 @@ impl Store {
         while let Some(id) = open.pop() {
             let derived: Vec<TypeId> =
                 table.users_of(id, true)?.into_iter().filter(|id| seen.insert(*id)).collect();
-            for summary in derived.iter().filter_map(|id| self.type_summary(*id).transpose()) {
-                let summary = summary?;
-                let Some(range) = summary.parts.first() else { continue };
-                found.sites.push(UsageSite {
-                    file: summary.files[range.file as usize].clone(),
-                    at: range.signature.from,
-                    end: range.signature.to,
-                    within: Some(summary.name.clone()),
-                    certainty: Certainty::Certain,
-                });
+            for id in &derived {
+                found.sites.extend(self.declaration_site(*id, Certainty::Certain)?);
             }
             open.extend(derived);
         }
+        for id in self.types_with_members_of(of)?.into_iter().filter(|id| seen.insert(*id)) {
+            found.sites.extend(self.declaration_site(id, Certainty::Likely)?);
+        }
         found.sites.sort();
         Ok(found)
+    }
+
+    fn declaration_site(&self, of: TypeId, certainty: Certainty) -> Result<Option<UsageSite>, StoreError> {
+        let Some(summary) = self.type_summary(of)? else { return Ok(None) };
+        Ok(summary.parts.first().map(|range| UsageSite {
+            file: summary.files[range.file as usize].clone(),
+            at: range.signature.from,
+            end: range.signature.to,
+            within: Some(summary.name.clone()),
+            certainty,
+        }))
+    }
+
+    /// A type implements an interface of Go by having its methods; their parameters are not compared.
+    fn types_with_members_of(&self, of: &TypeSummary) -> Result<Vec<TypeId>, StoreError> {
+        let is_go = |file: &String| language_of(file.as_ref()).is_some_and(|it| it.name == "Go");
+        if of.kind != TypeKind::Interface || of.members.is_empty() || !of.files.iter().any(is_go) {
+            return Ok(Vec::new());
+        }
+        let has = |named: &TypeNames, name: &str| named.members.iter().any(|it| it.name == name);
+        let mut all = Table::new(&self.db).all_names()?;
+        all.retain(|named| of.members.iter().all(|member| has(named, &member.name)));
+        Ok(all.into_iter().map(|named| named.id).collect())
     }
 
     /// The full name of the innermost declaration at a place.

@@ -4,19 +4,19 @@
 //! Does not start git: the caller runs it. The program is used rather than a library, because it reads every repository that the
 //! user's own git reads (worktrees, partial clones, alternates), and Loci starts without it.
 
-use super::partial::{DeclarationSource, join_partial};
+use super::renames::{excuse_mentions, renamed_members, renamed_words, replace_word};
 use super::table::Table;
+use super::versions::{WithoutFiles, parse_version};
 use super::{ChangedType, PROJECTS, RenamedType, Store, StoreError, to_snapshot};
 use crate::alias;
 use crate::classify::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
 use crate::codebase::SourceFile;
-use crate::outline::Outliner;
 use crate::resolve::Certainty;
 use crate::store::queries::is_test_path;
 use crate::type_summary::TypeSummary;
 use project::Project;
 use std::collections::{BTreeMap, BTreeSet};
-use syntax::{Reader, TypeId, TypeKind, decode_text, language_of};
+use syntax::{TypeId, TypeKind, language_of};
 
 /// Runs git in the root of the tree with arguments and standard input; returns its output, or its complaint.
 pub type RunGit<'a> = &'a dyn Fn(&[&str], Vec<u8>) -> Result<Vec<u8>, String>;
@@ -61,10 +61,19 @@ impl Store {
     pub fn changes_since(&self, reference: &str, git: RunGit<'_>) -> Result<ChangesSince, SinceError> {
         let commit = resolve_commit(reference, git)?;
         let files = changed_files(&commit, git)?;
-        let old = self.parse_files(&files, old_contents(&commit, &files, git)?)?;
+        let mut contents = old_contents(&commit, &files, git)?;
+        let old = self.parse_files(&files, &contents)?;
         let (before, after) = self.both_versions(&files, old)?;
         let mut report = ChangesSince { commit, files, ..ChangesSince::default() };
         compare_versions(&before, &after, &mut report);
+        let words = renamed_words(&report.aliases);
+        if !words.is_empty() {
+            replace_words(&mut contents, &words);
+            let old = self.parse_files(&report.files, &contents)?;
+            let mut again = ChangesSince::default();
+            compare_versions(&self.both_versions(&report.files, old)?.0, &after, &mut again);
+            excuse_mentions(&mut report.changes, &again.changes);
+        }
         self.add_dependents(&after, &mut report)?;
         self.add_tests(&mut report)?;
         Ok(report)
@@ -83,10 +92,8 @@ impl Store {
     ) -> Result<Vec<DeepChange>, SinceError> {
         let files = [path.to_owned()];
         let mut contents = old_contents(commit, &[old.to_owned()], git)?;
-        for (old, new) in renames {
-            contents.iter_mut().flatten().for_each(|bytes| *bytes = replace_word(bytes, old, new));
-        }
-        let old = self.parse_files(&files, contents)?;
+        replace_words(&mut contents, renames);
+        let old = self.parse_files(&files, &contents)?;
         let (before, after) = self.both_versions(&files, old)?;
         let mut report = ChangesSince::default();
         compare_versions(&before, &after, &mut report);
@@ -99,21 +106,18 @@ impl Store {
     fn parse_files(
         &self,
         files: &[String],
-        contents: Vec<Option<Vec<u8>>>,
+        contents: &[Option<Vec<u8>>],
     ) -> Result<Vec<SourceFile>, SinceError> {
         let mut table = Table::new(&self.db);
         let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
         let mut found = Vec::new();
         for (path, bytes) in files.iter().zip(contents) {
-            let (Some(bytes), Some(language)) = (bytes, language_of(path.as_ref())) else { continue };
+            let Some(bytes) = bytes else { continue };
             let project = match table.find_file(path)? {
                 Some(row) => row.project,
                 None => project_of(&projects, path),
             };
-            let Ok(mut reader) = Reader::new(language) else { continue };
-            let symbols = projects.get(project as usize).map(|it| it.symbols.clone()).unwrap_or_default();
-            let facts = reader.read(&decode_text(&bytes), &symbols);
-            found.push(SourceFile { path: path.clone(), project, generated: false, facts });
+            found.extend(parse_version(&projects, path, project, bytes));
         }
         Ok(found)
     }
@@ -143,16 +147,7 @@ impl Store {
         }
         let ids: BTreeSet<TypeId> = after.keys().copied().collect();
         let mut source = WithoutFiles { table, files: &changed };
-        let (_, before) = join_partial(&mut source, &projects, start, |code, resolver| {
-            let outliner = Outliner::new(code, resolver);
-            let is_wanted = |of: &u32| {
-                let each = &code.types[*of as usize];
-                let mut paths = each.parts.iter().map(|(file, _)| &code.files[*file as usize].path);
-                ids.contains(&each.id) || paths.any(|path| changed.contains(path))
-            };
-            let wanted = (0..code.types.len() as u32).filter(is_wanted);
-            wanted.map(|of| TypeSummary::build(code, resolver, &outliner, of)).collect::<Vec<_>>()
-        })?;
+        let before = source.summarize(&projects, start, &ids)?;
         // a type may have lost a part and still exist elsewhere
         let mut after: Vec<TypeSummary> = after.into_values().collect();
         for summary in before.iter().filter(|summary| !ids.contains(&summary.id)) {
@@ -261,22 +256,6 @@ fn deep_changes(changes: &[ChangedType], modules: &BTreeSet<TypeId>) -> Vec<Deep
     found
 }
 
-/// A text in which a name is replaced wherever it is a word of its own.
-fn replace_word(bytes: &[u8], old: &str, new: &str) -> Vec<u8> {
-    let text = String::from_utf8_lossy(bytes);
-    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
-    let (mut replaced, mut from) = (String::new(), 0);
-    for (at, _) in text.match_indices(old) {
-        let end = at + old.len();
-        if at >= from && !text[..at].ends_with(is_letter) && !text[end..].starts_with(is_letter) {
-            replaced += &text[from..at];
-            replaced += new;
-            from = end;
-        }
-    }
-    (replaced + &text[from..]).into_bytes()
-}
-
 /// Whether a member of the same name was added: with other parameters it has another key, and is changed rather than removed.
 fn has_successor(removed: &MemberChange, members: &[MemberChange]) -> bool {
     let name = |member: &MemberChange| member.key.split('(').next().unwrap_or_default().to_owned();
@@ -306,6 +285,7 @@ fn compare_versions(before: &[TypeSummary], after: &[TypeSummary], report: &mut 
         match old.get(id) {
             Some(before) => {
                 let change = classify_change(&before.hashes, &summary.hashes);
+                report.aliases.extend(renamed_members(before, summary, 0));
                 report.changes.extend(change.map(|change| changed(summary, Some(change), false)));
             }
             None => report.changes.push(changed(summary, None, false)),
@@ -327,22 +307,9 @@ fn compare_versions(before: &[TypeSummary], after: &[TypeSummary], report: &mut 
     report.changes.sort_by(|one, other| (&one.name, one.id).cmp(&(&other.name, other.id)));
 }
 
-/// The declarations of an index, without those of some files.
-struct WithoutFiles<'a> {
-    table: Table<'a>,
-    files: &'a BTreeSet<String>,
-}
-
-impl DeclarationSource for WithoutFiles<'_> {
-    type Error = db::Error;
-
-    fn files_declaring(
-        &mut self,
-        words: &BTreeSet<String>,
-        had: &BTreeSet<String>,
-    ) -> Result<(Vec<SourceFile>, Vec<Vec<String>>), db::Error> {
-        let had = had.union(self.files).cloned().collect();
-        self.table.files_declaring(words, &had)
+fn replace_words(contents: &mut [Option<Vec<u8>>], words: &[(String, String)]) {
+    for (old, new) in words {
+        contents.iter_mut().flatten().for_each(|bytes| *bytes = replace_word(bytes, old, new));
     }
 }
 

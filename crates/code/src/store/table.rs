@@ -21,7 +21,7 @@ use syntax::{FileFacts, TypeId};
 
 /// The format version; an older version is rebuilt from source. Changes with these tables, with the content of facts, and with how
 /// files are parsed.
-pub(crate) const SCHEMA_VERSION: i64 = 10;
+pub(crate) const SCHEMA_VERSION: i64 = 11;
 
 pub(crate) const SCHEMA: &str = "
     create table meta (name text primary key, told blob not null) without rowid;
