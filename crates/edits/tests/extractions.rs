@@ -49,6 +49,15 @@ fn csharp_declares_methods_and_properties_before_the_class() {
 }
 
 #[test]
+fn a_type_taken_from_this_stays_in_the_class() {
+    let text = "class Store {\n  kept!: number;\n  read(): this[\"kept\"] { return this.kept; }\n  self(): this { return this; }\n}\n";
+    let refused = extract("a.ts", text, &[]).unwrap_err();
+    assert_eq!(refused.hint(), "--members kept,self", "{refused}");
+    let after = extract("a.ts", text, &["self"]).unwrap();
+    assert!(after["a.ts"].contains("self(): this;"), "{}", after["a.ts"]);
+}
+
+#[test]
 fn typescript_needs_written_types() {
     let text = "export class Store<T> extends Base {\n  readonly size: number = 0;\n  private hidden = 1;\n  get(key: string, deep = false): T {\n    return null as T;\n  }\n  find(key: string, limit: number = 1): T[] { return []; }\n  plain() {}\n}\n";
     let refused = extract("a.ts", text, &[]).unwrap_err();

@@ -109,7 +109,7 @@ impl CatalogueCache {
         pick: EventFilter,
         each: &mut dyn FnMut(Row) -> Result<(), catalogue::Error>,
     ) -> Result<(), Error> {
-        self.from.as_ref().map_or(Ok(()), |from| from.each_row(true, pick, each))
+        self.from.as_ref().map_or(Ok(()), |from| from.each_row(true, pick, &|_| true, each))
     }
 
     pub(crate) fn into_unshared(self) -> Option<UnsharedRows> {
@@ -121,12 +121,14 @@ impl CatalogueCache {
 pub(crate) struct UnsharedRows(CachedFiles);
 
 impl UnsharedRows {
+    /// The rows of the transcripts that `is_meant` selects by their place in the list of the request.
     pub(crate) fn each_row(
         &self,
         pick: EventFilter,
+        is_meant: &dyn Fn(usize) -> bool,
         mut each: impl FnMut(Row) -> Result<(), catalogue::Error>,
     ) -> Result<(), Error> {
-        self.0.each_row(false, pick, &mut each)
+        self.0.each_row(false, pick, is_meant, &mut each)
     }
 
     /// The calls that concern some files.
@@ -217,10 +219,13 @@ impl CachedFiles {
         &self,
         shared: bool,
         pick: EventFilter,
+        is_meant: &dyn Fn(usize) -> bool,
         each: &mut dyn FnMut(Row) -> Result<(), catalogue::Error>,
     ) -> Result<(), Error> {
         let wanted = if shared { CachedFile::Shared } else { CachedFile::Unshared };
-        let is_wanted = |file: &u32| self.place_of(*file).is_some_and(|place| self.files[place] == wanted);
+        let is_wanted = |file: &u32| {
+            self.place_of(*file).is_some_and(|place| self.files[place] == wanted && is_meant(place))
+        };
         let files: Vec<u32> = (0..self.places.len() as u32).filter(is_wanted).collect();
         self.reader.for_each_row(&files, pick, |row| each(self.localized(row))).map_err(read_error)
     }

@@ -186,7 +186,14 @@ fn scan_matching_part(
         let mut each = |row: Row| if row.row == RowKind::Result { Ok(()) } else { each(unshared_event(row)) };
         match part {
             Part::Files(meant) => known.each_call_on(meant, &mut each)?,
-            _ => known.each_row(need.pick, &mut each)?,
+            // Most transcripts of a group share nothing with the sessions: a project with 2,000 has 180,000 rows.
+            Part::Sessions(meant) => {
+                let has_one = |facts: &SurveyOutcome| {
+                    facts.sessions.iter().any(|session| meant.contains(&*session.session_id))
+                };
+                known.each_row(need.pick, &|place| has_one(&library.facts[place]), &mut each)?;
+            }
+            Part::All => known.each_row(need.pick, &|_| true, &mut each)?,
         }
     }
     fill_counts(&mut library, &counts);

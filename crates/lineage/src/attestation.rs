@@ -32,20 +32,34 @@ pub struct CheckpointPrompt {
 /// What is said about some commits, by hash.
 pub type Attestations = FxHashMap<String, Attestation>;
 
+/// The names under which a repository keeps notes and checkpoints.
+#[derive(Debug, Default)]
+pub struct AttestingRefs(Vec<String>);
+
+impl AttestingRefs {
+    pub fn list(git: RunGit<'_>) -> AttestingRefs {
+        let patterns = [
+            NOTES,
+            &format!("refs/heads/{}", checkpoint::BRANCH),
+            &format!("refs/remotes/*/{}", checkpoint::BRANCH),
+        ];
+        let listed = git(&[&["for-each-ref", "--format=%(refname)"][..], &patterns[..]].concat(), Vec::new());
+        let listed = listed.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+        AttestingRefs(listed.lines().map(str::to_string).collect())
+    }
+
+    pub fn has_notes(&self) -> bool {
+        self.0.iter().any(|name| name == NOTES)
+    }
+}
+
 /// Reads what the repository says about these commits; nothing if it has neither notes nor checkpoints.
-pub fn read_attestations(git: RunGit<'_>, commits: &BTreeSet<&str>) -> Attestations {
-    let patterns = [
-        NOTES,
-        &format!("refs/heads/{}", checkpoint::BRANCH),
-        &format!("refs/remotes/*/{}", checkpoint::BRANCH),
-    ];
-    let listed = git(&[&["for-each-ref", "--format=%(refname)"][..], &patterns[..]].concat(), Vec::new());
-    let listed = listed.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-    if commits.is_empty() || listed.trim().is_empty() {
+pub fn read_attestations(git: RunGit<'_>, refs: &AttestingRefs, commits: &BTreeSet<&str>) -> Attestations {
+    if commits.is_empty() || refs.0.is_empty() {
         return Attestations::default();
     }
     let mut found = read_notes(git, commits);
-    if let Some(branch) = listed.lines().find(|line| line.ends_with(checkpoint::BRANCH)) {
+    if let Some(branch) = refs.0.iter().find(|name| name.ends_with(checkpoint::BRANCH)) {
         read_checkpoints(git, branch, &mut found);
     }
     found.into_iter().map(|(hash, (attestation, _))| (hash, attestation)).collect()
@@ -132,6 +146,8 @@ mod tests {
             assert_eq!(args[0], "for-each-ref");
             Ok(Vec::new())
         };
-        assert!(read_attestations(&git, &BTreeSet::from(["abc"])).is_empty());
+        let refs = AttestingRefs::list(&git);
+        assert!(!refs.has_notes());
+        assert!(read_attestations(&git, &refs, &BTreeSet::from(["abc"])).is_empty());
     }
 }

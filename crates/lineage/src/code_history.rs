@@ -18,6 +18,8 @@ pub struct CodeHistory {
     pub commits: Vec<Commit>,
     /// The same commits with nothing but the lines that were asked for, before and after; none for a whole file.
     pub ranged: Vec<Commit>,
+    /// The commits of the file with all they changed in it, newest first: what they brought, an edit brings no second time.
+    pub of_file: Vec<Commit>,
     /// The lines now, and where each comes from; None if it is not committed.
     pub lines: Vec<(Line, Option<Origin>)>,
     /// The commit that wrote each of these lines: unlike the commit of its origin, it did more than indent it.
@@ -42,8 +44,15 @@ pub struct Origin {
 const MAX_COMMITS: &str = "-n300";
 
 impl CodeHistory {
-    /// The history of the lines `from` to `to`, counted from 1. A folder without a repository has none.
-    pub fn read(git: &KeptGit<'_>, file: &str, now: &str, from: u32, to: u32) -> CodeHistory {
+    /// The history of the lines `from` to `to`, counted from 1. A folder without a repository has none. Without `is_noted`, the origin of a line is
+    /// the commit that wrote it: only notes name lines by the commit that last indented them, and each blame takes as long as the log.
+    pub fn read(
+        git: &KeptGit<'_>,
+        file: &str,
+        now: &str,
+        (from, to): (u32, u32),
+        is_noted: bool,
+    ) -> CodeHistory {
         let old = git.run(&["show", &format!("HEAD:./{file}")]).unwrap_or_default();
         let old = String::from_utf8_lossy(&old).into_owned();
         let (old_lines, text) = (lines_of(&old), lines_of(now));
@@ -56,15 +65,20 @@ impl CodeHistory {
         let is_whole = range.len() == text.len();
         let first = span.map_or(0, |(first, _)| first - 1);
         let blame = |how: &[&str]| span.map_or_else(Vec::new, |span| read_blame(git, file, span, how));
-        let (blamed, written) = (blame(&[]), blame(&["-w"]));
+        let written = blame(&["-w"]);
+        let blamed = if is_noted { blame(&[]) } else { written.clone() };
         let mut writers = Writers::default();
         for (line, origin) in old_lines.iter().skip(first as usize).zip(&written) {
             let (lines, paths) = writers.entry(&origin.commit).or_default();
             lines.insert(line.hash);
             paths.insert(&origin.path);
         }
-        let (commits, ranged) =
-            span.map_or_else(Default::default, |span| read_commits(git, file, span, is_whole, &writers));
+        let of_file =
+            if span.is_some() { read_log(git, &["--follow", MAX_COMMITS, "--", file]) } else { Vec::new() };
+        let (commits, ranged) = match span {
+            Some(span) if !is_whole => read_commits(git, file, span, &writers),
+            _ => (of_file.clone(), Vec::new()),
+        };
         let blame_of = |at: u32| blamed.get((at - first) as usize).cloned();
         let written_of = |at: u32| written.get((at - first) as usize).map(|origin| origin.commit.clone());
         let written_in = range.clone().map(|at| matched[at].and_then(written_of)).collect();
@@ -72,7 +86,7 @@ impl CodeHistory {
         let kept: FxHashSet<u32> = matched.iter().flatten().copied().collect();
         let removed = (0..).zip(&old_lines).filter(|(at, line)| !kept.contains(at) && !line.is_blank());
         let removed = removed.map(|(_, line)| *line).collect();
-        CodeHistory { commits, ranged, lines, written_in, text, uncommitted, removed }
+        CodeHistory { commits, ranged, of_file, lines, written_in, text, uncommitted, removed }
     }
 }
 
@@ -85,29 +99,21 @@ fn read_commits(
     git: &KeptGit<'_>,
     file: &str,
     (from, to): (u32, u32),
-    is_whole: bool,
     writers: &Writers<'_>,
 ) -> (Vec<Commit>, Vec<Commit>) {
-    let log = |what: &[&str]| {
-        let form = ["log", LOG_FORMAT, "--no-color", "--no-ext-diff", "--no-textconv", "-M", "-p", "-U3"];
-        let printed = git.run(&[&form, what].concat()).unwrap_or_default();
-        parse_log(&String::from_utf8_lossy(&printed))
-    };
-    if is_whole {
-        return (log(&["--follow", MAX_COMMITS, "--", file]), Vec::new());
-    }
-    let ranged = log(&[MAX_COMMITS, &format!("-L{from},{to}:{file}")]);
+    let ranged = read_log(git, &[MAX_COMMITS, &format!("-L{from},{to}:{file}")]);
     // Git prints the lines of the range alone, and their neighbours are evidence.
     let mut names: BTreeSet<String> =
         ranged.iter().flat_map(|commit| &commit.files).flat_map(names_of).collect();
     names.extend(writers.values().flat_map(|(_, paths)| paths).map(ToString::to_string));
     let mut hashes: BTreeSet<&str> = writers.keys().copied().collect();
     hashes.extend(ranged.iter().map(|commit| commit.hash.as_str()));
+    // Not from the log of the file: it follows copies, and shows of a file that was split off only what differs.
     let mut what = vec!["--no-walk=unsorted", "-m", "--first-parent"];
     what.extend(&hashes);
     what.push("--");
     what.extend(names.iter().map(String::as_str));
-    let mut whole = if hashes.is_empty() { Vec::new() } else { log(&what) };
+    let mut whole = if hashes.is_empty() { Vec::new() } else { read_log(git, &what) };
     for commit in &mut whole {
         narrow(commit, &ranged, writers);
     }
@@ -115,6 +121,12 @@ fn read_commits(
     let place = |commit: &Commit| ranged.iter().position(|it| it.hash == commit.hash);
     whole.sort_by_key(|commit| (std::cmp::Reverse(commit.at), place(commit)));
     (whole, ranged)
+}
+
+fn read_log(git: &KeptGit<'_>, what: &[&str]) -> Vec<Commit> {
+    let form = ["log", LOG_FORMAT, "--no-color", "--no-ext-diff", "--no-textconv", "-M", "-p", "-U3"];
+    let printed = git.run(&[&form, what].concat()).unwrap_or_default();
+    parse_log(&String::from_utf8_lossy(&printed))
 }
 
 /// Marks as added only the lines that were asked for; the others become their surroundings.

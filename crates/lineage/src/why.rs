@@ -3,7 +3,7 @@
 //! Does not decide what a line is worth as evidence: `provenance` does.
 
 use crate::RunGit;
-use crate::attestation::{Attestations, read_attestations};
+use crate::attestation::{Attestations, AttestingRefs, read_attestations};
 use crate::code_history::{CodeHistory, Origin, read_commit};
 use crate::fact_check::last_name;
 use crate::former_names::find_former_names;
@@ -16,8 +16,9 @@ use api::why::{CommitRef, Evidence, Landed, LineOwner, Why, WhyFound, WhyStep};
 use api::{Code, Error};
 use history::{History, scope};
 use provenance::Commit;
-use provenance::commit::{attribute_commit, names_of};
+use provenance::commit::{attribute_commit, attribute_new_lines, land_commit, names_of};
 use provenance::diff::match_lines;
+use provenance::landed::LandedLines;
 use provenance::line::{Line, lines_of};
 use provenance::pool::{Claim, Pool, Region};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -157,16 +158,17 @@ fn explain_place(
     if from > count.max(1) {
         return Err(Error::new(Code::NotFound, format!("{} has {count} lines", place.file)));
     }
-    let kept = KeptGit::new(history, root, git);
-    let code = CodeHistory::read(&kept, &place.file, &now, from, to.min(count));
+    let (kept, refs) = (KeptGit::new(history, root, git), AttestingRefs::list(git));
+    let code = CodeHistory::read(&kept, &place.file, &now, (from, to.min(count)), refs.has_notes());
     let paths = all_names(&place.file, &code.commits);
     let former_names = find_former_names(&code.ranged, last_name(&place.name));
     let mut join = Join::new(history, root, request, &paths, code.commits)?;
-    join.read_attestations(git, code.lines.iter().filter_map(|(_, origin)| origin.as_ref()));
-    let wrote = join.claim_commits(&paths);
+    join.read_attestations(git, &refs, code.lines.iter().filter_map(|(_, origin)| origin.as_ref()));
+    let mut landed = LandedLines::default();
+    let wrote = join.claim_commits(&paths, &code.of_file, &mut landed);
     let region =
         Region { paths, lines: code.text, wanted: code.uncommitted, removed: code.removed, until: i64::MAX };
-    let fresh = join.claim_uncommitted(&region);
+    let fresh = join.claim_uncommitted(&region, &landed);
     let (mut lines, mut explained) = (0, 0);
     let numbered = (from..).zip(now.lines().skip(from as usize - 1)).zip(&code.lines).zip(&code.written_in);
     for (((number, text), (line, origin)), written_in) in numbered {
@@ -207,7 +209,7 @@ fn explain_commit(
 ) -> Result<WhyFound, Error> {
     let paths: Vec<String> = commit.files.iter().flat_map(names_of).collect();
     let mut join = Join::new(history, root, request, &paths, vec![commit])?;
-    join.read_attestations(git, std::iter::empty());
+    join.read_attestations(git, &AttestingRefs::list(git), std::iter::empty());
     let mut found = WhyFound::default();
     let mut wrote = Vec::new();
     let counted = attribute_commit(&join.pool, &join.commits[0], &[], &|_| true, |file, hunk, claims| {
@@ -272,10 +274,15 @@ impl<'j, 'h> Join<'j, 'h> {
     }
 
     /// Reads what the repository says about the commits, and about those that lines come from.
-    fn read_attestations<'o>(&mut self, git: RunGit<'_>, origins: impl Iterator<Item = &'o Origin>) {
+    fn read_attestations<'o>(
+        &mut self,
+        git: RunGit<'_>,
+        refs: &AttestingRefs,
+        origins: impl Iterator<Item = &'o Origin>,
+    ) {
         let mut asked: BTreeSet<&str> = self.commits.iter().map(|commit| commit.hash.as_str()).collect();
         asked.extend(origins.map(|origin| origin.commit.as_str()));
-        self.attestations = read_attestations(git, &asked);
+        self.attestations = read_attestations(git, refs, &asked);
     }
 
     /// The session that a note names for a line, and the number of its commit.
@@ -376,15 +383,22 @@ impl<'j, 'h> Join<'j, 'h> {
         }
     }
 
-    /// Claims the added lines of every commit; returns the edit behind each line of a commit, and the commit it came with.
-    fn claim_commits(&mut self, aliases: &[String]) -> FxHashMap<(String, u64), (usize, Claim)> {
+    /// Claims the added lines of every commit; returns the edit behind each line of a commit, and the commit it came with. `of_file` are all commits
+    /// of the file, newest first; what they brought is added to `landed`.
+    fn claim_commits(
+        &mut self,
+        aliases: &[String],
+        of_file: &[Commit],
+        landed: &mut LandedLines,
+    ) -> FxHashMap<(String, u64), (usize, Claim)> {
         let mut wrote = FxHashMap::default();
         // Who brought a line, None if nobody is known to: a commit that only moves or formats it does not take it away.
         let mut brought: FxHashMap<u64, Option<(usize, Claim)>> = FxHashMap::default();
-        let mut origins = Vec::new();
+        let (mut origins, mut older) = (Vec::new(), of_file);
         for (at, commit) in self.commits.iter().enumerate().rev() {
+            land_commits(&mut older, commit, |it| land_commit(&self.pool, it, aliases, landed));
             let has_note = self.attestations.get(&commit.hash).is_some_and(|it| !it.note.sessions.is_empty());
-            attribute_commit(&self.pool, commit, aliases, &|_| true, |file, hunk, claims| {
+            attribute_new_lines(&self.pool, commit, aliases, landed, |file, hunk, claims| {
                 let numbered = (hunk.start..).zip(&hunk.lines).zip(claims).zip(hunk.moved_lines());
                 for (((line, (text, added)), claim), moved) in numbered.filter(|(((_, line), _), _)| line.1) {
                     let hash = Line::new(text).hash;
@@ -401,6 +415,7 @@ impl<'j, 'h> Join<'j, 'h> {
                 }
             });
         }
+        older.iter().rev().for_each(|commit| land_commit(&self.pool, commit, aliases, landed));
         self.add_noted(origins, &mut wrote);
         for (commit, claim) in wrote.values() {
             self.draft(*commit, *claim);
@@ -429,8 +444,8 @@ impl<'j, 'h> Join<'j, 'h> {
     }
 
     /// Claims lines that are not committed; returns the edit behind each.
-    fn claim_uncommitted(&mut self, region: &Region) -> FxHashMap<u64, Claim> {
-        let claims = self.pool.explain(region, &|_| true);
+    fn claim_uncommitted(&mut self, region: &Region, landed: &LandedLines) -> FxHashMap<u64, Claim> {
+        let claims = self.pool.explain(region, &|_| true, landed);
         let mut wrote = FxHashMap::default();
         for (line, claim) in region.lines.iter().zip(&claims) {
             if let Some(claim) = claim.filter(|_| !line.is_blank()) {
@@ -593,6 +608,17 @@ impl<'j, 'h> Join<'j, 'h> {
             outcome: context.outcome(&last.row),
             commit,
         }
+    }
+}
+
+/// Passes the commits of a file before a commit to `land`, oldest first, and drops them from the list, which is newest first.
+fn land_commits(commits: &mut &[Commit], before: &Commit, mut land: impl FnMut(&Commit)) {
+    while let Some((oldest, newer)) = commits.split_last() {
+        if oldest.hash == before.hash || oldest.at > before.at {
+            break;
+        }
+        land(oldest);
+        *commits = newer;
     }
 }
 

@@ -8,6 +8,7 @@
 pub mod checkpoint;
 pub mod commit;
 pub mod diff;
+pub mod landed;
 pub mod line;
 pub mod note;
 pub mod patch;

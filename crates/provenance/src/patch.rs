@@ -3,7 +3,7 @@
 //! Does not run git.
 
 use crate::line::Line;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What precedes the fields of a commit in [`LOG_FORMAT`]: no line of a patch starts with it.
 const MARK: char = '\u{1}';
@@ -50,10 +50,16 @@ pub struct Hunk {
 }
 
 impl Hunk {
-    /// Which lines were added but say what a removed line said: a formatter or an indentation moved them.
+    /// Which lines were added but say what a removed line said: a formatter or an indentation moved them. If there are more of a text than were
+    /// removed, some are new, and which ones is not known: a formatter that wraps calls adds `assertThrows(` where others were before.
     pub fn moved_lines(&self) -> Vec<bool> {
-        let removed: FxHashSet<u64> = self.removed.iter().map(|text| Line::new(text).hash).collect();
-        self.lines.iter().map(|(text, added)| *added && removed.contains(&Line::new(text).hash)).collect()
+        let mut left: FxHashMap<u64, i64> = FxHashMap::default();
+        self.removed.iter().for_each(|text| *left.entry(Line::new(text).hash).or_default() += 1);
+        for (text, _) in self.lines.iter().filter(|(_, added)| *added) {
+            left.entry(Line::new(text).hash).and_modify(|left| *left -= 1);
+        }
+        let is_moved = |text: &str| left.get(&Line::new(text).hash).is_some_and(|left| *left >= 0);
+        self.lines.iter().map(|(text, added)| *added && is_moved(text)).collect()
     }
 
     pub fn count_added(&self) -> usize {
@@ -149,6 +155,9 @@ mod tests {
         let lines = vec![line("if x:", true), line("        send(x)", true), line("kept", false)];
         let hunk = Hunk { lines, removed: vec!["    send(x)".to_string(), "kept".to_string()], start: 1 };
         assert_eq!(hunk.moved_lines(), [false, true, false]);
+        let lines = vec![line("send(x)", true), line("  send(x)", true)];
+        let hunk = Hunk { lines, removed: vec!["    send(x)".to_string()], start: 1 };
+        assert_eq!(hunk.moved_lines(), [false, false], "one of them is new");
     }
 
     #[test]

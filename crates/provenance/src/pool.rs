@@ -5,6 +5,7 @@
 //! then the best supported, then the latest. The same file at the same hour is no evidence. Does not know who made an edit: sessions are numbers.
 
 use crate::diff::match_lines;
+use crate::landed::LandedLines;
 use crate::line::{Line, lines_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -71,7 +72,8 @@ const ALONE_LENGTH: u32 = 24;
 const ALONE_SESSIONS: usize = 2;
 /// Characters that must agree if the edit was made to another file: a plan that has the code, a file that was moved.
 const ELSEWHERE_SUPPORT: u32 = 80;
-/// More support than this is no better: of two edits that have it, the later one is right.
+/// More support than this is no better: of two edits that have it, the later one is right. An edit that has landed needs as much to explain
+/// a line again.
 const ENOUGH_SUPPORT: u32 = 100;
 /// A line that occurs more often is claimed only together with its neighbours.
 const MAX_PLACES: usize = 400;
@@ -119,13 +121,16 @@ impl Pool {
     }
 
     /// For each line of a region, the edit that wrote it. `is_allowed` can exclude sessions.
-    pub fn explain(&self, region: &Region, is_allowed: &dyn Fn(u32) -> bool) -> Vec<Option<Claim>> {
+    pub fn explain(
+        &self,
+        region: &Region,
+        is_allowed: &dyn Fn(u32) -> bool,
+        landed: &LandedLines,
+    ) -> Vec<Option<Claim>> {
         let removed: FxHashSet<u64> = region.removed.iter().map(|line| line.hash).collect();
-        let mut places: Vec<Option<(Claim, u32)>> = (0..region.lines.len())
-            .map(
-                |at| if region.wanted[at] { self.best_claim(region, at, &removed, is_allowed) } else { None },
-            )
-            .collect();
+        let claim = |at: usize| self.best_claim(region, at, &removed, is_allowed, landed);
+        let mut places: Vec<Option<(Claim, u32)>> =
+            (0..region.lines.len()).map(|at| if region.wanted[at] { claim(at) } else { None }).collect();
         self.extend_claims(region, &mut places);
         places.into_iter().map(|place| place.map(|(claim, _)| claim)).collect()
     }
@@ -136,6 +141,7 @@ impl Pool {
         at: usize,
         removed: &FxHashSet<u64>,
         is_allowed: &dyn Fn(u32) -> bool,
+        landed: &LandedLines,
     ) -> Option<(Claim, u32)> {
         let line = region.lines[at];
         let places = self.index.get(&line.hash).filter(|places| places.len() <= MAX_PLACES)?;
@@ -156,7 +162,8 @@ impl Pool {
             let is_alone_enough = line.length >= ALONE_LENGTH && sessions.len() <= ALONE_SESSIONS;
             let least = if is_here { LEAST_SUPPORT } else { ELSEWHERE_SUPPORT };
             let is_enough = count >= 2 && support >= least || is_here && is_alone_enough;
-            is_enough.then_some((Claim { edit: *edit, support, is_here }, *place, known))
+            let is_new = support >= ENOUGH_SUPPORT || !landed.contains(*edit, line);
+            (is_enough && is_new).then_some((Claim { edit: *edit, support, is_here }, *place, known))
         });
         let best = scored.max_by_key(|(claim, _, known)| {
             (claim.is_here, claim.support.min(ENOUGH_SUPPORT), known.has_base, known.at, claim.edit)
@@ -249,7 +256,7 @@ mod tests {
     }
 
     fn sessions(pool: &Pool, region: &Region) -> Vec<Option<u32>> {
-        let claims = pool.explain(region, &|_| true);
+        let claims = pool.explain(region, &|_| true, &LandedLines::default());
         claims.into_iter().map(|claim| claim.map(|claim| pool.session_of(claim.edit))).collect()
     }
 
@@ -271,7 +278,7 @@ mod tests {
         let pool = pool(&[(7, 10, Some(""), text)]);
         let mut moved = region(text, 20);
         moved.paths = vec!["src/b.rs".to_string()];
-        let claims = pool.explain(&moved, &|_| true);
+        let claims = pool.explain(&moved, &|_| true, &LandedLines::default());
         assert!(claims.iter().all(|claim| claim.is_some_and(|claim| !claim.is_here)));
     }
 
@@ -302,7 +309,7 @@ mod tests {
     fn of_equal_edits_the_latest_before_the_commit_counts() {
         let pool = pool(&[(1, 10, Some(""), BODY), (2, 20, Some(""), BODY), (3, 40, Some(""), BODY)]);
         assert_eq!(sessions(&pool, &region(BODY, 30)), [Some(2); 4]);
-        let claims = pool.explain(&region(BODY, 30), &|session| session != 2);
+        let claims = pool.explain(&region(BODY, 30), &|session| session != 2, &LandedLines::default());
         assert!(claims.iter().flatten().all(|claim| pool.session_of(claim.edit) == 1));
     }
 

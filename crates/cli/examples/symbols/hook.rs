@@ -43,10 +43,14 @@ pub(crate) fn measure(replay: &Replay, symbols: &[Symbol]) {
     println!("{decided} edits of functions with one: told in {told}");
 }
 
-/// A function as people write it: a method with its type, another function with its file. Nobody writes the modules around it.
+/// A function as people write it: a method with its type, another function with its file. Nobody writes the modules around it, or the trait
+/// that a method implements.
 fn written_name(symbol: &Symbol) -> String {
-    let parts: Vec<&str> = symbol.name.split('(').next().unwrap_or_default().split('.').collect();
-    let name = parts[parts.len().saturating_sub(if symbol.kind == "method" { 2 } else { 1 })..].join(".");
+    let path = symbol.name.split('(').next().unwrap_or_default();
+    let (above, last) = path.rsplit_once('.').unwrap_or_default();
+    let own = last.rsplit("::").next().unwrap_or_default();
+    let owner = above.rsplit('.').next().filter(|_| symbol.kind == "method");
+    let name = owner.map_or_else(|| own.to_string(), |owner| format!("{owner}.{own}"));
     format!("`{name}` in {}", symbol.file.rsplit('/').next().unwrap_or_default())
 }
 

@@ -178,6 +178,10 @@ impl Class<'_> {
         }
         let written =
             if is_method { self.script_method(member, &name) } else { self.script_field(member, &name) };
+        let written = match written {
+            Ok(text) if names_own_member(&text) => Err("has a type that names a member of `this`"),
+            other => other,
+        };
         Some(Declared { name, written })
     }
 
@@ -445,6 +449,11 @@ impl Class<'_> {
         }
         Ok((out, !self.source.part.bases.is_empty()))
     }
+}
+
+/// Whether a type is taken from `this`, as in `this["_output"]`: the interface may not declare that member.
+fn names_own_member(text: &str) -> bool {
+    whole_words(text, "this").iter().any(|it| text[it.to as usize..].trim_start().starts_with('['))
 }
 
 /// A signature of several lines as one.
