@@ -8,12 +8,23 @@ use crate::error::EditError;
 use crate::insert::{Gone, declared_text, plan_deletion_with};
 use crate::plan::{Plan, Uncertain, check_syntax};
 use crate::tree::Tree;
-use crate::workbench::{BatchStep, EditKind, plan_edit};
+use crate::workbench::{BatchStep, EditKind, NEEDS_COMPILER, plan_edit};
 use std::collections::BTreeMap;
 use syntax::whole_words;
 
-/// Plans all steps on the same tree, as one plan.
+/// Plans all steps on the same tree, as one plan. A step whose correctness cannot be read from the source is uncertain until a compiler has
+/// checked the plan.
 pub fn plan_batch(tree: &Tree, steps: &[BatchStep]) -> Result<Plan, EditError> {
+    let mut plan = plan_steps(tree, steps)?;
+    for step in steps.iter().filter(|step| step.kind.needs_compiler()) {
+        let (path, at) = (&step.place.file, step.place.at);
+        let place = Place::new(path, &tree.text(path)?.text, at, NEEDS_COMPILER);
+        plan.unsure.push(Uncertain { place, edit: None, likely: false, can_be_compiled: true });
+    }
+    Ok(plan)
+}
+
+fn plan_steps(tree: &Tree, steps: &[BatchStep]) -> Result<Plan, EditError> {
     if let [only] = steps {
         return plan_edit(tree, &only.place, &only.kind);
     }

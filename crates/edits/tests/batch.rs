@@ -52,6 +52,15 @@ fn apply(steps: &[(&str, &str, EditKind)]) -> [String; 2] {
 }
 
 #[test]
+fn moved_code_waits_for_a_compiler() {
+    let (_home, plan) = batch(&[("a.py", "get", EditKind::Move { to: "c.py".into() })]).unwrap();
+    let reasons: Vec<&str> = plan.unsure.iter().map(|it| it.place.reason.as_str()).collect();
+    assert!(reasons.contains(&"only a compiler can confirm it"), "{reasons:?}");
+    let (_home, plan) = batch(&[("a.py", "get", rename("fetch"))]).unwrap();
+    assert!(plan.is_complete(), "{:?}", plan.unsure);
+}
+
+#[test]
 fn steps_are_applied_and_undone_as_one() {
     let [a, b] = apply(&[
         ("a.py", "get", rename("fetch")),
