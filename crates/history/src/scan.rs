@@ -402,7 +402,8 @@ fn survey_transcripts(
 fn retain_sessions(transcripts: &mut Vec<Transcript>, sessions: &BTreeSet<String>) {
     let named: Vec<&Transcript> = transcripts.iter().filter(|it| sessions.contains(&*it.hint)).collect();
     let found: BTreeSet<&str> = named.iter().map(|it| &*it.hint).collect();
-    if found.len() == sessions.len() {
+    // None at all are wanted if nothing was edited, and the session that a request names must still be known.
+    if !sessions.is_empty() && found.len() == sessions.len() {
         let groups: BTreeSet<Arc<std::path::Path>> = named.iter().map(|it| it.group.clone()).collect();
         transcripts.retain(|it| groups.contains(&it.group));
     }
