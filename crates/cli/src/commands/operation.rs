@@ -155,7 +155,7 @@ fn find_param(operation: &Operation, name: &str) -> Option<&'static Param> {
 /// Command groups with their help.
 pub(crate) const GROUPS: &[(&str, &str)] = &[
     ("code", "Outline types, resolve names, find usages and dependencies in a source tree"),
-    ("edit", "Rename, replace, insert, delete and move code by symbol, with a preview, a check and undo"),
+    ("edit", "Rename, move, replace, insert and delete code by symbol, with preview, check and undo"),
     ("agent", "Manage named agents and the messages sent to them"),
     ("memory", "Manage session names, summaries and facts"),
     ("project", "List projects and give them names"),
