@@ -15,13 +15,28 @@ use syntax::whole_words;
 /// Plans all steps on the same tree, as one plan. A step whose correctness cannot be read from the source is uncertain until a compiler has
 /// checked the plan.
 pub fn plan_batch(tree: &Tree, steps: &[BatchStep]) -> Result<Plan, EditError> {
+    refuse_second_move(steps)?;
     let mut plan = plan_steps(tree, steps)?;
+    // A file that did not mention the symbol may do so by now.
+    plan.read = tree.digests_read();
     for step in steps.iter().filter(|step| step.kind.needs_compiler()) {
         let (path, at) = (&step.place.file, step.place.at);
         let place = Place::new(path, &tree.text(path)?.text, at, NEEDS_COMPILER);
         plan.unsure.push(Uncertain { place, edit: None, likely: false, can_be_compiled: true });
     }
     Ok(plan)
+}
+
+/// Each of two moves is planned as if the other symbol stayed: they would import each other from where they no longer are.
+fn refuse_second_move(steps: &[BatchStep]) -> Result<(), EditError> {
+    let moves = steps.iter().filter(|step| matches!(step.kind, EditKind::Move { .. }));
+    match moves.map(|step| &step.place.name).nth(1) {
+        Some(name) => Err(EditError::invalid(
+            format!("`{name}` cannot be moved in the same batch as another symbol"),
+            "apply one move, then plan the next",
+        )),
+        None => Ok(()),
+    }
 }
 
 fn plan_steps(tree: &Tree, steps: &[BatchStep]) -> Result<Plan, EditError> {
@@ -71,7 +86,6 @@ fn join_plans(tree: &Tree, steps: &[BatchStep], plans: Vec<Plan>) -> Result<Plan
                 .extend(file.edits.iter().map(|it| (step, it.clone())));
             join_file(&mut joined, file)?;
         }
-        joined.read.extend(plan.read);
         joined.unsure.extend(plan.unsure);
     }
     let is_deletion = |step: usize| matches!(steps[step].kind, EditKind::Delete { .. });

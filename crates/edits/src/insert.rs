@@ -9,7 +9,7 @@ use crate::mentions::Mentions;
 use crate::naming::RenameOptions;
 use crate::plan::{Plan, check_syntax};
 use crate::rename::find_uses;
-use crate::text::SourceText;
+use crate::text::{SourceText, line_start};
 use crate::tree::{SymbolPlace, Tree, language_family};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -135,8 +135,9 @@ pub(crate) fn removal_of(text: &str, declaration: Span) -> TextEdit {
     let from = start_with_comments(text, declaration.from);
     let mut to = line_end(text, declaration.to);
     let before = text[..from as usize].trim_end_matches(['\n', '\r', ' ', '\t']);
+    let is_first = before.trim_start_matches('\u{feff}').is_empty();
     let blank_lines = text[before.len()..from as usize].matches('\n').count().saturating_sub(1).max(1);
-    for _ in 0..=blank_lines {
+    for _ in 0..=if is_first { text.len() } else { blank_lines } {
         let rest = &text[to as usize..];
         let end = if rest.starts_with("\r\n") { 2 } else { u32::from(rest.starts_with('\n')) };
         to += end;
@@ -203,11 +204,11 @@ fn line_end(text: &str, at: u32) -> u32 {
 
 /// The start of the lines with comments and attributes directly above a declaration.
 pub(crate) fn start_with_comments(text: &str, at: u32) -> u32 {
-    let mut start = text[..at as usize].rfind('\n').map_or(0, |end| end + 1);
-    while start > 0 {
-        let before = text[..start - 1].rfind('\n').map_or(0, |end| end + 1);
+    let mut start = line_start(text, at as usize);
+    while start > line_start(text, 0).max(1) && text[..start].ends_with('\n') {
+        let before = line_start(text, start - 1);
         let line = text[before..start].trim();
-        let belongs = ["//", "#", "@", "*", "/*", "[", "\"\"\""].iter().any(|mark| line.starts_with(mark));
+        let belongs = ["//", "#", "@", "*", "/*", "["].iter().any(|mark| line.starts_with(mark));
         if !belongs || line.starts_with("#!") || line.starts_with("#include") || line.starts_with("#region") {
             break;
         }

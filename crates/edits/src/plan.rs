@@ -30,7 +30,7 @@ pub struct Plan {
     pub title: String,
     /// By path.
     pub files: Vec<FileEdit>,
-    /// The digests of the files that were read and do not change.
+    /// The digests of the files that were read: if one of them changes, the plan is out of date.
     pub read: BTreeMap<String, u64>,
     /// Places that may have to change too; the plan is complete if there are none.
     pub unsure: Vec<Uncertain>,

@@ -16,6 +16,7 @@ use crate::insert::{removal_of, with_line_ends};
 use crate::plan::{Plan, Uncertain, check_syntax};
 use crate::rename::{Family, find_family};
 use crate::shape::Nodes;
+use crate::text::whole_lines;
 use crate::tree::{SymbolPlace, Tree, language_family};
 use std::collections::BTreeMap;
 use syntax::{Occurrence, Role, Span, whole_words};
@@ -122,6 +123,14 @@ impl<'a> Moved<'a> {
     fn refuse<T>(&self, reason: impl std::fmt::Display) -> Result<T, EditError> {
         let message = format!("`{}` cannot be moved there: {reason}", self.name);
         Err(EditError::invalid(message, "move another declaration, or to another file"))
+    }
+
+    /// The file that it goes to has the name already.
+    fn captured<T>(&self, name: &str) -> Result<T, EditError> {
+        let text = self.target_text()?;
+        let at = whole_words(text, name).first().map_or(0, |it| it.from);
+        let places = vec![Place::new(self.to, text, at, "already has the name")];
+        Err(EditError::Captured { name: name.to_owned(), places })
     }
 
     fn text(&self) -> Result<&'a str, EditError> {
@@ -235,6 +244,29 @@ impl Draft {
 
     fn insert(&mut self, path: &str, at: u32, text: impl Into<String>) {
         self.replace(path, Span { from: at, to: at }, text);
+    }
+
+    /// Takes one of the names out of an import, or the whole import with its only name.
+    fn cut_import(
+        &mut self,
+        moved: &Moved<'_>,
+        (path, import): (&str, Span),
+        names: &[Span],
+        at: usize,
+    ) -> Result<(), EditError> {
+        let text = &moved.tree.text(path)?.text;
+        let lines = whole_lines(text, import);
+        let before = Span { from: lines.from, to: import.from }.text_in(text).trim();
+        let after = Span { from: import.to, to: lines.to }.text_in(text).trim_start_matches(';').trim();
+        let is_comment = ["#", "//"].iter().any(|mark| after.starts_with(mark));
+        if !before.is_empty() || !(after.is_empty() || is_comment) {
+            return self.doubt(moved, (path, import.from), "shares its line with something else", false);
+        }
+        match names {
+            [_] => self.replace(path, lines, ""),
+            _ => self.replace(path, cut_item(names, at), ""),
+        }
+        Ok(())
     }
 
     /// A place that no rule covers. A compiler can decide about it if it would fail there.

@@ -87,9 +87,15 @@ pub(crate) fn byte_at(text: &str, line: u32, column: u32) -> Option<usize> {
     Some(start + offset)
 }
 
+/// Where the line of a byte starts; the first one after a byte order mark, which stays at the beginning of its file.
+pub(crate) fn line_start(text: &str, at: usize) -> usize {
+    let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    text[..at].rfind('\n').map_or(mark.min(at), |end| end + 1)
+}
+
 /// The lines that contain a span, with their line ends.
 pub(crate) fn whole_lines(text: &str, span: Span) -> Span {
-    let from = text[..span.from as usize].rfind('\n').map_or(0, |end| end + 1);
+    let from = line_start(text, span.from as usize);
     let to = text[span.to as usize..].find('\n').map_or(text.len(), |end| span.to as usize + end + 1);
     Span { from: from as u32, to: to as u32 }
 }

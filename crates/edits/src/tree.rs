@@ -8,6 +8,7 @@ use crate::text::{SourceText, byte_at};
 use code::{Codebase, Layout, read_tree};
 use rustc_hash::FxHashMap;
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use syntax::{Digest, Occurrences, Reader, Symbols, language_of};
 
@@ -67,6 +68,12 @@ impl Tree {
     /// The digest of a file's content.
     pub fn digest(&self, path: &str) -> Result<u64, EditError> {
         Ok(self.read(path)?.0)
+    }
+
+    /// The digests of the files that were read so far: what was planned rests on them.
+    pub(crate) fn digests_read(&self) -> BTreeMap<String, u64> {
+        let read = self.code.files.iter().zip(&self.files);
+        read.filter_map(|(file, cell)| Some((file.path.clone(), cell.get()?.0))).collect()
     }
 
     fn read(&self, path: &str) -> Result<&(u64, Option<SourceText>), EditError> {

@@ -103,3 +103,21 @@ fn what_no_step_knows_alone_is_unsure() {
     let same = batch(&[("a.py", "get", rename("one")), ("a.py", "helper", rename("one"))]).unwrap().1;
     assert!(same.unsure[0].place.reason.contains("same name as in step 1"), "{:?}", same.unsure);
 }
+
+#[test]
+fn only_one_symbol_is_moved_at_once() {
+    let to = |path: &str| EditKind::Move { to: path.into() };
+    let refused = batch(&[("a.py", "get", to("c.py")), ("a.py", "helper", to("c.py"))]).unwrap_err();
+    assert!(refused.to_string().contains("`helper` cannot be moved in the same batch"), "{refused}");
+}
+
+#[test]
+fn a_plan_is_out_of_date_if_a_file_it_has_read_changes() {
+    let (home, plan) = batch(&[("a.py", "spare", rename("extra"))]).unwrap();
+    assert_eq!(plan.files.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["a.py"]);
+    std::fs::write(home.path().join("b.py"), "from a import spare\n").unwrap();
+    let journal = Journal::new(home.path(), &home.path().join(".edits"));
+    let refused = journal.apply(&plan, 1).unwrap_err();
+    assert!(refused.to_string().contains("b.py"), "{refused}");
+    assert_eq!(std::fs::read_to_string(home.path().join("a.py")).unwrap(), FILES[0].1);
+}

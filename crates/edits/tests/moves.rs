@@ -264,3 +264,33 @@ fn what_cannot_be_moved_says_why() {
         assert!(doubts(files, "def get", "get", to).contains(why), "{to}");
     }
 }
+
+#[test]
+fn what_a_python_move_would_break_silently_is_not_certain() {
+    let counter = "total = 0\n\n\ndef get():\n    global total\n    total = 1\n";
+    assert!(doubts(&[("a.py", counter), ("b.py", "")], "def get", "get", "b.py").contains("`global`"));
+    let use_of = |line: &str| {
+        let files: Files = &[
+            ("a.py", "def get():\n    return 1\n\n\ndef other():\n    return 2\n"),
+            ("b.py", ""),
+            ("use.py", line),
+        ];
+        doubts(files, "def get", "get", "b.py")
+    };
+    assert!(use_of("from a import get, other; import os\n").contains("shares its line"));
+    assert!(use_of("import os; from a import get, other\n").contains("shares its line"));
+    assert_eq!(use_of("from a import get, other  # for callers\n"), "");
+}
+
+#[test]
+fn a_byte_order_mark_stays_where_it_is() {
+    let files: Files = &[
+        ("a.py", "\u{feff}def get():\n    return 1\n\n\ndef other():\n    return 2\n"),
+        ("b.py", "x = 1\n"),
+        ("use.py", "\u{feff}from a import get\n\nget()\n"),
+    ];
+    let after = moved(files, "def get", "get", "b.py");
+    assert_eq!(after["a.py"], "\u{feff}def other():\n    return 2\n");
+    assert_eq!(after["b.py"], "x = 1\n\n\ndef get():\n    return 1\n");
+    assert_eq!(after["use.py"], "\u{feff}from b import get\n\nget()\n");
+}

@@ -4,8 +4,7 @@
 //! Does not follow uses through a module (`module.name`), and does not close a cycle of imports: both are listed as unsure.
 
 use super::import_graph::ImportGraph;
-use super::{Draft, Moved, append_at_end, cut_item, folder_of};
-use crate::edit::Place;
+use super::{Draft, Moved, append_at_end, folder_of};
 use crate::error::EditError;
 use crate::shape::Nodes;
 use crate::text::whole_lines;
@@ -54,6 +53,9 @@ pub(super) fn plan(moved: &Moved<'_>, draft: &mut Draft) -> Result<(), EditError
     if !matches!(moved.item_kind(), "function_definition" | "class_definition" | "decorated_definition") {
         return moved.refuse("only a function or a class of a module can be moved");
     }
+    if has_global_statement(moved) {
+        return moved.refuse("it assigns to a variable of its module (`global`)");
+    }
     let (Some(source), Some(target)) =
         (module_name(moved.tree, moved.from), module_name(moved.tree, moved.to))
     else {
@@ -69,6 +71,12 @@ pub(super) fn plan(moved: &Moved<'_>, draft: &mut Draft) -> Result<(), EditError
     }
     mover.place(&needed)?;
     mover.check_cycles()
+}
+
+/// The moved function would assign to a variable of the other module, which no type checker reports.
+fn has_global_statement(moved: &Moved<'_>) -> bool {
+    let nodes = &moved.nodes;
+    nodes.below(moved.item).any(|it| nodes.get(it).kind == "global_statement")
 }
 
 struct PythonMove<'a, 'b> {
@@ -133,8 +141,7 @@ impl PythonMove<'_, '_> {
                 return self.draft.doubt(moved, (path, span.from), "imported under another name", false);
             }
             self.draft.doubt_if_used_early(moved, path)?;
-            self.cut(path, text, statement, at);
-            return Ok(());
+            return self.cut(path, statement, at);
         }
         if statement.is_at_top
             && statement.type_checking.is_none()
@@ -150,19 +157,14 @@ impl PythonMove<'_, '_> {
             let line = lines.text_in(text);
             let indent = &line[..line.len() - line.trim_start().len()];
             self.draft.insert(path, lines.to, format!("{indent}from {module} import {}\n", item.written()));
-            self.cut(path, text, statement, at);
+            self.cut(path, statement, at)?;
         }
         Ok(())
     }
 
-    /// Takes a name out of an import, or the whole import with its only name.
-    fn cut(&mut self, path: &str, text: &str, statement: &Statement, at: usize) {
-        if statement.items.len() == 1 {
-            self.draft.replace(path, whole_lines(text, statement.span), "");
-            return;
-        }
-        let spans: Vec<Span> = statement.items.iter().map(|it| it.span).collect();
-        self.draft.replace(path, cut_item(&spans, at), "");
+    fn cut(&mut self, path: &str, statement: &Statement, at: usize) -> Result<(), EditError> {
+        let names: Vec<Span> = statement.items.iter().map(|it| it.span).collect();
+        self.draft.cut_import(self.moved, (path, statement.span), &names, at)
     }
 
     /// The name of the target module for a file.
@@ -249,7 +251,7 @@ impl PythonMove<'_, '_> {
                 continue;
             }
             if bound.iter().any(|(known, _)| *known == name) {
-                return self.captured(&name);
+                return self.moved.captured(&name);
             }
             let line = match relative_module(moved.tree, moved.to, &self.source) {
                 Some(module) if text.contains("from .") => format!("from {module} import {name}"),
@@ -266,7 +268,7 @@ impl PythonMove<'_, '_> {
         if bound.iter().any(|(known, origin)| {
             known == moved.name && *origin != Some(format!("{}.{}", self.source, moved.name))
         }) {
-            return self.captured(moved.name);
+            return self.moved.captured(moved.name);
         }
         Ok(needed)
     }
@@ -285,14 +287,6 @@ impl PythonMove<'_, '_> {
         };
         let own = found.all.iter().filter(|it| it.role == Role::Text && moved.is_inside(it.span));
         Ok(own.into_iter().any(|it| is_annotation(it.span)))
-    }
-
-    fn captured<T>(&self, name: &str) -> Result<T, EditError> {
-        let moved = self.moved;
-        let text = moved.target_text()?;
-        let at = syntax::whole_words(text, name).first().map_or(0, |it| it.from);
-        let places = vec![Place::new(moved.to, text, at, "already has the name")];
-        Err(EditError::Captured { name: name.to_owned(), places })
     }
 
     fn future_imports(&self, statements: &[Statement]) -> Result<Vec<Needed>, EditError> {
@@ -327,7 +321,7 @@ impl PythonMove<'_, '_> {
         if let Some((_, known)) = bound.iter().find(|(known, _)| known == name) {
             let is_declared_there =
                 origin.as_deref() == Some(&format!("{}.{name}", self.target)) && item.alias.is_none();
-            return if *known == origin || is_declared_there { Ok(None) } else { self.captured(name) };
+            return if *known == origin || is_declared_there { Ok(None) } else { self.moved.captured(name) };
         }
         let line = if statement.module.is_empty() {
             format!("import {}", item.written())

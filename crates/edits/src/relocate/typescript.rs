@@ -6,7 +6,6 @@
 
 use super::import_graph::ImportGraph;
 use super::{Draft, Moved, append_at_end, cut_item, folder_of};
-use crate::edit::Place;
 use crate::error::EditError;
 use crate::shape::Nodes;
 use crate::text::whole_lines;
@@ -138,8 +137,7 @@ impl ScriptMove<'_, '_> {
             if item.bound != item.name || statement.is_export {
                 return self.draft.doubt(moved, (path, span.from), "imported under another name", false);
             }
-            self.cut(path, text, statement, at);
-            return Ok(());
+            return self.cut(path, statement, at);
         }
         if !self.is_type
             && !statement.is_type
@@ -158,18 +156,14 @@ impl ScriptMove<'_, '_> {
             let quote = quote_of(text, statement);
             let line = format!("{word} {{ {} }} from {quote}{specifier}{quote}{end}\n", item.written);
             self.draft.insert(path, whole_lines(text, statement.span).to, line);
-            self.cut(path, text, statement, at);
+            self.cut(path, statement, at)?;
         }
         Ok(())
     }
 
-    fn cut(&mut self, path: &str, text: &str, statement: &Statement, at: usize) {
-        if statement.items.len() == 1 {
-            self.draft.replace(path, whole_lines(text, statement.span), "");
-            return;
-        }
-        let spans: Vec<Span> = statement.items.iter().map(|it| it.span).collect();
-        self.draft.replace(path, cut_item(&spans, at), "");
+    fn cut(&mut self, path: &str, statement: &Statement, at: usize) -> Result<(), EditError> {
+        let names: Vec<Span> = statement.items.iter().map(|it| it.span).collect();
+        self.draft.cut_import(self.moved, (path, statement.span), &names, at)
     }
 
     /// A file that exports everything of its module now exports the declaration by name.
@@ -269,7 +263,7 @@ impl ScriptMove<'_, '_> {
                     continue;
                 }
                 if bound.iter().any(|(name, ..)| *name == item.bound) {
-                    return self.captured(&item.bound);
+                    return self.moved.captured(&item.bound);
                 }
                 needed.push(self.carry(statement, item, origin, text)?);
             }
@@ -282,7 +276,7 @@ impl ScriptMove<'_, '_> {
                 continue;
             }
             if bound.iter().any(|(known, ..)| *known == name) {
-                return self.captured(&name);
+                return self.moved.captured(&name);
             }
             if !is_exported {
                 return moved.refuse(format!("it uses `{name}`, which its module does not export"));
@@ -306,7 +300,7 @@ impl ScriptMove<'_, '_> {
             }
         }
         if bound.iter().any(|(name, _, source)| name == moved.name && *source != Some(moved.file)) {
-            return self.captured(moved.name);
+            return self.moved.captured(moved.name);
         }
         Ok(needed)
     }
@@ -371,14 +365,6 @@ impl ScriptMove<'_, '_> {
             )?,
         }
         Ok(())
-    }
-
-    fn captured<T>(&self, name: &str) -> Result<T, EditError> {
-        let moved = self.moved;
-        let text = moved.target_text()?;
-        let at = syntax::whole_words(text, name).first().map_or(0, |it| it.from);
-        let places = vec![Place::new(moved.to, text, at, "already has the name")];
-        Err(EditError::Captured { name: name.to_owned(), places })
     }
 
     /// The names of the other module: bound name, name in the module it comes from, and that module.
