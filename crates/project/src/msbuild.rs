@@ -125,17 +125,22 @@ fn split_items(takes: bool, patterns: Option<String>) -> Vec<CompileItem> {
     each.map(|pattern| CompileItem { is_included: takes, pattern: pattern.to_owned() }).collect()
 }
 
-/// The first target framework in the manifest.
+/// The first target framework in the manifest: the last element that is active and names one, since a build may be given others.
 fn target_framework(elements: &[Element]) -> String {
-    let named =
-        elements.iter().rev().find(|it| matches!(it.name.as_str(), "TargetFramework" | "TargetFrameworks"));
-    let named = named.map_or("", |element| element.text.as_str());
-    named
-        .split(';')
-        .map(str::trim)
-        .find(|name| !name.is_empty() && !name.contains('$'))
-        .unwrap_or_default()
-        .to_owned()
+    let mut properties = BTreeMap::from([("Configuration".to_owned(), "Debug".to_owned())]);
+    let mut framework = String::new();
+    for element in elements.iter().filter(|it| !it.text.is_empty()) {
+        if !is_active(element, &properties) {
+            continue;
+        }
+        let text = expand_properties(&element.text, &properties);
+        if matches!(element.name.as_str(), "TargetFramework" | "TargetFrameworks") {
+            let named = text.split(';').map(str::trim).find(|name| !name.is_empty());
+            framework = named.map_or(framework, str::to_owned);
+        }
+        properties.insert(element.name.clone(), text);
+    }
+    framework
 }
 
 /// The manifests listed in a solution, in either format (`.sln` or `.slnx`).
@@ -219,6 +224,20 @@ mod tests {
         ] {
             assert_eq!(symbols.contains(&name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn the_framework_is_one_that_a_plain_build_has() {
+        let framework = |lines: &str| {
+            parse_texts(&[&format!("<Project><PropertyGroup>{lines}</PropertyGroup></Project>")]).framework
+        };
+        let given = r#"<TargetFrameworks Condition="'$(Given)'==''">net8.0;net45</TargetFrameworks>
+            <TargetFrameworks Condition="'$(Given)'!=''">$(Given)</TargetFrameworks>"#;
+        assert_eq!(framework(given), "net8.0");
+        let named = "<Base>net6.0</Base><TargetFrameworks>$(Base);net45</TargetFrameworks>";
+        assert_eq!(framework(named), "net6.0");
+        assert_eq!(framework("<TargetFrameworks>$(Unknown);net45</TargetFrameworks>"), "net45");
+        assert_eq!(framework(""), "");
     }
 
     #[test]
