@@ -24,6 +24,7 @@ mod rng;
 pub(crate) mod set;
 mod table;
 mod talk;
+mod tasks;
 mod usages;
 
 use crate::args::Args;
@@ -31,13 +32,14 @@ use crate::{Outcome as Done, repository};
 use set::{IndexedSet, Outcome, Scratch, Set};
 use std::path::PathBuf;
 
-pub(crate) const HELP: &str = "[recommend|usages FOLDER...|judges LANGUAGE FOLDER|names FILE FOLDER|changes LANGUAGE FOLDER] [--locomo FILE] [--sets DIR] [--seed 8] [--misses] [--fit] [--smoke]\n\
+pub(crate) const HELP: &str = "[recommend|usages FOLDER...|judges LANGUAGE FOLDER|names FILE FOLDER|changes LANGUAGE FOLDER|tasks FILE FOLDER] [--locomo FILE] [--sets DIR] [--seed 8] [--misses] [--fit] [--smoke]\n\
     run queries with known answers, print hits by kind and the calibration of the confidence; --smoke fails below the goals\n\
     recommend: the same for the cards shown for prompts that refer back [--histories 1]\n\
     usages FOLDER...: functions called in a source tree that have usages, against a text search\n\
     judges LANGUAGE FOLDER: usages of all kinds of symbols against a compiler [--count 300] [--modules DIR] [--all]\n\
     names FILE FOLDER: whether names as people write them lead to the symbol that is meant [--loci PATH] [--misses]\n\
-    changes LANGUAGE FOLDER: changes of commits against another parser [--count 50] [--loci PATH] [--modules DIR] [--all]";
+    changes LANGUAGE FOLDER: changes of commits against another parser [--count 50] [--loci PATH] [--modules DIR] [--all]\n\
+    tasks FILE FOLDER: questions about source trees, answered by loci and by text search [--loci PATH] [--write DIR]";
 
 /// A goal: the minimum share of hits in a set.
 struct Goal {
@@ -61,6 +63,7 @@ pub(crate) fn run(args: &[String]) -> Done {
         Some(("judges", rest)) => return judges::run(rest),
         Some(("names", rest)) => return names::run(rest),
         Some(("changes", rest)) => return changes::run(rest),
+        Some(("tasks", rest)) => return tasks::run(rest),
         _ => {}
     }
     let args = Args::parse(args, &["locomo", "sets", "seed"], &["misses", "fit", "smoke"])?;

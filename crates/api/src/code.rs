@@ -373,6 +373,9 @@ pub const USAGES: Operation = Operation {
             "usages; callers or tests, to a depth; callees; subtypes, with implementers [default: usages]",
         ),
         param("depth", Shape::Count, "N", "How long a chain of callers may be [default: 1; tests: 3]"),
+        param("under", Shape::Text, "FOLDER", "Only in this folder or file of the tree"),
+        param("without_tests", Shape::Flag, "", "Leave out files of tests"),
+        param("by_file", Shape::Flag, "", "Count usages per file instead of listing them"),
         ROOT,
     ],
     required: &["path"],
@@ -384,7 +387,7 @@ pub const USAGES: Operation = Operation {
         about: "Maximum number of usages (same as --max-results) [default: 50]",
     }],
     read_only: true,
-    rows: &["usages"],
+    rows: &["files", "usages"],
     stats: &["certainty"],
 };
 
@@ -396,6 +399,9 @@ pub struct FindUsages {
     pub certainty: Option<String>,
     pub relation: String,
     pub depth: u64,
+    pub under: String,
+    pub without_tests: bool,
+    pub by_file: bool,
     pub root: Option<String>,
 }
 
@@ -407,6 +413,9 @@ impl Default for FindUsages {
             certainty: None,
             relation: RELATIONS[0].to_string(),
             depth: 1,
+            under: String::new(),
+            without_tests: false,
+            by_file: false,
             root: None,
         }
     }
@@ -435,6 +444,9 @@ impl Request for FindUsages {
 pub struct UsagesFound {
     pub resolved: SymbolRef,
     pub usages: Vec<Usage>,
+    /// With `by_file`, instead of `usages`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileUsages>,
     pub total: u64,
     /// The usages among them that match by name only.
     pub possible: u64,
@@ -443,8 +455,16 @@ pub struct UsagesFound {
 
 impl Response for UsagesFound {
     fn is_empty(&self) -> bool {
-        self.usages.is_empty()
+        self.usages.is_empty() && self.files.is_empty()
     }
+}
+
+/// A file with the number of usages in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FileUsages {
+    pub file: String,
+    pub usages: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

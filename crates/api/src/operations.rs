@@ -298,7 +298,8 @@ mod tests {
         round_trip::<Dismiss>(named);
         round_trip::<SearchSymbols>(json!({"query": "store", "limit": 3, "root": "src"}));
         round_trip::<FindUsages>(
-            json!({"path": "Store", "max_results": 3, "certainty": "likely", "relation": "callers", "depth": 2, "root": "src"}),
+            json!({"path": "Store", "max_results": 3, "certainty": "likely", "relation": "callers", "depth": 2,
+                "under": "src/a", "without_tests": true, "by_file": true, "root": "src"}),
         );
         round_trip::<CodeGraph>(json!({"filter": "type:A", "form": "svg", "root": "src"}));
         round_trip::<BuildPack>(json!({"name": "core", "filter": "type:A", "budget": 9, "root": "src"}));

@@ -64,7 +64,7 @@ pub fn listing_cost(sets: &[Set]) -> (u64, u64) {
 }
 
 /// Bytes of a tool list per token, as measured.
-const BYTES_PER_TOKEN: f64 = 4.3;
+const BYTES_PER_TOKEN: f64 = 4.4;
 
 /// What a model sees of a tool.
 fn listing_of(tool: &Tool) -> Value {
@@ -102,9 +102,12 @@ fn param_schemas(tool: &Tool) -> Map<String, Value> {
 /// Parameters that select by device; the server's instructions explain them.
 const ORIGIN: &[&str] = &["device", "mine"];
 
+/// Parameters whose names say what they do.
+const PLAIN: &[&str] = &["tool", "max_results", "without_tests", "limit_chats"];
+
 /// Adds a description to parameters specific to this tool, and the allowed values if the type does not list them.
 fn add_description(tool: &Tool, param: &Param, shape: &mut Value) {
-    let shared = SCOPE.contains(&param.name) || FORM.contains(&param.name) || ORIGIN.contains(&param.name);
+    let shared = [SCOPE, FORM, ORIGIN, PLAIN].iter().any(|names| names.contains(&param.name));
     let control = CONTROL.iter().any(|control| control.name == param.name);
     if let Some(view) = tool.view().filter(|_| param.name == "by") {
         *shape = json!({"enum": view.by});

@@ -42,8 +42,9 @@ pub use read::{RefreshOptions, read_tree};
 pub use resolve::{Certainty, Edge, ResolvedReference, Resolver};
 pub use store::{
     ChangedType, ChangesSince, DeepChange, ExportCost, ExportError, Extent, Located, NameResolution, Package,
-    RELATIONS, Refreshed, Relation, RenameConflict, RenamedType, RunGit, SinceError, SourcePiece, Store,
-    StoreError, TreeMap, TreeStatus, UsageSite, UsageSites, is_test_path, keep_best_sites,
+    RELATIONS, Refreshed, Relation, RenameConflict, RenamedType, RunGit, SinceError, SiteFilter, SourcePiece,
+    Store, StoreError, TreeMap, TreeStatus, UsageSite, UsageSites, count_by_file, is_test_path,
+    keep_best_sites,
 };
 pub use symbol::{
     MatchKind, MemberName, PathResolution, Symbol, SymbolIndex, TypeNames, edit_distance, last_word,

@@ -25,7 +25,7 @@ pub use export::{ExportCost, ExportError};
 pub use locate::{Located, NameResolution, SourcePiece};
 pub use map::TreeMap;
 pub use packages::Package;
-pub use queries::{Extent, UsageSite, UsageSites, is_test_path, keep_best_sites};
+pub use queries::{Extent, SiteFilter, UsageSite, UsageSites, count_by_file, is_test_path, keep_best_sites};
 pub use relations::{RELATIONS, Relation};
 pub use since::{ChangesSince, DeepChange, RunGit, SinceError};
 

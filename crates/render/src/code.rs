@@ -90,6 +90,9 @@ impl Render for Sourced {
 
 impl Render for UsagesFound {
     fn render(&self, options: &RenderOptions) -> String {
+        if !self.files.is_empty() {
+            return render_symbol(options, &self.resolved) + &render_counts(options, self);
+        }
         let mut out = render_symbol(options, &self.resolved);
         let mut file = "";
         let (doubted, sure): (Vec<_>, Vec<_>) = self.usages.iter().partition(|it| it.certainty == POSSIBLE);
@@ -131,6 +134,23 @@ impl Render for UsagesFound {
         }
         out + &render_coverage(options, &self.coverage)
     }
+}
+
+fn render_counts(options: &RenderOptions, found: &UsagesFound) -> String {
+    let mut out = String::new();
+    for each in &found.files {
+        append_fmt(&mut out, format_args!("  {:>5}  {}\n", each.usages, strip_controls(&each.file)));
+    }
+    let listed: u64 = found.files.iter().map(|it| it.usages).sum();
+    if listed < found.total {
+        let total = count_of(found.total, "usage");
+        append_fmt(&mut out, format_args!("… {total} in total; --max-results shows more files\n"));
+    }
+    if found.possible > 0 {
+        let doubted = count_of(found.possible, "match").replace("matchs", "matches");
+        append_fmt(&mut out, format_args!("{doubted} by name only (possible)\n"));
+    }
+    out + &render_coverage(options, &found.coverage)
 }
 
 const POSSIBLE: &str = "possible";

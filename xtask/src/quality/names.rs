@@ -91,7 +91,7 @@ pub(super) fn beside_this_program() -> Result<PathBuf, String> {
 }
 
 /// At another commit, the lines mean something else.
-fn check_commit(tree: &Path, commit: &str) -> Result<(), String> {
+pub(super) fn check_commit(tree: &Path, commit: &str) -> Result<(), String> {
     let head = Command::new("git").arg("-C").arg(tree).args(["rev-parse", "HEAD"]).output();
     let head = head.map_err(|error| format!("git: {error}"))?.stdout;
     if String::from_utf8_lossy(&head).trim() == commit {

@@ -32,6 +32,50 @@ fn counts_are_of_all_usages_and_not_of_the_first_page() {
 }
 
 #[test]
+fn usages_are_selected_by_place_and_counted_by_file() {
+    let home = source_tree();
+    let many = |class: &str, count: usize| {
+        let calls: String = (0..count).map(|n| format!("void F{n}(Node node) {{ }} ")).collect();
+        format!("namespace Memo {{ public class {class} {{ {calls} }} }}").into_bytes()
+    };
+    write_file(&home.path().join("tests/NodeTest.cs"), &many("NodeTest", 9));
+    write_file(&home.path().join("srcs/Other.cs"), &many("Other", 3));
+    let files = |line: &str| {
+        let found = run_line(&home, line).expect(0).records().remove(0);
+        assert_eq!(found["usages"], json!([]), "{line}");
+        found["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| (it["file"].clone(), it["usages"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let all = files("code usages Node --by-file");
+    assert_eq!(
+        all[..2],
+        [(json!("tests/NodeTest.cs"), json!(9)), (json!("srcs/Other.cs"), json!(3))],
+        "{all:?}"
+    );
+    assert_eq!(files("code usages Node --by-file --limit 1"), all[..1]);
+    assert_eq!(files("code usages Node --by-file --without-tests"), all[1..]);
+    assert_eq!(
+        files("code usages Node --by-file --under src"),
+        all[2..],
+        "the folder, not what begins like it"
+    );
+    let listed = run_line(&home, "code usages Node --under srcs/Other.cs").expect(0).records().remove(0);
+    assert_eq!((listed["total"].as_u64(), listed.get("files")), (Some(3), None));
+    let listed = run_line(&home, "code usages Node --without-tests").expect(0).records().remove(0);
+    assert!(
+        listed["usages"].as_array().unwrap().iter().all(|it| it["file"] != "tests/NodeTest.cs"),
+        "{listed}"
+    );
+    let text = run_line(&home, "code usages Node --by-file --limit 1 -o text").expect(0).text().to_owned();
+    assert!(text.contains("9  tests/NodeTest.cs") && text.contains("in total"), "{text}");
+    run_line(&home, "code usages Node --under nowhere").expect(2);
+}
+
+#[test]
 fn the_code_toolset_gives_the_same_responses_as_the_command_line() {
     let home = source_tree();
     let mut agent = McpClient::start_with_args(home.path(), &["mcp", "--toolsets", "code"], &[]);

@@ -2,6 +2,7 @@
 //!
 //! Does not know the terminal: the map is text, one file after the other.
 
+use super::queries::is_below;
 use super::table::Table;
 use super::{Store, StoreError, is_test_path};
 use crate::outline::count_tokens;
@@ -134,13 +135,6 @@ pub(super) struct RankedTree {
 
 pub(super) fn rank_order(of: &RankedTree) -> impl Iterator<Item = usize> {
     of.order.iter().copied()
-}
-
-/// Whether a file is in a folder of the tree; every file is in the root, which is empty.
-pub(super) fn is_below(file: &str, folder: &str) -> bool {
-    let folder = folder.trim_matches('/');
-    folder.is_empty()
-        || file.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// One type in a map: its file, and lines with their numbers.

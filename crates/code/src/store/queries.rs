@@ -86,6 +86,40 @@ pub fn is_test_path(path: &str) -> bool {
     folders.split('/').any(is_test) || name.split(['.', '_', '-']).any(is_test)
 }
 
+/// Whether a file is in a folder of the tree; every file is in the root, which is empty.
+pub(super) fn is_below(file: &str, folder: &str) -> bool {
+    let folder = folder.trim_matches('/');
+    folder.is_empty()
+        || file.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Which usages are asked for.
+pub struct SiteFilter<'a> {
+    pub least: Certainty,
+    /// A folder or a file; empty for the whole tree.
+    pub under: &'a str,
+    pub without_tests: bool,
+}
+
+impl SiteFilter<'_> {
+    pub fn accepts(&self, site: &UsageSite) -> bool {
+        site.certainty <= self.least
+            && is_below(&site.file, self.under)
+            && !(self.without_tests && is_test_path(&site.file))
+    }
+}
+
+/// Files with the number of their usages, most first.
+pub fn count_by_file(sites: &[UsageSite]) -> Vec<(&str, u64)> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for site in sites {
+        *counts.entry(&site.file).or_default() += 1;
+    }
+    let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
+    counts.sort_by_key(|it| std::cmp::Reverse(it.1));
+    counts
+}
+
 /// Keeps the most certain of several results for one place.
 pub fn keep_best_sites(sites: &mut Vec<UsageSite>) {
     sites.sort_by(|one, other| {

@@ -4,9 +4,9 @@
 
 use super::code_query::{CodeQuery, line_of, with_tree};
 use crate::Service;
-use api::code::{CERTAINTIES, FindUsages, Usage, UsagesFound};
+use api::code::{FileUsages, FindUsages, Usage, UsagesFound};
 use api::{Error, Handle, Request};
-use code::{Certainty, Relation, UsageSite};
+use code::{Certainty, Relation, SiteFilter, UsageSite};
 
 impl Handle<FindUsages> for Service {
     fn handle(&self, request: &FindUsages) -> Result<UsagesFound, Error> {
@@ -18,26 +18,30 @@ impl Handle<FindUsages> for Service {
             let mut all: Vec<UsageSite> =
                 symbols.iter().flat_map(|symbol| query.find_related(*symbol, relation, depth)).collect();
             code::keep_best_sites(&mut all);
-            all.retain(|each| is_certain_enough(each.certainty, request.certainty.as_deref()));
+            let filter = to_filter(request);
+            all.retain(|each| filter.accepts(each));
             let total = all.len() as u64;
             let possible = all.iter().filter(|each| each.certainty == Certainty::Possible).count() as u64;
             // by certainty first and tests last, so that the limit drops what matters least
             all.sort_by_cached_key(|it| (it.certainty, code::is_test_path(&it.file), it.file.clone(), it.at));
-            all.truncate(request.max_results as usize);
+            let (limit, listed) = (request.max_results as usize, !request.by_file);
+            let shown = all.iter().take(if listed { limit } else { 0 });
+            let counted = code::count_by_file(&all).into_iter().take(if listed { 0 } else { limit });
             Ok(UsagesFound {
                 resolved: query.symbol_ref(symbols[0]),
                 total,
                 possible,
-                usages: all.iter().map(|each| to_usage(query, each)).collect(),
+                usages: shown.map(|each| to_usage(query, each)).collect(),
+                files: counted.map(|(file, usages)| FileUsages { file: file.to_owned(), usages }).collect(),
                 coverage: query.coverage(),
             })
         })
     }
 }
 
-fn is_certain_enough(certainty: Certainty, least: Option<&str>) -> bool {
-    let place = |word: &str| CERTAINTIES.iter().position(|known| *known == word);
-    least.is_none_or(|least| place(certainty.name()) <= place(least))
+fn to_filter(request: &FindUsages) -> SiteFilter<'_> {
+    let least = request.certainty.as_deref().and_then(Certainty::from_name).unwrap_or(Certainty::Possible);
+    SiteFilter { least, under: &request.under, without_tests: request.without_tests }
 }
 
 /// Lines of context for masking: a private key of 8,192 bits has a hundred lines.
