@@ -370,7 +370,7 @@ pub const USAGES: Operation = Operation {
             "relation",
             Shape::Choice(RELATIONS),
             "RELATION",
-            "usages; callers or tests, to a depth; callees; subtypes, with implementers [default: usages]",
+            "usages; callers or tests, to a depth; callees; subtypes with implementers, of a member its overrides [default: usages]",
         ),
         param("depth", Shape::Count, "N", "How long a chain of callers may be [default: 1; tests: 3]"),
         param("under", Shape::Text, "FOLDER", "Only in this folder or file of the tree"),
@@ -443,6 +443,9 @@ impl Request for FindUsages {
 #[serde(default)]
 pub struct UsagesFound {
     pub resolved: SymbolRef,
+    /// What was asked for, unless usages.
+    #[serde(skip_serializing_if = "is_usages")]
+    pub relation: String,
     pub usages: Vec<Usage>,
     /// With `by_file`, instead of `usages`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -451,6 +454,17 @@ pub struct UsagesFound {
     /// The usages among them that match by name only.
     pub possible: u64,
     pub coverage: Coverage,
+}
+
+fn is_usages(relation: &str) -> bool {
+    relation.is_empty() || relation == RELATIONS[0]
+}
+
+impl UsagesFound {
+    /// Whether `within` says more than the line does.
+    pub fn names_what_is_around(&self) -> bool {
+        !is_usages(&self.relation) && self.relation != "subtypes"
+    }
 }
 
 impl Response for UsagesFound {
@@ -473,7 +487,7 @@ pub struct Usage {
     pub file: String,
     pub line: u32,
     pub text: String,
-    /// The enclosing type.
+    /// The enclosing type; of callers and tests, also its member; of callees, what is called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
     /// `certain` if the language's rules allow only one target, `likely` if a library could contain another.

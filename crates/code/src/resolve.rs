@@ -30,11 +30,6 @@ pub enum Certainty {
 }
 
 impl Certainty {
-    pub fn from_name(name: &str) -> Option<Certainty> {
-        let all = [Certainty::Exact, Certainty::Certain, Certainty::Likely, Certainty::Possible];
-        all.into_iter().find(|it| it.name() == name)
-    }
-
     pub fn name(self) -> &'static str {
         match self {
             Certainty::Exact => "exact",

@@ -361,7 +361,9 @@ impl<'a> SymbolIndex<'a> {
         };
         let own = member.key.split_once('(').map_or("", |(_, rest)| rest.trim_end_matches(')'));
         let plain = |text: &str| text.to_lowercase().replace(' ', "");
+        // `get(TypeToken)` means `get(TypeToken<T>)`
         plain(own) == plain(signature)
+            || !signature.contains('<') && plain(&without_arguments(own).0) == plain(signature)
     }
 }
 

@@ -158,3 +158,38 @@ fn names_are_understood_as_people_write_them() {
     assert!(variable.resolved.is_empty(), "a variable is not guessed");
     assert_eq!(variable.candidates.len(), 1, "but its members are suggested");
 }
+
+#[test]
+fn a_line_of_a_method_of_go_means_the_method() {
+    let (_root, store) = index(&[
+        ("go.mod", "module shop\n"),
+        ("a.go", "package shop\n\ntype Cart struct {\n\tn int\n}\n\nfunc (c *Cart) Add() {\n\tc.n++\n}\n"),
+    ]);
+    assert_eq!(names(&store, "a.go:8"), ["shop.Cart.Add"]);
+    assert_eq!(names(&store, "a.go:3"), ["shop.Cart"]);
+}
+
+#[test]
+fn an_overload_is_named_with_or_without_type_arguments() {
+    let (_root, store) = index(&[(
+        "A.java",
+        "class A { void get(Token<String> t) { } void get(Token<String> t, boolean b) { } void put(List<A> a) { } void put(List<B> b) { } }",
+    )]);
+    assert_eq!(names(&store, "A.get(Token, boolean)"), ["A.get(Token<String>, boolean)"]);
+    assert_eq!(names(&store, "A.get(Token)"), ["A.get(Token<String>)"]);
+    assert_eq!(names(&store, "A.put(List<B>)"), ["A.put(List<B>)"]);
+    assert_eq!(names(&store, "A.put(List)").len(), 2);
+}
+
+#[test]
+fn a_pattern_means_all_its_symbols() {
+    let (_root, store) = index(PYTHON);
+    let found = resolve(&store, "*.url_for");
+    assert_eq!((found.resolved.len(), found.all_meant().count()), (0, 2));
+    assert_eq!(resolve(&store, "Shop.run").all_meant().count(), 1);
+    assert_eq!(resolve(&store, "nothing.here").all_meant().count(), 0);
+    let many: Vec<String> = (0..21).map(|n| format!("def f{n}():\n    pass\n")).collect();
+    let (_root, store) = index(&[("a.py", &many.join("\n\n"))]);
+    assert_eq!(resolve(&store, "a.f1*").all_meant().count(), 11);
+    assert_eq!(resolve(&store, "a.f*").all_meant().count(), 0, "too many");
+}

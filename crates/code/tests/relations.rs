@@ -8,14 +8,23 @@ use std::fs;
 const FILES: &[(&str, &str)] = &[
     ("pyproject.toml", "[project]\nname = \"shop\"\n"),
     ("shop/tools.py", "def clean(x):\n    return strip(x)\n\n\ndef strip(x):\n    return x\n"),
-    ("shop/base.py", "class Base:\n    pass\n\n\nclass Middle(Base):\n    pass\n"),
+    (
+        "shop/base.py",
+        "class Base:\n    def run(self, x):\n        pass\n\n    def other(self):\n        pass\n\n\nclass Middle(Base):\n    @cached\n    def run(self, x):\n        pass\n",
+    ),
     (
         "shop/use.py",
-        "from .tools import clean\nfrom .base import Middle\n\n\nclass Use(Middle):\n    def put(self):\n        return clean(1)\n\n    def twice(self):\n        return self.put()\n",
+        "from .tools import clean\nfrom .base import Middle\n\n\nclass Use(Middle):\n    def put(self):\n        return clean(1)\n\n    def twice(self):\n        return self.put()\n\n    def keep(self):\n        self.last = clean(2)\n",
     ),
+    ("shop/guess.py", "def guess(s):\n    return s.put()\n\n\ndef outer():\n    return guess(1)\n"),
     (
         "tests/test_use.py",
         "from shop.use import Use\n\n\ndef test_put():\n    use = Use()\n    use.twice()\n",
+    ),
+    ("Cargo.toml", "[package]\nname = \"shop\"\n"),
+    (
+        "src/lib.rs",
+        "pub trait Sink { fn put(&self); }\npub trait SinkError {}\npub struct FileSink;\nimpl SinkError for FileSink {}\nimpl Sink for FileSink {\n    #[inline]\n    fn put(&self) {}\n}\n",
     ),
     ("go.mod", "module shop\n"),
     (
@@ -55,9 +64,29 @@ fn callers_are_followed_to_a_depth() {
         "shop/tools.py:2 shop.tools.clean",
         "shop/use.py:7 shop.use.Use.put",
         "shop/use.py:10 shop.use.Use.twice",
+        "shop/use.py:13 shop.use.Use.keep",
     ] {
         assert!(all.iter().any(|it| it == place), "{place}: {all:?}");
     }
+}
+
+#[test]
+fn overrides_are_the_declarations_in_derived_types() {
+    let found = related("Base.run", Relation::Subtypes, 1);
+    assert_eq!(found, ["shop/base.py:11 shop.base.Middle.run"], "{found:?}");
+}
+
+#[test]
+fn an_implementer_in_rust_is_shown_where_it_implements_the_trait() {
+    assert_eq!(related("Sink", Relation::Subtypes, 1), ["src/lib.rs:5 shop.FileSink"]);
+    assert_eq!(related("Sink.put", Relation::Subtypes, 1), ["src/lib.rs:7 shop.FileSink.put"]);
+}
+
+#[test]
+fn a_caller_that_matches_by_name_only_is_listed_and_not_followed() {
+    let all = related("Use.put", Relation::Callers, 3);
+    assert!(all.iter().any(|it| it.starts_with("shop/guess.py:2 ")), "{all:?}");
+    assert!(!all.iter().any(|it| it.starts_with("shop/guess.py:6 ")), "{all:?}");
 }
 
 #[test]
@@ -75,7 +104,7 @@ fn callees_name_what_a_function_uses() {
 fn subtypes_are_found_through_other_subtypes() {
     assert_eq!(
         related("Base", Relation::Subtypes, 1),
-        ["shop/base.py:5 shop.base.Middle", "shop/use.py:5 shop.use.Use"]
+        ["shop/base.py:9 shop.base.Middle", "shop/use.py:5 shop.use.Use"]
     );
 }
 

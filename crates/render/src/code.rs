@@ -90,11 +90,11 @@ impl Render for Sourced {
 
 impl Render for UsagesFound {
     fn render(&self, options: &RenderOptions) -> String {
-        if !self.files.is_empty() {
-            return render_symbol(options, &self.resolved) + &render_counts(options, self);
-        }
         let mut out = render_symbol(options, &self.resolved);
-        let mut file = "";
+        if !self.files.is_empty() {
+            return out + &render_counts(options, self);
+        }
+        let (mut file, mut around) = ("", "");
         let (doubted, sure): (Vec<_>, Vec<_>) = self.usages.iter().partition(|it| it.certainty == POSSIBLE);
         let few = doubted.iter().take(POSSIBLE_SHOWN);
         let (more_sure, more) = (
@@ -103,21 +103,27 @@ impl Render for UsagesFound {
         );
         for usage in sure.iter().chain(few) {
             if usage.file != file {
-                file = &usage.file;
+                (file, around) = (&usage.file, "");
                 append_fmt(
                     &mut out,
                     format_args!("\n{}\n", options.paint(Style::Bold, &strip_controls(file))),
                 );
             }
             let sure = matches!(usage.certainty.as_str(), "exact" | "certain");
-            let doubt = if sure { String::new() } else { format!("  ({})", usage.certainty) };
+            let mut facts = if sure { String::new() } else { format!("  ({})", usage.certainty) };
+            let name = usage.within.as_deref().filter(|name| self.names_what_is_around() && *name != around);
+            if let Some(name) = name {
+                around = name;
+                let word = if self.relation == "callees" { "uses" } else { "in" };
+                append_fmt(&mut facts, format_args!("  {word} {}", last_two(name)));
+            }
             append_fmt(
                 &mut out,
                 format_args!(
                     "  {:>5}  {}{}\n",
                     usage.line,
                     strip_controls(&usage.text),
-                    options.paint(Style::Dim, &doubt)
+                    options.paint(Style::Dim, &strip_controls(&facts))
                 ),
             );
         }
@@ -134,6 +140,12 @@ impl Render for UsagesFound {
         }
         out + &render_coverage(options, &self.coverage)
     }
+}
+
+/// A member with its type, without packages and namespaces.
+fn last_two(name: &str) -> &str {
+    let plain = name.split('(').next().unwrap_or(name);
+    plain.rmatch_indices('.').nth(1).map_or(name, |(at, _)| &name[at + 1..])
 }
 
 fn render_counts(options: &RenderOptions, found: &UsagesFound) -> String {
@@ -476,11 +488,9 @@ fn render_notes(options: &RenderOptions, notes: &[String]) -> String {
 }
 
 fn render_symbol(options: &RenderOptions, symbol: &SymbolRef) -> String {
-    let facts = options.join_facts(&[
-        format!("{} {}", symbol.access, symbol.kind),
-        format!("{}:{}", strip_controls(&symbol.file), symbol.line),
-        symbol.member_id.clone().unwrap_or_else(|| symbol.type_id.clone()),
-    ]);
+    let kind = format!("{} {}", symbol.access, symbol.kind);
+    let place = format!("{}:{}", strip_controls(&symbol.file), symbol.line);
+    let facts = options.join_facts(&[kind, place]);
     format!("{}  {facts}\n", options.paint(Style::Bold, &strip_controls(&symbol.path)))
 }
 

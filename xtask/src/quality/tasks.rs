@@ -145,7 +145,8 @@ fn contains_fact(transcript: &str, fact: &str) -> bool {
         let begins = |row: &str| {
             row.strip_prefix(fact).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
         };
-        let is_below = current == file && row.starts_with(' ') && row.split_whitespace().next() == Some(line);
+        let first = row.split_whitespace().next().and_then(|word| word.split('-').next());
+        let is_below = current == file && row.starts_with(' ') && first == Some(line);
         is_below || row.match_indices(fact).any(|(at, _)| begins(&row[at..]))
     };
     for row in transcript.lines() {
@@ -153,7 +154,9 @@ fn contains_fact(transcript: &str, fact: &str) -> bool {
             return true;
         }
         if !row.starts_with(' ') {
-            current = row.trim_end();
+            let header = row.split(" (").next().unwrap_or(row).trim_end();
+            current =
+                header.rsplit_once(':').filter(|it| it.1.parse::<u32>().is_ok()).map_or(header, |it| it.0);
         }
     }
     false
@@ -175,7 +178,9 @@ mod tests {
     fn a_place_is_found_in_both_forms() {
         let grep = "src/a.rs:12:    call();\n";
         let grouped = "src/a.rs\n     12  call();\n\nsrc/b.rs\n     15  call();\n";
-        for transcript in [grep, grouped] {
+        let numbered = "src/a.rs:11\n   11  fn f() {\n   12      call();\n";
+        let outline = "src/a.rs (20 lines)\n     12-14  call()\n";
+        for transcript in [grep, grouped, numbered, outline] {
             assert!(contains_fact(transcript, "src/a.rs:12"), "{transcript}");
             assert!(!contains_fact(transcript, "src/a.rs:1") && !contains_fact(transcript, "src/a.rs:15"));
         }

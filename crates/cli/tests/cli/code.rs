@@ -63,7 +63,7 @@ fn resolve_usages_and_graph_report_certainty_and_error_codes() {
     assert!(run("code graph type:Node --form svg")["picture"].as_str().unwrap().starts_with("<svg"));
     for (line, code) in [
         ("code outline Nothing", "SYMBOL_NOT_FOUND"),
-        ("code outline *", "AMBIGUOUS_SYMBOL"),
+        ("code pin *", "AMBIGUOUS_SYMBOL"),
         ("code graph type:", "INVALID_FILTER"),
         ("code outline Node --root nowhere", "NOT_FOUND"),
         ("code outline Node --root .claude", "NOT_FOUND"),
@@ -274,6 +274,19 @@ fn usages_can_be_callers_callees_or_subtypes() {
     assert_eq!(within(&run("code usages Node --relation subtypes")), "Memo.Core.Sub");
     assert_eq!(within(&run("code usages NodeStore.Get --relation callers --depth 2")), "Memo.Core.Sub.Make");
     assert_eq!(within(&run("code usages Sub.Make --relation callees")), "Memo.Core.NodeStore.Get(int)");
+    let text = |line: &str| run_line(&home, &format!("{line} -o text")).expect(0).text().to_owned();
+    let callers = text("code usages NodeStore.Get --relation callers --depth 2");
+    assert!(callers.contains("  in Sub.Make\n") && !callers.contains("T_"), "{callers}");
+    let callees = text("code usages Sub.Make --relation callees");
+    assert!(callees.contains("  uses NodeStore.Get(int)\n"), "{callees}");
+    assert!(!text("code usages NodeStore.Get").contains("  in Sub"));
+    let found = run("code usages *.Make --relation callees");
+    assert_eq!(
+        (within(&found), found["relation"].as_str()),
+        ("Memo.Core.NodeStore.Get(int)".into(), Some("callees"))
+    );
+    assert!(run("code usages Node").get("relation").is_none());
+    run_line(&home, "code pin *.Make").expect(0);
     run_line(&home, "code usages NodeStore.Get --relation tests").expect(2);
     run_line(&home, "code usages Node --relation friends").expect(1);
 }

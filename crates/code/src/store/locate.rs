@@ -13,7 +13,9 @@ use crate::type_summary::{MemberSummary, SourceRange, TypeSummary};
 use crate::usage::UsageFinder;
 use project::Project;
 use std::fmt::Write as _;
-use syntax::{FileFacts, Import, ImportKind, Path, Scope, Segment, Span, TypeId, TypeKind, language_of};
+use syntax::{
+    FileFacts, Import, ImportKind, MemberKind, Path, Scope, Segment, Span, TypeId, TypeKind, language_of,
+};
 
 /// A type, or a member of it by its position in the summary.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -31,6 +33,15 @@ pub struct NameResolution {
     pub candidates: Vec<(Located, MatchKind)>,
     /// The former name of a renamed type, and why it is considered the same.
     pub redirected_from: Option<(String, String)>,
+}
+
+impl NameResolution {
+    /// The symbol with its overloads, or what a pattern fits, unless that is more than 20: `*` means nothing in particular.
+    pub fn all_meant(&self) -> impl Iterator<Item = Located> {
+        let is_pattern = self.resolved.is_empty() && self.candidates.len() <= 20;
+        let fits = self.candidates.iter().filter(move |(_, fit)| is_pattern && *fit == MatchKind::Wildcard);
+        self.resolved.iter().copied().chain(fits.map(|(at, _)| *at))
+    }
 }
 
 /// A piece of source text.
@@ -63,6 +74,7 @@ impl Store {
     ) -> Result<NameResolution, StoreError> {
         let found = self.resolve_written(path, recency)?;
         if found.resolved.is_empty()
+            && found.candidates.iter().all(|(_, fit)| *fit != MatchKind::Wildcard)
             && let Some(pasted) = self.by_pasted(path, recency)?
         {
             return Ok(pasted);
@@ -228,20 +240,33 @@ impl Store {
         self.declaration_in(&file, line_span(&self.read_text(&file), line))
     }
 
-    /// The innermost declaration at a byte of a file.
-    pub(super) fn declaration_at(&self, file: &str, at: u32) -> Result<Option<Located>, StoreError> {
-        self.declaration_in(file, Span { from: at, to: at + 1 })
+    /// The innermost declaration with code at a byte of a file: the method, not the field that it assigns there.
+    pub(super) fn caller_at(&self, file: &str, at: u32) -> Result<Option<Located>, StoreError> {
+        let at = Span { from: at, to: at + 1 };
+        let code = self.innermost(file, at, |it| it.kind != MemberKind::Field)?;
+        if code.is_some_and(|it| it.member.is_some()) { Ok(code) } else { self.declaration_in(file, at) }
     }
 
     fn declaration_in(&self, file: &str, at: Span) -> Result<Option<Located>, StoreError> {
+        self.innermost(file, at, |_| true)
+    }
+
+    fn innermost(
+        &self,
+        file: &str,
+        at: Span,
+        counts: impl Fn(&MemberSummary) -> bool,
+    ) -> Result<Option<Located>, StoreError> {
         let mut best: Option<(u32, Located)> = None;
         for summary in self.types_of_file(file)? {
-            let members = summary.members.iter().enumerate().map(|(at, it)| (Some(at as u32), it.range));
+            let members = summary.members.iter().enumerate().filter(|(_, it)| counts(it));
+            let members = members.map(|(at, it)| (Some(at as u32), it.range));
             let places = summary.parts.iter().map(|range| (None, *range)).chain(members);
             for (member, range) in places.filter(|(_, range)| summary.files[range.file as usize] == file) {
                 let is_around = range.span.from < at.to && at.from < range.span.to;
                 let size = range.span.to - range.span.from;
-                if is_around && best.is_none_or(|(known, _)| size < known) {
+                // A method of Go is also a part of its type, which comes first.
+                if is_around && best.is_none_or(|(known, _)| size <= known) {
                     best = Some((size, Located { of: summary.id, member }));
                 }
             }

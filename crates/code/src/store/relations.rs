@@ -9,11 +9,11 @@ use super::table::Table;
 use super::{PROJECTS, Store, StoreError};
 use crate::resolve::Certainty;
 use crate::symbol::TypeNames;
-use crate::type_summary::{MemberSummary, TypeSummary};
+use crate::type_summary::{MemberSummary, SourceRange, TypeSummary};
 use crate::usage::UsageFinder;
 use project::Project;
 use std::collections::BTreeSet;
-use syntax::{TypeId, TypeKind, language_of};
+use syntax::{MemberKind, TypeId, TypeKind, language_of, whole_words};
 
 /// How places are related to a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ impl Store {
             Relation::Usages => self.usages(of, member),
             Relation::Callers => self.callers(of, member, depth.max(1)),
             Relation::Callees => self.callees(of, member),
-            Relation::Subtypes => self.subtypes(of),
+            Relation::Subtypes => member.map_or_else(|| self.subtypes(of), |it| self.overrides(of, it)),
             Relation::Tests => {
                 let mut found = self.callers(of, member, depth.max(TEST_DEPTH))?;
                 found.sites.retain(|site| is_test_path(&site.file));
@@ -73,26 +73,28 @@ impl Store {
         }
     }
 
-    /// Usages, and usages of the members around them. Places that match by name only are left out: a chain of guesses is none.
+    /// Usages, and usages of the members around them. Places that match by name only are not followed: a chain of guesses is none.
     fn callers(
         &self,
         of: &TypeSummary,
         member: Option<&MemberSummary>,
         depth: u32,
     ) -> Result<UsageSites, StoreError> {
-        let mut found = self.sure_usages(of, member)?;
+        let mut found = self.usages(of, member)?;
+        let is_sure = |site: &UsageSite| site.certainty < Certainty::Possible;
         let (mut seen, mut level) = (BTreeSet::new(), found.sites.clone());
+        level.retain(is_sure);
         for _ in 1..depth {
             let mut callers = BTreeSet::new();
             for site in &level {
-                let around = self.declaration_at(&site.file, site.at)?;
+                let around = self.caller_at(&site.file, site.at)?;
                 callers.extend(around.filter(|at| at.member.is_some() && seen.insert(*at)));
             }
             level.clear();
             for at in callers.into_iter().take(MAX_CALLERS) {
                 let Some(summary) = self.type_summary(at.of)? else { continue };
                 let caller = at.member.and_then(|at| summary.members.get(at as usize));
-                level.extend(self.sure_usages(&summary, caller)?.sites);
+                level.extend(self.usages(&summary, caller)?.sites.into_iter().filter(is_sure));
             }
             found.sites.extend(level.iter().cloned());
         }
@@ -103,17 +105,7 @@ impl Store {
         Ok(found)
     }
 
-    fn sure_usages(
-        &self,
-        of: &TypeSummary,
-        member: Option<&MemberSummary>,
-    ) -> Result<UsageSites, StoreError> {
-        let mut found = self.usages(of, member)?;
-        found.sites.retain(|site| site.certainty < Certainty::Possible);
-        Ok(found)
-    }
-
-    /// The members that a symbol uses, at the places where it does; `within` is the name of the used member.
+    /// The functions that a symbol uses, at the first place where it does; `within` is the name of the used function.
     fn callees(&self, of: &TypeSummary, member: Option<&MemberSummary>) -> Result<UsageSites, StoreError> {
         let mut table = Table::new(&self.db);
         let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
@@ -131,7 +123,8 @@ impl Store {
                 let path = &of.files[range.file as usize];
                 let Some(file) = code.files.iter().position(|file| file.path == *path) else { continue };
                 for usage in finder.usages_in_file(file as u32) {
-                    if range.span.from <= usage.at && usage.at < range.span.to {
+                    let is_here = range.span.from <= usage.at && usage.at < range.span.to;
+                    if is_here && code.member(usage.member).kind != MemberKind::Field {
                         let (at, end, certainty) = (usage.at, usage.end, usage.certainty);
                         let used = code.tables.type_of(usage.member.0, usage.member.1);
                         let name =
@@ -144,39 +137,75 @@ impl Store {
         })?;
         let mut found = UsageSites { sites, problems: Vec::new() };
         found.sites.sort();
-        found.sites.dedup();
+        let mut named = BTreeSet::new();
+        found.sites.retain(|site| named.insert(site.within.clone()));
         Ok(found)
     }
 
     /// The declarations of derived types; `within` is the name of the type.
     fn subtypes(&self, of: &TypeSummary) -> Result<UsageSites, StoreError> {
-        let table = Table::new(&self.db);
-        let (mut open, mut seen) = (vec![of.id], BTreeSet::from([of.id]));
         let mut found = UsageSites::default();
-        while let Some(id) = open.pop() {
-            let derived: Vec<TypeId> =
-                table.users_of(id, true)?.into_iter().filter(|id| seen.insert(*id)).collect();
-            for id in &derived {
-                found.sites.extend(self.declaration_site(*id, Certainty::Certain)?);
-            }
-            open.extend(derived);
-        }
-        for id in self.types_with_members_of(of)?.into_iter().filter(|id| seen.insert(*id)) {
-            found.sites.extend(self.declaration_site(id, Certainty::Likely)?);
+        for (summary, base, certainty) in self.derived_types(of)? {
+            // In Rust, the block that implements the trait.
+            let names_base =
+                |range: &&SourceRange| !whole_words(&self.header(&summary, range), &base).is_empty();
+            let part = summary.parts.iter().find(|it| certainty == Certainty::Likely || names_base(it));
+            let part = part.or(summary.parts.first());
+            let (name, full) = (&summary.simple_name, &summary.name);
+            found.sites.extend(part.map(|range| self.declared_at(&summary, range, [name, full], certainty)));
         }
         found.sites.sort();
         Ok(found)
     }
 
-    fn declaration_site(&self, of: TypeId, certainty: Certainty) -> Result<Option<UsageSite>, StoreError> {
-        let Some(summary) = self.type_summary(of)? else { return Ok(None) };
-        Ok(summary.parts.first().map(|range| UsageSite {
-            file: summary.files[range.file as usize].clone(),
-            at: range.signature.from,
-            end: range.signature.to,
-            within: Some(summary.name.clone()),
-            certainty,
-        }))
+    /// The declarations of a member in derived types.
+    fn overrides(&self, of: &TypeSummary, member: &MemberSummary) -> Result<UsageSites, StoreError> {
+        let mut found = UsageSites::default();
+        for (summary, _, certainty) in self.derived_types(of)? {
+            for own in summary.members.iter().filter(|own| overrides(own, member)) {
+                let full = format!("{}.{}", summary.name, own.name);
+                found.sites.push(self.declared_at(&summary, &own.range, [&own.name, &full], certainty));
+            }
+        }
+        found.sites.sort();
+        Ok(found)
+    }
+
+    fn header(&self, of: &TypeSummary, range: &SourceRange) -> String {
+        let text = self.read_text(&of.files[range.file as usize]);
+        range.signature.text_in(&text).to_owned()
+    }
+
+    /// The place of a declared name, which attributes may precede.
+    fn declared_at(
+        &self,
+        of: &TypeSummary,
+        range: &SourceRange,
+        [name, full]: [&String; 2],
+        certainty: Certainty,
+    ) -> UsageSite {
+        let before = whole_words(&self.header(of, range), name).first().map_or(0, |it| it.from);
+        let (file, from) = (of.files[range.file as usize].clone(), range.signature.from);
+        UsageSite { file, at: from + before, end: range.signature.to, within: Some(full.clone()), certainty }
+    }
+
+    /// The types that derive from a type, each with the simple name of the one it derives from.
+    fn derived_types(&self, of: &TypeSummary) -> Result<Vec<(TypeSummary, String, Certainty)>, StoreError> {
+        let table = Table::new(&self.db);
+        let mut seen = BTreeSet::from([of.id]);
+        let mut open = vec![(of.id, of.simple_name.clone())];
+        let mut found = Vec::new();
+        while let Some((id, base)) = open.pop() {
+            for id in table.users_of(id, true)?.into_iter().filter(|id| seen.insert(*id)) {
+                let Some(summary) = self.type_summary(id)? else { continue };
+                open.push((id, summary.simple_name.clone()));
+                found.push((summary, base.clone(), Certainty::Certain));
+            }
+        }
+        for id in self.types_with_members_of(of)?.into_iter().filter(|id| seen.insert(*id)) {
+            found.extend(self.type_summary(id)?.map(|it| (it, of.simple_name.clone(), Certainty::Likely)));
+        }
+        Ok(found)
     }
 
     /// A type implements an interface of Go by having its methods; their parameters are not compared.
@@ -193,11 +222,17 @@ impl Store {
 
     /// The full name of the innermost declaration at a place.
     fn name_at(&self, file: &str, at: u32) -> Result<Option<String>, StoreError> {
-        let Some(Located { of, member }) = self.declaration_at(file, at)? else { return Ok(None) };
+        let Some(Located { of, member }) = self.caller_at(file, at)? else { return Ok(None) };
         let summary = self.type_summary(of)?;
         Ok(summary.map(|summary| match member.and_then(|at| summary.members.get(at as usize)) {
             Some(member) => format!("{}.{}", summary.name, member.name),
             None => summary.name,
         }))
     }
+}
+
+/// Whether a member takes the place of one of a base: the same name and as many parameters.
+fn overrides(own: &MemberSummary, base: &MemberSummary) -> bool {
+    let parameters = |it: &MemberSummary| it.key.matches(',').count() + usize::from(it.key.contains("()"));
+    own.kind == base.kind && own.name == base.name && parameters(own) == parameters(base)
 }

@@ -307,16 +307,16 @@ impl<'a> CodeQuery<'a> {
 
     /// Resolves a path or an ID to exactly one symbol; of overloads, to the first.
     pub(crate) fn resolve_symbol(&self, path: &str) -> Result<Symbol, Error> {
-        self.resolve_overloads(path).map(|symbols| symbols[0])
+        let found = self.resolve_name(path);
+        let first = found.resolved.first().map(|at| self.to_symbol(*at));
+        first.ok_or_else(|| self.resolution_error(path, &found))
     }
 
-    /// Resolves a path or an ID to one symbol with all its overloads; there is at least one.
+    /// Resolves a path or an ID to a symbol with its overloads, or a pattern to all its symbols; there is at least one.
     pub(crate) fn resolve_overloads(&self, path: &str) -> Result<Vec<Symbol>, Error> {
         let found = self.resolve_name(path);
-        if found.resolved.is_empty() {
-            return Err(self.resolution_error(path, &found));
-        }
-        Ok(found.resolved.into_iter().map(|at| self.to_symbol(at)).collect())
+        let all: Vec<Symbol> = found.all_meant().map(|at| self.to_symbol(at)).collect();
+        if all.is_empty() { Err(self.resolution_error(path, &found)) } else { Ok(all) }
     }
 
     /// Resolves a path or an ID to exactly one type. A member resolves to its type.

@@ -18,9 +18,7 @@ impl Handle<FindUsages> for Service {
             let mut all: Vec<UsageSite> =
                 symbols.iter().flat_map(|symbol| query.find_related(*symbol, relation, depth)).collect();
             code::keep_best_sites(&mut all);
-            let filter = to_filter(request);
-            all.retain(|each| filter.accepts(each));
-            let total = all.len() as u64;
+            all.retain(|each| to_filter(request).accepts(each));
             let possible = all.iter().filter(|each| each.certainty == Certainty::Possible).count() as u64;
             // by certainty first and tests last, so that the limit drops what matters least
             all.sort_by_cached_key(|it| (it.certainty, code::is_test_path(&it.file), it.file.clone(), it.at));
@@ -29,7 +27,8 @@ impl Handle<FindUsages> for Service {
             let counted = code::count_by_file(&all).into_iter().take(if listed { 0 } else { limit });
             Ok(UsagesFound {
                 resolved: query.symbol_ref(symbols[0]),
-                total,
+                relation: request.relation.clone(),
+                total: all.len() as u64,
                 possible,
                 usages: shown.map(|each| to_usage(query, each)).collect(),
                 files: counted.map(|(file, usages)| FileUsages { file: file.to_owned(), usages }).collect(),
@@ -40,7 +39,9 @@ impl Handle<FindUsages> for Service {
 }
 
 fn to_filter(request: &FindUsages) -> SiteFilter<'_> {
-    let least = request.certainty.as_deref().and_then(Certainty::from_name).unwrap_or(Certainty::Possible);
+    let named = |it: &Certainty| request.certainty.as_deref() == Some(it.name());
+    let least = [Certainty::Exact, Certainty::Certain, Certainty::Likely].into_iter().find(named);
+    let least = least.unwrap_or(Certainty::Possible);
     SiteFilter { least, under: &request.under, without_tests: request.without_tests }
 }
 
