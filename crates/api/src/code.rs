@@ -463,7 +463,7 @@ fn is_usages(relation: &str) -> bool {
 impl UsagesFound {
     /// Whether `within` says more than the line does.
     pub fn names_what_is_around(&self) -> bool {
-        !is_usages(&self.relation) && self.relation != "subtypes"
+        matches!(self.relation.as_str(), "callers" | "tests")
     }
 }
 
@@ -487,7 +487,7 @@ pub struct Usage {
     pub file: String,
     pub line: u32,
     pub text: String,
-    /// The enclosing type; of callers and tests, also its member; of callees, what is called.
+    /// The enclosing type; of callers and tests, also its member; of callees and subtypes, what is declared here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
     /// `certain` if the language's rules allow only one target, `likely` if a library could contain another.

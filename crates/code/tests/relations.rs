@@ -96,8 +96,8 @@ fn tests_that_reach_a_function_are_found() {
 
 #[test]
 fn callees_name_what_a_function_uses() {
-    assert_eq!(related("Use.put", Relation::Callees, 1), ["shop/use.py:7 shop.tools.clean"]);
-    assert_eq!(related("clean", Relation::Callees, 1), ["shop/tools.py:2 shop.tools.strip"]);
+    assert_eq!(related("Use.put", Relation::Callees, 1), ["shop/tools.py:1 shop.tools.clean"]);
+    assert_eq!(related("clean", Relation::Callees, 1), ["shop/tools.py:5 shop.tools.strip"]);
 }
 
 #[test]

@@ -33,7 +33,14 @@ impl Render for SymbolMatches {
         if self.nearly && !self.candidates.is_empty() {
             append_fmt(&mut out, format_args!("no exact match; similar names:\n"));
         }
-        self.candidates.iter().for_each(|symbol| out.push_str(&render_symbol(options, symbol)));
+        // Of many, the file says where each is; a name of the whole path would say it twice.
+        let is_list = self.candidates.len() > 1;
+        for symbol in &self.candidates {
+            let is_type = symbol.member_id.is_none();
+            let path =
+                if is_list { last_words(&symbol.path, if is_type { 1 } else { 2 }) } else { &symbol.path };
+            out.push_str(&render_named(options, symbol, path));
+        }
         out + &render_coverage(options, &self.coverage)
     }
 }
@@ -114,8 +121,7 @@ impl Render for UsagesFound {
             let name = usage.within.as_deref().filter(|name| self.names_what_is_around() && *name != around);
             if let Some(name) = name {
                 around = name;
-                let word = if self.relation == "callees" { "uses" } else { "in" };
-                append_fmt(&mut facts, format_args!("  {word} {}", last_two(name)));
+                append_fmt(&mut facts, format_args!("  in {}", last_words(name, 2)));
             }
             append_fmt(
                 &mut out,
@@ -142,10 +148,10 @@ impl Render for UsagesFound {
     }
 }
 
-/// A member with its type, without packages and namespaces.
-fn last_two(name: &str) -> &str {
-    let plain = name.split('(').next().unwrap_or(name);
-    plain.rmatch_indices('.').nth(1).map_or(name, |(at, _)| &name[at + 1..])
+/// A name without packages and namespaces: so many words, and parameters.
+fn last_words(name: &str, count: usize) -> &str {
+    let plain = name.split(['(', '<']).next().unwrap_or(name);
+    plain.rmatch_indices('.').nth(count - 1).map_or(name, |(at, _)| &name[at + 1..])
 }
 
 fn render_counts(options: &RenderOptions, found: &UsagesFound) -> String {
@@ -488,10 +494,14 @@ fn render_notes(options: &RenderOptions, notes: &[String]) -> String {
 }
 
 fn render_symbol(options: &RenderOptions, symbol: &SymbolRef) -> String {
+    render_named(options, symbol, &symbol.path)
+}
+
+fn render_named(options: &RenderOptions, symbol: &SymbolRef, name: &str) -> String {
     let kind = format!("{} {}", symbol.access, symbol.kind);
     let place = format!("{}:{}", strip_controls(&symbol.file), symbol.line);
     let facts = options.join_facts(&[kind, place]);
-    format!("{}  {facts}\n", options.paint(Style::Bold, &strip_controls(&symbol.path)))
+    format!("{}  {facts}\n", options.paint(Style::Bold, &strip_controls(name)))
 }
 
 /// What the response does not cover, with reasons as far as known.

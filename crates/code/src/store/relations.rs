@@ -13,7 +13,7 @@ use crate::type_summary::{MemberSummary, SourceRange, TypeSummary};
 use crate::usage::UsageFinder;
 use project::Project;
 use std::collections::BTreeSet;
-use syntax::{MemberKind, TypeId, TypeKind, language_of, whole_words};
+use syntax::{MemberKind, Span, TypeId, TypeKind, language_of, whole_words};
 
 /// How places are related to a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,7 +105,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The functions that a symbol uses, at the first place where it does; `within` is the name of the used function.
+    /// The declarations of the functions that a symbol uses; `within` is the name of the function.
     fn callees(&self, of: &TypeSummary, member: Option<&MemberSummary>) -> Result<UsageSites, StoreError> {
         let mut table = Table::new(&self.db);
         let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
@@ -116,7 +116,7 @@ impl Store {
                 start.push(table.load_source(row.id)?);
             }
         }
-        let (_, sites) = join_partial(&mut table, &projects, start, |code, resolver| {
+        let (_, mut sites) = join_partial(&mut table, &projects, start, |code, resolver| {
             let finder = UsageFinder::new(code, resolver);
             let mut sites = Vec::new();
             for range in &ranges {
@@ -124,35 +124,36 @@ impl Store {
                 let Some(file) = code.files.iter().position(|file| file.path == *path) else { continue };
                 for usage in finder.usages_in_file(file as u32) {
                     let is_here = range.span.from <= usage.at && usage.at < range.span.to;
-                    if is_here && code.member(usage.member).kind != MemberKind::Field {
-                        let (at, end, certainty) = (usage.at, usage.end, usage.certainty);
-                        let used = code.tables.type_of(usage.member.0, usage.member.1);
-                        let name =
-                            format!("{}.{}", code.types[used as usize].name, code.member(usage.member).key);
-                        sites.push(UsageSite { file: path.clone(), at, end, within: Some(name), certainty });
+                    let used = code.member(usage.member);
+                    if is_here && used.kind != MemberKind::Field {
+                        let of = code.tables.type_of(usage.member.0, usage.member.1);
+                        let full = format!("{}.{}", code.types[of as usize].name, used.key);
+                        let file = &code.files[usage.member.0 as usize].path;
+                        sites.push(self.declared_at(
+                            file,
+                            used.signature,
+                            [&used.name, &full],
+                            usage.certainty,
+                        ));
                     }
                 }
             }
             sites
         })?;
-        let mut found = UsageSites { sites, problems: Vec::new() };
-        found.sites.sort();
-        let mut named = BTreeSet::new();
-        found.sites.retain(|site| named.insert(site.within.clone()));
-        Ok(found)
+        keep_best_sites(&mut sites);
+        Ok(UsageSites { sites, problems: Vec::new() })
     }
 
-    /// The declarations of derived types; `within` is the name of the type.
+    /// The declarations of derived types, in Rust the blocks that implement the trait; `within` is the name of the type.
     fn subtypes(&self, of: &TypeSummary) -> Result<UsageSites, StoreError> {
         let mut found = UsageSites::default();
         for (summary, base, certainty) in self.derived_types(of)? {
-            // In Rust, the block that implements the trait.
-            let names_base =
-                |range: &&SourceRange| !whole_words(&self.header(&summary, range), &base).is_empty();
-            let part = summary.parts.iter().find(|it| certainty == Certainty::Likely || names_base(it));
-            let part = part.or(summary.parts.first());
-            let (name, full) = (&summary.simple_name, &summary.name);
-            found.sites.extend(part.map(|range| self.declared_at(&summary, range, [name, full], certainty)));
+            let file = |range: &SourceRange| &summary.files[range.file as usize];
+            let header = |range: &SourceRange| self.header(file(range), range.signature);
+            let is_meant = |it: &&SourceRange| !whole_words(&header(it), &base).is_empty();
+            let part = summary.parts.iter().find(|it| certainty == Certainty::Likely || is_meant(it));
+            let (part, names) = (part.or(summary.parts.first()), [&summary.simple_name, &summary.name]);
+            found.sites.extend(part.map(|it| self.declared_at(file(it), it.signature, names, certainty)));
         }
         found.sites.sort();
         Ok(found)
@@ -163,30 +164,30 @@ impl Store {
         let mut found = UsageSites::default();
         for (summary, _, certainty) in self.derived_types(of)? {
             for own in summary.members.iter().filter(|own| overrides(own, member)) {
-                let full = format!("{}.{}", summary.name, own.name);
-                found.sites.push(self.declared_at(&summary, &own.range, [&own.name, &full], certainty));
+                let (full, at) = (format!("{}.{}", summary.name, own.name), own.range);
+                let file = &summary.files[at.file as usize];
+                found.sites.push(self.declared_at(file, at.signature, [&own.name, &full], certainty));
             }
         }
         found.sites.sort();
         Ok(found)
     }
 
-    fn header(&self, of: &TypeSummary, range: &SourceRange) -> String {
-        let text = self.read_text(&of.files[range.file as usize]);
-        range.signature.text_in(&text).to_owned()
+    fn header(&self, file: &str, signature: Span) -> String {
+        signature.text_in(&self.read_text(file)).to_owned()
     }
 
     /// The place of a declared name, which attributes may precede.
     fn declared_at(
         &self,
-        of: &TypeSummary,
-        range: &SourceRange,
+        file: &str,
+        signature: Span,
         [name, full]: [&String; 2],
         certainty: Certainty,
     ) -> UsageSite {
-        let before = whole_words(&self.header(of, range), name).first().map_or(0, |it| it.from);
-        let (file, from) = (of.files[range.file as usize].clone(), range.signature.from);
-        UsageSite { file, at: from + before, end: range.signature.to, within: Some(full.clone()), certainty }
+        let before = whole_words(&self.header(file, signature), name).first().map_or(0, |it| it.from);
+        let (at, within) = (signature.from + before, Some(full.clone()));
+        UsageSite { file: file.to_owned(), at, end: signature.to, within, certainty }
     }
 
     /// The types that derive from a type, each with the simple name of the one it derives from.
