@@ -443,6 +443,8 @@ impl Request for FindUsages {
 #[serde(default)]
 pub struct UsagesFound {
     pub resolved: SymbolRef,
+    /// How many symbols the usages are of: overloads, or those that a pattern fits. `resolved` is the first.
+    pub symbols: u64,
     /// What was asked for, unless usages.
     #[serde(skip_serializing_if = "is_usages")]
     pub relation: String,

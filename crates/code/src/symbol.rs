@@ -416,7 +416,7 @@ fn parse_path(path: &str) -> Option<ParsedPath> {
 }
 
 /// A path without type arguments, and the number of type arguments at its end, if there are any.
-fn without_arguments(path: &str) -> (String, Option<u16>) {
+pub(crate) fn without_arguments(path: &str) -> (String, Option<u16>) {
     let (mut out, mut depth, mut commas, mut last) = (String::new(), 0, 0, None);
     for c in path.chars() {
         match c {

@@ -26,6 +26,10 @@ const FILES: &[(&str, &str)] = &[
         "src/lib.rs",
         "pub trait Sink { fn put(&self); }\npub trait SinkError {}\npub struct FileSink;\nimpl SinkError for FileSink {}\nimpl Sink for FileSink {\n    #[inline]\n    fn put(&self) {}\n}\n",
     ),
+    (
+        "Sub.java",
+        "interface Put<T> {\n  void put(T it);\n}\nclass Sub implements Put<Map<A, B>> {\n  public void put(Map<A, B> it) { }\n  void put() { }\n  void put(A a, B b) { }\n}\n",
+    ),
     ("go.mod", "module shop\n"),
     (
         "render/render.go",
@@ -74,6 +78,8 @@ fn callers_are_followed_to_a_depth() {
 fn overrides_are_the_declarations_in_derived_types() {
     let found = related("Base.run", Relation::Subtypes, 1);
     assert_eq!(found, ["shop/base.py:11 shop.base.Middle.run"], "{found:?}");
+    let found = related("Put.put", Relation::Subtypes, 1);
+    assert_eq!(found, ["Sub.java:5 Sub.put"], "{found:?}");
 }
 
 #[test]

@@ -98,6 +98,9 @@ impl Render for Sourced {
 impl Render for UsagesFound {
     fn render(&self, options: &RenderOptions) -> String {
         let mut out = render_symbol(options, &self.resolved);
+        if self.symbols > 1 {
+            append_fmt(&mut out, format_args!("and {}\n", count_of(self.symbols - 1, "more symbol")));
+        }
         if !self.files.is_empty() {
             return out + &render_counts(options, self);
         }

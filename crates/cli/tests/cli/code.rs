@@ -285,7 +285,11 @@ fn usages_can_be_callers_callees_or_subtypes() {
         (within(&found), found["relation"].as_str()),
         ("Memo.Core.NodeStore.Get(int)".into(), Some("callees"))
     );
-    assert!(run("code usages Node").get("relation").is_none());
+    let node = run("code usages Node");
+    assert!(node.get("relation").is_none() && node["symbols"] == 1, "{node}");
+    let many = run("code usages Memo.Core.N*");
+    assert!(many["symbols"].as_u64() > Some(1), "{many}");
+    assert!(text("code usages Memo.Core.N*").contains("more symbol"));
     run_line(&home, "code pin *.Make").expect(0);
     run_line(&home, "code usages NodeStore.Get --relation tests").expect(2);
     run_line(&home, "code usages Node --relation friends").expect(1);

@@ -63,6 +63,7 @@ fn usages_are_selected_by_place_and_counted_by_file() {
         all[2..],
         "the folder, not what begins like it"
     );
+    assert_eq!(files("code usages Node --by-file --under ./src/"), all[2..]);
     let listed = run_line(&home, "code usages Node --under srcs/Other.cs").expect(0).records().remove(0);
     assert_eq!((listed["total"].as_u64(), listed.get("files")), (Some(3), None));
     let listed = run_line(&home, "code usages Node --without-tests").expect(0).records().remove(0);

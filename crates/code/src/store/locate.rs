@@ -13,9 +13,7 @@ use crate::type_summary::{MemberSummary, SourceRange, TypeSummary};
 use crate::usage::UsageFinder;
 use project::Project;
 use std::fmt::Write as _;
-use syntax::{
-    FileFacts, Import, ImportKind, MemberKind, Path, Scope, Segment, Span, TypeId, TypeKind, language_of,
-};
+use syntax::{FileFacts, Import, ImportKind, Path, Scope, Segment, Span, TypeId, TypeKind, language_of};
 
 /// A type, or a member of it by its position in the summary.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -243,7 +241,7 @@ impl Store {
     /// The innermost declaration with code at a byte of a file: the method, not the field that it assigns there.
     pub(super) fn caller_at(&self, file: &str, at: u32) -> Result<Option<Located>, StoreError> {
         let at = Span { from: at, to: at + 1 };
-        let code = self.innermost(file, at, |it| it.kind != MemberKind::Field)?;
+        let code = self.innermost(file, at, |it| it.kind != syntax::MemberKind::Field)?;
         if code.is_some_and(|it| it.member.is_some()) { Ok(code) } else { self.declaration_in(file, at) }
     }
 
@@ -251,6 +249,7 @@ impl Store {
         self.innermost(file, at, |_| true)
     }
 
+    /// A method of Go is also a part of its type; parts come first, so of two that are as large the member is taken.
     fn innermost(
         &self,
         file: &str,
@@ -265,7 +264,6 @@ impl Store {
             for (member, range) in places.filter(|(_, range)| summary.files[range.file as usize] == file) {
                 let is_around = range.span.from < at.to && at.from < range.span.to;
                 let size = range.span.to - range.span.from;
-                // A method of Go is also a part of its type, which comes first.
                 if is_around && best.is_none_or(|(known, _)| size <= known) {
                     best = Some((size, Located { of: summary.id, member }));
                 }

@@ -88,7 +88,7 @@ pub fn is_test_path(path: &str) -> bool {
 
 /// Whether a file is in a folder of the tree; every file is in the root, which is empty.
 pub(super) fn is_below(file: &str, folder: &str) -> bool {
-    let folder = folder.trim_matches('/');
+    let folder = folder.trim_start_matches("./").trim_matches('/');
     folder.is_empty()
         || file.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

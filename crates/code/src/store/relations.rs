@@ -8,7 +8,7 @@ use super::queries::{UsageSite, UsageSites, is_test_path, keep_best_sites};
 use super::table::Table;
 use super::{PROJECTS, Store, StoreError};
 use crate::resolve::Certainty;
-use crate::symbol::TypeNames;
+use crate::symbol::{TypeNames, without_arguments};
 use crate::type_summary::{MemberSummary, SourceRange, TypeSummary};
 use crate::usage::UsageFinder;
 use project::Project;
@@ -186,8 +186,8 @@ impl Store {
         certainty: Certainty,
     ) -> UsageSite {
         let before = whole_words(&self.header(file, signature), name).first().map_or(0, |it| it.from);
-        let (at, within) = (signature.from + before, Some(full.clone()));
-        UsageSite { file: file.to_owned(), at, end: signature.to, within, certainty }
+        let (file, at, within) = (file.to_owned(), signature.from + before, Some(full.clone()));
+        UsageSite { file, at, end: signature.to, within, certainty }
     }
 
     /// The types that derive from a type, each with the simple name of the one it derives from.
@@ -234,6 +234,7 @@ impl Store {
 
 /// Whether a member takes the place of one of a base: the same name and as many parameters.
 fn overrides(own: &MemberSummary, base: &MemberSummary) -> bool {
-    let parameters = |it: &MemberSummary| it.key.matches(',').count() + usize::from(it.key.contains("()"));
-    own.kind == base.kind && own.name == base.name && parameters(own) == parameters(base)
+    let commas = |it: &MemberSummary| without_arguments(&it.key).0.matches(',').count();
+    let is_same_kind = own.kind == base.kind && own.key.ends_with("()") == base.key.ends_with("()");
+    is_same_kind && own.name == base.name && commas(own) == commas(base)
 }

@@ -27,6 +27,7 @@ impl Handle<FindUsages> for Service {
             let counted = code::count_by_file(&all).into_iter().take(if listed { 0 } else { limit });
             Ok(UsagesFound {
                 resolved: query.symbol_ref(symbols[0]),
+                symbols: symbols.len() as u64,
                 relation: request.relation.clone(),
                 total: all.len() as u64,
                 possible,
