@@ -9,7 +9,7 @@ mod codebase;
 mod file_symbols;
 mod hash;
 pub mod investigation;
-pub mod note;
+mod note_baseline;
 mod note_state;
 mod outline;
 mod pack;
@@ -30,6 +30,7 @@ pub use folder;
 pub use folder::access;
 pub use graph::{DIAGRAM_FORMATS, DiagramFormat, Graph, render_diagram};
 pub use hash::{HASH_VERSION, Hashes, MemberHashes, TypeHashes, hash_type};
+pub use note_baseline::{Baseline, ChangedMember};
 pub use note_state::{
     BATCH_MILLIS, DRIFT_WINDOW_MILLIS, Drift, NoteState, NoteStatus, apply_changes, note_urgency,
 };

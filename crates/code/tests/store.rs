@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+use loci_code::Baseline;
 use loci_code::folder::LociFolder;
-use loci_code::note::Baseline;
 use loci_code::{ChangeClass, NoteStatus, RefreshOptions, Store, StoreError};
 use proptest::prelude::*;
 use std::fs;

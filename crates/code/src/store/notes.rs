@@ -3,7 +3,7 @@
 //! Does not read notes: the caller passes their text.
 
 use super::{Store, StoreError};
-use crate::note::Baseline;
+use crate::note_baseline::Baseline;
 use crate::note_state::{NoteState, NoteStatus};
 use crate::store::table::Table;
 use std::time::Duration;

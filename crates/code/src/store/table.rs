@@ -4,7 +4,7 @@
 //! Does not interpret the data. Apart from a few counts, all SQL of this crate is in this file.
 
 use crate::codebase::SourceFile;
-use crate::note::Baseline;
+use crate::note_baseline::Baseline;
 use crate::note_state::NoteState;
 use crate::resolve::{Certainty, Edge};
 use crate::store::delta::{declared_namespaces, has_global_imports, has_renaming_import, is_module};

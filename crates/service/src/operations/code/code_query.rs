@@ -6,9 +6,9 @@ use super::tree::{Tree, store_error};
 use crate::Service;
 use api::code::{Coverage, FindSymbols, SymbolRef, TypeRef};
 use api::{Code, Error};
+use code::Baseline;
 use code::access::{self, Access, Accessed};
 use code::folder::{FolderError, LociFolder};
-use code::note::Baseline;
 use code::{
     Edge, Graph, Hashes, Located, MatchKind, MemberSummary, NameResolution, NoteState, NoteStatus, Relation,
     Store, StoreError, Symbol, TypeId, TypeNames, TypeSummary, count_tokens,

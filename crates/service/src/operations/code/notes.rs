@@ -14,13 +14,9 @@ use crate::Service;
 use api::code::{GetSemantic, Semantic, TypeRef};
 use api::{Error, Handle, Request};
 use code::folder::{FOLDER_NAME, GROUPS, LociFolder, group_note_path, note_path};
-use code::note::{self, NoteHeader, Section, Sections};
-use code::{Hashes, NoteState, NoteStatus, Symbol};
+use code::{NoteStatus, Symbol};
+use notes::{NoteText, judge_state};
 use std::collections::BTreeMap;
-
-/// The sections of a note, most important first.
-const SECTION_ORDER: &[Section] =
-    &[Section::Role, Section::Lifecycle, Section::Limitations, Section::Recommendations, Section::EdgeCases];
 
 impl Handle<GetSemantic> for Service {
     fn handle(&self, request: &GetSemantic) -> Result<Semantic, Error> {
@@ -48,7 +44,7 @@ impl Handle<GetSemantic> for Service {
                     "{FOLDER_NAME}/{}",
                     note.as_ref().map_or_else(|| note_path(&query.id(of)), |it| it.path.clone())
                 ),
-                text: note.map(|note| note.text),
+                text: note.map(|note| note.content.text),
                 coverage: query.coverage(),
             })
         })
@@ -93,7 +89,7 @@ fn model_permission(
     note: Option<&StoredNote>,
     has_folder: bool,
 ) -> ModelPermission {
-    if note.is_some_and(|note| !note.head.untouched) {
+    if note.is_some_and(|note| !note.content.head.untouched) {
         return ModelPermission::ByHand;
     }
     let wished = config::model::read_restrictions(&service.places).unwrap_or_else(|error| {
@@ -185,7 +181,7 @@ fn cycle_notes(query: &CodeQuery<'_>, folder: &LociFolder) -> BTreeMap<u32, (Str
     let mut found = BTreeMap::new();
     for file in folder.list_files(GROUPS).unwrap_or_default() {
         let Some(name) = file.strip_suffix(".md").map(group_note_path) else { continue };
-        let Some((head, _)) = read_masked(query, folder, &name).map(|text| note::parse_note(&text)) else {
+        let Some((head, _)) = read_masked(query, folder, &name).map(|text| notes::parse_note(&text)) else {
             continue;
         };
         for (at, id) in head.types.iter().enumerate() {
@@ -203,160 +199,33 @@ fn cycle_notes(query: &CodeQuery<'_>, folder: &LociFolder) -> BTreeMap<u32, (Str
 pub(super) struct StoredNote {
     /// Relative to the tree's `.loci` folder.
     path: String,
-    pub(super) text: String,
-    head: NoteHeader,
-    sections: Sections,
+    pub(super) content: NoteText,
     /// Position of the type in the note's header.
     position: usize,
 }
 
 impl StoredNote {
     fn new(path: String, text: String, at: usize) -> StoredNote {
-        let (head, sections) = note::parse_note(&text);
-        StoredNote { path, text, head, sections, position: at }
+        StoredNote { path, content: NoteText::parse(text), position: at }
     }
 
     /// The other types that the note describes.
     fn other_types(&self, query: &CodeQuery<'_>, of: u32) -> Vec<TypeRef> {
-        let all = self.head.types.iter().filter_map(|id| query.type_by_id(id));
+        let all = self.content.head.types.iter().filter_map(|id| query.type_by_id(id));
         all.filter(|other| *other != of).map(|other| query.type_ref(other)).collect()
     }
 
     /// Whether the note may be sent: it describes no excluded type.
     pub(super) fn may_be_sent(&self, query: &CodeQuery<'_>, of: u32, is_off: &dyn Fn(&str) -> bool) -> bool {
-        let others = self.head.types.iter().filter_map(|id| query.type_by_id(id));
+        let others = self.content.head.types.iter().filter_map(|id| query.type_by_id(id));
         others.chain([of]).all(|of| !is_excluded(query, of, is_off))
-    }
-
-    /// Compares the hashes in the header with the current type and returns the differences.
-    fn hash_differences(&self, now: &Hashes) -> Vec<String> {
-        let (Some(structure), Some(implementation)) =
-            (self.head.structure.get(self.position), self.head.implementation.get(self.position))
-        else {
-            return vec!["its header has no StructureHash and ImplHash".to_string()];
-        };
-        let both = [
-            (structure, now.structure, "the structure"),
-            (implementation, now.implementation(), "the implementation"),
-        ];
-        let differs = both.into_iter().filter_map(|(then, now, what)| {
-            let now = now.to_string();
-            let changed = !then.eq_ignore_ascii_case(&now);
-            changed.then(|| format!("{what} changed from {then} to {now}"))
-        });
-        differs.collect()
     }
 
     /// The state of the note and the reasons: the header's hashes, and the changes since Loci first saw it. Internal changes leave
     /// it valid until there are many.
     pub(super) fn current_state(&self, query: &CodeQuery<'_>, of: u32) -> (NoteStatus, Vec<String>) {
-        let why = self.hash_differences(&query.hashes(of));
-        let since = query.changes_since(of, &self.text, why.is_empty());
+        let why = self.content.hash_differences(self.position, &query.hashes(of));
+        let since = query.changes_since(of, &self.content.text, why.is_empty());
         judge_state(why, &since)
-    }
-
-    /// The text without the header.
-    pub(super) fn body(&self) -> &str {
-        let is_head = |line: &&str| note::parse_heading(line).is_none();
-        let head = self.text.split_inclusive('\n').take_while(is_head).map(str::len).sum();
-        self.text[head..].trim_end()
-    }
-
-    /// The sections with their headings, most important first.
-    pub(super) fn ordered_sections(&self) -> Vec<String> {
-        let mut found: Vec<(usize, String)> = Vec::new();
-        for line in self.body().lines() {
-            match (section_rank(line), found.last_mut()) {
-                (Some(rank), _) => found.push((rank, format!("{line}\n"))),
-                (None, Some((_, part))) => part.extend([line, "\n"]),
-                (None, None) => {}
-            }
-        }
-        found.sort_by_key(|(rank, _)| *rank);
-        found.into_iter().map(|(_, part)| part).filter(|part| has_text(part)).collect()
-    }
-}
-
-fn judge_state(mut why: Vec<String>, since: &NoteState) -> (NoteStatus, Vec<String>) {
-    if since.status == NoteStatus::Cached {
-        let small = |why: &mut String| {
-            why.push_str("; internal only: the note becomes stale after a few more changes or a day");
-        };
-        why.iter_mut().for_each(small);
-        return (NoteStatus::Cached, why);
-    }
-    if why.is_empty() {
-        let what = if since.dependency_changed {
-            "a dependency"
-        } else {
-            "the type or another in its dependency cycle"
-        };
-        why.push(format!("{what} changed since it was written"));
-    }
-    let waits = matches!(since.status, NoteStatus::Pending | NoteStatus::Generating);
-    (if waits { since.status } else { NoteStatus::Stale }, why)
-}
-
-fn section_rank(line: &str) -> Option<usize> {
-    let section = note::parse_heading(line)?;
-    SECTION_ORDER.iter().position(|part| *part == section)
-}
-
-/// Whether a section has text besides its heading.
-fn has_text(part: &str) -> bool {
-    part.split_once(':').is_some_and(|(_, rest)| !rest.trim().is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use code::Digest;
-
-    fn make_hashes(n: u64) -> Hashes {
-        let digest = Digest(n << 40);
-        Hashes { structure: digest, public: digest, internal: digest, cosmetic: digest, doc: digest }
-    }
-
-    fn parse_note(text: &str) -> StoredNote {
-        StoredNote::new("types/x.md".to_string(), text.to_string(), 0)
-    }
-
-    fn make_note(structure: &str, implementation: &str) -> StoredNote {
-        let head = format!("# Semantic: N.A T_x\nStructureHash: {structure}\nImplHash: {implementation}\n");
-        parse_note(
-            &(head
-                + "Dependencies: T_y\n\nROLE: keeps\n nodes\nLIFECYCLE:\nEDGE_CASES: none\nLIMITATIONS: one\n"),
-        )
-    }
-
-    #[test]
-    fn a_note_is_compared_with_the_hashes_in_its_header() {
-        let now = make_hashes(1);
-        let (structure, both) = (now.structure.to_string(), now.implementation().to_string());
-        for (note, reasons) in [
-            (make_note(&structure, &both), 0),
-            (make_note(&structure.to_uppercase(), &both), 0),
-            (make_note("00000000", &both), 1),
-            (make_note(&structure, "00000000"), 1),
-            (make_note("00000000", "00000000"), 2),
-            (parse_note("ROLE: by hand\nStructureHash: in the text\n"), 1),
-            (parse_note(""), 1),
-        ] {
-            let why = note.hash_differences(&now);
-            assert_eq!(why.len(), reasons, "{}: {why:?}", note.text);
-        }
-        let why = make_note("00000000", &both).hash_differences(&now);
-        assert!(why[0].starts_with("the structure changed from 00000000 to"), "{why:?}");
-    }
-
-    #[test]
-    fn sections_are_ordered_and_empty_ones_omitted() {
-        let note = make_note("a", "b");
-        assert_eq!(
-            note.ordered_sections(),
-            ["ROLE: keeps\n nodes\n", "LIMITATIONS: one\n", "EDGE_CASES: none\n"]
-        );
-        assert!(note.body().starts_with("ROLE: keeps") && note.body().ends_with("LIMITATIONS: one"));
-        assert_eq!(parse_note("nothing like it").ordered_sections(), [""; 0]);
     }
 }

@@ -75,7 +75,8 @@ fn candidate_texts(query: &CodeQuery<'_>, graph: &Graph, named: &[u32]) -> BTree
     let each = |of: u32| {
         let outline = query.outline(of) + "\n";
         let note = folder.as_ref().and_then(|folder| notes::read_own_note(query, folder, of));
-        let note = note.map(|note| note.body().to_string() + "\n\n").filter(|note| !note.trim().is_empty());
+        let note =
+            note.map(|note| note.content.body().to_string() + "\n\n").filter(|note| !note.trim().is_empty());
         let note = note.unwrap_or_default();
         let price = PackCost { outline: count_tokens(&outline), note: count_tokens(&note) };
         (of, PackTexts { outline, note, price })

@@ -111,7 +111,7 @@ fn recent_types(query: &CodeQuery<'_>, in_pack: &BTreeSet<u32>) -> Vec<u32> {
 fn window_entry(query: &CodeQuery<'_>, folder: Option<&LociFolder>, of: u32) -> code::WindowEntry {
     let mut texts = vec![query.outline(of)];
     if let Some(note) = folder.and_then(|folder| notes::read_own_note(query, folder, of)) {
-        let mut parts = note.ordered_sections();
+        let mut parts = note.content.ordered_sections();
         if let Some(first) =
             parts.first_mut().filter(|_| note.current_state(query, of).0 != NoteStatus::Cached)
         {

@@ -112,7 +112,7 @@ fn make_exhibit(query: &CodeQuery<'_>, of: u32, with_usages: bool) -> EvidenceIt
     let note = note.map(|note| {
         let stale = note.current_state(query, of).0 != NoteStatus::Cached;
         let before = if stale { "(written before the type was changed)\n" } else { "" };
-        format!("{before}{}", note.body())
+        format!("{before}{}", note.content.body())
     });
     EvidenceItem {
         symbol: query.symbol_ref(symbol),

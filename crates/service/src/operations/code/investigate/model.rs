@@ -8,10 +8,10 @@ use super::super::tree::tree_name;
 use super::InvestigationRun;
 use super::evidence::{self, Evidence};
 use crate::{ledger, model_run};
+use ::notes::finding::{self, Finding};
 use api::Error;
 use api::code::{Conclusion, EvidenceItem, SymbolRef};
 use api::costs::INVESTIGATION;
-use code::investigation::{self, Finding};
 use config::model::ConfiguredModel;
 use llm::{CallOutcome, Job, MaskedPrompt, remove_instructions};
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ fn call_model(
             Err("all matching types are excluded from model calls (`model.projects_off`)".to_string()),
         );
     }
-    let prompt_spec = investigation::build_prompt(&course.case.question, &exhibits);
+    let prompt_spec = finding::build_prompt(&course.case.question, &exhibits);
     let prompt = MaskedPrompt::mask(&masker, prompt_spec.system, &prompt_spec.text);
     let about = format!("{INVESTIGATION} {} {}", tree_name(&course.case.root), course.case.id);
     let job = Job { key: format!("{about} {}", prompt.fingerprint()), about };
@@ -83,7 +83,7 @@ fn call_model(
     };
     course.record_step(format!("calling {} {}", configured.model.provider.name, configured.model.name))?;
     let judge = |text: &str| {
-        investigation::parse_finding(&masker.mask_json(text), &|name| resolve_citation(&names, name))
+        finding::parse_finding(&masker.mask_json(text), &|name| resolve_citation(&names, name))
             .map_err(|why| why.to_string())
     };
     let mut ledger = ledger::open(service)?;
@@ -117,7 +117,7 @@ fn sendable_evidence(
     course: &InvestigationRun<'_>,
     configured: &ConfiguredModel,
     evidence: &Evidence,
-) -> Result<(Vec<investigation::Evidence>, CitableNames), Error> {
+) -> Result<(Vec<finding::Evidence>, CitableNames), Error> {
     let is_off = |path: &str| configured.is_off(path);
     with_root(course.service, &course.case.root, |query| {
         let (mut exhibits, mut names) = (Vec::new(), CitableNames::new());
@@ -140,9 +140,9 @@ fn to_prompt_exhibit(
     exhibit: &EvidenceItem,
     note: Option<String>,
     open: &dyn Fn(&str) -> bool,
-) -> investigation::Evidence {
+) -> finding::Evidence {
     let line = |usage: &api::code::Usage| format!("{}:{}: {}", usage.file, usage.line, usage.text);
-    investigation::Evidence {
+    finding::Evidence {
         name: exhibit.symbol.path.clone(),
         outline: exhibit.outline.clone(),
         note: note.unwrap_or_default(),

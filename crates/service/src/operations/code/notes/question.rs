@@ -1,7 +1,7 @@
 //! Builds the prompt for one note about a type or a dependency cycle: the current outlines, the existing note and the changes
 //! since.
 //!
-//! Does not send the prompt, and does not word it: `code::note` does.
+//! Does not send the prompt, and does not word it: `notes` does.
 
 use super::{StoredNote, is_excluded, read_note};
 use crate::operations::code::code_query::CodeQuery;
@@ -11,13 +11,11 @@ use api::Error;
 use api::code::{NoteLine, TypeRef};
 use api::costs::NOTE;
 use code::folder::{FOLDER_NAME, LociFolder, group_note_path, note_path};
-use code::note::{
-    Baseline, ChangedMember, DescribedType, PreviousNote, Prompt, PromptInput, Section, Sections, group_id,
-};
-use code::{ChangeClass, Digest, NoteState, NoteStatus};
+use code::{Baseline, ChangeClass, ChangedMember, Digest, NoteState, NoteStatus};
 use config::model::ConfiguredModel;
 use llm::{Job, JobRow, MaskedPrompt};
 use mask::Masker;
+use notes::{DescribedType, PreviousNote, Prompt, PromptInput, Section, Sections, group_id};
 use std::path::Path;
 
 /// The prompt for one note.
@@ -62,10 +60,10 @@ impl NotePrompt {
         let path = if let [id] = ids { note_path(id) } else { group_note_path(&group_id(ids)) };
         let there = folder.as_ref().and_then(|folder| existing_note(query, folder, &of, &path));
         let bases: Vec<Baseline> = of.iter().map(|of| query.note_base(*of)).collect::<Option<_>>()?;
-        let by_hand = there.as_ref().is_some_and(|note| !note.head.untouched);
+        let by_hand = there.as_ref().is_some_and(|note| !note.content.head.untouched);
         let change = there.as_ref().filter(|_| !by_hand).map(|note| change_since(query, &of, &bases, note));
         let class = change.as_ref().map(|(class, _)| *class);
-        let before = there.map(|note| (note.text, note.sections)).filter(|_| !by_hand);
+        let before = there.map(|note| (note.content.text, note.content.sections)).filter(|_| !by_hand);
         let brief = PromptInput {
             subjects: of.iter().map(|of| to_known(query, *of, query.outline(*of))).collect(),
             dependencies: folder
@@ -77,7 +75,7 @@ impl NotePrompt {
                 members,
             }),
         };
-        let prompt_spec = code::note::build_prompt(&brief);
+        let prompt_spec = notes::build_prompt(&brief);
         let prompt = MaskedPrompt::mask(masker, prompt_spec.system, &prompt_spec.text);
         let types: Vec<TypeRef> = of.iter().map(|of| query.type_ref(*of)).collect();
         let about = job_subject(query.root(), &types);
@@ -149,7 +147,7 @@ fn described_dependencies(
         if note.current_state(query, of).0 != NoteStatus::Cached {
             return None;
         }
-        let part = |section: Section| note.sections.get(&section).cloned().unwrap_or_default();
+        let part = |section: Section| note.content.sections.get(&section).cloned().unwrap_or_default();
         Some(to_known(query, of, format!("{}\n{}", part(Section::Role), part(Section::Lifecycle))))
     };
     outside_dependencies(query, of).into_iter().filter_map(summarise).collect()
@@ -184,13 +182,13 @@ fn change_since(
 /// a deep change.
 fn class_from_header(query: &CodeQuery<'_>, of: u32, note: &StoredNote) -> Option<ChangeClass> {
     let id = query.id(of);
-    let at = note.head.types.iter().position(|known| *known == id).unwrap_or(0);
+    let at = note.content.head.types.iter().position(|known| *known == id).unwrap_or(0);
     let now = query.hashes(of);
     let same = |list: &[String], now: Digest| list.get(at).is_some_and(|then| *then == now.to_string());
-    if !same(&note.head.structure, now.structure) {
+    if !same(&note.content.head.structure, now.structure) {
         return Some(ChangeClass::Structure);
     }
-    (!same(&note.head.implementation, now.implementation())).then_some(ChangeClass::PublicBehavior)
+    (!same(&note.content.head.implementation, now.implementation())).then_some(ChangeClass::PublicBehavior)
 }
 
 /// The state by which a requested note is ranked.

@@ -13,11 +13,11 @@ use api::code::{NoteLine, NotesWritten, WriteNotes};
 use api::{Code, Error, Handle, Request};
 use code::access::LONG_LOCK_TIMEOUT;
 use code::folder::{GROUPS, LociFolder, TYPES, WriteLock, group_note_path, note_path};
-use code::note::{self, NoteResponse, SECTIONS, Sections};
 use code::{Hashes, NoteState, NoteStatus};
 use config::model::{self, ConfiguredModel};
 use llm::{CallOutcome, Ledger, remove_instructions};
 use mask::Masker;
+use notes::{NoteResponse, SECTIONS, Sections};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -127,12 +127,12 @@ fn plan_notes(query: &CodeQuery<'_>, request: &WriteNotes) -> Result<Vec<Vec<Str
     // of them paid for.
     let by_hand = |of: &u32| {
         let own = folder.as_ref().and_then(|folder| read_own_note(query, folder, *of));
-        own.is_some_and(|note| !note.head.untouched)
+        own.is_some_and(|note| !note.content.head.untouched)
     };
     let (by_hand, open): (Vec<u32>, Vec<u32>) = selected.into_iter().filter(wants).partition(by_hand);
     let states: BTreeMap<u32, NoteState> =
         open.into_iter().map(|of| (of, ranking_state(query, of))).collect();
-    let planned = note::plan_notes(&graph, &states).into_iter().map(|job| job.of);
+    let planned = notes::plan_notes(&graph, &states).into_iter().map(|job| job.of);
     let each = by_hand.into_iter().map(|of| vec![of]);
     Ok(planned.chain(each).map(|job| job.into_iter().map(|of| query.id(of)).collect()).collect())
 }
@@ -300,7 +300,7 @@ impl NoteRun<'_> {
     /// Merges an answer into the note's sections. Text that the model must not produce is removed before anything is stored.
     fn merge_answer(&self, question: &NotePrompt, text: &str) -> Result<MergedAnswer, String> {
         let before = question.before.as_ref().map(|(_, sections)| sections);
-        let answer = note::parse_response(&self.masker.mask_json(text), before.is_some())
+        let answer = notes::parse_response(&self.masker.mask_json(text), before.is_some())
             .map_err(|why| why.to_string())?;
         let NoteResponse::Sections(mut new) = answer else {
             return Ok(MergedAnswer { sections: before.cloned().unwrap_or_default(), new: Vec::new() });
@@ -311,7 +311,7 @@ impl NoteRun<'_> {
         let names = SECTIONS.iter().filter(|(section, ..)| new.contains_key(section));
         let names = names.map(|(_, heading, _)| (*heading).to_string()).collect();
         let sections =
-            note::merge_sections(before.unwrap_or(&Sections::new()), new).map_err(|why| why.to_string())?;
+            notes::merge_sections(before.unwrap_or(&Sections::new()), new).map_err(|why| why.to_string())?;
         Ok(MergedAnswer { sections, new: names })
     }
 
@@ -388,7 +388,7 @@ impl NoteRun<'_> {
             .map(|(of, base)| (of.path.clone(), of.type_id.clone(), base.hashes.hashes))
             .collect();
         let model = &self.configured.model;
-        note::format_note(&note::NoteContent {
+        notes::format_note(&notes::NoteContent {
             types: &types,
             dependencies: &question.dependencies,
             model: &format!("{} {}", model.provider.name, model.name),
@@ -434,7 +434,7 @@ fn remove_replaced(
     pen: &WriteLock<'_>,
     question: &NotePrompt,
 ) -> Result<(), code::folder::FolderError> {
-    let ours = |text: &[u8]| note::parse_note(&query.mask_text(String::from_utf8_lossy(text))).0;
+    let ours = |text: &[u8]| notes::parse_note(&query.mask_text(String::from_utf8_lossy(text))).0;
     for id in question.ids.iter().filter(|_| question.ids.len() > 1) {
         let own = note_path(id);
         if folder.read(&own)?.is_some_and(|text| ours(&text).untouched) {
