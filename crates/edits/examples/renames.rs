@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Prints one line per symbol and a summary: how many are complete in memory alone, how many a compiler completes, how many are
-//! refused and why, and how many break the build although they were thought complete. Needs the compiler of the language on the
-//! path. Does not change the tree.
+//! refused and why, and how many break the build although they were thought complete. The last column of a renamed symbol has the
+//! places that change, as byte offsets, for the scripts in `judges`. Needs the compiler of the language on the path. Does not
+//! change the tree.
 
 #![allow(
     clippy::unwrap_used,
@@ -111,13 +112,13 @@ fn measure(root: &Path, work: &Path, count: usize, seed: u64) {
         let began = Instant::now();
         let new = format!("{}Zq", place.name);
         let (outcome, detail) = match bench.rename(&place, &new) {
-            Ok((plan, true)) => ("complete", format!("{} edits", plan.edit_count())),
-            Ok((plan, false)) => ("compiled", format!("{} edits", plan.edit_count())),
-            Err(Refusal::Check(error)) => ("check-failed", error.to_string()),
+            Ok((plan, true)) => ("complete", show_places(&plan)),
+            Ok((plan, false)) => ("compiled", show_places(&plan)),
+            Err(Refusal::Check(error)) => ("check-failed", error.to_string().replace('\n', " ")),
             Err(Refusal::Edit(error)) => {
                 let first = error.places().first();
                 let at = first.map_or_else(String::new, |it| {
-                    format!("{}:{} {} | {}", it.file, it.line, it.reason, it.text)
+                    format!("{}:{} {} | {}", it.file, it.line, it.reason.replace('\n', " "), it.text)
                 });
                 (error.reason(), at)
             }
@@ -125,11 +126,20 @@ fn measure(root: &Path, work: &Path, count: usize, seed: u64) {
         total += 1;
         *tally.entry(outcome.to_owned()).or_default() += 1;
         let seconds = began.elapsed().as_secs_f32();
-        println!("{outcome}\t{kind}\t{}\t{}:{}\t{detail}\t{seconds:.1} s", place.name, place.file, place.at);
+        println!("{outcome}\t{kind}\t{}\t{}:{}\t{seconds:.1} s\t{detail}", place.name, place.file, place.at);
     }
     let of = |name: &str| tally.get(name).copied().unwrap_or(0);
     let applied = of("complete") + of("compiled");
     println!("# {total} symbols, {applied} applied ({} %): {tally:?}", applied * 100 / total.max(1));
+}
+
+/// `src/a.rs:12,80 src/b.rs:7`
+fn show_places(plan: &Plan) -> String {
+    let show = |file: &loci_edits::FileEdit| {
+        let offsets: Vec<String> = file.edits.iter().map(|edit| edit.from.to_string()).collect();
+        format!("{}:{}", file.path, offsets.join(","))
+    };
+    plan.files.iter().map(show).collect::<Vec<_>>().join(" ")
 }
 
 /// Symbols of all kinds, chosen by a fixed sequence of random numbers.

@@ -113,6 +113,8 @@ pub enum CheckError {
     Run { program: String, error: RunError },
     #[error("{program} failed without a diagnostic (exit code {status}): {stderr}")]
     Failed { program: String, status: i32, stderr: String },
+    #[error("{program} did not get to the sources: {message}")]
+    NotReached { program: String, message: String },
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }
@@ -160,6 +162,7 @@ impl Checker {
             .map_err(|error| CheckError::Run { program: self.name.to_owned(), error })?;
         let output = String::from_utf8_lossy(&finished.stdout);
         let found = parse_diagnostics(self.format, &output, &folder.to_string_lossy());
+        self.require_sources(&found)?;
         if finished.status != 0 && !found.iter().any(|it| it.is_error) {
             let shown = output.lines().rev().take(5).collect::<Vec<_>>().join(" / ");
             let stderr = format!("{}{shown}", finished.stderr);
@@ -170,6 +173,16 @@ impl Checker {
             });
         }
         Ok(found)
+    }
+
+    /// Refuses a run that ended at the project and not in its sources: packages that are not restored, settings that are not known.
+    /// The next run ends there as well, and the same errors twice would look like proof.
+    fn require_sources(&self, found: &[Diagnostic]) -> Result<(), CheckError> {
+        let is_of_project = |it: &&Diagnostic| it.is_error && language_family(&it.file) != self.language;
+        found.iter().find(is_of_project).map_or(Ok(()), |it| {
+            let message = format!("{}: {}", it.code, it.message);
+            Err(CheckError::NotReached { program: self.name.to_owned(), message })
+        })
     }
 
     fn resolve_arguments(&self, folder: &Path, output: &Path) -> Result<Vec<OsString>, CheckError> {
@@ -227,4 +240,20 @@ fn list_files(folder: &Path, ending: &str, found: &mut Vec<String>) -> Result<()
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_project_is_no_answer_about_its_sources() {
+        let checker = checker_for(Path::new("/"), "A.cs").unwrap();
+        let run = |output: &str| checker.require_sources(&parse_diagnostics(checker.format, output, "/tree"));
+        assert!(run("/tree/A.cs(3,7): error CS0103: The name 'a' does not exist [/tree/a.csproj]").is_ok());
+        let refused =
+            run("/sdk/Sdk.targets(234,5): error NETSDK1004: Assets file not found. [/tree/a.csproj]")
+                .unwrap_err();
+        assert!(refused.to_string().contains("NETSDK1004: Assets file not found"), "{refused}");
+    }
 }

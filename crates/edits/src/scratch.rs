@@ -67,10 +67,11 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), IoError> {
         let name = entry.file_name();
         let is = |list: &[&str]| name.to_str().is_some_and(|name| list.contains(&name));
         let kind = entry.file_type()?;
+        let target = to.join(&name);
         if kind.is_dir() && is(BUILD_FOLDERS) {
+            copy_restored(&entry.path(), &target)?;
             continue;
         }
-        let target = to.join(&name);
         if kind.is_dir() && is(PACKAGE_FOLDERS) {
             link_packages(&entry.path(), &target)?;
         } else if kind.is_dir() {
@@ -87,6 +88,20 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), IoError> {
         let is_build = entry.file_name().to_str().is_some_and(|name| BUILD_FOLDERS.contains(&name));
         if !names.contains(&entry.file_name()) && !is_build {
             remove(&entry)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies what `dotnet restore` left in a folder of builds: which packages there are and where. Without it nothing is compiled.
+fn copy_restored(from: &Path, to: &Path) -> Result<(), IoError> {
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_restored = name.starts_with("project.") || name.contains(".nuget.");
+        if is_restored && entry.file_type()?.is_file() {
+            std::fs::create_dir_all(to)?;
+            copy_if_changed(&entry, &to.join(name))?;
         }
     }
     Ok(())
@@ -144,14 +159,17 @@ mod tests {
     fn a_copy_follows_the_tree_and_shares_no_build() {
         let home = tempfile::tempdir().unwrap();
         let (root, copy) = (home.path().join("tree"), home.path().join("copy"));
-        for folder in ["src", "target", "node_modules/p"] {
+        for folder in ["src", "target", "node_modules/p", "obj"] {
             std::fs::create_dir_all(root.join(folder)).unwrap();
         }
         std::fs::write(root.join("src/a.rs"), "one").unwrap();
         std::fs::write(root.join("target/x"), "build").unwrap();
         std::fs::write(root.join("node_modules/p/i.js"), "package").unwrap();
+        std::fs::write(root.join("obj/project.assets.json"), "{}").unwrap();
+        std::fs::write(root.join("obj/a.dll"), "build").unwrap();
         let scratch = Scratch::create(&root, &copy).unwrap();
         assert!(!copy.join("target").exists() && copy.join("node_modules/p/i.js").exists());
+        assert!(copy.join("obj/project.assets.json").exists() && !copy.join("obj/a.dll").exists());
         let new = BTreeMap::from([
             ("src/a.rs".to_owned(), Some(b"two".to_vec())),
             ("src/b.rs".to_owned(), Some(Vec::new())),

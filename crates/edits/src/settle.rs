@@ -39,6 +39,8 @@ pub fn settle_plan<E: From<EditError>>(
     compile: &mut dyn FnMut(&Contents) -> Result<Vec<Diagnostic>, E>,
 ) -> Result<Settled, E> {
     let mut settled = Settled::default();
+    // compilers stop at errors: what comes after them is not looked at
+    let is_gradual = is_gradual || before.iter().any(|it| it.is_error);
     let (open, kept): (Vec<Uncertain>, Vec<Uncertain>) =
         std::mem::take(&mut plan.unsure).into_iter().partition(|it| it.can_be_compiled);
     // where values have no types, a place that no error names proves nothing: start with what nothing else can mean

@@ -21,8 +21,17 @@ fn error_at(line: usize) -> Diagnostic {
     }
 }
 
-/// Settles the rename of `A.get` with a compiler that knows which lines must, and which must not, be renamed.
 fn settle(must: &[usize], must_not: &[usize], is_gradual: bool) -> Result<(String, Plan), EditError> {
+    settle_after(&[], must, must_not, is_gradual)
+}
+
+/// Settles the rename of `A.get` with a compiler that knows which lines must, and which must not, be renamed.
+fn settle_after(
+    before: &[Diagnostic],
+    must: &[usize],
+    must_not: &[usize],
+    is_gradual: bool,
+) -> Result<(String, Plan), EditError> {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("a.py"), TEXT).unwrap();
     let tree = Tree::open(root.path(), 1).unwrap();
@@ -35,7 +44,7 @@ fn settle(must: &[usize], must_not: &[usize], is_gradual: bool) -> Result<(Strin
         let wrong = must.iter().filter(|it| !is_new(it)).chain(must_not.iter().filter(|it| is_new(it)));
         Ok(wrong.map(|line| error_at(*line)).collect())
     };
-    settle_plan(&tree, &mut plan, &[], &[("fetch".into(), "get".into())], is_gradual, &mut compile)?;
+    settle_plan(&tree, &mut plan, before, &[("fetch".into(), "get".into())], is_gradual, &mut compile)?;
     let text = String::from_utf8(plan.contents(&tree).unwrap()["a.py"].clone().unwrap()).unwrap();
     let calls = text.lines().skip(5).map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(" ");
     Ok((calls, plan))
@@ -54,6 +63,13 @@ fn where_types_are_optional_a_silent_place_stays_unsure() {
     assert_eq!(calls, "x.fetch() y.get() z.get()");
     let unsure: Vec<u32> = plan.unsure.iter().map(|it| it.place.line).collect();
     assert_eq!(unsure, [8], "neither change nor silence is an error at z");
+}
+
+#[test]
+fn a_tree_with_errors_proves_nothing_by_silence() {
+    let (_, plan) = settle_after(&[error_at(1)], &[6], &[7], false).unwrap();
+    let unsure: Vec<u32> = plan.unsure.iter().map(|it| it.place.line).collect();
+    assert_eq!(unsure, [8], "the compiler may have stopped before it");
 }
 
 #[test]
