@@ -128,12 +128,16 @@ enum Verdict {
     Unsure(&'static str, bool),
 }
 
+const MAY_BE_EMBEDDED: Verdict = Verdict::Unsure("may be the field of an embedded type", false);
+
 struct Rename<'a> {
     tree: &'a Tree,
     mentions: &'a Mentions,
     family: Vec<u32>,
     /// Whether nothing else in the tree is declared with the name.
     is_unique: bool,
+    /// Whether a struct of Go embeds the type.
+    is_embedded: bool,
     target: &'a NamedDeclaration,
     old: &'a str,
     new: &'a str,
@@ -158,7 +162,8 @@ impl<'a> Rename<'a> {
             it.family != target.family && language_family(tree.path(it.file)) == language
         };
         let is_unique = !all.iter().any(is_rival);
-        Rename { tree, mentions, family, is_unique, target, old, new, options }
+        let is_embedded = language == "Go" && target.member.is_none() && has_subtype(tree, target.of);
+        Rename { tree, mentions, family, is_unique, is_embedded, target, old, new, options }
     }
 
     fn plan(&self) -> Result<Plan, EditError> {
@@ -184,9 +189,21 @@ impl<'a> Rename<'a> {
             let path = self.tree.path(file).to_owned();
             let source = self.tree.text(&path)?;
             let found = self.tree.occurrences(file, self.old)?;
+            let is_unfollowed = |it: &Occurrence| {
+                let verdict = || self.judge_mention(file, it, &source.text);
+                it.role == Role::Import && matches!(verdict(), Verdict::Unsure(..))
+            };
+            let has_unfollowed = found.all.iter().any(is_unfollowed);
             for it in &found.all {
                 let edit = self.edit_for(it);
-                match self.judge(file, it, &source.text) {
+                let is_name = matches!(it.role, Role::Name | Role::Capture) && it.variable.is_none();
+                let verdict = match self.judge(file, it, &source.text) {
+                    Verdict::No if has_unfollowed && is_name => {
+                        Verdict::Unsure("named by an import that could not be followed", self.is_unique)
+                    }
+                    verdict => verdict,
+                };
+                match verdict {
                     Verdict::Yes => edits.entry(path.clone()).or_default().push(edit),
                     Verdict::No => {}
                     Verdict::Unsure(reason, likely) => {
@@ -322,6 +339,7 @@ impl<'a> Rename<'a> {
                 self.judge_key(file, it, text)
             }
             Role::Name | Role::Capture | Role::Shorthand if !is_bound => self.judge_name(file, it, text),
+            Role::Key if self.language() == "Go" => self.judge_go_key(),
             _ => Verdict::No,
         };
         match verdict {
@@ -430,10 +448,21 @@ impl<'a> Rename<'a> {
             }
             let by_import = matches!(self.language(), "Go" | "Python" | "TypeScript");
             if by_import && !self.is_imported(file, receiver_word(before)) {
-                return Verdict::No;
+                return if self.is_embedded { MAY_BE_EMBEDDED } else { Verdict::No };
             }
         }
         self.judge_mention(file, it, text)
+    }
+
+    /// In Go, a key of a map is a constant or a variable, and a struct that embeds a type has a field with its name.
+    fn judge_go_key(&self) -> Verdict {
+        match self.target.member {
+            Some(MemberKind::Constant | MemberKind::Field) => {
+                Verdict::Unsure("a key whose type is not known", self.is_unique)
+            }
+            None if self.is_embedded => MAY_BE_EMBEDDED,
+            _ => Verdict::No,
+        }
     }
 
     /// Whether an import of a file binds a word.
@@ -543,6 +572,11 @@ impl<'a> Rename<'a> {
         }
         check_syntax(self.tree, plan)
     }
+}
+
+fn has_subtype(tree: &Tree, of: u32) -> bool {
+    let resolver = code::Resolver::new(&tree.code);
+    (0..tree.code.types.len() as u32).any(|other| resolver.bases(other).contains(&of))
 }
 
 /// Whether a place is inside of `macro_rules!`.

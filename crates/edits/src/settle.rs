@@ -71,9 +71,12 @@ pub fn settle_plan<E: From<EditError>>(
         }
     }
     if is_gradual {
-        let left = |at: usize| !included[at] && !moved[at] && open[at].edit.is_some();
-        if (0..open.len()).any(left) {
-            reject_typed_places(tree, plan, &open, &included, &mut moved, (before, names), compile)?;
+        let mut has_moved = true;
+        let is_left = |at: usize, moved: &[bool]| !included[at] && !moved[at] && open[at].edit.is_some();
+        // each run shows the errors that those of the run before had hidden
+        while has_moved && settled.runs < MAX_RUNS && (0..open.len()).any(|at| is_left(at, &moved)) {
+            has_moved =
+                reject_typed_places(tree, plan, &open, &included, &mut moved, (before, names), compile)?;
             settled.runs += 1;
         }
     }
@@ -86,7 +89,8 @@ pub fn settle_plan<E: From<EditError>>(
     Ok(settled)
 }
 
-/// Changes the places that are left as well: where that brings an error, the value has a type without the symbol.
+/// Changes the places that are left as well: where that brings an error, the value has a type without the symbol. Whether there
+/// is such a place.
 fn reject_typed_places<E: From<EditError>>(
     tree: &Tree,
     plan: &Plan,
@@ -95,16 +99,20 @@ fn reject_typed_places<E: From<EditError>>(
     moved: &mut [bool],
     (before, names): (&[Diagnostic], &[(String, String)]),
     compile: &mut dyn FnMut(&Contents) -> Result<Vec<Diagnostic>, E>,
-) -> Result<(), E> {
+) -> Result<bool, E> {
     let all: Vec<bool> = (0..open.len()).map(|at| included[at] || !moved[at]).collect();
     let trial = with_places(tree, plan, open, &all)?;
     let after = compile(&trial.contents(tree)?)?;
     let new = new_diagnostics(before, &after, names);
+    let mut has_moved = false;
     for (at, uncertain) in open.iter().enumerate() {
         let is_named = new.iter().any(|error| error.is_error && is_at(error, &uncertain.place, &trial));
-        moved[at] |= is_named && !included[at];
+        if is_named && !included[at] && !moved[at] {
+            moved[at] = true;
+            has_moved = true;
+        }
     }
-    Ok(())
+    Ok(has_moved)
 }
 
 /// A plan with the edits of some uncertain places.

@@ -290,3 +290,41 @@ fn likely_places_are_included_on_request() {
     assert_eq!((plan(false).edit_count(), plan(false).is_complete()), (1, false));
     assert_eq!((plan(true).edit_count(), plan(true).is_complete()), (2, true));
 }
+
+#[test]
+fn keys_and_embedded_fields_of_go_are_for_the_compiler() {
+    let text = "package p\n\ntype writer struct{}\n\ntype flusher struct {\n\twriter\n}\n\nconst kind = 1\n\nvar names = map[int]string{kind: \"k\"}\n\nfunc f(it flusher) flusher { _ = it.writer; return flusher{writer: it.writer} }\n";
+    let files = [("go.mod", "module a\n"), ("p.go", text)];
+    let uncertain = |needle, name| {
+        let plan = rename(&files, ("p.go", needle, name), "renamed").unwrap();
+        plan.unsure.iter().map(|it| (it.place.line, it.can_be_compiled)).collect::<Vec<_>>()
+    };
+    assert_eq!(uncertain("const kind", "kind"), [(11, true)], "a key of a map");
+    assert_eq!(uncertain("type writer", "writer"), [(13, true), (13, true), (13, true)]);
+    assert_eq!(uncertain("type flusher", "flusher"), [], "nothing embeds it");
+}
+
+#[test]
+fn a_trait_does_not_declare_the_members_of_the_traits_it_requires() {
+    let files = [
+        ("Cargo.toml", "[package]\nname = \"a\"\n"),
+        (
+            "src/lib.rs",
+            "trait Flag: std::fmt::Debug { fn name(&self); }\nimpl Flag for u8 { fn name(&self) {} }\nfn f(it: &dyn Flag) { it.name() }\n",
+        ),
+    ];
+    assert_eq!(renamed(&files, ("src/lib.rs", "fn name", "name"), "label").matches("label").count(), 3);
+}
+
+#[test]
+fn names_behind_an_import_that_cannot_be_followed_are_uncertain() {
+    let files = [
+        ("Cargo.toml", "[package]\nname = \"a\"\n"),
+        ("tests/all.rs", "mod util;\nmod one;\n"),
+        ("tests/util.rs", "pub fn sorted() {}\n"),
+        ("tests/one.rs", "use crate::elsewhere::sorted;\n#[test]\nfn f() { sorted(); check!(sorted()); }\n"),
+    ];
+    let plan = rename(&files, ("tests/util.rs", "fn sorted", "sorted"), "ordered").unwrap();
+    let places: Vec<_> = plan.unsure.iter().map(|it| (it.place.line, it.likely)).collect();
+    assert_eq!(places, [(1, true), (3, true), (3, true)]);
+}

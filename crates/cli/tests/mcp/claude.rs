@@ -10,10 +10,10 @@ use std::fs;
 use testutil::binary;
 use testutil::clients::{CLAUDE, Clients};
 
-const START: &str = r#"CL_TIMEOUT=60 cl "$home" "$@" --output-format json"#;
+pub(crate) const START: &str = r#"CL_TIMEOUT=60 cl "$home" "$@" --output-format json"#;
 
 /// The result of the previous turn's tool call.
-fn tool_result(session: &ScriptedSession, turn: usize) -> String {
+pub(crate) fn tool_result(session: &ScriptedSession, turn: usize) -> String {
     let messages = session.request(turn)["messages"].as_array().unwrap();
     let message = messages.iter().rfind(|message| message["role"] == "user").unwrap();
     let result = message["content"].as_array().unwrap().iter().find(|block| block["type"] == "tool_result");

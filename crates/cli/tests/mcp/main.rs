@@ -10,6 +10,7 @@
 mod claude;
 mod codex;
 mod conformance;
+mod edits;
 mod http;
 mod inspector;
 mod protocol;

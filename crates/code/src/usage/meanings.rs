@@ -117,6 +117,10 @@ impl UsageFinder<'_> {
                 .iter()
                 .any(|at| self.resolver.target_type(file, &facts.references[*at as usize]).is_none());
         }
+        // in Rust, a trait has no members of the traits it requires
+        if declared.kind == TypeKind::Trait {
+            return false;
+        }
         self.lineage(self.code.tables.type_of(file, part)).into_iter().any(|of| self.has_base_outside(of))
     }
 
