@@ -2,8 +2,10 @@
 //! after:
 //!
 //! ```text
-//! cargo run -p loci-edits --example renames -- TREE COUNT [SEED]
+//! cargo run -p loci-edits --example renames -- TREE COUNT [SEED] [--plan-only]
 //! ```
+//!
+//! With `--plan-only`, nothing is compiled, and only plans that are complete without a compiler count.
 //!
 //! Prints one line per symbol and a summary: how many are complete in memory alone, how many a compiler completes, how many are
 //! refused and why, and how many break the build although they were thought complete. The last column of a renamed symbol has the
@@ -48,6 +50,7 @@ impl From<CheckError> for Refusal {
 
 struct Bench<'a> {
     tree: &'a Tree,
+    plans_only: bool,
     scratch: Scratch,
     checker: &'static Checker,
     run: CheckRun<'a>,
@@ -63,6 +66,10 @@ impl Bench<'_> {
     fn rename(&self, place: &SymbolPlace, new: &str) -> Result<(Plan, bool), Refusal> {
         let mut plan = plan_rename(self.tree, place, new, RenameOptions::default())?;
         let was_complete = plan.is_complete();
+        if self.plans_only {
+            plan.require_complete()?;
+            return Ok((plan, true));
+        }
         let names = [(new.to_owned(), place.name.clone())];
         settle_plan(self.tree, &mut plan, &self.before, &names, self.checker.is_gradual, &mut |contents| {
             self.compile(contents)
@@ -73,24 +80,26 @@ impl Bench<'_> {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
+    let mut arguments: Vec<String> = std::env::args().collect();
     if arguments.get(1).is_some_and(|it| it == subprocess::COMMAND) {
         let (code, message) = subprocess::run_supervisor(std::env::args_os().skip(2), std::io::stdin());
         eprint!("{message}");
         std::process::exit(code);
     }
+    let plans_only = arguments.iter().any(|it| it == "--plan-only");
+    arguments.retain(|it| it != "--plan-only");
     let [_, root, count, rest @ ..] = arguments.as_slice() else {
-        eprintln!("usage: renames TREE COUNT [SEED]");
+        eprintln!("usage: renames TREE COUNT [SEED] [--plan-only]");
         std::process::exit(2);
     };
     let root = PathBuf::from(root).canonicalize().unwrap();
     let seed = rest.first().and_then(|it| it.parse().ok()).unwrap_or(1);
     let work = std::env::temp_dir().join(format!("loci-renames-{}", std::process::id()));
-    measure(&root, &work, count.parse().unwrap(), seed);
+    measure(&root, &work, (count.parse().unwrap(), seed), plans_only);
     std::fs::remove_dir_all(&work).unwrap();
 }
 
-fn measure(root: &Path, work: &Path, count: usize, seed: u64) {
+fn measure(root: &Path, work: &Path, (count, seed): (usize, u64), plans_only: bool) {
     let tree = Tree::open(root, 2).unwrap();
     let file =
         tree.code.files.iter().find(|file| checker_for(root, &file.path).is_some()).expect("a language");
@@ -103,9 +112,10 @@ fn measure(root: &Path, work: &Path, count: usize, seed: u64) {
         output: &work.join("output"),
     };
     let scratch = Scratch::create(root, &work.join("tree")).unwrap();
-    let before = checker.run(scratch.folder(), &run).unwrap_or_else(|error| panic!("{error}"));
+    let compile = || checker.run(scratch.folder(), &run).unwrap_or_else(|error| panic!("{error}"));
+    let before = if plans_only { Vec::new() } else { compile() };
     println!("# {} with {}: {} diagnostics before", root.display(), checker.name, before.len());
-    let bench = Bench { tree: &tree, scratch, checker, run, before };
+    let bench = Bench { tree: &tree, plans_only, scratch, checker, run, before };
     let mut tally: BTreeMap<String, usize> = BTreeMap::new();
     let mut total = 0;
     for (kind, place) in sample_symbols(&tree, checker.language, count, seed) {

@@ -333,6 +333,7 @@ impl<'a> Rename<'a> {
             Role::Inactive => Verdict::Unsure("excluded by the preprocessor", false),
             Role::Unparsed => Verdict::Unsure("in a construct that is not understood", self.is_unique),
             Role::Declaration => self.judge_declaration(file, it),
+            _ if self.is_switch_label(it, text) => Verdict::Unsure("a label of a switch", self.is_unique),
             Role::Import => self.judge_mention(file, it, text),
             Role::Member => self.judge_member(file, it, text),
             Role::Key | Role::Shorthand | Role::ShorthandBinding if self.is_member() => {
@@ -446,12 +447,32 @@ impl<'a> Rename<'a> {
             if self.language() == "Rust" && by_dot {
                 return Verdict::No;
             }
-            let by_import = matches!(self.language(), "Go" | "Python" | "TypeScript");
-            if by_import && !self.is_imported(file, receiver_word(before)) {
+            let by_import = matches!(self.language(), "Go" | "Python" | "TypeScript") && !self.is_nested();
+            if by_import && !self.is_imported(file, first_receiver(before)) {
                 return if self.is_embedded { MAY_BE_EMBEDDED } else { Verdict::No };
             }
         }
-        self.judge_mention(file, it, text)
+        match self.judge_mention(file, it, text) {
+            Verdict::No if self.language() == "Python" && self.is_nested() => {
+                Verdict::Unsure("may be a type inside of a type", self.is_unique)
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// In Java, `case NAME:` means a value of the enumeration that is switched over, whichever that is.
+    fn is_switch_label(&self, it: &Occurrence, text: &str) -> bool {
+        let is_value = self.target.member == Some(MemberKind::EnumValue);
+        let label =
+            text[..it.span.from as usize].rsplit(['{', ';', ':', '}', '>']).next().unwrap_or_default();
+        self.language() == "Java" && is_value && label.trim_start().starts_with("case ")
+    }
+
+    /// Whether the symbol is a type inside of a type, which values of that type lead to.
+    fn is_nested(&self) -> bool {
+        let facts = &self.tree.code.files[self.target.file as usize].facts;
+        let is_it = |part: &syntax::TypePart| part.span == self.target.span && part.outer.is_some();
+        self.target.member.is_none() && facts.types.iter().any(is_it)
     }
 
     /// In Go, a key of a map is a constant or a variable, and a struct that embeds a type has a field with its name.
@@ -584,6 +605,14 @@ fn is_in_macro_definition(it: &Occurrence, text: &str) -> bool {
     let before = &text[..it.span.from as usize];
     let start = before.rfind("macro_rules!").unwrap_or(before.len());
     before[start..].matches('{').count() > before[start..].matches('}').count()
+}
+
+/// The first word of the path that ends a text: `core` of `core.regexes.`.
+fn first_receiver(before: &str) -> &str {
+    let word = receiver_word(before);
+    let rest = before.trim_end().trim_end_matches(['.', ':', '?', '!']).trim_end();
+    let rest = rest.strip_suffix(word).unwrap_or(rest).trim_end();
+    if word.is_empty() || !rest.ends_with('.') { word } else { first_receiver(rest) }
 }
 
 /// The word before the dot or the colons that end a text.

@@ -46,6 +46,7 @@ pub fn settle_plan<E: From<EditError>>(
     // where values have no types, a place that no error names proves nothing: start with what nothing else can mean
     let mut included: Vec<bool> = open.iter().map(|it| is_gradual && it.likely).collect();
     let mut moved = vec![false; open.len()];
+    let mut is_widened = false;
     loop {
         let trial = with_places(tree, plan, &open, &included)?;
         let after = compile(&trial.contents(tree)?)?;
@@ -64,6 +65,10 @@ pub fn settle_plan<E: From<EditError>>(
                 moved[at] = true;
                 has_moved = true;
             }
+        }
+        if !has_moved && !is_widened {
+            is_widened = true;
+            has_moved = include_files(&errors, &open, &mut included, &moved);
         }
         if !has_moved || settled.runs >= MAX_RUNS {
             let places = errors.iter().map(|error| error.place()).collect();
@@ -87,6 +92,20 @@ pub fn settle_plan<E: From<EditError>>(
     settled.rejected = open.len() - settled.confirmed - left.len();
     plan.unsure = kept.into_iter().chain(left).collect();
     Ok(settled)
+}
+
+/// Changes the open places in files that errors name elsewhere: that a class without a name lacks a member is reported where it is
+/// made, not where the member is.
+fn include_files(errors: &[&Diagnostic], open: &[Uncertain], included: &mut [bool], moved: &[bool]) -> bool {
+    let mut has_changed = false;
+    for (at, uncertain) in open.iter().enumerate() {
+        let is_named = errors.iter().any(|error| error.file == uncertain.place.file);
+        if is_named && !included[at] && !moved[at] && uncertain.edit.is_some() {
+            included[at] = true;
+            has_changed = true;
+        }
+    }
+    has_changed
 }
 
 /// Changes the places that are left as well: where that brings an error, the value has a type without the symbol. Whether there

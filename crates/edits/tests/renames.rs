@@ -328,3 +328,45 @@ fn names_behind_an_import_that_cannot_be_followed_are_uncertain() {
     let places: Vec<_> = plan.unsure.iter().map(|it| (it.place.line, it.likely)).collect();
     assert_eq!(places, [(1, true), (3, true), (3, true)]);
 }
+
+#[test]
+fn a_type_and_a_value_of_typescript_with_one_name_are_one_symbol() {
+    let files = [
+        ("package.json", "{}"),
+        (
+            "a.ts",
+            "export interface Any { kind: string }\nexport const Any = { make(): Any { return { kind: \"\" } } };\n",
+        ),
+        ("b.ts", "import { Any } from \"./a.js\";\nexport const it: Any = Any.make();\n"),
+    ];
+    for declared in ["interface Any", "const Any"] {
+        let after = renamed(&files, ("a.ts", declared, "Any"), "Every");
+        assert_eq!((after.matches("Any").count(), after.matches("Every").count()), (0, 6), "{after}");
+    }
+}
+
+#[test]
+fn names_behind_a_chain_of_modules_and_nested_types_are_seen() {
+    let files = [
+        ("package.json", "{}"),
+        ("regexes.ts", "export const protocol = /a/;\n"),
+        ("core.ts", "export * as regexes from \"./regexes.js\";\n"),
+        ("b.ts", "import * as core from \"./core.js\";\nexport const it = core.regexes.protocol;\n"),
+    ];
+    let plan = rename(&files, ("regexes.ts", "const protocol", "protocol"), "scheme").unwrap();
+    let is_seen =
+        plan.files.iter().any(|it| it.path == "b.ts") || plan.unsure.iter().any(|it| it.place.file == "b.ts");
+    assert!(is_seen, "{plan:?}");
+    let text = "class Outer:\n    class Custom(Exception):\n        pass\n    def f(self):\n        raise self.Custom()\n";
+    let plan = rename(&[("a.py", text)], ("a.py", "class Custom", "Custom"), "Other").unwrap();
+    let changed: usize = plan.files.iter().map(|it| it.edits.len()).sum();
+    assert_eq!(changed + plan.unsure.len(), 2, "{plan:?}");
+}
+
+#[test]
+fn labels_of_a_switch_are_for_the_compiler() {
+    let text = "enum Kind { ONE, TWO }\nclass A {\n  int f(Kind k) {\n    switch (k) {\n      case ONE:\n        return 1;\n      default:\n        return Kind.ONE.ordinal();\n    }\n  }\n}\n";
+    let plan = rename(&[("A.java", text)], ("A.java", "ONE, TWO", "ONE"), "FIRST").unwrap();
+    let lines: Vec<_> = plan.unsure.iter().map(|it| (it.place.line, it.can_be_compiled)).collect();
+    assert_eq!(lines, [(5, true)], "{}", plan.diff);
+}

@@ -77,3 +77,22 @@ fn an_error_elsewhere_refuses_the_edit() {
     let refused = settle(&[2, 3], &[], false).unwrap_err();
     assert!(matches!(&refused, EditError::NewErrors(places) if places[0].line == 3), "{refused:?}");
 }
+
+#[test]
+fn an_error_elsewhere_in_the_file_has_its_open_places_tried() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("a.py"), TEXT).unwrap();
+    let tree = Tree::open(root.path(), 1).unwrap();
+    let place = SymbolPlace { file: "a.py".into(), at: 17, name: "get".into() };
+    let mut plan = plan_rename(&tree, &place, "fetch", RenameOptions::default()).unwrap();
+    // reported at line 5, as for a class without a name; line 7 means something else
+    let mut compile = |contents: &Contents| -> Result<Vec<Diagnostic>, EditError> {
+        let text = String::from_utf8(contents["a.py"].clone().unwrap()).unwrap();
+        let lacks = !text.contains("x.fetch") || !text.contains("z.fetch");
+        let wrong = text.contains("y.fetch").then_some(7);
+        Ok(lacks.then_some(5).into_iter().chain(wrong).map(error_at).collect())
+    };
+    settle_plan(&tree, &mut plan, &[], &[("fetch".into(), "get".into())], false, &mut compile).unwrap();
+    let text = String::from_utf8(plan.contents(&tree).unwrap()["a.py"].clone().unwrap()).unwrap();
+    assert!(text.contains("x.fetch()") && text.contains("y.get()") && text.contains("z.fetch()"), "{text}");
+}

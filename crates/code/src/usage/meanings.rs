@@ -167,8 +167,26 @@ impl UsageFinder<'_> {
             }
         }
         self.join_implicit_interfaces(&by_type, declarations, &mut families);
+        self.join_merged_declarations(declarations, &mut families);
         for (at, declaration) in declarations.iter_mut().enumerate() {
             declaration.family = families.root(at) as u32;
+        }
+    }
+
+    /// In TypeScript, a type and a value of a module with one name are one symbol: one import and one export mean both.
+    fn join_merged_declarations(&self, declarations: &[NamedDeclaration], families: &mut Families) {
+        let is_free = |it: &NamedDeclaration| {
+            it.member.is_some() && self.code.types[it.of as usize].kind == TypeKind::Module
+        };
+        for (at, it) in declarations.iter().enumerate().filter(|(_, it)| it.member.is_none()) {
+            let path = &self.code.files[it.file as usize].path;
+            if syntax::language_of(path.as_ref()).is_none_or(|it| it.name != "TypeScript") {
+                continue;
+            }
+            let is_value = |other: &&(usize, &NamedDeclaration)| other.1.file == it.file && is_free(other.1);
+            for (value, _) in declarations.iter().enumerate().filter(|other| is_value(&other)) {
+                families.join(at, value);
+            }
         }
     }
 
