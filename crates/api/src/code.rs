@@ -15,7 +15,7 @@ mod window;
 
 pub use changes::{CHANGES, ChangesFound, CodeChanges};
 pub use find::{FIND, FindSymbols, KINDS};
-pub use index::{INDEX, IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
+pub use index::{ChangedMember, INDEX, IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
 pub use investigate::{
     Conclusion, EvidenceItem, INVESTIGATE, Investigate, Investigation, STREAM, Step, StreamOp,
 };
@@ -42,6 +42,8 @@ const ROOT: Param = param(
     "DIR",
     "Source tree [default: the enclosing git repository, or the current directory]",
 );
+const UNDER: Param = param("under", Shape::Text, "FOLDER", "Only in this folder or file of the tree");
+const WITHOUT_TESTS: Param = param("without_tests", Shape::Flag, "", "Leave out files of tests");
 const NAMED: &str = "A type or member by name or file:line; also by suffix, re-exported path or ID prefix: NodeStore, \
                      Core.NodeStore.Get*, store.get(int), flask.Flask, src/store.rs:12";
 
@@ -348,7 +350,7 @@ impl Request for SearchSymbols {
 pub const CERTAINTIES: &[&str] = &["exact", "certain", "likely", "possible"];
 
 /// What `find_usages` can list.
-pub const RELATIONS: &[&str] = &["usages", "callers", "callees", "subtypes", "tests"];
+pub const RELATIONS: &[&str] = &["usages", "writes", "callers", "callees", "subtypes", "tests"];
 
 pub const USAGES: Operation = Operation {
     name: "find_usages",
@@ -370,11 +372,11 @@ pub const USAGES: Operation = Operation {
             "relation",
             Shape::Choice(RELATIONS),
             "RELATION",
-            "usages; callers or tests, to a depth; callees; subtypes with implementers, of a member its overrides [default: usages]",
+            "usages; writes (assignments); callers or tests, to a depth; callees; subtypes with implementers, of a member its overrides [default: usages]",
         ),
         param("depth", Shape::Count, "N", "How long a chain of callers may be [default: 1; tests: 3]"),
-        param("under", Shape::Text, "FOLDER", "Only in this folder or file of the tree"),
-        param("without_tests", Shape::Flag, "", "Leave out files of tests"),
+        UNDER,
+        WITHOUT_TESTS,
         param("by_file", Shape::Flag, "", "Count usages per file instead of listing them"),
         ROOT,
     ],
@@ -489,11 +491,15 @@ pub struct Usage {
     pub file: String,
     pub line: u32,
     pub text: String,
-    /// The enclosing type; of callers and tests, also its member; of callees and subtypes, what is declared here.
+    /// The enclosing type; of callers and tests, also its member and functions inside of it (`Store.load > retry`); of callees and
+    /// subtypes, what is declared here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
     /// `certain` if the language's rules allow only one target, `likely` if a library could contain another.
     pub certainty: String,
+    /// Whether a field, property or variable is assigned here.
+    #[serde(skip_serializing_if = "crate::search::is_false")]
+    pub write: bool,
 }
 
 // ---- the graph

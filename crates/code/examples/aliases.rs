@@ -154,7 +154,7 @@ impl Tree {
         self.write(edits)?;
         let done = self.store.refresh(options())?;
         let root = self.root.clone();
-        let since = self.store.changes_since("HEAD", &|args, stdin| run_git(&root, args, &stdin))?;
+        let since = self.store.changes_since("HEAD", "", &|args, stdin| run_git(&root, args, &stdin))?;
         let has_alias = [&done.aliases, &since.aliases]
             .map(|all: &Vec<RenamedType>| all.iter().any(|it| it.old_name == old_name));
         let changed_bodies = [&done.changes, &since.changes].map(|all| changed_bodies(all));

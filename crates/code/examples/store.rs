@@ -29,6 +29,38 @@ fn main() -> ExitCode {
     }
 }
 
+/// CPU time of answers from the stored index, for types spread over the tree.
+fn measure_answers(store: &Store) -> Result<(), Box<dyn Error>> {
+    const ASKED: usize = 100;
+    let types = store.types()?;
+    let mut spent = [0.0; 4];
+    let mut sites = 0;
+    for (id, name) in types.iter().step_by((types.len() / ASKED).max(1)) {
+        let mut start = cpu_seconds();
+        let mut note = |at: usize| {
+            let now = cpu_seconds();
+            spent[at] += now - start;
+            start = now;
+        };
+        let _ = store.types_named(name)?;
+        note(0);
+        let Some(summary) = store.type_summary(*id)? else { continue };
+        let _ = store.outline_text(&summary)?;
+        note(1);
+        sites += store.type_usages(&summary)?.sites.len();
+        note(2);
+        if let Some(member) = summary.members.first() {
+            sites += store.member_usages(&summary, member)?.sites.len();
+        }
+        note(3);
+    }
+    let [names, outlines, usages, members] = spent;
+    println!(
+        "answers: names {names:.3} s, outlines {outlines:.3} s, usages of types {usages:.3} s, of members {members:.3} s; {sites} usages"
+    );
+    Ok(())
+}
+
 fn run(folder: &Path, edits: usize) -> Result<bool, Box<dyn Error>> {
     let copy = tempfile::tempdir()?;
     let root = copy.path().join("tree");
@@ -45,6 +77,7 @@ fn run(folder: &Path, edits: usize) -> Result<bool, Box<dyn Error>> {
         describe_refresh(&first)
     );
     println!("{:?}; peak {}", store.extent()?, peak_memory());
+    measure_answers(&store)?;
     let mut passed = true;
     let chosen: Vec<&PathBuf> = files.iter().step_by((files.len() / edits.max(1)).max(1)).collect();
     for (n, path) in chosen.iter().enumerate() {

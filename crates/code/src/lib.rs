@@ -4,11 +4,13 @@
 //! terminals.
 
 mod alias;
+mod assignment;
 mod classify;
 mod codebase;
 mod file_symbols;
 mod hash;
 pub mod investigation;
+mod nested;
 mod note_baseline;
 mod note_state;
 mod outline;
@@ -23,6 +25,7 @@ mod usage;
 mod window;
 
 pub use alias::{Alias, Conflict, TypeSnapshot, body_digests, detect_renames};
+pub use assignment::{is_assignable, is_assigned};
 pub use classify::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
 pub use codebase::{Codebase, SourceFile, Type};
 pub use file_symbols::{FileSymbol, classify_symbol, symbols_at, symbols_in_text};
@@ -42,10 +45,10 @@ pub use project::{Layout, LayoutError, Project, discover, read_source, wildcard_
 pub use read::{RefreshOptions, read_tree};
 pub use resolve::{Certainty, Edge, ResolvedReference, Resolver};
 pub use store::{
-    ChangedType, ChangesSince, DeepChange, ExportCost, ExportError, Extent, Located, NameResolution, Package,
-    RELATIONS, Refreshed, Relation, RenameConflict, RenamedType, RunGit, SinceError, SiteFilter, SourcePiece,
-    Store, StoreError, TreeMap, TreeStatus, UsageSite, UsageSites, count_by_file, is_test_path,
-    keep_best_sites,
+    ChangedType, ChangesSince, DeepChange, ExportCost, ExportError, Extent, FileFilter, Located,
+    NameResolution, Package, RELATIONS, Refreshed, Relation, RenameConflict, RenamedType, RunGit, SinceError,
+    SiteFilter, SourcePiece, Store, StoreError, SymbolFilter, TreeMap, TreeStatus, UsageSite, UsageSites,
+    count_by_file, is_below, is_test_path, keep_best_sites,
 };
 pub use symbol::{
     MatchKind, MemberName, PathResolution, Symbol, SymbolIndex, TypeNames, edit_distance, last_word,

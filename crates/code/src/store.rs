@@ -7,6 +7,7 @@
 mod delta;
 mod export;
 mod find;
+mod folders;
 mod freshness;
 mod locate;
 mod map;
@@ -22,10 +23,12 @@ mod table;
 mod versions;
 
 pub use export::{ExportCost, ExportError};
+pub use find::SymbolFilter;
+pub use folders::{FileFilter, is_below, is_test_path};
 pub use locate::{Located, NameResolution, SourcePiece};
 pub use map::TreeMap;
 pub use packages::Package;
-pub use queries::{Extent, SiteFilter, UsageSite, UsageSites, count_by_file, is_test_path, keep_best_sites};
+pub use queries::{Extent, SiteFilter, UsageSite, UsageSites, count_by_file, keep_best_sites};
 pub use relations::{RELATIONS, Relation};
 pub use since::{ChangesSince, DeepChange, RunGit, SinceError};
 

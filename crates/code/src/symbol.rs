@@ -205,7 +205,11 @@ impl<'a> SymbolIndex<'a> {
     pub fn search_text(&self, text: &str, limit: usize) -> Vec<(Symbol, MatchKind)> {
         let Some(wanted) = parse_path(text) else { return Vec::new() };
         let mut found = self.resolve_path(text).candidates;
-        let within = |name: &str| name.contains(&wanted.path);
+        let is_pattern = wanted.path.contains(['*', '?']);
+        let within = |name: &str| {
+            name.contains(&wanted.path)
+                || is_pattern && wildcard_matches(wanted.path.as_bytes(), name.as_bytes())
+        };
         let types = self.keys.iter().enumerate().filter(|(_, key)| within(last_segment(key)));
         found.extend(types.map(|(of, _)| (Symbol { of: of as u32, member: None }, MatchKind::Wildcard)));
         let members = self.members.iter().filter(|(name, _)| within(name)).flat_map(|(_, all)| all);

@@ -21,6 +21,10 @@ const FILES: &[(&str, &str)] = &[
         "tests/test_use.py",
         "from shop.use import Use\n\n\ndef test_put():\n    use = Use()\n    use.twice()\n",
     ),
+    (
+        "shop/nested.py",
+        "from .tools import clean\n\nLIMIT = 3\n\n\ndef outermost():\n    def inner():\n        return clean(LIMIT)\n\n    return map(lambda x: clean(x), inner())\n",
+    ),
     ("Cargo.toml", "[package]\nname = \"shop\"\n"),
     (
         "src/lib.rs",
@@ -104,6 +108,23 @@ fn tests_that_reach_a_function_are_found() {
 fn callees_name_what_a_function_uses() {
     assert_eq!(related("Use.put", Relation::Callees, 1), ["shop/tools.py:1 shop.tools.clean"]);
     assert_eq!(related("clean", Relation::Callees, 1), ["shop/tools.py:5 shop.tools.strip"]);
+}
+
+#[test]
+fn callees_leave_out_constants() {
+    let found = related("outermost", Relation::Callees, 1);
+    assert_eq!(found, ["shop/tools.py:1 shop.tools.clean"], "{found:?}");
+}
+
+#[test]
+fn a_function_inside_of_a_function_is_named_with_it() {
+    let callers = related("clean", Relation::Callers, 1);
+    for place in [
+        "shop/nested.py:8 shop.nested.outermost > inner",
+        "shop/nested.py:10 shop.nested.outermost > closure",
+    ] {
+        assert!(callers.iter().any(|it| it == place), "{place}: {callers:?}");
+    }
 }
 
 #[test]

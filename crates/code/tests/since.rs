@@ -48,7 +48,7 @@ fn repository(files: &[(&str, &str)]) -> TempDir {
 fn changes(root: &Path, since: &str) -> Result<ChangesSince, SinceError> {
     let mut store = Store::in_memory(root).unwrap();
     store.refresh(NOW).unwrap();
-    store.changes_since(since, &|args, stdin| git(root, args, &stdin))
+    store.changes_since(since, "", &|args, stdin| git(root, args, &stdin))
 }
 
 fn describe(found: &ChangesSince) -> Vec<String> {
@@ -160,7 +160,7 @@ fn both_reports(edit: impl Fn(&Path)) -> [(Vec<String>, Vec<String>); 2] {
     store.refresh(NOW).unwrap();
     edit(path);
     let done = store.refresh(NOW).unwrap();
-    let since = store.changes_since("HEAD", &|args, stdin| git(path, args, &stdin)).unwrap();
+    let since = store.changes_since("HEAD", "", &|args, stdin| git(path, args, &stdin)).unwrap();
     let reports = [(since.changes, since.aliases), (done.changes, done.aliases)];
     reports.map(|(changes, aliases)| {
         let mut lines = describe(&ChangesSince { changes: changes.clone(), ..ChangesSince::default() });

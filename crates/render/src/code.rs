@@ -121,6 +121,9 @@ impl Render for UsagesFound {
             }
             let sure = matches!(usage.certainty.as_str(), "exact" | "certain");
             let mut facts = if sure { String::new() } else { format!("  ({})", usage.certainty) };
+            if usage.write && self.relation != "writes" {
+                facts.push_str("  (write)");
+            }
             let name = usage.within.as_deref().filter(|name| self.names_what_is_around() && *name != around);
             if let Some(name) = name {
                 around = name;
@@ -384,14 +387,34 @@ impl Render for FocusList {
 /// The number of changes to print; renaming a base type changes thousands.
 const SHOWN: usize = 60;
 
+/// The number of members to print of an added type.
+const ADDED_SHOWN: usize = 12;
+
+/// `  file:line`, without the file if it is clear, and nothing if there is no place.
+fn render_place(options: &RenderOptions, file: &str, line: u32) -> String {
+    if line == 0 {
+        return String::new();
+    }
+    options.paint(Style::Dim, &format!("  {}:{line}", strip_controls(file)))
+}
+
 /// Changed types with their members, and renamed types.
 fn render_changes(options: &RenderOptions, changes: &[TypeChange], aliases: &[TypeAlias]) -> String {
     let mut out = String::new();
     for change in changes.iter().take(SHOWN) {
         let class = options.paint(Style::Dim, &format!("{:20}", change.change_class));
-        append_fmt(&mut out, format_args!("{class} {}\n", strip_controls(&change.path)));
-        for member in &change.members {
-            append_fmt(&mut out, format_args!("{:20} {}\n", "", strip_controls(member)));
+        let place = render_place(options, &change.file, change.line);
+        append_fmt(&mut out, format_args!("{class} {}{place}\n", strip_controls(&change.path)));
+        let shown = if change.change_class == "Added" { ADDED_SHOWN } else { usize::MAX };
+        for member in change.members.iter().take(shown) {
+            let facts = format!("{}: {} {}", member.key, member.change_class, member.change);
+            // The file is the same as the type's, except for partial types and packages.
+            let file = if member.file == change.file { "" } else { &member.file };
+            let place = render_place(options, file, member.line);
+            append_fmt(&mut out, format_args!("{:20} {}{place}\n", "", strip_controls(&facts)));
+        }
+        if change.members.len() > shown {
+            append_fmt(&mut out, format_args!("{:20} … {} more\n", "", change.members.len() - shown));
         }
     }
     if changes.len() > SHOWN {

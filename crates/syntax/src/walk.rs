@@ -23,7 +23,7 @@ use crate::token::{PreparedText, Source, Span};
 use blanking::blank_text;
 pub(crate) use blanking::{BlankRange, BlankRule, is_word_char};
 pub(crate) use doc::DocStyle;
-pub(crate) use head_rules::{DEFAULT_HEAD_RULES, HeadRules, find_part};
+pub(crate) use head_rules::{DEFAULT_HEAD_RULES, HeadRules, field_of, find_part};
 use interner::Interner;
 pub(crate) use member_access::{AccessRule, DEFAULT_MEMBER_ACCESS, MemberAccessRules};
 pub(crate) use members::plain_member;

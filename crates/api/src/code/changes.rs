@@ -2,7 +2,7 @@
 //!
 //! Does not depend on earlier requests.
 
-use super::{Coverage, ROOT, TypeAlias, TypeChange};
+use super::{Coverage, ROOT, TypeAlias, TypeChange, UNDER};
 use crate::operation::{Number, Operation, Positional, Request, Response};
 use crate::params::param;
 use crate::schema::schema_properties;
@@ -19,7 +19,7 @@ pub const CHANGES: Operation = Operation {
     answer: "changed types by name, renamed types, types that use what changed, and files of tests",
     example: "loci code changes --since HEAD~3",
     words: Some(Positional { value: "COMMIT", about: COMMIT, into: &["since"], number: Number::One }),
-    params: &[param("since", Shape::Text, "COMMIT", COMMIT), ROOT],
+    params: &[param("since", Shape::Text, "COMMIT", COMMIT), UNDER, ROOT],
     required: &[],
     shapes: schema_properties::<CodeChanges>,
     handy: &[],
@@ -32,12 +32,13 @@ pub const CHANGES: Operation = Operation {
 #[serde(deny_unknown_fields, default)]
 pub struct CodeChanges {
     pub since: String,
+    pub under: String,
     pub root: Option<String>,
 }
 
 impl Default for CodeChanges {
     fn default() -> CodeChanges {
-        CodeChanges { since: "HEAD".to_string(), root: None }
+        CodeChanges { since: "HEAD".to_string(), under: String::new(), root: None }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Does not know how names are compared.
 
-use super::{ROOT, SymbolMatches, check_name};
+use super::{ROOT, SymbolMatches, UNDER, WITHOUT_TESTS, check_name};
 use crate::operation::{Number, Operation, Positional, Request};
 use crate::params::param;
 use crate::schema::schema_properties;
@@ -30,12 +30,12 @@ pub const KINDS: &[&str] = &[
 pub const FIND: Operation = Operation {
     name: "find_symbols",
     command: "code find",
-    about: "Find types and members by name, by part of a name or by several words",
+    about: "Find types and members by name, pattern, part of a name or several words",
     answer: "the symbol if the text names one, and all candidates, best match first",
     example: "loci code find bind json --kind function",
     words: Some(Positional {
         value: "TEXT",
-        about: "A name, part of one, or several words of it; also `file:line` and IDs",
+        about: "A name, part of one, several words of it, or several names; also `*pattern*`, `file:line` and IDs",
         into: &["query"],
         number: Number::Sentence,
     }),
@@ -44,9 +44,11 @@ pub const FIND: Operation = Operation {
             "query",
             Shape::Text,
             "TEXT",
-            "A name, part of one, or several words of it; also `file:line` and IDs",
+            "A name, part of one, several words of it, or several names; also `*pattern*`, `file:line` and IDs",
         ),
         param("kind", Shape::Choice(KINDS), "KIND", "Only symbols of this kind (function includes methods)"),
+        UNDER,
+        WITHOUT_TESTS,
         param("limit", Shape::Count, "N", "Maximum number of symbols [default: 20]"),
         ROOT,
     ],
@@ -63,13 +65,22 @@ pub const FIND: Operation = Operation {
 pub struct FindSymbols {
     pub query: String,
     pub kind: Option<String>,
+    pub under: String,
+    pub without_tests: bool,
     pub limit: u64,
     pub root: Option<String>,
 }
 
 impl Default for FindSymbols {
     fn default() -> FindSymbols {
-        FindSymbols { query: String::new(), kind: None, limit: 20, root: None }
+        FindSymbols {
+            query: String::new(),
+            kind: None,
+            under: String::new(),
+            without_tests: false,
+            limit: 20,
+            root: None,
+        }
     }
 }
 

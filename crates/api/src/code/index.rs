@@ -59,9 +59,29 @@ pub struct TypeChange {
     /// `Structure`, `PublicBehavior`, `Internal`, `Docs`, `Cosmetic`; `Added` or `Removed`; `Structure-Dependency` where only
     /// the structure of something it uses changed.
     pub change_class: String,
-    /// The changed members, each with its change class.
+    /// Where its name is declared now.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub file: String,
+    #[serde(skip_serializing_if = "super::is_no_line")]
+    pub line: u32,
+    /// The changed members; all of them if the type was added since a commit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub members: Vec<String>,
+    pub members: Vec<ChangedMember>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ChangedMember {
+    /// Its name with the types of its parameters.
+    pub key: String,
+    pub change_class: String,
+    /// `Added`, `Removed` or `Changed`.
+    pub change: String,
+    /// Where its name is declared now.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub file: String,
+    #[serde(skip_serializing_if = "super::is_no_line")]
+    pub line: u32,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

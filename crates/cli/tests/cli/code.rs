@@ -188,7 +188,7 @@ fn a_map_keeps_to_its_budget_and_folder() {
         small["tokens"].as_u64() <= Some(40) && small["shown"].as_u64() < whole["shown"].as_u64(),
         "{small}"
     );
-    assert_eq!(map("no/such/folder")["total"], 0);
+    assert_eq!(map("no/such/folder")["code"], "NOT_FOUND");
     run_line(&home, "code map --budget 0").expect(1);
 }
 
@@ -361,4 +361,108 @@ fn a_name_that_lacks_its_last_letter_is_found_with_those_that_contain_it() {
     let names: Vec<&str> =
         found["candidates"].as_array().unwrap().iter().map(|one| one["path"].as_str().unwrap()).collect();
     assert!(names.contains(&"NodeStore") && names.contains(&"NodeStoreTests"), "{names:?}");
+}
+
+/// The full names of what a search finds.
+fn found_names(home: &Home, line: &str) -> Vec<String> {
+    let found = run_line(home, line).records().remove(0);
+    let all = found["candidates"].as_array().cloned().unwrap_or_default();
+    all.iter().map(|one| one["path"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn a_folder_that_is_not_in_the_tree_is_an_error_with_the_nearest_folders() {
+    let home = home_with_code();
+    write_file(&home.path().join("src/inner/deep.py"), b"def deep():\n    pass\n");
+    commit_sources(&home);
+    for line in [
+        "code usages Node --under scr",
+        "code map scr",
+        "code find Node --under scr",
+        "code changes --under scr",
+    ] {
+        let refused = run_line(&home, line).expect(1);
+        assert_eq!(refused.records()[0]["code"], "NOT_FOUND", "{line}");
+        assert!(refused.stderr.contains("--under src"), "{line}: {}", refused.stderr);
+    }
+    let refused = run_line(&home, "code usages Node --under src/elsewhere").expect(1);
+    assert!(refused.stderr.contains("--under src/inner"), "next to where it leaves: {}", refused.stderr);
+    run_line(&home, "code usages Node --under ./src/").expect(0);
+    run_line(&home, "code changes --under src/inner").expect(0);
+}
+
+#[test]
+fn find_selects_by_folder_and_leaves_out_tests() {
+    let home = Home::new();
+    write_file(&home.path().join("app/store.py"), b"class Store:\n    def load_all(self):\n        pass\n");
+    write_file(&home.path().join("pkg/store.py"), b"class Store:\n    pass\n");
+    write_file(&home.path().join("pkg/tests/test_store.py"), b"class StoreTest:\n    pass\n");
+    assert_eq!(found_names(&home, "code find Store --under app --kind class"), ["app.store.Store"]);
+    let below = found_names(&home, "code find Store --under pkg --kind class");
+    assert_eq!(below, ["pkg.store.Store", "pkg.tests.test_store.StoreTest"]);
+    let plain = found_names(&home, "code find Store --under pkg --kind class --without-tests");
+    assert_eq!(plain, ["pkg.store.Store"]);
+    // a pattern without a dot fits members as well as types
+    assert_eq!(found_names(&home, "code find *oad_a*"), ["app.store.Store.load_all"]);
+    assert_eq!(found_names(&home, "code find *toretes?"), ["pkg.tests.test_store.StoreTest"]);
+}
+
+#[test]
+fn find_takes_several_names_that_no_symbol_has_together() {
+    let home = home_with_code();
+    let names = found_names(&home, "code find Engine NodeStore.Get");
+    assert!(names.len() == 2 && names[0].ends_with("Engine") && names[1].ends_with("Get(int)"), "{names:?}");
+    assert_eq!(found_names(&home, "code find node store")[0], "Memo.Core.NodeStore");
+}
+
+#[test]
+fn changes_name_the_places_of_symbols_below_a_folder() {
+    let home = home_with_code();
+    commit_sources(&home);
+    write_file(
+        &home.path().join("src/Node.cs"),
+        b"namespace Memo.Core {\n [Old]\n public class Node {\n  public string Name;\n  [Old]\n  public int Size() { return 1; }\n } }",
+    );
+    write_file(&home.path().join("more/new.py"), b"# new\nclass New:\n    def go(self):\n        pass\n");
+    let run = |line: &str| run_line(&home, line).expect(0).records().remove(0);
+    let node = run("code changes --under src");
+    assert_eq!(node["changes"].as_array().map(Vec::len), Some(1), "{node}");
+    assert_eq!(node["files"], serde_json::json!(["src/Node.cs"]));
+    let change = &node["changes"][0];
+    assert_eq!((&change["file"], &change["line"]), (&"src/Node.cs".into(), &3.into()), "{change}");
+    let member = &change["members"][0];
+    assert_eq!((&member["key"], &member["change"]), (&"Size()".into(), &"Added".into()), "{change}");
+    assert_eq!((&member["file"], &member["line"]), (&"src/Node.cs".into(), &6.into()), "{change}");
+    let added = run("code changes --under more");
+    let added = added["changes"].as_array().unwrap();
+    let class = added.iter().find(|it| it["path"].as_str().unwrap().ends_with("New")).unwrap();
+    assert_eq!((&class["changeClass"], &class["line"]), (&"Added".into(), &2.into()), "{class}");
+    assert_eq!(class["members"][0]["line"], 3, "{class}");
+    let text = run_line(&home, "code changes -o text").expect(0).text().to_owned();
+    assert!(text.contains("Memo.Core.Node  src/Node.cs:3\n"), "{text}");
+    assert!(text.contains("Size(): Structure Added  :6\n"), "{text}");
+    assert!(text.contains("New  more/new.py:2\n"), "{text}");
+}
+
+#[test]
+fn writes_are_told_from_reads() {
+    let home = Home::new();
+    write_file(
+        &home.path().join("a.cs"),
+        b"class A { public int n;\n void Set() { n = 1; }\n int Get() { return n; }\n static A Make() { return new A { n = 2 }; } }",
+    );
+    let run = |line: &str| run_line(&home, line).expect(0).records().remove(0);
+    let lines = |found: &serde_json::Value, wanted: bool| -> Vec<u64> {
+        let all = found["usages"].as_array().unwrap().iter();
+        all.filter(|it| it["write"].as_bool().unwrap_or(false) == wanted)
+            .map(|it| it["line"].as_u64().unwrap())
+            .collect()
+    };
+    let all = run("code usages A.n");
+    assert_eq!((lines(&all, true), lines(&all, false)), (vec![2, 4], vec![3]), "{all}");
+    let writes = run("code usages A.n --relation writes");
+    assert_eq!((lines(&writes, true), lines(&writes, false)), (vec![2, 4], vec![]), "{writes}");
+    let text = run_line(&home, "code usages A.n -o text").expect(0).text().to_owned();
+    assert_eq!(text.matches("(write)").count(), 2, "{text}");
+    run_line(&home, "code usages A.Get --relation writes").expect(2);
 }

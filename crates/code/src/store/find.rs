@@ -2,6 +2,7 @@
 //!
 //! Does not know what the words mean: `bind json` finds `bindJSON` and `JsonBinding`, not a parser.
 
+use super::folders::FileFilter;
 use super::locate::{Located, NameResolution, locate};
 use super::{Store, StoreError};
 use crate::investigation::{split_words, strip_suffix};
@@ -26,12 +27,12 @@ enum WordMatch {
 }
 
 impl Store {
-    /// Finds symbols, best first: what the text names, then what it is a part of. `kind` is one of the names in
-    /// [`is_of_kind`]; `recency` ranks equally good candidates.
+    /// Finds symbols, best first: what the text names, then what it is a part of. Words that no name has together are names of
+    /// several symbols. `recency` ranks equally good candidates.
     pub fn find_symbols(
         &self,
         text: &str,
-        kind: Option<&str>,
+        wanted: SymbolFilter<'_>,
         limit: usize,
         recency: &dyn Fn(TypeId) -> u64,
     ) -> Result<NameResolution, StoreError> {
@@ -40,23 +41,22 @@ impl Store {
             [name] => self.find_name(name, recency)?,
             _ => self.find_words(&words)?,
         };
+        if words.len() > 1 && found.candidates.iter().all(|(_, fit)| is_near(*fit)) {
+            let each = self.find_each(&words, recency)?;
+            found = if each.candidates.is_empty() { found } else { each };
+        }
         let mut kept = Vec::new();
         let mut summaries: BTreeMap<TypeId, Option<TypeSummary>> = BTreeMap::new();
         for (at, fit) in std::mem::take(&mut found.candidates) {
             if kept.len() >= limit {
                 break;
             }
-            let fits = match kind {
-                None => true,
-                Some(kind) => {
-                    let summary = match summaries.entry(at.of) {
-                        Entry::Occupied(known) => known.into_mut(),
-                        Entry::Vacant(new) => new.insert(self.type_summary(at.of)?),
-                    };
-                    summary.as_ref().is_some_and(|of| {
-                        is_of_kind(kind, of, at.member.and_then(|member| of.members.get(member as usize)))
-                    })
-                }
+            let fits = wanted.is_any() || {
+                let summary = match summaries.entry(at.of) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(self.type_summary(at.of)?),
+                };
+                summary.as_ref().is_some_and(|of| wanted.accepts(of, at.member))
             };
             if fits {
                 kept.push((at, fit));
@@ -81,7 +81,30 @@ impl Store {
         }
         let known: Vec<Located> = found.candidates.iter().map(|(at, _)| *at).collect();
         found.candidates.extend(similar.into_iter().filter(|(at, _)| !known.contains(at)));
+        if name.contains(['*', '?']) && found.candidates.len() > 1 {
+            found.resolved.clear();
+        }
         Ok(found)
+    }
+
+    /// What each of several names refers to, or if that is nothing, the names that contain it; in the order of the names.
+    fn find_each(
+        &self,
+        names: &[&str],
+        recency: &dyn Fn(TypeId) -> u64,
+    ) -> Result<NameResolution, StoreError> {
+        let mut all = NameResolution::default();
+        for name in names {
+            let exact = self.resolve_name(name, recency)?;
+            let is_known = exact.candidates.iter().any(|(_, fit)| !is_near(*fit));
+            let found = if is_known { exact } else { self.find_name(name, recency)? };
+            for (at, fit) in found.candidates.into_iter().filter(|(_, fit)| !is_near(*fit)) {
+                if all.candidates.iter().all(|(known, _)| *known != at) {
+                    all.candidates.push((at, fit));
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// The symbols whose names have most of the words, best first.
@@ -107,6 +130,30 @@ impl Store {
         let fit = if best == words.len() { MatchKind::Wildcard } else { MatchKind::Near(1) };
         let candidates = scored.into_iter().map(|(.., symbol)| (locate(&all, symbol), fit)).collect();
         Ok(NameResolution { candidates, ..NameResolution::default() })
+    }
+}
+
+/// Which symbols are asked for.
+#[derive(Clone, Copy, Default)]
+pub struct SymbolFilter<'a> {
+    /// One of the names in [`is_of_kind`].
+    pub kind: Option<&'a str>,
+    pub files: FileFilter<'a>,
+}
+
+impl SymbolFilter<'_> {
+    fn is_any(&self) -> bool {
+        self.kind.is_none() && self.files.under.is_empty() && !self.files.without_tests
+    }
+
+    fn accepts(&self, of: &TypeSummary, member: Option<u32>) -> bool {
+        let member = member.and_then(|at| of.members.get(at as usize));
+        let is_in_file = |file: &String| self.files.accepts(file);
+        let is_here = match member {
+            Some(member) => is_in_file(&of.files[member.range.file as usize]),
+            None => of.files.iter().any(is_in_file),
+        };
+        is_here && self.kind.is_none_or(|kind| is_of_kind(kind, of, member))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Does not know the terminal: the map is text, one file after the other.
 
-use super::queries::is_below;
+use super::folders::is_below;
 use super::table::Table;
 use super::{Store, StoreError, is_test_path};
 use crate::outline::count_tokens;

@@ -2,8 +2,8 @@
 //!
 //! Does not know how they are drawn.
 
+use super::folders::is_below;
 use super::map::rank_order;
-use super::queries::is_below;
 use super::{Store, StoreError, is_test_path};
 use crate::resolve::{Certainty, Edge};
 use graph::Graph;

@@ -2,6 +2,7 @@
 //!
 //! Does not look at the tree; the caller has refreshed the index.
 
+use super::folders::FileFilter;
 use super::partial::join_partial;
 use super::table::{SCHEMA_VERSION, Table};
 use super::{EXTENT, PROBLEMS, PROJECTS, RenamedType, Store, StoreError, UNREAD, delta};
@@ -76,36 +77,15 @@ fn usage_site(file: &SourceFile, (at, end): (u32, u32), certainty: Certainty) ->
     UsageSite { file: file.path.clone(), at, end, within: within.map(|part| part.name.clone()), certainty }
 }
 
-/// Whether a file contains tests, judging by its path.
-pub fn is_test_path(path: &str) -> bool {
-    let is_test = |word: &str| {
-        let word = word.to_lowercase();
-        word == "test" || word == "tests" || word == "spec" || word.ends_with("tests") || word == "__tests__"
-    };
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    folders.split('/').any(is_test) || name.split(['.', '_', '-']).any(is_test)
-}
-
-/// Whether a file is in a folder of the tree; every file is in the root, which is empty.
-pub(super) fn is_below(file: &str, folder: &str) -> bool {
-    let folder = folder.trim_start_matches("./").trim_matches('/');
-    folder.is_empty()
-        || file.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 /// Which usages are asked for.
 pub struct SiteFilter<'a> {
     pub least: Certainty,
-    /// A folder or a file; empty for the whole tree.
-    pub under: &'a str,
-    pub without_tests: bool,
+    pub files: FileFilter<'a>,
 }
 
 impl SiteFilter<'_> {
     pub fn accepts(&self, site: &UsageSite) -> bool {
-        site.certainty <= self.least
-            && is_below(&site.file, self.under)
-            && !(self.without_tests && is_test_path(&site.file))
+        site.certainty <= self.least && self.files.accepts(&site.file)
     }
 }
 

@@ -2,17 +2,20 @@
 //!
 //! Does not know relations that only exist at run time: callbacks, reflection, dependency injection.
 
+use super::folders::is_test_path;
 use super::locate::Located;
 use super::partial::join_partial;
-use super::queries::{UsageSite, UsageSites, is_test_path, keep_best_sites};
+use super::queries::{UsageSite, UsageSites, keep_best_sites};
 use super::table::Table;
 use super::{PROJECTS, Store, StoreError};
+use crate::assignment::{is_assignable, is_assigned};
+use crate::nested::NestedFunctions;
 use crate::resolve::Certainty;
 use crate::symbol::{TypeNames, without_arguments};
 use crate::type_summary::{MemberSummary, SourceRange, TypeSummary};
 use crate::usage::UsageFinder;
 use project::Project;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use syntax::{MemberKind, Span, TypeId, TypeKind, language_of, whole_words};
 
 /// How places are related to a symbol.
@@ -20,6 +23,8 @@ use syntax::{MemberKind, Span, TypeId, TypeKind, language_of, whole_words};
 pub enum Relation {
     /// Every place that refers to it.
     Usages,
+    /// The places that assign it.
+    Writes,
     /// The places that use it, and those that use the functions around them, to a depth.
     Callers,
     /// What it uses itself.
@@ -33,6 +38,7 @@ pub enum Relation {
 /// The relations by name.
 pub const RELATIONS: &[(&str, Relation)] = &[
     ("usages", Relation::Usages),
+    ("writes", Relation::Writes),
     ("callers", Relation::Callers),
     ("callees", Relation::Callees),
     ("subtypes", Relation::Subtypes),
@@ -41,6 +47,8 @@ pub const RELATIONS: &[(&str, Relation)] = &[
 
 /// A function with more callers than this is used everywhere; their callers would be the whole tree.
 const MAX_CALLERS: usize = 100;
+/// Members that have a value and run nothing: they are used, not called.
+const NO_CODE: &[MemberKind] = &[MemberKind::Field, MemberKind::Constant, MemberKind::EnumValue];
 /// How far a test may be from what it reaches.
 const TEST_DEPTH: u32 = 3;
 
@@ -55,6 +63,7 @@ impl Store {
     ) -> Result<UsageSites, StoreError> {
         match relation {
             Relation::Usages => self.usages(of, member),
+            Relation::Writes => self.writes(of, member),
             Relation::Callers => self.callers(of, member, depth.max(1)),
             Relation::Callees => self.callees(of, member),
             Relation::Subtypes => member.map_or_else(|| self.subtypes(of), |it| self.overrides(of, it)),
@@ -71,6 +80,20 @@ impl Store {
             Some(member) => self.member_usages(of, member),
             None => self.type_usages(of),
         }
+    }
+
+    /// The usages that assign a member; none of a function or a type.
+    fn writes(&self, of: &TypeSummary, member: Option<&MemberSummary>) -> Result<UsageSites, StoreError> {
+        let Some(member) = member.filter(|it| is_assignable(it.kind)) else {
+            return Ok(UsageSites::default());
+        };
+        let mut found = self.member_usages(of, member)?;
+        let mut texts: BTreeMap<String, String> = BTreeMap::new();
+        found.sites.retain(|site| {
+            let text = texts.entry(site.file.clone()).or_insert_with(|| self.read_text(&site.file));
+            is_assigned(&site.file, text, (site.at, site.end))
+        });
+        Ok(found)
     }
 
     /// Usages, and usages of the members around them. Places that match by name only are not followed: a chain of guesses is none.
@@ -98,9 +121,7 @@ impl Store {
             }
             found.sites.extend(level.iter().cloned());
         }
-        for site in &mut found.sites {
-            site.within = self.name_at(&site.file, site.at)?.or(site.within.take());
-        }
+        self.name_callers(&mut found.sites)?;
         keep_best_sites(&mut found.sites);
         Ok(found)
     }
@@ -125,7 +146,7 @@ impl Store {
                 for usage in finder.usages_in_file(file as u32) {
                     let is_here = range.span.from <= usage.at && usage.at < range.span.to;
                     let used = code.member(usage.member);
-                    if is_here && used.kind != MemberKind::Field {
+                    if is_here && !NO_CODE.contains(&used.kind) {
                         let of = code.tables.type_of(usage.member.0, usage.member.1);
                         let full = format!("{}.{}", code.types[of as usize].name, used.key);
                         let file = &code.files[usage.member.0 as usize].path;
@@ -171,6 +192,15 @@ impl Store {
         }
         found.sites.sort();
         Ok(found)
+    }
+
+    /// The file and the byte where the name of a type or member is declared first.
+    pub fn name_place(&self, of: &TypeSummary, member: Option<&MemberSummary>) -> Option<(String, u32)> {
+        let range = member.map(|member| member.range).or_else(|| of.parts.first().copied())?;
+        let name = member.map_or(&of.simple_name, |member| &member.name);
+        let file = of.files.get(range.file as usize)?;
+        let site = self.declared_at(file, range.signature, [name, name], Certainty::Certain);
+        Some((site.file, site.at))
     }
 
     fn header(&self, file: &str, signature: Span) -> String {
@@ -221,14 +251,27 @@ impl Store {
         Ok(all.into_iter().map(|named| named.id).collect())
     }
 
-    /// The full name of the innermost declaration at a place.
-    fn name_at(&self, file: &str, at: u32) -> Result<Option<String>, StoreError> {
-        let Some(Located { of, member }) = self.caller_at(file, at)? else { return Ok(None) };
-        let summary = self.type_summary(of)?;
-        Ok(summary.map(|summary| match member.and_then(|at| summary.members.get(at as usize)) {
-            Some(member) => format!("{}.{}", summary.name, member.name),
-            None => summary.name,
-        }))
+    /// Sets the full name of the innermost declaration around each place, with the functions inside of it: `a.outer > inner`.
+    fn name_callers(&self, sites: &mut [UsageSite]) -> Result<(), StoreError> {
+        let mut files: BTreeMap<String, NestedFunctions> = BTreeMap::new();
+        for site in sites {
+            let Some(Located { of, member }) = self.caller_at(&site.file, site.at)? else { continue };
+            let Some(summary) = self.type_summary(of)? else { continue };
+            let Some(member) = member.and_then(|at| summary.members.get(at as usize)) else {
+                site.within = Some(summary.name);
+                continue;
+            };
+            let mut name = format!("{}.{}", summary.name, member.name);
+            let file = files
+                .entry(site.file.clone())
+                .or_insert_with(|| NestedFunctions::new(site.file.clone(), self.read_text(&site.file)));
+            for inner in file.names_at(member.range.span, site.at) {
+                name.push_str(" > ");
+                name.push_str(&inner);
+            }
+            site.within = Some(name);
+        }
+        Ok(())
     }
 }
 

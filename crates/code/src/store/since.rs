@@ -4,6 +4,7 @@
 //! Does not start git: the caller runs it. The program is used rather than a library, because it reads every repository that the
 //! user's own git reads (worktrees, partial clones, alternates), and Loci starts without it.
 
+use super::folders::{is_below, is_test_path};
 use super::renames::{excuse_mentions, renamed_members, renamed_words, replace_word};
 use super::table::Table;
 use super::versions::{WithoutFiles, parse_version};
@@ -12,7 +13,6 @@ use crate::alias;
 use crate::classify::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
 use crate::codebase::SourceFile;
 use crate::resolve::Certainty;
-use crate::store::queries::is_test_path;
 use crate::type_summary::TypeSummary;
 use project::Project;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,8 +57,13 @@ const TEST_DISTANCE: usize = 3;
 const MAX_MEMBERS: usize = 200;
 
 impl Store {
-    /// Compares the indexed tree with a commit.
-    pub fn changes_since(&self, reference: &str, git: RunGit<'_>) -> Result<ChangesSince, SinceError> {
+    /// Compares the indexed tree with a commit, below a folder (everywhere for an empty path).
+    pub fn changes_since(
+        &self,
+        reference: &str,
+        under: &str,
+        git: RunGit<'_>,
+    ) -> Result<ChangesSince, SinceError> {
         let commit = resolve_commit(reference, git)?;
         let files = changed_files(&commit, git)?;
         let mut contents = old_contents(&commit, &files, git)?;
@@ -74,6 +79,7 @@ impl Store {
             compare_versions(&self.both_versions(&report.files, old)?.0, &after, &mut again);
             excuse_mentions(&mut report.changes, &again.changes);
         }
+        keep_below(&mut report, under, before.iter().chain(&after));
         self.add_dependents(&after, &mut report)?;
         self.add_tests(&mut report)?;
         Ok(report)
@@ -223,6 +229,16 @@ impl Store {
         report.tests = tests.into_iter().collect();
         Ok(())
     }
+}
+
+/// Drops what changed elsewhere; a type that has left the folder stays. All files are compared first, because a type may come from
+/// another folder.
+fn keep_below<'a>(report: &mut ChangesSince, under: &str, types: impl Iterator<Item = &'a TypeSummary>) {
+    let is_here = |summary: &&TypeSummary| summary.files.iter().any(|file| is_below(file, under));
+    let here: BTreeSet<TypeId> = types.filter(is_here).map(|summary| summary.id).collect();
+    report.files.retain(|file| is_below(file, under));
+    report.changes.retain(|change| here.contains(&change.id));
+    report.aliases.retain(|alias| here.contains(&alias.old) || here.contains(&alias.new));
 }
 
 /// A symbol whose contract or visible behaviour changed.

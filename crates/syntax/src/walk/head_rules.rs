@@ -64,7 +64,12 @@ impl HeadRules {
 
 /// The first of some fields or kinds of children that a node has.
 pub(crate) fn find_part<'a>(node: Node<'a>, parts: &[&str]) -> Option<Node<'a>> {
-    parts.iter().find_map(|part| node.child_by_field_name(part).or_else(|| child_of_kind(node, part)))
+    parts.iter().find_map(|part| field_of(node, part).or_else(|| child_of_kind(node, part)))
+}
+
+/// A field of a node. Rules write an empty name where there is none, which tree-sitter's C code must not get.
+pub(crate) fn field_of<'a>(node: Node<'a>, name: &str) -> Option<Node<'a>> {
+    (!name.is_empty()).then(|| node.child_by_field_name(name)).flatten()
 }
 
 impl<'a> Walk<'a> {

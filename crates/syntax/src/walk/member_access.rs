@@ -3,7 +3,7 @@
 //!
 //! Does not know types that only a compiler could infer: such an access is recorded with an unknown receiver.
 
-use super::{MAX_DEPTH, Walk, node_span, starts_uppercase};
+use super::{MAX_DEPTH, Walk, field_of, node_span, starts_uppercase};
 use crate::facts::{MemberReference, ParameterCount, ReceiverExpr, WrittenType};
 use rustc_hash::FxHashMap;
 use tree_sitter::{Node, TreeCursor};
@@ -484,7 +484,7 @@ impl<'a> Walk<'a> {
             let child = cursor.node();
             let kind = child.kind_id() as usize;
             if let Some(field) = self.tables.hoisted.get(kind).copied().flatten() {
-                let name = if field.is_empty() { Some(child) } else { child.child_by_field_name(field) };
+                let name = if field.is_empty() { Some(child) } else { field_of(child, field) };
                 bound.extend(name.filter(|name| !EXPRESSION_TARGETS.contains(&name.kind())));
             }
             if OUTER_NAME_STATEMENTS.contains(&child.kind()) {
@@ -511,10 +511,8 @@ impl<'a> Walk<'a> {
     }
 
     fn access_construct(&mut self, node: Node<'a>, declared: &str, body: &str) -> ReceiverExpr {
-        let on = node
-            .child_by_field_name(declared)
-            .map_or(ReceiverExpr::Unknown, |declared| self.written_type_receiver(declared));
-        let Some(body) = node.child_by_field_name(body) else { return on };
+        let on = field_of(node, declared).map_or(ReceiverExpr::Unknown, |it| self.written_type_receiver(it));
+        let Some(body) = field_of(node, body) else { return on };
         let mut cursor = body.walk();
         for given in body.named_children(&mut cursor) {
             let key = given.child_by_field_name("field").or_else(|| given.child_by_field_name("key"));
@@ -729,11 +727,10 @@ impl<'a> Walk<'a> {
     }
 
     fn access_variable(&mut self, node: Node<'a>, name: &str, declared: &str, value: &str) -> ReceiverExpr {
-        let given =
-            node.child_by_field_name(value).map_or(ReceiverExpr::Unknown, |value| self.access_at(value));
-        let declared = node.child_by_field_name(declared).or_else(|| {
+        let given = field_of(node, value).map_or(ReceiverExpr::Unknown, |value| self.access_at(value));
+        let declared = field_of(node, declared).or_else(|| {
             // `int a, b`: the type is a field of the parent
-            node.parent().filter(|_| node.kind() == "variable_declarator")?.child_by_field_name(declared)
+            field_of(node.parent().filter(|_| node.kind() == "variable_declarator")?, declared)
         });
         let inferred = declared.is_none_or(|declared| self.node_text(declared) == "var");
         let on = match declared.filter(|_| !inferred) {
@@ -744,7 +741,7 @@ impl<'a> Walk<'a> {
         // some grammars have no field for the name; without one, the whole pattern is bound
         let first = node.named_child(0).filter(|_| !name.is_empty());
         if !node.parent().is_some_and(|parent| FIELD_DECLARATIONS.contains(&parent.kind())) {
-            let target = node.child_by_field_name(name).or(first).unwrap_or(node);
+            let target = field_of(node, name).or(first).unwrap_or(node);
             self.bind_target(target, on);
             // a pattern that is the whole node is visited below
             if target != node {

@@ -50,7 +50,7 @@ impl ReportedType {
 
 fn read_type(of: &Value) -> ReportedType {
     let text = |field: &str| of[field].as_str().unwrap_or_default().to_owned();
-    let members = of["members"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let members = of["members"].as_array().into_iter().flatten();
     let path: String = text("path").split('+').map(without_arity).collect::<Vec<_>>().join(".");
     ReportedType { path, class: text("changeClass"), members: members.filter_map(read_member).collect() }
 }
@@ -59,12 +59,13 @@ fn without_arity(part: &str) -> &str {
     part.split('`').next().unwrap_or(part)
 }
 
-/// `name(int): Structure Changed`; several declarations with the same key have a number.
-fn read_member(line: &str) -> Option<(String, String)> {
-    let (key, words) = line.rsplit_once(": ")?;
+/// The key is `name(int)`; several declarations with the same key have a number.
+fn read_member(member: &Value) -> Option<(String, String)> {
+    let text = |field: &str| member[field].as_str();
+    let (key, words) = (text("key")?, format!("{} {}", text("changeClass")?, text("change")?));
     let name = key.split(['(', '#', '<']).next().unwrap_or(key);
     let name = if name.is_empty() { key } else { name };
-    Some((last(name).trim_matches(['"', '\'']).to_owned(), words.to_owned()))
+    Some((last(name).trim_matches(['"', '\'']).to_owned(), words))
 }
 
 /// The path of a file as a module: without its ending, and without a name that stands for its folder.
@@ -93,11 +94,13 @@ mod tests {
 
     #[test]
     fn names_are_read_without_parameters_and_numbers() {
-        let name = |line| read_member(line).unwrap_or_default().0;
-        assert_eq!(name("put(int, A.B): Structure Changed"), "put");
-        assert_eq!(name("f#2: Docs Changed"), "f");
-        assert_eq!(name("\"~standard\": Structure Added"), "~standard");
-        assert_eq!(read_member("a: Docs Changed").unwrap_or_default().1, "Docs Changed");
+        let read = |key: &str| {
+            let member = serde_json::json!({"key": key, "changeClass": "Docs", "change": "Changed"});
+            read_member(&member).unwrap_or_default()
+        };
+        assert_eq!(read("put(int, A.B)").0, "put");
+        assert_eq!(read("f#2").0, "f");
+        assert_eq!(read("\"~standard\""), ("~standard".to_owned(), "Docs Changed".to_owned()));
     }
 
     #[test]

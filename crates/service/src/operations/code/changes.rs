@@ -2,13 +2,13 @@
 //!
 //! Does not know what earlier requests reported: the same tree and commit give the same response.
 
-use super::code_query::with_tree;
-use super::index::{type_alias, type_change};
+use super::code_query::{CodeQuery, with_tree};
+use super::index::{added_member, type_alias, type_change};
 use super::tree::store_error;
 use crate::Service;
-use api::code::{ChangesFound, CodeChanges};
+use api::code::{ChangesFound, CodeChanges, TypeChange};
 use api::{Code, Error, Handle, Request};
-use code::SinceError;
+use code::{ChangedType, SinceError};
 use config::env;
 use std::path::Path;
 use std::time::Duration;
@@ -24,15 +24,20 @@ impl Handle<CodeChanges> for Service {
         request.check_params()?;
         with_tree(self, request.root.as_ref(), |query| {
             let git = |args: &[&str], stdin: Vec<u8>| run_git(self, query.root(), args, stdin);
-            let found = query.store().changes_since(&request.since, &git).map_err(|error| match error {
-                SinceError::Git(_) => Error::new(Code::NotFound, error.to_string())
-                    .hint("--since takes a commit, branch or tag of the repository around --root"),
-                SinceError::Store(error) => store_error(&error),
-            })?;
+            let found = query.store().changes_since(&request.since, &request.under, &git).map_err(
+                |error| match error {
+                    SinceError::Git(_) => Error::new(Code::NotFound, error.to_string())
+                        .hint("--since takes a commit, branch or tag of the repository around --root"),
+                    SinceError::Store(error) => store_error(&error),
+                },
+            )?;
+            if found.files.is_empty() {
+                query.require_folder(&request.under)?;
+            }
             Ok(ChangesFound {
                 since: found.commit,
                 files: found.files,
-                changes: found.changes.iter().map(type_change).collect(),
+                changes: found.changes.iter().map(|it| with_places(query, it)).collect(),
                 aliases: found.aliases.iter().map(type_alias).collect(),
                 dependents: found.dependents.into_iter().map(|(_, name)| query.mask_text(name)).collect(),
                 tests: found.tests,
@@ -40,6 +45,23 @@ impl Handle<CodeChanges> for Service {
             })
         })
     }
+}
+
+/// A changed type with the places of its name and of its changed members; of an added type, of all its members.
+fn with_places(query: &CodeQuery<'_>, changed: &ChangedType) -> TypeChange {
+    let mut change = type_change(changed);
+    let card = if changed.removed { None } else { query.card_of(changed.id) };
+    let Some(card) = card else { return change };
+    (change.file, change.line) = query.name_place(&card, None);
+    if changed.change.is_none() {
+        change.members = card.members.iter().map(added_member).collect();
+    }
+    for changed in &mut change.members {
+        if let Some(member) = card.members.iter().find(|it| it.key == changed.key) {
+            (changed.file, changed.line) = query.name_place(&card, Some(member));
+        }
+    }
+    change
 }
 
 /// Runs git on the repository around the folder.

@@ -10,8 +10,9 @@ use code::Baseline;
 use code::access::{self, Access, Accessed};
 use code::folder::{FolderError, LociFolder};
 use code::{
-    Edge, Graph, Hashes, Located, MatchKind, MemberSummary, NameResolution, NoteState, NoteStatus, Relation,
-    Store, StoreError, Symbol, TypeId, TypeNames, TypeSummary, count_tokens,
+    Edge, FileFilter, Graph, Hashes, Located, MatchKind, MemberSummary, NameResolution, NoteState,
+    NoteStatus, Relation, Store, StoreError, Symbol, SymbolFilter, TypeId, TypeNames, TypeSummary,
+    count_tokens,
 };
 use history::scope;
 use rustc_hash::FxHashMap;
@@ -226,6 +227,10 @@ impl<'a> CodeQuery<'a> {
         Some(card)
     }
 
+    pub(crate) fn card_of(&self, id: TypeId) -> Option<Rc<TypeSummary>> {
+        self.card(self.assign_number(id))
+    }
+
     fn load_names(&self, of: u32) -> Option<Rc<TypeNames>> {
         if let Some(known) = self.loaded.borrow().names.get(&of) {
             return Some(known.clone());
@@ -296,9 +301,29 @@ impl<'a> CodeQuery<'a> {
     }
 
     pub(crate) fn find_symbols(&self, request: &FindSymbols) -> NameResolution {
-        let (kind, limit) = (request.kind.as_deref(), request.limit as usize);
-        let recency = |id| self.recency_of(id);
-        self.or_record_error(self.tree.store.find_symbols(&request.query, kind, limit, &recency))
+        let files = FileFilter { under: &request.under, without_tests: request.without_tests };
+        let wanted = SymbolFilter { kind: request.kind.as_deref(), files };
+        let (limit, recency) = (request.limit as usize, |id| self.recency_of(id));
+        self.or_record_error(self.tree.store.find_symbols(&request.query, wanted, limit, &recency))
+    }
+
+    /// An error if the tree has no source files below a folder, with the folders that may be meant.
+    pub(crate) fn require_folder(&self, folder: &str) -> Result<(), Error> {
+        let Some(near) = self.or_record_error(self.tree.store.missing_folder(folder)) else { return Ok(()) };
+        let message = format!("no source files below `{folder}` in {}", self.root().display());
+        let error = near.iter().fold(Error::new(Code::NotFound, message), |error, folder| {
+            error.hint(format!("--under {folder}"))
+        });
+        Err(if near.is_empty() { error.hint("paths are relative to the root of the tree") } else { error })
+    }
+
+    /// The file and line of a symbol's name.
+    pub(crate) fn name_place(&self, of: &TypeSummary, member: Option<&MemberSummary>) -> (String, u32) {
+        let place = self.tree.store.name_place(of, member);
+        place.map_or_else(Default::default, |(file, at)| {
+            let line = line_of(&self.file_text(&file), at as usize);
+            (file, line)
+        })
     }
 
     pub(crate) fn to_symbol(&self, at: Located) -> Symbol {

@@ -6,11 +6,11 @@ use super::code_query::{folder_error, with_open_tree};
 use super::tree::{Tree, store_error};
 use super::{code_query::resolve_root, window};
 use crate::Service;
-use api::code::{IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
+use api::code::{ChangedMember, IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
 use api::{Error, Handle, Request};
 use code::access::LONG_LOCK_TIMEOUT;
 use code::folder::{LociFolder, PROMPT_WINDOW};
-use code::{ChangedType, ExportError, MemberChange, TypeId};
+use code::{ChangeClass, ChangedType, ExportError, MemberChange, MemberSummary, TypeId};
 
 impl Handle<IndexCode> for Service {
     fn handle(&self, request: &IndexCode) -> Result<IndexedCode, Error> {
@@ -55,7 +55,7 @@ impl Handle<IndexCode> for Service {
 /// A type whose dependencies changed.
 fn dependency_change((id, name): &(TypeId, String)) -> TypeChange {
     let (path, type_id) = (name.clone(), id.to_string());
-    TypeChange { path, type_id, change_class: "Structure-Dependency".to_string(), members: Vec::new() }
+    TypeChange { path, type_id, change_class: "Structure-Dependency".to_string(), ..TypeChange::default() }
 }
 
 pub(super) fn type_alias(it: &code::RenamedType) -> TypeAlias {
@@ -68,12 +68,24 @@ pub(super) fn type_change(changed: &ChangedType) -> TypeChange {
         (None, true) => "Removed",
         (None, false) => "Added",
     };
-    let member = |it: &MemberChange| format!("{}: {} {:?}", it.key, it.class.name(), it.change);
-    let members = changed.change.iter().flat_map(|change| &change.members).map(member).collect();
+    let members = changed.change.iter().flat_map(|change| &change.members).map(changed_member).collect();
     TypeChange {
         path: changed.name.clone(),
         type_id: changed.id.to_string(),
         change_class: class.to_string(),
         members,
+        ..TypeChange::default()
     }
+}
+
+fn changed_member(it: &MemberChange) -> ChangedMember {
+    let (change_class, change) = (it.class.name().to_string(), format!("{:?}", it.change));
+    ChangedMember { key: it.key.clone(), change_class, change, ..ChangedMember::default() }
+}
+
+pub(super) fn added_member(it: &MemberSummary) -> ChangedMember {
+    let class =
+        if it.visibility.is_visible_outside() { ChangeClass::Structure } else { ChangeClass::Internal };
+    let (change_class, change) = (class.name().to_string(), "Added".to_string());
+    ChangedMember { key: it.key.clone(), change_class, change, ..ChangedMember::default() }
 }

@@ -24,7 +24,10 @@ fn to_matches(query: &CodeQuery<'_>, found: NameResolution) -> SymbolMatches {
 impl Handle<FindSymbols> for Service {
     fn handle(&self, request: &FindSymbols) -> Result<SymbolMatches, Error> {
         request.check_params()?;
-        with_tree(self, request.root.as_ref(), |query| Ok(to_matches(query, query.find_symbols(request))))
+        with_tree(self, request.root.as_ref(), |query| {
+            query.require_folder(&request.under)?;
+            Ok(to_matches(query, query.find_symbols(request)))
+        })
     }
 }
 
@@ -41,7 +44,7 @@ impl Handle<SearchSymbols> for Service {
     fn handle(&self, request: &SearchSymbols) -> Result<SymbolMatches, Error> {
         request.check_params()?;
         let SearchSymbols { query, limit, root } = request.clone();
-        self.handle(&FindSymbols { query, limit, root, kind: None })
+        self.handle(&FindSymbols { query, limit, root, ..FindSymbols::default() })
     }
 }
 
@@ -49,6 +52,7 @@ impl Handle<CodeMap> for Service {
     fn handle(&self, request: &CodeMap) -> Result<MapDrawn, Error> {
         request.check_params()?;
         with_tree(self, request.root.as_ref(), |query| {
+            query.require_folder(&request.under)?;
             let map = query.or_record_error(query.store().map(&request.under, request.budget));
             let packages = if request.packages { list_packages(query, &request.under) } else { Vec::new() };
             Ok(MapDrawn {

@@ -6,12 +6,13 @@ use super::code_query::{CodeQuery, line_of, with_tree};
 use crate::Service;
 use api::code::{FileUsages, FindUsages, Usage, UsagesFound};
 use api::{Error, Handle, Request};
-use code::{Certainty, Relation, SiteFilter, UsageSite};
+use code::{Certainty, FileFilter, Relation, SiteFilter, UsageSite};
 
 impl Handle<FindUsages> for Service {
     fn handle(&self, request: &FindUsages) -> Result<UsagesFound, Error> {
         request.check_params()?;
         with_tree(self, request.root.as_ref(), |query| {
+            query.require_folder(&request.under)?;
             let symbols = query.resolve_overloads(&request.path)?;
             let named = code::RELATIONS.iter().find(|(name, _)| *name == request.relation);
             let (relation, depth) = (named.map_or(Relation::Usages, |it| it.1), request.depth as u32);
@@ -23,6 +24,11 @@ impl Handle<FindUsages> for Service {
             // by certainty first and tests last, so that the limit drops what matters least
             all.sort_by_cached_key(|it| (it.certainty, code::is_test_path(&it.file), it.file.clone(), it.at));
             let (limit, listed) = (request.max_results as usize, !request.by_file);
+            let has_value = symbols.iter().filter_map(|it| query.member(*it));
+            let has_value = has_value.into_iter().any(|member| code::is_assignable(member.kind));
+            let is_write = |it: &UsageSite| {
+                has_value && code::is_assigned(&it.file, &query.file_text(&it.file), (it.at, it.end))
+            };
             let shown = all.iter().take(if listed { limit } else { 0 });
             let counted = code::count_by_file(&all).into_iter().take(if listed { 0 } else { limit });
             Ok(UsagesFound {
@@ -31,7 +37,7 @@ impl Handle<FindUsages> for Service {
                 relation: request.relation.clone(),
                 total: all.len() as u64,
                 possible,
-                usages: shown.map(|each| to_usage(query, each)).collect(),
+                usages: shown.map(|each| Usage { write: is_write(each), ..to_usage(query, each) }).collect(),
                 files: counted.map(|(file, usages)| FileUsages { file: file.to_owned(), usages }).collect(),
                 coverage: query.coverage(),
             })
@@ -43,7 +49,8 @@ fn to_filter(request: &FindUsages) -> SiteFilter<'_> {
     let named = |it: &Certainty| request.certainty.as_deref() == Some(it.name());
     let least = [Certainty::Exact, Certainty::Certain, Certainty::Likely].into_iter().find(named);
     let least = least.unwrap_or(Certainty::Possible);
-    SiteFilter { least, under: &request.under, without_tests: request.without_tests }
+    let files = FileFilter { under: &request.under, without_tests: request.without_tests };
+    SiteFilter { least, files }
 }
 
 /// Lines of context for masking: a private key of 8,192 bits has a hundred lines.
@@ -64,5 +71,6 @@ pub(super) fn to_usage(query: &CodeQuery<'_>, each: &UsageSite) -> Usage {
         text: query.mask_text(shown.trim()).chars().take(200).collect(),
         within: each.within.clone(),
         certainty: each.certainty.name().to_string(),
+        write: false,
     }
 }
