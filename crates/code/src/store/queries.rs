@@ -258,6 +258,17 @@ impl Store {
         Ok(Table::new(&self.db).all_edges(ids)?)
     }
 
+    /// All files joined, as reading the tree would join them: to plan an edit, which looks at every mention of a name.
+    pub fn codebase(&self) -> Result<Codebase, StoreError> {
+        let mut table = Table::new(&self.db);
+        let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
+        let mut files = Vec::new();
+        for row in table.files()?.into_values() {
+            files.push(table.load_source(row.id)?);
+        }
+        Ok(Codebase::new(projects, files))
+    }
+
     /// The indexed files with their number of lines.
     pub fn files(&self) -> Result<Vec<(String, u64)>, StoreError> {
         Ok(Table::new(&self.db).line_counts()?)

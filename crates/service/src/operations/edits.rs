@@ -10,7 +10,7 @@ use api::edits::{
     ReplaceSymbol, Trust, TrustChecks, UndoEdit, WantedEdit,
 };
 use api::{Code, Error, Handle, Request};
-use code_query::{resolve_root, with_root};
+use code_query::{CodeQuery, resolve_root, with_root};
 use edits::{
     Applied, BatchStep, CheckRefusal, CheckSetup, EditError, EditKind, Place, SymbolPlace, Tree, Workbench,
     plan_batch,
@@ -109,7 +109,8 @@ fn open_bench(service: &Service, root: Option<&String>) -> Result<(PathBuf, Work
 
 fn plan(service: &Service, wanted: &WantedEdit) -> Result<EditPlanned, Error> {
     let (root, bench) = open_bench(service, wanted.root.as_ref())?;
-    let tree = Tree::open(&root, service.threads).map_err(|error| to_error(&error))?;
+    let read = |query: &CodeQuery<'_>| query.store().codebase().map_err(|error| tree::store_error(&error));
+    let tree = Tree::with_codebase(&root, with_root(service, &root, read)?);
     let to_step = |step: &EditStep| {
         let place = find_place(service, &root, &tree, &step.path)?;
         Ok(BatchStep { place, kind: to_kind(step)? })
