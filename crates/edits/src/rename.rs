@@ -356,7 +356,9 @@ impl<'a> Rename<'a> {
             return Verdict::Yes;
         }
         let (before, after) = (&text[..it.span.from as usize], &text[it.span.to as usize..]);
-        let is_whole = before.ends_with(['"', '\'', '`']) && after.starts_with(['"', '\'', '`']);
+        // in a documentation string of Python, names are in backquotes
+        let quotes: &[char] = if self.language() == "Python" { &['"', '\''] } else { &['"', '\'', '`'] };
+        let is_whole = before.ends_with(quotes) && after.starts_with(quotes);
         if !is_whole {
             return Verdict::No;
         }

@@ -370,3 +370,10 @@ fn labels_of_a_switch_are_for_the_compiler() {
     let lines: Vec<_> = plan.unsure.iter().map(|it| (it.place.line, it.can_be_compiled)).collect();
     assert_eq!(lines, [(5, true)], "{}", plan.diff);
 }
+
+#[test]
+fn documentation_of_python_is_no_string_with_the_name() {
+    let text = "class A:\n    def get(self):\n        \"\"\"See :meth:`get`.\"\"\"\n    def f(self):\n        return self.get(), getattr(self, \"get\")\n";
+    let plan = rename(&[("a.py", text)], ("a.py", "def get", "get"), "fetch").unwrap();
+    assert_eq!(plan.unsure.iter().map(|it| it.place.line).collect::<Vec<_>>(), [5], "{:?}", plan.unsure);
+}
