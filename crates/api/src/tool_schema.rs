@@ -103,7 +103,7 @@ fn param_schemas(tool: &Tool) -> Map<String, Value> {
 const ORIGIN: &[&str] = &["device", "mine"];
 
 /// Parameters whose names say what they do.
-const PLAIN: &[&str] = &["tool", "max_results", "without_tests", "limit_chats"];
+const PLAIN: &[&str] = &["tool", "max_results", "under", "without_tests", "limit_chats"];
 
 /// Adds a description to parameters specific to this tool, and the allowed values if the type does not list them.
 fn add_description(tool: &Tool, param: &Param, shape: &mut Value) {
