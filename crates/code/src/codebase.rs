@@ -42,17 +42,17 @@ pub struct Codebase {
     pub files: Vec<SourceFile>,
     /// Sorted by name and project.
     pub types: Vec<Type>,
-    pub(crate) tables: Tables,
+    pub tables: Tables,
 }
 
 /// The suffix that a use of an attribute may leave out.
-pub(crate) const ATTRIBUTE_SUFFIX: &str = "Attribute";
+pub const ATTRIBUTE_SUFFIX: &str = "Attribute";
 
 /// The folder that a package name refers to, where the package itself has no module: `import "pkg/a"` is `pkg/src/a.ts`.
 pub(crate) const SOURCE_FOLDER: &str = "src";
 
 /// A synthetic file for namespaces that no loaded file declares; no real file has this path.
-pub(crate) const NAMESPACE_FILE: &str = "\u{0}namespaces";
+pub const NAMESPACE_FILE: &str = "\u{0}namespaces";
 
 /// What a type can be declared in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -62,13 +62,13 @@ pub(crate) enum Container {
 }
 
 /// Where a member is declared: file, part, index of the member.
-pub(crate) type MemberLocation = (u32, u32, u32);
+pub type MemberLocation = (u32, u32, u32);
 
 /// The global namespace.
 pub(crate) const GLOBAL_NAMESPACE: u32 = 0;
 
 #[derive(Default)]
-pub(crate) struct Tables {
+pub struct Tables {
     names: FxHashMap<Box<str>, u32>,
     /// For each file, the interned name of each of its words.
     words: Vec<Vec<u32>>,
@@ -87,7 +87,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    pub(crate) fn name_id(&self, text: &str) -> Option<u32> {
+    pub fn name_id(&self, text: &str) -> Option<u32> {
         self.names.get(text).copied()
     }
 
@@ -99,7 +99,7 @@ impl Tables {
     }
 
     /// The names looked up since the codebase was joined.
-    pub(crate) fn looked_up_names(&self) -> impl Iterator<Item = &str> {
+    pub fn looked_up_names(&self) -> impl Iterator<Item = &str> {
         let is_set =
             |at: u32| self.looked_up.get(at as usize).is_some_and(|flag| flag.load(Ordering::Relaxed));
         self.names.iter().filter(move |(_, at)| is_set(**at)).map(|(name, _)| &**name)
@@ -141,7 +141,7 @@ impl Tables {
         self.modules.get(&of).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn type_of(&self, file: u32, part: u32) -> u32 {
+    pub fn type_of(&self, file: u32, part: u32) -> u32 {
         self.part_types[file as usize][part as usize]
     }
 
@@ -182,7 +182,7 @@ impl Tables {
 }
 
 /// Sets the module path of a file's facts, for languages that derive names from paths. Has no effect the second time.
-pub(crate) fn place_in_project(projects: &[Project], file: &mut SourceFile) {
+pub fn place_in_project(projects: &[Project], file: &mut SourceFile) {
     let Some(language) = language_of(file.path.as_ref()) else { return };
     let project = projects.get(file.project as usize);
     let (name, manifest) = project.map_or(("", ""), |project| (project.name.as_str(), project.path.as_str()));
@@ -227,7 +227,7 @@ impl Codebase {
         of.parts.iter().map(|at| self.part(*at))
     }
 
-    pub(crate) fn member(&self, at: MemberLocation) -> &Member {
+    pub fn member(&self, at: MemberLocation) -> &Member {
         &self.part((at.0, at.1)).members[at.2 as usize]
     }
 
@@ -335,7 +335,7 @@ fn adopt_impl_names(parents: &ImplTargets, file: &SourceFile, mut names: Vec<Str
 }
 
 /// The full name that a reference spells out, after expanding the file's import aliases.
-pub(crate) fn spelled_full_name(facts: &FileFacts, reference: u32) -> Option<String> {
+pub fn spelled_full_name(facts: &FileFacts, reference: u32) -> Option<String> {
     let reference = &facts.references[reference as usize];
     let path = facts.reference_path(reference);
     let spelled =
@@ -352,7 +352,7 @@ pub(crate) fn spelled_full_name(facts: &FileFacts, reference: u32) -> Option<Str
 }
 
 /// The full name of each declaration of a file.
-pub(crate) fn full_names(facts: &FileFacts) -> Vec<String> {
+pub fn full_names(facts: &FileFacts) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(facts.types.len());
     for part in &facts.types {
         let mut name = part.outer.map_or_else(

@@ -65,7 +65,7 @@ pub fn split_words(name: &str) -> Vec<String> {
 }
 
 /// Strips common English suffixes.
-pub(crate) fn strip_suffix(word: &str) -> &str {
+pub fn strip_suffix(word: &str) -> &str {
     let ends = ["ations", "ation", "ings", "ing", "ies", "ers", "er", "ed", "es", "s", "y"];
     ends.iter().find_map(|end| word.strip_suffix(end).filter(|rest| rest.len() > 2)).unwrap_or(word)
 }

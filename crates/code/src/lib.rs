@@ -4,13 +4,11 @@
 //! terminals.
 
 mod alias;
-mod assignment;
 mod classify;
 mod codebase;
 mod file_symbols;
 mod hash;
 pub mod investigation;
-mod nested;
 mod note_baseline;
 mod note_state;
 mod outline;
@@ -18,19 +16,18 @@ mod pack;
 mod read;
 mod resolve;
 pub mod scip;
-mod store;
 mod symbol;
 mod type_summary;
 mod usage;
 mod window;
 
 pub use alias::{Alias, Conflict, TypeSnapshot, body_digests, detect_renames};
-pub use assignment::{is_assignable, is_assigned};
 pub use classify::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
-pub use codebase::{Codebase, SourceFile, Type};
+pub use codebase::{
+    ATTRIBUTE_SUFFIX, Codebase, MemberLocation, NAMESPACE_FILE, SourceFile, Tables, Type, full_names,
+    place_in_project, spelled_full_name,
+};
 pub use file_symbols::{FileSymbol, classify_symbol, symbols_at, symbols_in_text};
-pub use folder;
-pub use folder::access;
 pub use graph::{DIAGRAM_FORMATS, DiagramFormat, Graph, render_diagram};
 pub use hash::{HASH_VERSION, Hashes, MemberHashes, TypeHashes, hash_type};
 pub use note_baseline::{Baseline, ChangedMember};
@@ -42,16 +39,11 @@ pub use pack::{Pack, PackCost, build_pack};
 pub use project::head_commit;
 pub use project::{FIELDS, Field, Filter, FilterError};
 pub use project::{Layout, LayoutError, Project, discover, read_source, wildcard_matches};
-pub use read::{RefreshOptions, read_tree};
+pub use read::{Cancelled, ReadResult, RefreshOptions, read_files, read_tree};
 pub use resolve::{Certainty, Edge, ResolvedReference, Resolver};
-pub use store::{
-    ChangedType, ChangesSince, DeepChange, ExportCost, ExportError, Extent, FileFilter, Located,
-    NameResolution, Package, RELATIONS, Refreshed, Relation, RenameConflict, RenamedType, RunGit, SinceError,
-    SiteFilter, SourcePiece, Store, StoreError, SymbolFilter, TreeMap, TreeStatus, UsageSite, UsageSites,
-    count_by_file, is_below, is_test_path, keep_best_sites,
-};
 pub use symbol::{
     MatchKind, MemberName, PathResolution, Symbol, SymbolIndex, TypeNames, edit_distance, last_word,
+    path_words, without_arguments,
 };
 pub use syntax::{
     Digest, LANGUAGES, MemberId, MemberKind, Span, TypeId, TypeKind, Visibility, decode_text, language_of,

@@ -112,12 +112,12 @@ impl<'a> Outliner<'a> {
     }
 
     /// Like `outline_text`, but with the full ID, which does not depend on the other types.
-    pub(crate) fn text_with_full_id(&self, of: u32) -> String {
+    pub fn text_with_full_id(&self, of: u32) -> String {
         let id = self.code.types[of as usize].id;
         self.outline_text(of).replacen(&self.short_id(of), &id.to_string(), 1)
     }
 
-    pub(crate) fn file_with_full_id(&self, of: u32) -> String {
+    pub fn file_with_full_id(&self, of: u32) -> String {
         let id = self.code.types[of as usize].id;
         self.outline_file(of).replacen(&self.short_id(of), &id.to_string(), 1)
     }

@@ -27,7 +27,7 @@ pub struct RefreshOptions<'a> {
 
 /// The caller cancelled.
 #[derive(Debug)]
-pub(crate) struct Cancelled;
+pub struct Cancelled;
 
 /// Reads all files of a layout. A file that cannot be read is reported as a problem; the others are still read.
 pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec<String>) {
@@ -44,18 +44,18 @@ pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec
 }
 
 /// The result of reading one file.
-pub(crate) struct ReadResult {
-    pub(crate) path: String,
-    pub(crate) project: u32,
+pub struct ReadResult {
+    pub path: String,
+    pub project: u32,
     /// Its size in bytes, and the digest of its content.
-    pub(crate) bytes: u64,
-    pub(crate) digest: u64,
+    pub bytes: u64,
+    pub digest: u64,
     /// `None` if the content is unchanged; an error if it cannot be read.
-    pub(crate) file: Result<Option<SourceFile>, String>,
+    pub file: Result<Option<SourceFile>, String>,
 }
 
 /// Reads files of some projects; returns them by path. `known` returns the digest of a file's content when it was last read.
-pub(crate) fn read_files(
+pub fn read_files(
     root: &Path,
     projects: &[Project],
     files: &[(String, u32)],

@@ -256,7 +256,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The edges from some types.
-    pub(crate) fn edges_from(&self, wanted: &dyn Fn(u32) -> bool) -> Vec<Edge> {
+    pub fn edges_from(&self, wanted: &dyn Fn(u32) -> bool) -> Vec<Edge> {
         let mut edges: BTreeMap<(u32, u32), Edge> = BTreeMap::new();
         for (file, source) in self.code.files.iter().enumerate() {
             for reference in &source.facts.references {

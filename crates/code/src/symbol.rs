@@ -391,7 +391,7 @@ fn normalise_name(name: &str) -> String {
 }
 
 /// The words of a path, in its own case.
-pub(crate) fn path_words(path: &str) -> Vec<String> {
+pub fn path_words(path: &str) -> Vec<String> {
     let words = parse_path(path).map(|wanted| wanted.original.replace('/', ".")).unwrap_or_default();
     words.split('.').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
@@ -420,7 +420,7 @@ fn parse_path(path: &str) -> Option<ParsedPath> {
 }
 
 /// A path without type arguments, and the number of type arguments at its end, if there are any.
-pub(crate) fn without_arguments(path: &str) -> (String, Option<u16>) {
+pub fn without_arguments(path: &str) -> (String, Option<u16>) {
     let (mut out, mut depth, mut commas, mut last) = (String::new(), 0, 0, None);
     for c in path.chars() {
         match c {

@@ -59,12 +59,7 @@ pub struct MemberSummary {
 }
 
 impl TypeSummary {
-    pub(crate) fn build(
-        code: &Codebase,
-        resolver: &Resolver<'_>,
-        outliner: &Outliner<'_>,
-        of: u32,
-    ) -> TypeSummary {
+    pub fn build(code: &Codebase, resolver: &Resolver<'_>, outliner: &Outliner<'_>, of: u32) -> TypeSummary {
         let each = &code.types[of as usize];
         let mut files: Vec<String> = Vec::new();
         let mut number = |file: u32| {
@@ -105,7 +100,7 @@ impl TypeSummary {
     }
 
     /// The names under which the type is looked up.
-    pub(crate) fn to_names(&self) -> TypeNames {
+    pub fn to_names(&self) -> TypeNames {
         let member = |it: &MemberSummary| MemberName {
             name: it.name.clone(),
             key: it.key.clone(),

@@ -138,7 +138,7 @@ impl<'a> UsageFinder<'a> {
     }
 
     /// The places where a file with textual references has the name of a type.
-    pub(crate) fn textual_mentions(&self, file: u32, of: u32, names: &[u32]) -> Vec<(u32, u32)> {
+    pub fn textual_mentions(&self, file: u32, of: u32, names: &[u32]) -> Vec<(u32, u32)> {
         let facts = &self.code.files[file as usize].facts;
         let declared = self.code.types[of as usize].parts[0].0;
         if !facts.is_textual || !self.may_be_named_in(declared, file) {
@@ -235,7 +235,7 @@ impl<'a> UsageFinder<'a> {
     }
 
     /// The places where imports name a type or module.
-    pub(crate) fn imports_of_type(&self, file: u32, of: u32, names: &[u32]) -> Vec<(u32, u32)> {
+    pub fn imports_of_type(&self, file: u32, of: u32, names: &[u32]) -> Vec<(u32, u32)> {
         let wanted = |used: &MemberReference| {
             used.receiver == ReceiverExpr::Import
                 && names.contains(&self.code.tables.word_name(file, used.word))

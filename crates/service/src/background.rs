@@ -8,7 +8,7 @@ mod consolidation;
 use crate::Service;
 use crate::operations::code::tree::Tree;
 use api::Error;
-use code::Store;
+use code_index::Store;
 use history::{catalogue_cache, ingest, transcripts};
 use record::Stamp;
 use serde_json::{Value, json};

@@ -129,7 +129,7 @@ pub(super) fn run(args: &[String]) -> Outcome {
 
 fn list_usages(tree: &str, count: u64, judge: &Judge) -> Result<Vec<Symbol>, String> {
     let mut cargo = Command::new("cargo");
-    cargo.args(["run", "--quiet", "-p", "loci-code", "--example", "usages"]);
+    cargo.args(["run", "--quiet", "-p", "loci-code-index", "--example", "usages"]);
     // optimised if this task is: an unoptimised run takes some minutes for a large tree
     cargo.args((!cfg!(debug_assertions)).then_some("--release")).args(["--", "dump", tree]);
     let printed = run_for_output(cargo.arg(count.to_string()))?;

@@ -12,7 +12,7 @@ pub(super) fn run(args: &[String]) -> Outcome {
         return Err("name the source trees to sample".to_owned());
     }
     let cargo = Command::new("cargo")
-        .args(["run", "--quiet", "--release", "-p", "loci-code", "--example", "usages", "--", "sample"])
+        .args(["run", "--quiet", "--release", "-p", "loci-code-index", "--example", "usages", "--", "sample"])
         .args(&args.positional)
         .status();
     Ok(cargo.map_err(|error| format!("cargo: {error}"))?.success())

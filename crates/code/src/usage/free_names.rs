@@ -51,7 +51,7 @@ impl UsageFinder<'_> {
     }
 
     /// Whether the module of a type also declares a value with the type's name.
-    pub(crate) fn has_value_named_as(&self, of: u32) -> bool {
+    pub fn has_value_named_as(&self, of: u32) -> bool {
         let Some((file, part)) = self.code.types[of as usize].parts.first().copied() else { return false };
         let scope = self.code.part((file, part)).scope;
         let namespace = self.code.tables.enclosing_namespaces(file, scope)[0];
@@ -87,7 +87,7 @@ impl UsageFinder<'_> {
     }
 
     /// What the only import of a file refers to.
-    pub(crate) fn imported_symbol(&self, file: u32) -> Option<(u32, Option<MemberLocation>)> {
+    pub fn imported_symbol(&self, file: u32) -> Option<(u32, Option<MemberLocation>)> {
         let import = self.code.files[file as usize].facts.scopes[0].imports.first()?;
         if let Some(member) = self.import_members(file, 0, import, 0).first() {
             return Some((self.code.tables.type_of(member.0, member.1), Some(*member)));

@@ -8,7 +8,7 @@ use super::tree::store_error;
 use crate::Service;
 use api::code::{ChangesFound, CodeChanges, TypeChange};
 use api::{Code, Error, Handle, Request};
-use code::{ChangedType, SinceError};
+use code_index::{ChangedType, SinceError};
 use config::env;
 use std::path::Path;
 use std::time::Duration;

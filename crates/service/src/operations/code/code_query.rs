@@ -7,13 +7,13 @@ use crate::Service;
 use api::code::{Coverage, FindSymbols, SymbolRef, TypeRef};
 use api::{Code, Error};
 use code::Baseline;
-use code::access::{self, Access, Accessed};
-use code::folder::{FolderError, LociFolder};
 use code::{
-    Edge, FileFilter, Graph, Hashes, Located, MatchKind, MemberSummary, NameResolution, NoteState,
-    NoteStatus, Relation, Store, StoreError, Symbol, SymbolFilter, TypeId, TypeNames, TypeSummary,
-    count_tokens,
+    Edge, Graph, Hashes, MatchKind, MemberSummary, NoteState, NoteStatus, Symbol, TypeId, TypeNames,
+    TypeSummary, count_tokens,
 };
+use code_index::{FileFilter, Located, NameResolution, Relation, Store, StoreError, SymbolFilter};
+use folder::access::{self, Access, Accessed};
+use folder::{FolderError, LociFolder};
 use history::scope;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -161,7 +161,7 @@ impl<'a> CodeQuery<'a> {
         self.tree.root()
     }
 
-    pub(crate) fn extent(&self) -> code::Extent {
+    pub(crate) fn extent(&self) -> code_index::Extent {
         self.or_record_error(self.tree.store.extent())
     }
 
@@ -268,7 +268,7 @@ impl<'a> CodeQuery<'a> {
         self.or_record_error(self.tree.store.names_of(&[id])).pop().map(|named| self.load_named(named))
     }
 
-    pub(crate) fn renamed_types(&self) -> Vec<code::RenamedType> {
+    pub(crate) fn renamed_types(&self) -> Vec<code_index::RenamedType> {
         self.or_record_error(self.tree.store.renamed_types())
     }
 
@@ -548,7 +548,7 @@ impl<'a> CodeQuery<'a> {
         symbol: Symbol,
         relation: Relation,
         depth: u32,
-    ) -> Vec<code::UsageSite> {
+    ) -> Vec<code_index::UsageSite> {
         let Some(card) = self.card(symbol.of) else { return Vec::new() };
         let found = self.tree.store.related(&card, self.member(symbol).as_ref(), relation, depth);
         let found = self.or_record_error(found);

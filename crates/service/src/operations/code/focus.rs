@@ -8,8 +8,8 @@ use api::code::{
     CodeContext, Dismiss, FocusEntry, FocusList, GetPromptWindow, Pin, PinResult, TypeRef, Unpin,
 };
 use api::{Error, Handle, Request};
-use code::access::{self, Access, AccessEntry, Accessed, LONG_LOCK_TIMEOUT};
-use code::folder::LociFolder;
+use folder::LociFolder;
+use folder::access::{self, Access, AccessEntry, Accessed, LONG_LOCK_TIMEOUT};
 use record::Stamp;
 use std::path::Path;
 

@@ -8,9 +8,10 @@ use super::{code_query::resolve_root, window};
 use crate::Service;
 use api::code::{ChangedMember, IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
 use api::{Error, Handle, Request};
-use code::access::LONG_LOCK_TIMEOUT;
-use code::folder::{LociFolder, PROMPT_WINDOW};
-use code::{ChangeClass, ChangedType, ExportError, MemberChange, MemberSummary, TypeId};
+use code::{ChangeClass, MemberChange, MemberSummary, TypeId};
+use code_index::{ChangedType, ExportError};
+use folder::access::LONG_LOCK_TIMEOUT;
+use folder::{LociFolder, PROMPT_WINDOW};
 
 impl Handle<IndexCode> for Service {
     fn handle(&self, request: &IndexCode) -> Result<IndexedCode, Error> {
@@ -58,7 +59,7 @@ fn dependency_change((id, name): &(TypeId, String)) -> TypeChange {
     TypeChange { path, type_id, change_class: "Structure-Dependency".to_string(), ..TypeChange::default() }
 }
 
-pub(super) fn type_alias(it: &code::RenamedType) -> TypeAlias {
+pub(super) fn type_alias(it: &code_index::RenamedType) -> TypeAlias {
     TypeAlias { old: it.old_name.clone(), new: it.new_name.clone(), reason: it.reason.clone() }
 }
 

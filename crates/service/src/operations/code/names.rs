@@ -8,7 +8,8 @@ use api::code::{
     CodeMap, FindSymbols, MapDrawn, Package, PackageUse, ResolveSymbol, SearchSymbols, SymbolMatches,
 };
 use api::{Error, Handle, Request};
-use code::{Located, MatchKind, NameResolution};
+use code::MatchKind;
+use code_index::{Located, NameResolution};
 
 fn to_matches(query: &CodeQuery<'_>, found: NameResolution) -> SymbolMatches {
     let to_ref = |at: &Located| query.symbol_ref(query.to_symbol(*at));
@@ -74,7 +75,7 @@ fn list_packages(query: &CodeQuery<'_>, under: &str) -> Vec<Package> {
         path: query.mask_text(found[*at].path.clone()),
         references: *references,
     };
-    let to_package = |package: &code::Package| Package {
+    let to_package = |package: &code_index::Package| Package {
         path: query.mask_text(package.path.clone()),
         files: package.files,
         lines: package.lines,

@@ -13,8 +13,8 @@ use super::code_query::{CodeQuery, with_tree};
 use crate::Service;
 use api::code::{GetSemantic, Semantic, TypeRef};
 use api::{Error, Handle, Request};
-use code::folder::{FOLDER_NAME, GROUPS, LociFolder, group_note_path, note_path};
 use code::{NoteStatus, Symbol};
+use folder::{FOLDER_NAME, GROUPS, LociFolder, group_note_path, note_path};
 use notes::{NoteText, judge_state};
 use std::collections::BTreeMap;
 

@@ -8,9 +8,9 @@ use super::notes;
 use crate::Service;
 use api::code::{BuildPack, ListPacks, PackBuilt, PackInfo, Packs, check_pack_name};
 use api::{Code, Error, Handle, Request};
-use code::access::LONG_LOCK_TIMEOUT;
-use code::folder::{FOLDER_NAME, LociFolder, PACKS, pack_path};
 use code::{Graph, PackCost, count_tokens};
+use folder::access::LONG_LOCK_TIMEOUT;
+use folder::{FOLDER_NAME, LociFolder, PACKS, pack_path};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The texts of one type that a pack can contain.

@@ -7,8 +7,8 @@ use super::notes::count_notes;
 use crate::Service;
 use api::code::{CodeStatus, CodeStatusRequest, InLanguage};
 use api::{Error, Handle, Request};
-use code::folder::PACKS;
 use code::language_of;
+use folder::PACKS;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -5,8 +5,9 @@
 
 use crate::Service;
 use api::{Code, Error};
-use code::folder::{INDEX, LociFolder};
-use code::{Digest, ExportCost, ExportError, RefreshOptions, Refreshed, Store, StoreError};
+use code::{Digest, RefreshOptions};
+use code_index::{ExportCost, ExportError, Refreshed, Store, StoreError};
+use folder::{INDEX, LociFolder};
 use history::error::newer_store;
 use history::home::{self, Home};
 use os::files::OpenOptionsExt;

@@ -6,7 +6,8 @@ use super::code_query::{CodeQuery, line_of, with_tree};
 use crate::Service;
 use api::code::{FileUsages, FindUsages, Usage, UsagesFound};
 use api::{Error, Handle, Request};
-use code::{Certainty, FileFilter, Relation, SiteFilter, UsageSite};
+use code::Certainty;
+use code_index::{FileFilter, Relation, SiteFilter, UsageSite};
 
 impl Handle<FindUsages> for Service {
     fn handle(&self, request: &FindUsages) -> Result<UsagesFound, Error> {
@@ -14,23 +15,25 @@ impl Handle<FindUsages> for Service {
         with_tree(self, request.root.as_ref(), |query| {
             query.require_folder(&request.under)?;
             let symbols = query.resolve_overloads(&request.path)?;
-            let named = code::RELATIONS.iter().find(|(name, _)| *name == request.relation);
+            let named = code_index::RELATIONS.iter().find(|(name, _)| *name == request.relation);
             let (relation, depth) = (named.map_or(Relation::Usages, |it| it.1), request.depth as u32);
             let mut all: Vec<UsageSite> =
                 symbols.iter().flat_map(|symbol| query.find_related(*symbol, relation, depth)).collect();
-            code::keep_best_sites(&mut all);
+            code_index::keep_best_sites(&mut all);
             all.retain(|each| to_filter(request).accepts(each));
             let possible = all.iter().filter(|each| each.certainty == Certainty::Possible).count() as u64;
             // by certainty first and tests last, so that the limit drops what matters least
-            all.sort_by_cached_key(|it| (it.certainty, code::is_test_path(&it.file), it.file.clone(), it.at));
+            all.sort_by_cached_key(|it| {
+                (it.certainty, code_index::is_test_path(&it.file), it.file.clone(), it.at)
+            });
             let (limit, listed) = (request.max_results as usize, !request.by_file);
             let has_value = symbols.iter().filter_map(|it| query.member(*it));
-            let has_value = has_value.into_iter().any(|member| code::is_assignable(member.kind));
+            let has_value = has_value.into_iter().any(|member| code_index::is_assignable(member.kind));
             let is_write = |it: &UsageSite| {
-                has_value && code::is_assigned(&it.file, &query.file_text(&it.file), (it.at, it.end))
+                has_value && code_index::is_assigned(&it.file, &query.file_text(&it.file), (it.at, it.end))
             };
             let shown = all.iter().take(if listed { limit } else { 0 });
-            let counted = code::count_by_file(&all).into_iter().take(if listed { 0 } else { limit });
+            let counted = code_index::count_by_file(&all).into_iter().take(if listed { 0 } else { limit });
             Ok(UsagesFound {
                 resolved: query.symbol_ref(symbols[0]),
                 symbols: symbols.len() as u64,

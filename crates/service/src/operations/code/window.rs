@@ -7,9 +7,9 @@ use super::{notes, pack};
 use crate::Service;
 use api::code::{GetPromptWindow, PromptWindow, WindowEntry};
 use api::{Error, Handle, Request};
-use code::access::{AccessEntry, SHORT_LOCK_TIMEOUT};
-use code::folder::{FOLDER_NAME, LociFolder, PROMPT_WINDOW};
 use code::{NoteStatus, count_tokens, recency_score};
+use folder::access::{AccessEntry, SHORT_LOCK_TIMEOUT};
+use folder::{FOLDER_NAME, LociFolder, PROMPT_WINDOW};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rewrites the window file with the default parameters.

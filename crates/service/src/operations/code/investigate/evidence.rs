@@ -123,7 +123,7 @@ fn make_exhibit(query: &CodeQuery<'_>, of: u32, with_usages: bool) -> EvidenceIt
 }
 
 fn find_usages(query: &CodeQuery<'_>, symbol: Symbol) -> Vec<api::code::Usage> {
-    let mut all = query.find_related(symbol, code::Relation::Usages, 1);
+    let mut all = query.find_related(symbol, code_index::Relation::Usages, 1);
     let own = query.card(symbol.of).map(|card| card.files.clone()).unwrap_or_default();
     all.retain(|each| each.certainty != Certainty::Possible && !own.contains(&each.file));
     all.sort_by(|one, other| {

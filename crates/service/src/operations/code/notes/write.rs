@@ -11,10 +11,10 @@ use crate::operations::code::tree::store_error;
 use crate::{Service, ledger, model_run};
 use api::code::{NoteLine, NotesWritten, WriteNotes};
 use api::{Code, Error, Handle, Request};
-use code::access::LONG_LOCK_TIMEOUT;
-use code::folder::{GROUPS, LociFolder, TYPES, WriteLock, group_note_path, note_path};
 use code::{Hashes, NoteState, NoteStatus};
 use config::model::{self, ConfiguredModel};
+use folder::access::LONG_LOCK_TIMEOUT;
+use folder::{GROUPS, LociFolder, TYPES, WriteLock, group_note_path, note_path};
 use llm::{CallOutcome, Ledger, remove_instructions};
 use mask::Masker;
 use notes::{NoteResponse, SECTIONS, Sections};
@@ -433,7 +433,7 @@ fn remove_replaced(
     folder: &LociFolder,
     pen: &WriteLock<'_>,
     question: &NotePrompt,
-) -> Result<(), code::folder::FolderError> {
+) -> Result<(), folder::FolderError> {
     let ours = |text: &[u8]| notes::parse_note(&query.mask_text(String::from_utf8_lossy(text))).0;
     for id in question.ids.iter().filter(|_| question.ids.len() > 1) {
         let own = note_path(id);

@@ -1,6 +1,6 @@
 //! Renames sampled types and members of a real tree, one at a time, in a copy, and checks what the index and `changes --since` say:
 //!
-//!     cargo run --release -p loci-code --example aliases -- FOLDER [COUNT]
+//!     cargo run --release -p loci-code-index --example aliases -- FOLDER [COUNT]
 //!
 //! - A renamed type has an alias, and no body that mentions it counts as changed behaviour.
 //! - A renamed function has an alias.
@@ -11,10 +11,10 @@
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
-use loci_code::{
-    ChangeClass, ChangeKind, ChangedType, MemberKind, MemberSummary, RefreshOptions, RenamedType, Store,
-    StoreError, TypeKind, TypeSummary, language_of,
+use code::{
+    ChangeClass, ChangeKind, MemberKind, MemberSummary, RefreshOptions, TypeKind, TypeSummary, language_of,
 };
+use loci_code_index::{ChangedType, RenamedType, Store, StoreError};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{ChangesSince, RefreshOptions, SinceError, Store};
+use code::RefreshOptions;
+use loci_code_index::{ChangesSince, SinceError, Store};
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
@@ -52,7 +53,7 @@ fn changes(root: &Path, since: &str) -> Result<ChangesSince, SinceError> {
 }
 
 fn describe(found: &ChangesSince) -> Vec<String> {
-    let class = |it: &loci_code::ChangedType| match &it.change {
+    let class = |it: &loci_code_index::ChangedType| match &it.change {
         Some(change) => change.class.name(),
         None if it.removed => "Removed",
         None => "Added",
@@ -166,7 +167,7 @@ fn both_reports(edit: impl Fn(&Path)) -> [(Vec<String>, Vec<String>); 2] {
         let mut lines = describe(&ChangesSince { changes: changes.clone(), ..ChangesSince::default() });
         for (of, change) in changes.iter().filter_map(|it| Some((&it.name, it.change.as_ref()?))) {
             let member =
-                |it: &loci_code::MemberChange| format!("{} {of}.{} {:?}", it.class.name(), it.key, it.change);
+                |it: &code::MemberChange| format!("{} {of}.{} {:?}", it.class.name(), it.key, it.change);
             lines.extend(change.members.iter().map(member));
         }
         lines.sort();

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{Certainty, RefreshOptions, Store};
+use code::{Certainty, RefreshOptions};
+use loci_code_index::Store;
 use std::fs;
 
 struct Case {

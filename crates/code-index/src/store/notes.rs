@@ -3,9 +3,9 @@
 //! Does not read notes: the caller passes their text.
 
 use super::{Store, StoreError};
-use crate::note_baseline::Baseline;
-use crate::note_state::{NoteState, NoteStatus};
 use crate::store::table::Table;
+use code::Baseline;
+use code::{NoteState, NoteStatus};
 use std::time::Duration;
 use syntax::{Digest, TypeId};
 

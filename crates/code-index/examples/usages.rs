@@ -1,7 +1,7 @@
 //! Samples functions and compares their usages with a text search, or prints usages for a compiler to judge:
 //!
-//!     cargo run --release -p loci-code --example usages -- sample FOLDER...
-//!     cargo run --release -p loci-code --example usages -- dump FOLDER [COUNT] > usages.jsonl
+//!     cargo run --release -p loci-code-index --example usages -- sample FOLDER...
+//!     cargo run --release -p loci-code-index --example usages -- dump FOLDER [COUNT] > usages.jsonl
 //!
 //! `sample` takes free functions with unique names that are called somewhere, judging by a text search without comments and
 //! strings; in a language without free functions, it takes methods. `dump` takes symbols of all kinds; `cargo xtask quality judges`
@@ -9,10 +9,10 @@
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
-use loci_code::{
-    Certainty, MemberKind, MemberSummary, RefreshOptions, Store, StoreError, TypeKind, TypeSummary,
-    UsageSite, decode_text, language_of,
+use code::{
+    Certainty, MemberKind, MemberSummary, RefreshOptions, TypeKind, TypeSummary, decode_text, language_of,
 };
+use loci_code_index::{Store, StoreError, UsageSite};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;

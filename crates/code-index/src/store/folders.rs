@@ -4,7 +4,7 @@
 
 use super::table::Table;
 use super::{Store, StoreError};
-use crate::symbol::edit_distance;
+use code::edit_distance;
 use std::collections::BTreeSet;
 
 /// How many folders are suggested for one that does not exist.

@@ -6,8 +6,8 @@
 use super::freshness::FileStamp;
 use super::table::Table;
 use super::{PROJECTS, Refreshed, RenameConflict, RenamedType, Store, StoreError};
-use crate::hash::HASH_VERSION;
-use crate::type_summary::TypeSummary;
+use code::HASH_VERSION;
+use code::TypeSummary;
 use folder::{FolderError, INDEX, LociFolder, SHARDS, TYPES, WriteLock, note_path, outline_path};
 use project::Project;
 use serde_json::{Map, Value, json};

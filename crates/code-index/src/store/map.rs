@@ -5,9 +5,9 @@
 use super::folders::is_below;
 use super::table::Table;
 use super::{Store, StoreError, is_test_path};
-use crate::outline::count_tokens;
-use crate::resolve::{Certainty, Edge};
-use crate::type_summary::{MemberSummary, TypeSummary};
+use code::count_tokens;
+use code::{Certainty, Edge};
+use code::{MemberSummary, TypeSummary};
 use graph::rank_nodes;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

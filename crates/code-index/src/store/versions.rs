@@ -4,9 +4,9 @@
 
 use super::partial::{DeclarationSource, join_partial};
 use super::table::Table;
-use crate::codebase::SourceFile;
-use crate::outline::Outliner;
-use crate::type_summary::TypeSummary;
+use code::Outliner;
+use code::SourceFile;
+use code::TypeSummary;
 use project::Project;
 use std::collections::BTreeSet;
 use syntax::{Reader, TypeId, decode_text, language_of};

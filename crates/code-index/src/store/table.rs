@@ -3,15 +3,15 @@
 //!
 //! Does not interpret the data. Apart from a few counts, all SQL of this crate is in this file.
 
-use crate::codebase::SourceFile;
-use crate::note_baseline::Baseline;
-use crate::note_state::NoteState;
-use crate::resolve::{Certainty, Edge};
 use crate::store::delta::{declared_namespaces, has_global_imports, has_renaming_import, is_module};
 use crate::store::freshness::FolderSnapshot;
 use crate::store::partial::{DeclarationSource, declared_names};
-use crate::symbol::TypeNames;
-use crate::type_summary::TypeSummary;
+use code::Baseline;
+use code::NoteState;
+use code::SourceFile;
+use code::TypeNames;
+use code::TypeSummary;
+use code::{Certainty, Edge};
 use db::{Connection, Error, OptionalExtension as _, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -5,9 +5,9 @@
 use super::folders::FileFilter;
 use super::locate::{Located, NameResolution, locate};
 use super::{Store, StoreError};
-use crate::investigation::{split_words, strip_suffix};
-use crate::symbol::{MatchKind, Symbol, SymbolIndex, TypeNames};
-use crate::type_summary::{MemberSummary, TypeSummary};
+use code::investigation::{split_words, strip_suffix};
+use code::{MatchKind, Symbol, SymbolIndex, TypeNames};
+use code::{MemberSummary, TypeSummary};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -5,7 +5,7 @@
 use super::folders::is_below;
 use super::map::rank_order;
 use super::{Store, StoreError, is_test_path};
-use crate::resolve::{Certainty, Edge};
+use code::{Certainty, Edge};
 use graph::Graph;
 use std::collections::BTreeMap;
 

@@ -3,7 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{NameResolution, RefreshOptions, Store};
+use code::RefreshOptions;
+use loci_code_index::{NameResolution, Store};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -32,7 +33,7 @@ fn resolve(store: &Store, name: &str) -> NameResolution {
 
 /// The full names of what a name resolves to.
 fn names(store: &Store, name: &str) -> Vec<String> {
-    let describe = |at: &loci_code::Located| {
+    let describe = |at: &loci_code_index::Located| {
         let summary = store.type_summary(at.of).unwrap().unwrap();
         let member = at.member.map(|member| summary.members[member as usize].key.clone());
         member.map_or(summary.name.clone(), |key| format!("{}.{key}", summary.name))

@@ -32,15 +32,15 @@ pub use queries::{Extent, SiteFilter, UsageSite, UsageSites, count_by_file, keep
 pub use relations::{RELATIONS, Relation};
 pub use since::{ChangesSince, DeepChange, RunGit, SinceError};
 
-use crate::alias::{self, TypeSnapshot};
-use crate::classify::{Change, ChangeClass, classify_change};
-use crate::codebase::{ATTRIBUTE_SUFFIX, Codebase, SourceFile, place_in_project};
-use crate::hash::HASH_VERSION;
-use crate::note_state::apply_changes;
-use crate::outline::Outliner;
-use crate::read::{Cancelled, RefreshOptions, read_files};
-use crate::resolve::{Edge, Resolver};
-use crate::type_summary::TypeSummary;
+use code::HASH_VERSION;
+use code::Outliner;
+use code::TypeSnapshot;
+use code::TypeSummary;
+use code::apply_changes;
+use code::{ATTRIBUTE_SUFFIX, Codebase, SourceFile, place_in_project};
+use code::{Cancelled, RefreshOptions, read_files};
+use code::{Change, ChangeClass, classify_change};
+use code::{Edge, Resolver};
 use db::Connection;
 use db::derived::Layout;
 use delta::Delta;
@@ -720,8 +720,7 @@ impl RefreshJob<'_> {
         }
         let (olds, news): (Vec<TypeSnapshot<'_>>, Vec<TypeSnapshot<'_>>) =
             (gone.iter().map(to_snapshot).collect(), come.iter().map(to_snapshot).collect());
-        let (found, doubts) =
-            alias::detect_renames(&olds, &news, &|file| self.moved_files.get(file).cloned());
+        let (found, doubts) = code::detect_renames(&olds, &news, &|file| self.moved_files.get(file).cloned());
         let name = |cards: &[TypeSummary], id: TypeId| {
             cards.iter().find(|card| card.id == id).map_or_else(String::new, |card| card.name.clone())
         };

@@ -3,7 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{Certainty, RefreshOptions, Store};
+use code::{Certainty, RefreshOptions};
+use loci_code_index::Store;
 use std::fs;
 use syntax::{LANGUAGES, Level, Reader, Symbols, decode_text, language_of};
 
@@ -28,7 +29,7 @@ fn usages_of(files: &[(&str, &str)], symbol: &str) -> Vec<String> {
         }
         None => store.type_usages(&of).unwrap(),
     };
-    let describe = |site: &loci_code::UsageSite| {
+    let describe = |site: &loci_code_index::UsageSite| {
         let text = files.iter().find(|(path, _)| *path == site.file).unwrap().1;
         let line = text[..site.at as usize].matches('\n').count() + 1;
         format!("{}:{line} {}", site.file, site.certainty.name())
@@ -122,9 +123,9 @@ fn usages_are_possible_and_outside_of_comments_and_strings() {
 fn no_reference_of_such_a_language_is_more_than_possible() {
     let text = "class B\nend\nclass A < B\n  def m; B.new; end\nend\n";
     let facts = Reader::new(language_of("a.rb".as_ref()).unwrap()).unwrap().read(text, &Symbols::default());
-    let file = loci_code::SourceFile { path: "a.rb".to_owned(), project: 0, generated: false, facts };
-    let code = loci_code::Codebase::new(vec![project::Project::default()], vec![file]);
-    let edges = loci_code::Resolver::new(&code).all_edges();
+    let file = code::SourceFile { path: "a.rb".to_owned(), project: 0, generated: false, facts };
+    let code = code::Codebase::new(vec![project::Project::default()], vec![file]);
+    let edges = code::Resolver::new(&code).all_edges();
     assert_eq!(edges.len(), 1);
     assert!(edges.iter().all(|edge| edge.base && edge.certainty == Certainty::Possible));
 }

@@ -1,12 +1,13 @@
 //! Measures the cost of indexing and refreshing real code, and checks that a refreshed index equals a freshly built one:
 //!
-//!     cargo run --release -p loci-code --example store -- FOLDER [EDITS]
+//!     cargo run --release -p loci-code-index --example store -- FOLDER [EDITS]
 //!
 //! The folder is copied to the system's temporary folder, edited there, and the copy removed.
 
 #![allow(clippy::print_stdout)] // a tool for the terminal
 
-use loci_code::{RefreshOptions, Refreshed, Store};
+use code::RefreshOptions;
+use loci_code_index::{Refreshed, Store};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,9 +5,9 @@
 use super::table::Table;
 use super::versions::{WithoutFiles, parse_version};
 use super::{ChangedType, PROJECTS, RefreshJob, RenamedType, StoreError};
-use crate::classify::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
-use crate::hash::MemberHashes;
-use crate::type_summary::TypeSummary;
+use code::MemberHashes;
+use code::TypeSummary;
+use code::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
 use project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 use syntax::{Digest, TypeId};

@@ -3,7 +3,7 @@
 //! Does not know the other files: it lists names, and every file that mentions one of them is resolved again. A changed body
 //! affects no other file and lists nothing.
 
-use crate::codebase::{ATTRIBUTE_SUFFIX, full_names};
+use code::{ATTRIBUTE_SUFFIX, full_names};
 use std::collections::{BTreeMap, BTreeSet};
 use syntax::{FileFacts, Import, ImportKind, MemberKind, Path, TypePart};
 

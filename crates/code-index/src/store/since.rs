@@ -9,11 +9,10 @@ use super::renames::{excuse_mentions, renamed_members, renamed_words, replace_wo
 use super::table::Table;
 use super::versions::{WithoutFiles, parse_version};
 use super::{ChangedType, PROJECTS, RenamedType, Store, StoreError, to_snapshot};
-use crate::alias;
-use crate::classify::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
-use crate::codebase::SourceFile;
-use crate::resolve::Certainty;
-use crate::type_summary::TypeSummary;
+use code::Certainty;
+use code::SourceFile;
+use code::TypeSummary;
+use code::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
 use project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 use syntax::{TypeId, TypeKind, language_of};
@@ -313,7 +312,7 @@ fn compare_versions(before: &[TypeSummary], after: &[TypeSummary], report: &mut 
     let added = new.iter().filter(|(id, _)| !old.contains_key(id)).map(|(_, summary)| *summary);
     let olds: Vec<_> = gone.iter().map(|summary| to_snapshot(summary)).collect();
     let news: Vec<_> = added.map(to_snapshot).collect();
-    for alias in alias::detect_renames(&olds, &news, &|_| None).0 {
+    for alias in code::detect_renames(&olds, &news, &|_| None).0 {
         let name =
             |all: &BTreeMap<TypeId, &TypeSummary>, id| all.get(&id).map_or("", |it| &it.name).to_owned();
         let (old_name, new_name) = (name(&old, alias.old), name(&new, alias.new));

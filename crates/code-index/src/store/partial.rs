@@ -4,8 +4,8 @@
 //! whole codebase, because all declarations of every name that was looked up are loaded; a property test checks this on real
 //! trees.
 
-use crate::codebase::{Codebase, NAMESPACE_FILE, SourceFile, spelled_full_name};
-use crate::resolve::Resolver;
+use code::Resolver;
+use code::{Codebase, NAMESPACE_FILE, SourceFile, spelled_full_name};
 use project::Project;
 use std::collections::BTreeSet;
 use syntax::{FileFacts, Scope, TypeKind};

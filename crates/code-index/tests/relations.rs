@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::{RefreshOptions, Relation, Store};
+use code::RefreshOptions;
+use loci_code_index::{Relation, Store};
 use std::fs;
 
 const FILES: &[(&str, &str)] = &[
@@ -55,7 +56,7 @@ fn related(name: &str, relation: Relation, depth: u32) -> Vec<String> {
     let summary = store.type_summary(at.of).unwrap().unwrap();
     let member = at.member.map(|member| &summary.members[member as usize]);
     let found = store.related(&summary, member, relation, depth).unwrap();
-    let describe = |site: &loci_code::UsageSite| {
+    let describe = |site: &loci_code_index::UsageSite| {
         let text = fs::read_to_string(root.path().join(&site.file)).unwrap();
         let line = text[..site.at as usize].matches('\n').count() + 1;
         format!("{}:{line} {}", site.file, site.within.clone().unwrap_or_default())

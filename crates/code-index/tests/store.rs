@@ -3,9 +3,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use loci_code::Baseline;
-use loci_code::folder::LociFolder;
-use loci_code::{ChangeClass, NoteStatus, RefreshOptions, Store, StoreError};
+use code::Baseline;
+use code::{ChangeClass, NoteStatus, RefreshOptions};
+use folder::LociFolder;
+use loci_code_index::{Store, StoreError};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
