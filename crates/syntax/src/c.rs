@@ -3,14 +3,15 @@
 //!
 //! Does not run the preprocessor: both sides of an `#if` are declared, and a declaration that a macro expands to is not seen.
 
-use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{Reach, path_of_file};
-use crate::token::{Span, Token};
+use crate::token::Token;
 use crate::walk::{
     BlankRange, BlankRule, DEFAULT_DIALECT, DEFAULT_HEAD_RULES, Dialect, Head, HeadRules, LazyDialect, Role,
     TokenRule, Walk, child_of_kind, children_of_kind, empty_part, is_word_char, node_span, other_spans,
 };
+use facts::Span;
+use facts::{MemberKind, Position, TypeKind, Visibility};
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {

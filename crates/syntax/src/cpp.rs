@@ -4,10 +4,10 @@
 //! Does not run the preprocessor, and does not instantiate templates.
 
 use crate::c;
-use crate::facts::Visibility;
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{Reach, path_of_file};
 use crate::walk::{DEFAULT_DIALECT, Dialect, Head, HeadRules, LazyDialect, Walk};
+use facts::Visibility;
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {

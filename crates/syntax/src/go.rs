@@ -2,13 +2,13 @@
 //!
 //! Does not know which types satisfy an interface: Go source does not declare it.
 
-use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{ModulePath, name_segments, path_segments};
 use crate::walk::{
     AccessRule, DEFAULT_DIALECT, DEFAULT_MEMBER_ACCESS, Dialect, Head, LazyDialect, MemberAccessRules, Role,
     TokenRule, Walk, child_of_kind, empty_part, named_children_of, node_span, other_spans, starts_uppercase,
 };
+use facts::{MemberKind, Position, TypeKind, Visibility};
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {

@@ -2,13 +2,13 @@
 //!
 //! Does not resolve inherited members.
 
-use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Extraction, Language, Level};
 use crate::walk::{
     AccessRule, BlankRule, DEFAULT_DIALECT, DEFAULT_MEMBER_ACCESS, Dialect, DocStyle, Head, LazyDialect,
     MemberAccessRules, Role, TokenRule, Walk, child_of_kind, children_of_kind, is_word_char,
     named_children_of, node_span, other_spans,
 };
+use facts::{MemberKind, Position, TypeKind, Visibility};
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {

@@ -2,13 +2,13 @@
 //!
 //! Does not know the type that an extension function extends: it belongs to its package.
 
-use crate::facts::{MemberKind, TypeKind, Visibility};
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{Reach, path_of_file};
 use crate::walk::{
     DEFAULT_DIALECT, DEFAULT_HEAD_RULES, Dialect, DocStyle, Head, HeadRules, LazyDialect, Role, TokenRule,
     Walk, child_of_kind, children_of_kind, named_children_of,
 };
+use facts::{MemberKind, TypeKind, Visibility};
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {

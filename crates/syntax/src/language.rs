@@ -2,11 +2,11 @@
 //!
 //! Does not know a particular language; `reader` lists them.
 
-use crate::facts::FileFacts;
 use crate::module_path::{self, ModulePath};
 use crate::preprocessor::Symbols;
 use crate::token::{PreparedText, Source};
 use crate::walk::LazyDialect;
+use facts::FileFacts;
 use tree_sitter::Tree;
 
 /// A supported programming language.

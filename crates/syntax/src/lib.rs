@@ -2,14 +2,10 @@
 //!
 //! Knows one file at a time. Does not know other files, projects, the file system, or what a name refers to.
 
-mod base32;
 mod c;
 mod cpp;
 pub mod csharp;
-mod digest;
-mod facts;
 mod go;
-mod id;
 mod java;
 mod kotlin;
 mod language;
@@ -29,18 +25,15 @@ mod token;
 mod typescript;
 mod walk;
 
-pub use digest::Digest;
 pub use facts::{
-    Doc, FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberKind, MemberReference, ParameterCount,
-    Path, Position, ReceiverExpr, Reference, Scope, Segment, Shape, TypeKind, TypePart, Visibility,
-    WrittenType,
+    Digest, Doc, FileFacts, Gap, GapKind, Import, ImportKind, Member, MemberId, MemberKind, MemberReference,
+    ParameterCount, Path, Position, ReceiverExpr, Reference, Scope, Segment, Shape, Span, TypeId, TypeKind,
+    TypePart, Visibility, WrittenType, matches_prefix,
 };
-pub use id::{MemberId, TypeId, matches_prefix};
 pub use language::{Language, Level};
 pub use nodes::SyntaxNode;
 pub use occurrences::{Occurrence, Occurrences, Role, Variable, VariableKind, whole_words};
 pub use preprocessor::Symbols;
 pub use reader::{GrammarError, LANGUAGES, Reader, decode_text, language_of};
-pub use token::Span;
 #[doc(hidden)] // for tests that edit source token by token
 pub use token::{Token, TokenKind};

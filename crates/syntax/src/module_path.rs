@@ -2,7 +2,7 @@
 //!
 //! Does not know the contents of the file. Facts are extracted without the module path, so a moved file need not be parsed again.
 
-use crate::facts::{FileFacts, Path, Scope, Segment, TypeKind, TypePart};
+use facts::{FileFacts, Path, Scope, Segment, TypeKind, TypePart};
 
 /// The prefixes of the names in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use crate::language::Extraction;
 use crate::preprocessor::Symbols;
 use crate::reader::{LANGUAGES, Reader};
-use crate::token::Span;
+use facts::Span;
 use std::sync::OnceLock;
 use tree_sitter::{Language, TreeCursor};
 

@@ -7,8 +7,9 @@ mod rules;
 use crate::language::Extraction;
 use crate::preprocessor::Symbols;
 use crate::reader::Reader;
-use crate::token::{Span, Token, TokenKind};
+use crate::token::{Token, TokenKind};
 use crate::walk::is_word_char;
+use facts::Span;
 use rules::{Extent, NameRules, Rule, default_rule, rules_of};
 use tree_sitter::{Node, Tree};
 

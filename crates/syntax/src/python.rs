@@ -2,7 +2,6 @@
 //!
 //! Does not know attributes that are set from outside a class, or how decorators transform a function.
 
-use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{ModulePath, path_segments};
 use crate::walk::{
@@ -10,6 +9,7 @@ use crate::walk::{
     MemberAccessRules, Role, TokenRule, Walk, child_of_kind, children_of_kind, named_children_of, node_span,
     plain_member,
 };
+use facts::{MemberKind, Position, TypeKind, Visibility};
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {

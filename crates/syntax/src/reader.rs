@@ -2,14 +2,15 @@
 //!
 //! Does not know a particular language: each row supplies the grammar, the preparation of the text and the extraction of facts.
 
-use crate::facts::FileFacts;
 use crate::language::{Extraction, Language};
 use crate::preprocessor::Symbols;
-use crate::token::{PreparedText, Source, Span, Token};
+use crate::token::{PreparedText, Source, Token};
 use crate::walk::LazyDialect;
 use crate::{
     c, cpp, csharp, go, java, kotlin, php, python, recovery, ruby, rust, shell, swift, typescript, walk,
 };
+use facts::FileFacts;
+use facts::Span;
 use std::borrow::Cow;
 use std::path::Path;
 use tree_sitter::{Parser, Tree};

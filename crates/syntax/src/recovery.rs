@@ -3,8 +3,9 @@
 //!
 //! Does not repair anything: what is hidden is a gap, and its words are textual references.
 
-use crate::facts::{FileFacts, Gap, GapKind};
-use crate::token::{PreparedText, Span};
+use crate::token::PreparedText;
+use facts::Span;
+use facts::{FileFacts, Gap, GapKind};
 use tree_sitter::Tree;
 
 /// How often a file is parsed again. Each time costs a parse, and a file with more damage than this is hardly source.

@@ -2,13 +2,13 @@
 //!
 //! Does not know methods that a program defines while it runs, other than by `attr_reader` and its siblings.
 
-use crate::facts::{MemberKind, TypeKind, Visibility};
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{Reach, path_of_file};
 use crate::walk::{
     DEFAULT_DIALECT, DEFAULT_HEAD_RULES, Dialect, Head, HeadRules, LazyDialect, Role, TokenRule, Walk,
     child_of_kind, children_of_kind, named_children_of, node_span, other_spans,
 };
+use facts::{MemberKind, TypeKind, Visibility};
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {

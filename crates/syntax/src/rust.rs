@@ -3,14 +3,14 @@
 //!
 //! Does not expand macros: names in a macro invocation are recorded as written.
 
-use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{ModulePath, path_segments};
-use crate::token::Span;
 use crate::walk::{
     AccessRule, DEFAULT_DIALECT, DEFAULT_MEMBER_ACCESS, Dialect, DocStyle, Head, LazyDialect,
     MemberAccessRules, Role, TokenRule, Walk, child_of_kind, named_children_of, node_span, plain_member,
 };
+use facts::Span;
+use facts::{MemberKind, Position, TypeKind, Visibility};
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {

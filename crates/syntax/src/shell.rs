@@ -2,10 +2,10 @@
 //!
 //! Does not know which scripts a script sources, nor which variables are exported to the programs it starts.
 
-use crate::facts::MemberKind;
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{Reach, path_of_file};
 use crate::walk::{DEFAULT_DIALECT, DEFAULT_HEAD_RULES, Dialect, HeadRules, LazyDialect, Role, TokenRule};
+use facts::MemberKind;
 
 pub(crate) const LANGUAGE: Language = Language {
     name: "Shell",

@@ -3,14 +3,14 @@
 //! Does not know where a module ends: types of one project share one namespace. Labels and default values of parameters are part of
 //! the signature.
 
-use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{Reach, path_of_file};
-use crate::token::Span;
 use crate::walk::{
     DEFAULT_DIALECT, DEFAULT_HEAD_RULES, Dialect, DocStyle, Head, HeadRules, LazyDialect, Role, TokenRule,
     Walk, child_of_kind, children_of_kind, find_part,
 };
+use facts::Span;
+use facts::{MemberKind, Position, TypeKind, Visibility};
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {

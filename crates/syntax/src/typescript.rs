@@ -2,7 +2,6 @@
 //!
 //! Does not know path mappings in a package manifest, or members added at run time.
 
-use crate::facts::{MemberKind, Position, TypeKind, Visibility};
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{ModulePath, name_segments, path_segments};
 use crate::walk::{
@@ -10,6 +9,7 @@ use crate::walk::{
     FOLDER_ROOTS, Head, LazyDialect, MemberAccessRules, Role, TokenRule, Walk, child_of_kind,
     children_of_kind, is_word_char, named_children_of, node_span, plain_member, starts_uppercase,
 };
+use facts::{MemberKind, Position, TypeKind, Visibility};
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {

@@ -14,15 +14,16 @@ mod references;
 mod textual;
 mod tokens;
 
-use crate::digest::Digest;
-use crate::facts::{
-    FileFacts, Import, ImportKind, Member, MemberKind, Path, Position, Scope, Segment, Shape, TypeKind,
-    TypePart, Visibility,
-};
-use crate::token::{PreparedText, Source, Span};
+use crate::token::{PreparedText, Source};
 use blanking::blank_text;
 pub(crate) use blanking::{BlankRange, BlankRule, is_word_char};
 pub(crate) use doc::DocStyle;
+use facts::Digest;
+use facts::Span;
+use facts::{
+    FileFacts, Import, ImportKind, Member, MemberKind, Path, Position, Scope, Segment, Shape, TypeKind,
+    TypePart, Visibility,
+};
 pub(crate) use head_rules::{DEFAULT_HEAD_RULES, HeadRules, field_of, find_part};
 use interner::Interner;
 pub(crate) use member_access::{AccessRule, DEFAULT_MEMBER_ACCESS, MemberAccessRules};

@@ -4,10 +4,11 @@
 
 use super::kinds::Kind;
 use super::walk::{Walk, after_attributes, child_of_kind, is_visibility, node_span, parse_visibility};
-use crate::digest::Digest;
-use crate::facts::{FileFacts, Import, ImportKind, Path, Scope, Segment, Shape, TypeKind, TypePart};
-use crate::token::{Source, Span, TokenKind};
+use crate::token::{Source, TokenKind};
 use crate::walk::gaps;
+use facts::Digest;
+use facts::Span;
+use facts::{FileFacts, Import, ImportKind, Path, Scope, Segment, Shape, TypeKind, TypePart};
 use tree_sitter::{Node, Tree, TreeCursor};
 
 /// The grammar's name for a base type with constructor arguments, as in a record.

@@ -3,7 +3,8 @@
 //! Does not know the grammar: `async` is always a word. Invalid text still becomes tokens: an unclosed string ends with its line.
 
 use crate::preprocessor::{ConditionStack, Symbols};
-use crate::token::{Span, Token, TokenKind};
+use crate::token::{Token, TokenKind};
+use facts::Span;
 
 /// Multi-character punctuation, longest first. `>` is always a separate token, because `>>` may close two type argument lists.
 const PUNCTUATION: &[&str] = &[

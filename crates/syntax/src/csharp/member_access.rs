@@ -5,7 +5,7 @@
 
 use super::kinds::Kind;
 use super::walk::{NameChain, Variable, Walk, child_of_kind};
-use crate::facts::{MemberReference, ParameterCount, ReceiverExpr, WrittenType};
+use facts::{MemberReference, ParameterCount, ReceiverExpr, WrittenType};
 use tree_sitter::{Node, TreeCursor};
 
 impl<'a> Walk<'a> {

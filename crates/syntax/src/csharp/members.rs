@@ -5,9 +5,10 @@
 use super::kinds::Kind;
 use super::normalize::Accessors;
 use super::walk::{Walk, after_attributes, child_of_kind, is_visibility, node_span, parse_visibility};
-use crate::digest::Digest;
-use crate::facts::{Member, MemberKind, ParameterCount, Shape, TypeKind, Visibility};
-use crate::token::{Span, TokenKind};
+use crate::token::TokenKind;
+use facts::Digest;
+use facts::Span;
+use facts::{Member, MemberKind, ParameterCount, Shape, TypeKind, Visibility};
 use tree_sitter::{Node, TreeCursor};
 
 /// Modifiers that describe the implementation, not the contract. `partial` is neither: it only indicates another part.

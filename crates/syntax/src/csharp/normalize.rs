@@ -5,9 +5,10 @@
 
 use super::kinds::Kind;
 use super::walk::{Parameters, Walk, after_attributes, node_span, parse_visibility};
-use crate::digest::Digest;
-use crate::facts::{Doc, Position, Shape, Visibility};
-use crate::token::{Span, Token, TokenKind};
+use crate::token::{Token, TokenKind};
+use facts::Digest;
+use facts::Span;
+use facts::{Doc, Position, Shape, Visibility};
 use tree_sitter::Node;
 
 /// Attributes that tools generate and that are irrelevant to callers.

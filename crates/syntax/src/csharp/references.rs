@@ -5,8 +5,8 @@
 
 use super::kinds::Kind;
 use super::walk::{ChainPart, NameChain, Walk};
-use crate::facts::{Path, Position, ReceiverExpr, Reference, Segment};
-use crate::token::Span;
+use facts::Span;
+use facts::{Path, Position, ReceiverExpr, Reference, Segment};
 use tree_sitter::{Node, TreeCursor};
 
 /// The role of a name at its position.

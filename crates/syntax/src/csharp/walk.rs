@@ -3,9 +3,10 @@
 //! Does not know how a node is handled: declarations, members, references and member accesses each have a file.
 
 use super::kinds::Kind;
-use crate::facts::{FileFacts, Path, ReceiverExpr, Scope, Shape, Visibility, WrittenType};
-use crate::token::{Source, Span};
+use crate::token::Source;
 use crate::walk::interner::Interner;
+use facts::Span;
+use facts::{FileFacts, Path, ReceiverExpr, Scope, Shape, Visibility, WrittenType};
 use rustc_hash::FxHashMap;
 use tree_sitter::Node;
 

@@ -3,7 +3,8 @@
 //!
 //! Does not know the meaning of blanked text: it does not affect declarations, or the rest of its line repeats it.
 
-use crate::token::{PreparedText, Span};
+use crate::token::PreparedText;
+use facts::Span;
 use std::ops::Range;
 
 /// Finds text to blank.

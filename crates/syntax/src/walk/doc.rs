@@ -3,9 +3,10 @@
 //! Does not know markup beyond comment marks at the start of lines and tags such as `@param`.
 
 use super::{Head, Walk, node_span};
-use crate::digest::Digest;
-use crate::facts::Doc;
-use crate::token::{Span, Token, TokenKind};
+use crate::token::{Token, TokenKind};
+use facts::Digest;
+use facts::Doc;
+use facts::Span;
 use tree_sitter::Node;
 
 /// Where documentation is written in a language.

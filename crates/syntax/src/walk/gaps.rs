@@ -3,7 +3,7 @@
 //! Does not know why it failed.
 
 use super::{MAX_DEPTH, node_span};
-use crate::facts::{FileFacts, Gap, GapKind};
+use facts::{FileFacts, Gap, GapKind};
 use tree_sitter::Node;
 
 /// Records a node whose children were not visited.

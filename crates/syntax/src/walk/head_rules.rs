@@ -4,7 +4,7 @@
 //! Does not know which nodes are declarations: the roles of the dialect say so.
 
 use super::{Head, Walk, child_of_kind, named_children_of, node_span};
-use crate::facts::Visibility;
+use facts::Visibility;
 use tree_sitter::Node;
 
 /// Fields or kinds of children; the first that a node has is used.

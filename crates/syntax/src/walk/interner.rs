@@ -2,7 +2,7 @@
 //!
 //! Does not know what they refer to.
 
-use crate::facts::{FileFacts, Path};
+use facts::{FileFacts, Path};
 use rustc_hash::FxHashMap;
 
 /// Indices of the words and paths interned so far.

@@ -4,7 +4,7 @@
 //! Does not know types that only a compiler could infer: such an access is recorded with an unknown receiver.
 
 use super::{MAX_DEPTH, Walk, field_of, node_span, starts_uppercase};
-use crate::facts::{MemberReference, ParameterCount, ReceiverExpr, WrittenType};
+use facts::{MemberReference, ParameterCount, ReceiverExpr, WrittenType};
 use rustc_hash::FxHashMap;
 use tree_sitter::{Node, TreeCursor};
 

@@ -3,9 +3,9 @@
 //! Does not know overriding or inheritance.
 
 use super::{Head, Walk, child_of_kind, find_part, node_span};
-use crate::digest::Digest;
-use crate::facts::{Member, MemberKind, ParameterCount, Shape, Visibility};
-use crate::token::Span;
+use facts::Digest;
+use facts::Span;
+use facts::{Member, MemberKind, ParameterCount, Shape, Visibility};
 use std::fmt::Write as _;
 use tree_sitter::Node;
 

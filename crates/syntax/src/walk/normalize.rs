@@ -4,8 +4,9 @@
 //! Does not know how the three are used.
 
 use super::{Head, Walk, node_span};
-use crate::facts::Shape;
-use crate::token::{Span, Token, TokenKind};
+use crate::token::{Token, TokenKind};
+use facts::Shape;
+use facts::Span;
 use std::borrow::Cow;
 
 /// Separates tokens in hashed bytes; does not occur in source outside of strings.

@@ -4,8 +4,8 @@
 //! of a dotted name also counts if an import binds it.
 
 use super::{Walk, node_span};
-use crate::facts::{Position, Reference};
 use crate::token::TokenKind;
+use facts::{Position, Reference};
 use tree_sitter::Node;
 
 /// Fields in which a word names a member, label or alias rather than a type.

@@ -3,8 +3,8 @@
 //! Does not know what a name refers to, nor the local variables: a usage found this way is only possible.
 
 use super::{HeadRules, Walk, is_word_char, node_span};
-use crate::facts::{MemberReference, ReceiverExpr};
-use crate::token::Span;
+use facts::Span;
+use facts::{MemberReference, ReceiverExpr};
 use tree_sitter::Node;
 
 impl<'a> Walk<'a> {

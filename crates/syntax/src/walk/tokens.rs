@@ -4,7 +4,8 @@
 //! Does not know the meaning of the tokens.
 
 use super::{Dialect, LazyDialect, Tables, TokenRule};
-use crate::token::{Span, Token, TokenKind};
+use crate::token::{Token, TokenKind};
+use facts::Span;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 pub(crate) fn tokenize(reading: &LazyDialect, tree: &Tree, text: &str) -> Vec<Token> {

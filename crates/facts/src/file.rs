@@ -5,7 +5,7 @@
 //! again.
 
 use crate::digest::Digest;
-use crate::token::Span;
+use crate::span::Span;
 use serde::{Deserialize, Serialize};
 
 /// All facts of one file.
@@ -390,7 +390,7 @@ pub struct Shape {
 const NAME_PLACEHOLDER: char = '\u{1}';
 
 impl Shape {
-    pub(crate) fn push_token(&mut self, token: &str) {
+    pub fn push_token(&mut self, token: &str) {
         if !self.text.is_empty() {
             self.text.push(' ');
         }
@@ -398,7 +398,7 @@ impl Shape {
         self.text.extend(token.chars().filter(|c| *c != NAME_PLACEHOLDER && *c != '\r'));
     }
 
-    pub(crate) fn push_name(&mut self, reference: u32) {
+    pub fn push_name(&mut self, reference: u32) {
         if !self.text.is_empty() {
             self.text.push(' ');
         }
@@ -406,7 +406,7 @@ impl Shape {
         self.names.push(reference);
     }
 
-    pub(crate) fn append_shape(&mut self, other: &Shape) {
+    pub fn append_shape(&mut self, other: &Shape) {
         if !other.text.is_empty() {
             if !self.text.is_empty() {
                 self.text.push(' ');

@@ -4,7 +4,7 @@
 
 use crate::base32::{ALPHABET, ENCODED_LEN, encode_base32};
 use crate::digest::Digest;
-use crate::facts::{MemberKind, TypeKind};
+use crate::file::{MemberKind, TypeKind};
 use std::fmt;
 
 /// Minimum length of a displayed prefix. With 15,700 types, one in 9,000 codebases has two IDs that share a prefix this long.
