@@ -9,8 +9,8 @@ mod store;
 
 pub use assignment::{is_assignable, is_assigned};
 pub use store::{
-    ChangedType, ChangesSince, DeepChange, ExportCost, ExportError, Extent, FileFilter, Located,
-    NameResolution, Package, RELATIONS, Refreshed, Relation, RenameConflict, RenamedType, RunGit, SinceError,
-    SiteFilter, SourcePiece, Store, StoreError, SymbolFilter, TreeMap, TreeStatus, UsageSite, UsageSites,
-    count_by_file, is_below, is_test_path, keep_best_sites,
+    ChangedType, ChangesSince, DeepChange, ExportCost, ExportError, Extent, FileFilter, IndexedFile, Located,
+    NameResolution, Package, PartialCodebase, RELATIONS, Refreshed, Relation, RenameConflict, RenamedType,
+    RunGit, SinceError, SiteFilter, SourcePiece, Store, StoreError, SymbolFilter, TreeMap, TreeStatus,
+    UsageSite, UsageSites, count_by_file, is_below, is_test_path, keep_best_sites,
 };

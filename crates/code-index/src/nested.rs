@@ -44,7 +44,8 @@ impl NestedFunctions {
     fn nodes(&self) -> &[SyntaxNode] {
         self.nodes.get_or_init(|| {
             let reader = language_of(self.file.as_ref()).and_then(|language| Reader::new(language).ok());
-            reader.map(|mut it| it.nodes(&self.text, &Symbols::default())).unwrap_or_default()
+            let parsed = reader.and_then(|mut it| it.parse(&self.text, &Symbols::default()));
+            parsed.map(|it| it.nodes()).unwrap_or_default()
         })
     }
 

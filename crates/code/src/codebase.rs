@@ -4,7 +4,9 @@
 
 use project::Project;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use syntax::{
     FileFacts, ImportKind, Member, Path, Position, TypeId, TypeKind, TypePart, Visibility, language_of,
 };
@@ -84,6 +86,10 @@ pub struct Tables {
     scopes: Vec<Vec<Vec<u32>>>,
     /// The names that have been looked up, whether found or not. A partial codebase loads the declarations of these.
     looked_up: Vec<AtomicBool>,
+    /// Names that have been looked up and occur in no file.
+    absent: Mutex<BTreeSet<String>>,
+    /// The types whose subtypes have been asked for. A partial codebase loads these.
+    extended: Vec<AtomicBool>,
 }
 
 impl Tables {
@@ -99,10 +105,19 @@ impl Tables {
     }
 
     /// The names looked up since the codebase was joined.
-    pub fn looked_up_names(&self) -> impl Iterator<Item = &str> {
+    pub fn looked_up_names(&self) -> BTreeSet<String> {
         let is_set =
             |at: u32| self.looked_up.get(at as usize).is_some_and(|flag| flag.load(Ordering::Relaxed));
-        self.names.iter().filter(move |(_, at)| is_set(**at)).map(|(name, _)| &**name)
+        let mut found = self.absent.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        found.extend(self.names.iter().filter(|(_, at)| is_set(**at)).map(|(name, _)| name.to_string()));
+        found
+    }
+
+    /// Records that all subtypes of a type are being looked for.
+    pub fn record_subtypes(&self, of: u32) {
+        if let Some(flag) = self.extended.get(of as usize) {
+            flag.store(true, Ordering::Relaxed);
+        }
     }
 
     fn intern(&mut self, text: &str) -> u32 {
@@ -216,6 +231,7 @@ impl Codebase {
         }
         tables.intern(SOURCE_FOLDER);
         tables.looked_up = (0..tables.names.len()).map(|_| AtomicBool::new(false)).collect();
+        tables.extended = types.iter().map(|_| AtomicBool::new(false)).collect();
         Codebase { projects, files, types, tables }
     }
 
@@ -229,6 +245,24 @@ impl Codebase {
 
     pub fn member(&self, at: MemberLocation) -> &Member {
         &self.part((at.0, at.1)).members[at.2 as usize]
+    }
+
+    /// The types with a simple name.
+    pub fn types_called(&self, simple: &str) -> Vec<u32> {
+        match self.tables.name_id(simple) {
+            Some(name) => self.tables.record_lookup(name),
+            None => {
+                let mut absent = self.tables.absent.lock().unwrap_or_else(PoisonError::into_inner);
+                absent.insert(simple.to_owned());
+            }
+        }
+        (0..self.types.len() as u32).filter(|of| self.simple_name(*of) == simple).collect()
+    }
+
+    /// The types whose subtypes have been looked for since the codebase was joined.
+    pub fn types_with_wanted_subtypes(&self) -> impl Iterator<Item = TypeId> {
+        let flags = self.tables.extended.iter().zip(&self.types);
+        flags.filter(|(flag, _)| flag.load(Ordering::Relaxed)).map(|(_, each)| each.id)
     }
 
     /// The types nested directly in a type, by name.

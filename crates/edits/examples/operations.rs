@@ -253,7 +253,7 @@ fn sample_cases(tree: &Tree, language: &'static str, operation: &str, count: usi
 fn collect_symbols(tree: &Tree, language: &str, operation: &str) -> BTreeMap<&'static str, Vec<SymbolPlace>> {
     let mut groups: BTreeMap<&'static str, Vec<SymbolPlace>> = BTreeMap::new();
     for file in &tree.code.files {
-        let is_it = checker_for(&tree.root, &file.path).is_some_and(|it| it.language == language);
+        let is_it = checker_for(tree.root(), &file.path).is_some_and(|it| it.language == language);
         let Ok(source) = tree.text(&file.path) else { continue };
         if !is_it || file.generated {
             continue;

@@ -156,7 +156,8 @@ fn show_places(plan: &Plan) -> String {
 fn sample_symbols(tree: &Tree, language: &str, count: usize, seed: u64) -> Vec<(&'static str, SymbolPlace)> {
     let mut groups: BTreeMap<&'static str, Vec<SymbolPlace>> = BTreeMap::new();
     for (number, file) in tree.code.files.iter().enumerate() {
-        let is_it = loci_edits::checker_for(&tree.root, &file.path).is_some_and(|it| it.language == language);
+        let is_it =
+            loci_edits::checker_for(tree.root(), &file.path).is_some_and(|it| it.language == language);
         let Ok(source) = tree.text(&file.path) else { continue };
         if !is_it || file.generated {
             continue;

@@ -6,11 +6,23 @@
 use crate::edit::{FileEdit, Place, TextEdit};
 use crate::error::EditError;
 use crate::insert::{Gone, declared_text, plan_deletion_with};
+use crate::mentions::Mentions;
 use crate::plan::{Plan, Uncertain, check_syntax};
 use crate::tree::Tree;
 use crate::workbench::{BatchStep, EditKind, NEEDS_COMPILER, plan_edit};
 use std::collections::BTreeMap;
 use syntax::whole_words;
+
+/// Resolves the names that steps take away and give, so that a codebase of a part of the tree can grow before anything is planned.
+pub fn look_up_names(tree: &Tree, steps: &[BatchStep]) {
+    for step in steps {
+        let Some(file) = tree.file_number(&step.place.file) else { continue };
+        Mentions::find(tree, &step.place.name, file);
+        if let Some(new) = step.kind.given_name() {
+            Mentions::find(tree, new, file);
+        }
+    }
+}
 
 /// Plans all steps on the same tree, as one plan. A step whose correctness cannot be read from the source is uncertain until a compiler has
 /// checked the plan.
@@ -18,7 +30,7 @@ pub fn plan_batch(tree: &Tree, steps: &[BatchStep]) -> Result<Plan, EditError> {
     refuse_second_move(steps)?;
     let mut plan = plan_steps(tree, steps)?;
     // A file that did not mention the symbol may do so by now.
-    plan.read = tree.digests_read();
+    plan.read = tree.sources.digests_read();
     for step in steps.iter().filter(|step| step.kind.needs_compiler()) {
         let (path, at) = (&step.place.file, step.place.at);
         let place = Place::new(path, &tree.text(path)?.text, at, NEEDS_COMPILER);

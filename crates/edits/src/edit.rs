@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Replaces a range of the decoded text of a file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TextEdit {
     pub from: u32,
     pub to: u32,

@@ -12,7 +12,8 @@ use crate::mentions::Mentions;
 use crate::naming::check_name;
 use crate::plan::{Plan, Uncertain, check_syntax};
 use crate::shape::Nodes;
-use crate::tree::{SymbolPlace, Tree, language_family};
+use crate::sources::language_family;
+use crate::tree::{SymbolPlace, Tree};
 use std::collections::BTreeMap;
 use syntax::{Role, Span, TypeKind, TypePart};
 
@@ -143,7 +144,7 @@ fn find_part<'t>(tree: &'t Tree, file: u32, place: &SymbolPlace) -> Result<&'t T
 fn check_unused(tree: &Tree, file: u32, name: &str) -> Result<(), EditError> {
     let mut places = Vec::new();
     let language = language_family(tree.path(file));
-    for it in &Mentions::find(tree, name).report.declarations {
+    for it in &Mentions::find(tree, name, file).report.declarations {
         let path = tree.path(it.file);
         if language_family(path) == language {
             places.push(Place::new(path, &tree.text(path)?.text, it.signature.from, "declares the new name"));

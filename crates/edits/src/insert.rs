@@ -9,8 +9,9 @@ use crate::mentions::Mentions;
 use crate::naming::RenameOptions;
 use crate::plan::{Plan, check_syntax};
 use crate::rename::find_uses;
+use crate::sources::language_family;
 use crate::text::{SourceText, line_start};
-use crate::tree::{SymbolPlace, Tree, language_family};
+use crate::tree::{SymbolPlace, Tree};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use syntax::Span;
@@ -113,7 +114,9 @@ pub(crate) fn plan_deletion_with(
 ) -> Result<Plan, EditError> {
     let source = editable(tree, place)?;
     let declared = find_declared(tree, place)?;
-    let mentions = Mentions::find(tree, &place.name);
+    let not_found = || EditError::NotFound(place.name.clone());
+    let file = tree.file_number(&place.file).ok_or_else(not_found)?;
+    let mentions = Mentions::find(tree, &place.name, file);
     let own = (place.file.clone(), declared.span);
     let gone: Vec<Gone> = gone.iter().cloned().chain([own]).collect();
     let (used, unsure) = find_uses(tree, &mentions, place, &gone, RenameOptions::default())?;
@@ -121,7 +124,7 @@ pub(crate) fn plan_deletion_with(
         return Err(EditError::StillUsed { name: place.name.clone(), places: used });
     }
     let mut edits = vec![removal_of(&source.text, declared.span)];
-    let file = tree.file_number(&place.file).filter(|_| language_family(&place.file) == "Go");
+    let file = Some(file).filter(|_| language_family(&place.file) == "Go");
     for it in file.map_or(Ok(Vec::new()), |file| unused_without(tree, file, declared.span))? {
         edits.push(TextEdit { from: it.from, to: it.to, text: String::new() });
     }

@@ -5,10 +5,11 @@
 
 use crate::edit::{Place, TextEdit};
 use crate::error::EditError;
+use crate::mentions::Mentions;
 use crate::naming::{RenameOptions, check_name};
 use crate::plan::{Plan, Uncertain, check_syntax};
-use crate::tree::{SymbolPlace, Tree, language_family};
-use code::{Resolver, UsageFinder};
+use crate::sources::language_family;
+use crate::tree::{SymbolPlace, Tree};
 use std::collections::BTreeMap;
 use syntax::{Member, MemberKind, Occurrence, Role, Span, VariableKind};
 
@@ -139,20 +140,17 @@ fn named_arguments(
         // a subclass may call it as `super().__init__(name=…)`
         vec![name, member.name.clone()]
     });
-    let is_only = names.first().is_some_and(|name| declared_once(tree, name));
+    let is_only = names.first().is_some_and(|name| declared_once(tree, name, file));
     for other in tree.files_mentioning(&place.name, file) {
         let path = tree.path(other).to_owned();
-        for it in tree.occurrences(other, &place.name)?.all {
-            if it.role != Role::Key {
-                continue;
-            }
+        for it in tree.occurrences(other, &place.name)?.all.iter().filter(|it| it.role == Role::Key) {
             match &it.owner {
-                Some(owner) if names.contains(owner) && is_only => found.0.push((path.clone(), it)),
+                Some(owner) if names.contains(owner) && is_only => found.0.push((path.clone(), it.clone())),
                 Some(owner) if names.contains(owner) => {
-                    found.1.push((path.clone(), it, "a named argument of one of several functions"));
+                    found.1.push((path.clone(), it.clone(), "a named argument of one of several functions"));
                 }
                 // a local function, or one behind another name
-                _ if names.is_empty() => found.1.push((path.clone(), it, "a named argument")),
+                _ if names.is_empty() => found.1.push((path.clone(), it.clone(), "a named argument")),
                 _ => {}
             }
         }
@@ -171,9 +169,8 @@ fn function_around(tree: &Tree, file: u32, within: Span) -> Option<(&Member, u32
     Some((member, of as u32))
 }
 
-fn declared_once(tree: &Tree, name: &str) -> bool {
-    let resolver = Resolver::new(&tree.code);
-    let report = UsageFinder::new(&tree.code, &resolver).report_name(name);
+fn declared_once(tree: &Tree, name: &str, like: u32) -> bool {
+    let report = &Mentions::find(tree, name, like).report;
     let mut families: Vec<u32> = report.declarations.iter().map(|it| it.family).collect();
     families.dedup();
     report.declarations.len() == 1

@@ -2,8 +2,10 @@
 //!
 //! Does not decide what an edit does with it.
 
+use crate::sources::language_family;
 use crate::tree::Tree;
 use code::{Certainty, Meaning, Mention, NameReport, Resolver, UsageFinder};
+use std::rc::Rc;
 use syntax::{Span, whole_words};
 
 /// The declarations and mentions of a name.
@@ -12,9 +14,19 @@ pub(crate) struct Mentions {
 }
 
 impl Mentions {
-    pub(crate) fn find(tree: &Tree, name: &str) -> Mentions {
+    /// Of the files in the language of a file.
+    pub(crate) fn find(tree: &Tree, name: &str, like: u32) -> Rc<Mentions> {
+        let key = (language_family(tree.path(like)), name.to_owned());
+        if let Some(known) = tree.mentions.borrow().get(&key) {
+            return known.clone();
+        }
+        // the codebase has to have all of them
+        tree.files_mentioning(name, like);
         let resolver = Resolver::new(&tree.code);
-        Mentions { report: UsageFinder::new(&tree.code, &resolver).report_name(name) }
+        let report = UsageFinder::new(&tree.code, &resolver).report_name(name);
+        let found = Rc::new(Mentions { report });
+        tree.mentions.borrow_mut().insert(key, found.clone());
+        found
     }
 
     /// What the name at a place refers to; the most certain answer if there are several.

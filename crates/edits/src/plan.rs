@@ -168,9 +168,8 @@ impl Place {
 pub(crate) fn check_syntax(tree: &Tree, plan: &Plan) -> Result<(), EditError> {
     let mut places = Vec::new();
     for file in &plan.files {
-        let before = if file.is_new { "" } else { &tree.text(&file.path)?.text };
-        let after = apply_edits(before, &file.edits).ok_or_else(|| EditError::Encoding(file.path.clone()))?;
-        if tree.gap_count(&file.path, &after) > tree.gap_count(&file.path, before) {
+        if tree.sources.is_broken_by(&file.path, &file.edits)? {
+            let before = if file.is_new { "" } else { &tree.text(&file.path)?.text };
             let at = file.edits.first().map_or(0, |edit| edit.from);
             places.push(Place::new(&file.path, before, at, "does not parse after the edit"));
         }

@@ -16,8 +16,9 @@ use crate::insert::{removal_of, with_line_ends};
 use crate::plan::{Plan, Uncertain, check_syntax};
 use crate::rename::{Family, find_family};
 use crate::shape::Nodes;
+use crate::sources::language_family;
 use crate::text::whole_lines;
-use crate::tree::{SymbolPlace, Tree, language_family};
+use crate::tree::{SymbolPlace, Tree};
 use std::collections::BTreeMap;
 use syntax::{Occurrence, Role, Span, whole_words};
 
@@ -64,7 +65,7 @@ fn check_destination(tree: &Tree, from: &str, to: &str) -> Result<(), EditError>
     if language_family(to) != language_family(from) {
         return refuse(format!("{to} is not a file of the same language"));
     }
-    let path = tree.root.join(to);
+    let path = tree.root().join(to);
     if tree.file_number(to).is_none() && path.exists() {
         return refuse(format!("{to} exists, but is not part of the code"));
     }

@@ -10,7 +10,8 @@ use crate::local::plan_local_rename;
 use crate::mentions::Mentions;
 use crate::naming::{RenameOptions, check_name};
 use crate::plan::{Plan, Uncertain, check_syntax};
-use crate::tree::{SymbolPlace, Tree, language_family};
+use crate::sources::language_family;
+use crate::tree::{SymbolPlace, Tree};
 use code::{Certainty, Meaning, NamedDeclaration};
 use std::collections::BTreeMap;
 use syntax::{MemberKind, Occurrence, Occurrences, Role, Span, TypeKind};
@@ -29,7 +30,7 @@ pub fn plan_rename(
     if here.all.iter().any(|it| is_local(&it)) {
         return plan_local_rename(tree, place, new_name, options);
     }
-    let mentions = Mentions::find(tree, &place.name);
+    let mentions = Mentions::find(tree, &place.name, file);
     let target =
         find_target(&mentions, &here, file, place).ok_or_else(|| EditError::NotFound(place.name.clone()))?;
     let rename = Rename::new(tree, &mentions, target, &place.name, new_name, options);
@@ -101,7 +102,7 @@ pub(crate) fn find_family(tree: &Tree, place: &SymbolPlace) -> Result<Family, Ed
     let not_found = || EditError::NotFound(place.name.clone());
     let file = tree.file_number(&place.file).ok_or_else(not_found)?;
     let here = tree.occurrences(file, &place.name)?;
-    let mentions = Mentions::find(tree, &place.name);
+    let mentions = Mentions::find(tree, &place.name, file);
     let target = find_target(&mentions, &here, file, place).ok_or_else(not_found)?;
     let rename = Rename::new(tree, &mentions, target, &place.name, &place.name, RenameOptions::default());
     rename.check_family()?;
@@ -531,8 +532,7 @@ impl<'a> Rename<'a> {
             around.max_by_key(|part| part.span.from).map(|part| part.name.clone())
         };
         let owner = if owner == "Self" { enclosing().unwrap_or_default() } else { owner.clone() };
-        let named: Vec<u32> = (0..self.tree.code.types.len() as u32)
-            .filter(|of| self.tree.code.simple_name(*of) == owner)
+        let named: Vec<u32> = (self.tree.code.types_called(&owner).into_iter())
             .filter(|of| self.tree.code.types[*of as usize].kind != TypeKind::Module)
             .collect();
         let own = named.iter().filter(|of| is_own(**of)).count();
@@ -562,7 +562,7 @@ impl<'a> Rename<'a> {
         } else {
             format!("{folder}/{}{ending}", self.new)
         };
-        if self.tree.root.join(&to).exists() {
+        if self.tree.root().join(&to).exists() {
             let place = Place { file: to, line: 1, column: 1, text: String::new(), reason: "exists".into() };
             return Err(EditError::Captured { name: self.new.to_owned(), places: vec![place] });
         }
@@ -575,7 +575,7 @@ impl<'a> Rename<'a> {
     /// Refuses a plan whose new name already means something in a changed file or type, or whose result does not parse.
     fn check_result(&self, plan: &Plan) -> Result<(), EditError> {
         let mut captured = Vec::new();
-        let others = Mentions::find(self.tree, self.new);
+        let others = Mentions::find(self.tree, self.new, self.target.file);
         let is_same_type =
             |it: &&NamedDeclaration| self.family.iter().any(|at| self.declaration(*at).of == it.of);
         for it in others.report.declarations.iter().filter(is_same_type) {
@@ -598,6 +598,7 @@ impl<'a> Rename<'a> {
 }
 
 fn has_subtype(tree: &Tree, of: u32) -> bool {
+    tree.code.tables.record_subtypes(of);
     let resolver = code::Resolver::new(&tree.code);
     (0..tree.code.types.len() as u32).any(|other| resolver.bases(other).contains(&of))
 }

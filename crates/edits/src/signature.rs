@@ -13,7 +13,8 @@ use crate::parameters::{
 use crate::plan::{Plan, Uncertain, check_syntax};
 use crate::rename::{Family, find_family};
 use crate::shape::{List, Nodes};
-use crate::tree::{SymbolPlace, Tree, language_family};
+use crate::sources::language_family;
+use crate::tree::{SymbolPlace, Tree};
 use code::NamedDeclaration;
 use std::collections::BTreeMap;
 use syntax::{MemberKind, Occurrence, Role, Span, TypeKind, whole_words};
@@ -433,8 +434,7 @@ impl<'a> Signature<'a> {
     fn is_type_before_dot(&self, before: &str) -> bool {
         let Some(receiver) = before.strip_suffix('.') else { return false };
         let word = receiver.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("");
-        let is_it = |of: u32| self.tree.code.simple_name(of) == word;
-        !word.is_empty() && (0..self.tree.code.types.len() as u32).any(is_it)
+        !word.is_empty() && !self.tree.code.types_called(word).is_empty()
     }
 
     fn declaration_text(&self, at: usize, text: &str, rewriter: &mut Rewriter) -> String {

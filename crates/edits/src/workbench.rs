@@ -17,7 +17,8 @@ use crate::rename::plan_rename;
 use crate::scratch::Scratch;
 use crate::settle::{Settled, settle_plan};
 use crate::signature::plan_signature;
-use crate::tree::{SymbolPlace, Tree, language_family};
+use crate::sources::language_family;
+use crate::tree::{SymbolPlace, Tree};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -66,6 +67,11 @@ impl EditKind {
     /// Whether the source alone does not show that the tree still builds: code in another place sees other names. A review of moves that were planned
     /// without doubt found a dozen kinds that no longer compiled, from imports inside `try` to a builtin that the new file declares.
     pub(crate) fn needs_compiler(&self) -> bool {
+        matches!(self, EditKind::Move { .. } | EditKind::Extract { .. })
+    }
+
+    /// Whether the imports of all files decide what it changes, and not only those of files that mention the symbol.
+    pub fn needs_whole_tree(&self) -> bool {
         matches!(self, EditKind::Move { .. } | EditKind::Extract { .. })
     }
 

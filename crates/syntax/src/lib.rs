@@ -12,6 +12,7 @@ mod language;
 mod module_path;
 mod nodes;
 mod occurrences;
+mod parsed;
 mod php;
 mod preprocessor;
 mod python;
@@ -33,6 +34,7 @@ pub use facts::{
 pub use language::{Language, Level};
 pub use nodes::SyntaxNode;
 pub use occurrences::{Occurrence, Occurrences, Role, Variable, VariableKind, whole_words};
+pub use parsed::{ParsedText, Replaced};
 pub use preprocessor::Symbols;
 pub use reader::{GrammarError, LANGUAGES, Reader, decode_text, language_of};
 #[doc(hidden)] // for tests that edit source token by token

@@ -3,9 +3,8 @@
 //!
 //! Does not know what a node means: kinds and fields are those of the grammar.
 
-use crate::language::Extraction;
-use crate::preprocessor::Symbols;
-use crate::reader::{LANGUAGES, Reader};
+use crate::parsed::ParsedText;
+use crate::reader::LANGUAGES;
 use facts::Span;
 use std::sync::OnceLock;
 use tree_sitter::{Language, TreeCursor};
@@ -24,17 +23,12 @@ pub struct SyntaxNode {
     pub is_broken: bool,
 }
 
-impl Reader {
-    /// All nodes of a text, parents before children; the first is the root.
-    pub fn nodes(&mut self, text: &str, symbols: &Symbols) -> Vec<SyntaxNode> {
-        let prepared = match &self.language.extraction {
-            Extraction::Table(reading) => reading.prepare_text(text),
-            Extraction::Custom { prepare, .. } => prepare(text, symbols),
-        };
+impl ParsedText {
+    /// All nodes, parents before children; the first is the root.
+    pub fn nodes(&self) -> Vec<SyntaxNode> {
         let mut found = Vec::new();
-        let Some(tree) = self.parse_tree(&prepared) else { return found };
-        let mut cursor = tree.walk();
-        let Some(grammar) = static_grammar(self.language.name) else { return found };
+        let mut cursor = self.tree.walk();
+        let Some(grammar) = static_grammar(self.language) else { return found };
         let mut open = vec![push(&mut found, &cursor, 0, grammar)];
         loop {
             if cursor.goto_first_child() {

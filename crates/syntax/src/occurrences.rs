@@ -4,7 +4,7 @@
 
 mod rules;
 
-use crate::language::Extraction;
+use crate::parsed::ParsedText;
 use crate::preprocessor::Symbols;
 use crate::reader::Reader;
 use crate::token::{Token, TokenKind};
@@ -96,15 +96,16 @@ impl Reader {
         if places.is_empty() {
             return Occurrences::default();
         }
-        let prepared = match &self.language.extraction {
-            Extraction::Table(reading) => reading.prepare_text(text),
-            Extraction::Custom { prepare, .. } => prepare(text, symbols),
-        };
-        let Some(tree) = self.parse_tree(&prepared) else { return Occurrences::default() };
-        let finder =
-            Finder { rules: rules_of(self.language.name), text, tree: &tree, tokens: &prepared.tokens };
-        finder.find(&places)
+        let parsed = self.parse(text, symbols);
+        parsed.map_or_else(Occurrences::default, |parsed| parsed.occurrences(text, name))
     }
+}
+
+/// The occurrences of a name in a text that was parsed.
+pub(crate) fn find_occurrences(parsed: &ParsedText, text: &str, name: &str) -> Occurrences {
+    let places = whole_words(text, name);
+    let (tree, tokens) = (&parsed.tree, &parsed.prepared.tokens);
+    Finder { rules: rules_of(parsed.language), text, tree, tokens }.find(&places)
 }
 
 /// The places where a name is a whole word.

@@ -108,6 +108,11 @@ impl Reader {
     pub(crate) fn parse_tree(&mut self, prepared: &PreparedText) -> Option<Tree> {
         self.parser.parse(&prepared.bytes, None)
     }
+
+    /// Parses a text whose tree was edited as the text was.
+    pub(crate) fn parse_again(&mut self, prepared: &PreparedText, known: &Tree) -> Option<Tree> {
+        self.parser.parse(&prepared.bytes, Some(known))
+    }
 }
 
 /// Decodes a file as UTF-16 if it starts with a byte order mark, as UTF-8 if it is valid, and otherwise as Latin-1, which accepts

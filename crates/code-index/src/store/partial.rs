@@ -23,6 +23,92 @@ pub(crate) trait DeclarationSource {
     ) -> Result<(Vec<SourceFile>, Vec<Vec<String>>), Self::Error>;
 }
 
+/// What has been loaded of a codebase so far, and what joining it has shown to be missing.
+pub(crate) struct PartialJoin {
+    projects: Vec<Project>,
+    files: Vec<SourceFile>,
+    had: BTreeSet<String>,
+    /// Names whose declarations have been loaded.
+    fetched: BTreeSet<String>,
+    spaces: BTreeSet<Vec<String>>,
+    /// Whether the files that apply to all others have been loaded.
+    is_started: bool,
+}
+
+impl PartialJoin {
+    /// Starts with some files and all declarations of what they declare.
+    pub(crate) fn start<S: DeclarationSource>(
+        source: &mut S,
+        projects: &[Project],
+        files: Vec<SourceFile>,
+    ) -> Result<PartialJoin, S::Error> {
+        let mut partial = PartialJoin {
+            projects: projects.to_vec(),
+            files: Vec::new(),
+            had: BTreeSet::new(),
+            fetched: BTreeSet::new(),
+            spaces: BTreeSet::new(),
+            is_started: false,
+        };
+        partial.add_files(source, files)?;
+        Ok(partial)
+    }
+
+    pub(crate) fn has_file(&self, path: &str) -> bool {
+        self.had.contains(path)
+    }
+
+    /// Adds files, and the files that declare the same types.
+    pub(crate) fn add_files<S: DeclarationSource>(
+        &mut self,
+        source: &mut S,
+        files: Vec<SourceFile>,
+    ) -> Result<(), S::Error> {
+        let declared = files.iter().flat_map(|file| declared_names(&file.facts)).collect();
+        self.had.extend(files.iter().map(|file| file.path.clone()));
+        self.files.extend(files);
+        self.load_declarations(source, declared)?;
+        Ok(())
+    }
+
+    /// Loads the declarations of names; whether there are any that were not loaded before.
+    pub(crate) fn load_declarations<S: DeclarationSource>(
+        &mut self,
+        source: &mut S,
+        mut wanted: BTreeSet<String>,
+    ) -> Result<bool, S::Error> {
+        let mut has_grown = false;
+        loop {
+            wanted.retain(|word| !self.fetched.contains(word));
+            if wanted.is_empty() && self.is_started {
+                return Ok(has_grown);
+            }
+            self.is_started = true;
+            let (more, spaces) = source.files_declaring(&wanted, &self.had)?;
+            self.fetched.append(&mut wanted);
+            // `impl` blocks are joined with their type by name
+            wanted.extend(more.iter().flat_map(|file| impl_target_names(&file.facts)));
+            let known = self.spaces.len();
+            self.spaces.extend(spaces);
+            has_grown |= !more.is_empty() || self.spaces.len() > known;
+            self.had.extend(more.iter().map(|file| file.path.clone()));
+            self.files.extend(more);
+        }
+    }
+
+    /// Joins what was loaded.
+    pub(crate) fn join(&mut self) -> Codebase {
+        let mut files = std::mem::take(&mut self.files);
+        files.push(namespace_file(&self.spaces));
+        Codebase::new(self.projects.clone(), files)
+    }
+
+    /// Takes the files of a codebase back, to join them with more.
+    pub(crate) fn take_back(&mut self, code: Codebase) {
+        self.files.extend(code.files.into_iter().filter(|file| file.path != NAMESPACE_FILE));
+    }
+}
+
 /// Joins files and runs `query` on them, loading more files until all names it looks up are covered; returns its last result.
 pub(crate) fn join_partial<S: DeclarationSource, T>(
     source: &mut S,
@@ -30,28 +116,14 @@ pub(crate) fn join_partial<S: DeclarationSource, T>(
     start: Vec<SourceFile>,
     mut query: impl FnMut(&Codebase, &Resolver<'_>) -> T,
 ) -> Result<(Codebase, T), S::Error> {
-    let mut files = start;
-    let mut had: BTreeSet<String> = files.iter().map(|file| file.path.clone()).collect();
-    let mut wanted: BTreeSet<String> = files.iter().flat_map(|file| declared_names(&file.facts)).collect();
-    let (mut fetched, mut spaces) = (BTreeSet::new(), BTreeSet::new());
+    let mut partial = PartialJoin::start(source, projects, start)?;
     loop {
-        let (more, found) = source.files_declaring(&wanted, &had)?;
-        fetched.append(&mut wanted);
-        // `impl` blocks are joined with their type by name
-        wanted.extend(more.iter().flat_map(|file| impl_target_names(&file.facts)));
-        had.extend(more.iter().map(|file| file.path.clone()));
-        spaces.extend(found);
-        files.retain(|file| file.path != NAMESPACE_FILE);
-        files.extend(more);
-        files.push(namespace_file(&spaces));
-        let code = Codebase::new(projects.to_vec(), files);
+        let code = partial.join();
         let result = query(&code, &Resolver::new(&code));
-        wanted.extend(code.tables.looked_up_names().map(str::to_owned));
-        wanted.retain(|word| !fetched.contains(word));
-        if wanted.is_empty() {
+        if !partial.load_declarations(source, code.tables.looked_up_names())? {
             return Ok((code, result));
         }
-        files = code.files;
+        partial.take_back(code);
     }
 }
 

@@ -153,6 +153,8 @@ impl UsageFinder<'_> {
                 by_type.entry(declaration.of).or_default().push(at);
             }
         }
+        // a type that inherits from two of these, without naming the member, makes them one family
+        by_type.keys().for_each(|of| self.code.tables.record_subtypes(*of));
         for members in by_type.values() {
             members.windows(2).for_each(|pair| families.join(pair[0], pair[1]));
         }

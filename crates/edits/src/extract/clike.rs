@@ -365,7 +365,7 @@ impl Class<'_> {
         let path = self.source.path;
         let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let new = format!("{folder}{}.java", self.source.new_name);
-        if self.source.tree.root.join(&new).exists() {
+        if self.source.tree.root().join(&new).exists() {
             return Err(EditError::invalid(format!("{new} exists"), "give another name"));
         }
         Ok(new)

@@ -7,8 +7,9 @@
 use super::{Draft, Moved, folder_of};
 use crate::error::EditError;
 use crate::shape::Nodes;
+use crate::sources::language_family;
 use crate::text::whole_lines;
-use crate::tree::{Tree, language_family};
+use crate::tree::Tree;
 use std::collections::BTreeMap;
 use syntax::{Role, Span, Visibility, whole_words};
 
@@ -183,7 +184,7 @@ impl JavaMove<'_, '_> {
             if language_family(&file.path) != "Java" || !source.text.contains(&full) {
                 continue;
             }
-            for it in moved.tree.occurrences(number as u32, moved.name)?.all {
+            for it in &moved.tree.occurrences(number as u32, moved.name)?.all {
                 let is_full = source.text[..it.span.to as usize].ends_with(&full);
                 if it.role == Role::Text && is_full {
                     draft.doubt(moved, (&file.path, it.span.from), "a string with its name", false)?;
@@ -248,7 +249,7 @@ impl JavaMove<'_, '_> {
         }
         for (file, path) in self.files_of(&self.new) {
             let uses: Vec<Span> = moved.uses().filter(|it| it.0 == path).map(|it| it.1).collect();
-            for it in moved.tree.occurrences(file, moved.name)?.all {
+            for it in &moved.tree.occurrences(file, moved.name)?.all {
                 if is_code(it.role) && !uses.contains(&it.span) {
                     draft.doubt(moved, (path, it.span.from), "may mean the moved type now", true)?;
                 }

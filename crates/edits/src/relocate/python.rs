@@ -7,8 +7,9 @@ use super::import_graph::ImportGraph;
 use super::{Draft, Moved, append_at_end, folder_of};
 use crate::error::EditError;
 use crate::shape::Nodes;
+use crate::sources::language_family;
 use crate::text::whole_lines;
-use crate::tree::{Tree, language_family};
+use crate::tree::Tree;
 use syntax::{Role, Span};
 
 /// An import statement.

@@ -10,13 +10,15 @@ use api::edits::{
     ReplaceSymbol, Trust, TrustChecks, UndoEdit, WantedEdit,
 };
 use api::{Code, Error, Handle, Request};
+use code_index::{PartialCodebase, StoreError};
 use code_query::{CodeQuery, resolve_root, with_root};
 use edits::{
-    Applied, BatchStep, CheckRefusal, CheckSetup, EditError, EditKind, Place, SymbolPlace, Tree, Workbench,
-    plan_batch,
+    Applied, BatchStep, CheckRefusal, CheckSetup, EditError, EditKind, Place, Plan, Sources, SymbolPlace,
+    Tree, Workbench, look_up_names, plan_batch,
 };
 use record::Stamp;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 use subprocess::Supervisor;
 
@@ -109,14 +111,7 @@ fn open_bench(service: &Service, root: Option<&String>) -> Result<(PathBuf, Work
 
 fn plan(service: &Service, wanted: &WantedEdit) -> Result<EditPlanned, Error> {
     let (root, bench) = open_bench(service, wanted.root.as_ref())?;
-    let read = |query: &CodeQuery<'_>| query.store().codebase().map_err(|error| tree::store_error(&error));
-    let tree = Tree::with_codebase(&root, with_root(service, &root, read)?);
-    let to_step = |step: &EditStep| {
-        let place = find_place(service, &root, &tree, &step.path)?;
-        Ok(BatchStep { place, kind: to_kind(step)? })
-    };
-    let steps = wanted.steps.iter().map(to_step).collect::<Result<Vec<_>, Error>>()?;
-    let mut plan = plan_batch(&tree, &steps).map_err(|error| to_error(&error))?;
+    let (tree, steps, mut plan) = with_root(service, &root, |query| plan_steps(query, wanted))?;
     let mut planned = EditPlanned::default();
     if wanted.check {
         let supervisor = Supervisor::new(&service.exe);
@@ -147,17 +142,52 @@ fn plan(service: &Service, wanted: &WantedEdit) -> Result<EditPlanned, Error> {
     })
 }
 
+/// Plans steps on as much of the codebase as they need.
+fn plan_steps(query: &CodeQuery<'_>, wanted: &WantedEdit) -> Result<(Tree, Vec<BatchStep>, Plan), Error> {
+    let broken = |error: StoreError| tree::store_error(&error);
+    let store = query.store();
+    let indexed = store.indexed_files().map_err(broken)?;
+    let files = indexed.into_iter().map(|file| (file.path, file.project, Some(file.digest)));
+    let sources = Rc::new(Sources::new(query.root(), store.projects().map_err(broken)?, files));
+    let to_step = |step: &EditStep| {
+        Ok(BatchStep { place: find_place(query, &sources, &step.path)?, kind: to_kind(step)? })
+    };
+    let steps = wanted.steps.iter().map(to_step).collect::<Result<Vec<_>, Error>>()?;
+    if steps.iter().any(|step| step.kind.needs_whole_tree()) {
+        let tree = Tree::new(sources, store.codebase().map_err(broken)?);
+        let plan = plan_batch(&tree, &steps).map_err(|error| to_error(&error))?;
+        return Ok((tree, steps, plan));
+    }
+    let start = steps.iter().map(|step| step.place.file.clone()).collect();
+    let mut partial = store.partial_codebase(&start).map_err(broken)?;
+    loop {
+        let tree = Tree::new(sources.clone(), partial.join());
+        look_up_names(&tree, &steps);
+        if !load_missing(&mut partial, &tree)? {
+            let planned = plan_batch(&tree, &steps);
+            if !load_missing(&mut partial, &tree)? {
+                return Ok((tree, steps, planned.map_err(|error| to_error(&error))?));
+            }
+        }
+        partial.take_back(tree.code);
+    }
+}
+
+/// Loads what a tree lacked; whether there was anything.
+fn load_missing(partial: &mut PartialCodebase<'_>, tree: &Tree) -> Result<bool, Error> {
+    let loaded = partial.load_missing(&tree.code, &tree.missing_files());
+    loaded.map_err(|error| tree::store_error(&error))
+}
+
 /// The place of a symbol: `file:line:column`, or the declaration that a name resolves to.
-fn find_place(service: &Service, root: &Path, tree: &Tree, path: &str) -> Result<SymbolPlace, Error> {
-    if let Some(found) = tree.parse_place(path) {
+fn find_place(query: &CodeQuery<'_>, sources: &Sources, path: &str) -> Result<SymbolPlace, Error> {
+    if let Some(found) = sources.parse_place(path) {
         return found.map_err(|error| to_error(&error));
     }
-    with_root(service, root, |query| {
-        let symbol = query.resolve_overloads(path)?[0];
-        query.declaration_place(symbol).map(|(file, at, name)| SymbolPlace { file, at, name }).ok_or_else(
-            || Error::new(Code::SymbolNotFound, format!("`{path}` has no declaration that can be edited")),
-        )
-    })
+    let symbol = query.resolve_overloads(path)?[0];
+    let place = query.declaration_place(symbol).map(|(file, at, name)| SymbolPlace { file, at, name });
+    let unknown = || format!("`{path}` has no declaration that can be edited");
+    place.ok_or_else(|| Error::new(Code::SymbolNotFound, unknown()))
 }
 
 fn to_applied(done: Applied, state: &str) -> EditApplied {

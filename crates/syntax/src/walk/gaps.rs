@@ -18,9 +18,7 @@ fn push_gap(facts: &mut FileFacts, node: Node, kind: GapKind) {
 
 /// Records every outermost error node, and marks the types that contain one as degraded.
 pub(crate) fn record_gaps(facts: &mut FileFacts, root: Node) {
-    if root.has_error() {
-        record_outermost(facts, root, 0);
-    }
+    visit_gaps(root, 0, &mut |node, kind| push_gap(facts, node, kind));
     let FileFacts { types, gaps, .. } = facts;
     for part in types {
         let inside = |gap: &Gap| gap.span.from >= part.span.from && gap.span.from <= part.span.to;
@@ -28,18 +26,25 @@ pub(crate) fn record_gaps(facts: &mut FileFacts, root: Node) {
     }
 }
 
+/// The number of outermost error nodes.
+pub(crate) fn count_gaps(root: Node) -> usize {
+    let mut count = 0;
+    visit_gaps(root, 0, &mut |_, _| count += 1);
+    count
+}
+
 /// Descends only into nodes that contain an error.
-fn record_outermost(facts: &mut FileFacts, node: Node, depth: u32) {
+fn visit_gaps(node: Node, depth: u32, visit: &mut dyn FnMut(Node, GapKind)) {
     if node.is_error() {
-        return push_gap(facts, node, GapKind::Unexpected);
+        return visit(node, GapKind::Unexpected);
     }
     if node.is_missing() {
-        return push_gap(facts, node, GapKind::Missing);
+        return visit(node, GapKind::Missing);
     }
-    if depth < MAX_DEPTH {
+    if node.has_error() && depth < MAX_DEPTH {
         let mut cursor = node.walk();
-        for child in node.children(&mut cursor).filter(|child| child.has_error() || child.is_missing()) {
-            record_outermost(facts, child, depth + 1);
+        for child in node.children(&mut cursor) {
+            visit_gaps(child, depth + 1, visit);
         }
     }
 }

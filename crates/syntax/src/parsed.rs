@@ -1,0 +1,237 @@
+//! A parsed text that is asked more than once: for the occurrences of names, for its nodes, and whether it still parses after an edit.
+//!
+//! Does not keep the text, and does not extract facts.
+
+use crate::language::Extraction;
+use crate::occurrences::{Occurrences, find_occurrences};
+use crate::preprocessor::Symbols;
+use crate::reader::Reader;
+use crate::token::PreparedText;
+use crate::walk::gaps::count_gaps;
+use facts::Span;
+use tree_sitter::{InputEdit, Point, Tree};
+
+/// A text with its syntax tree.
+pub struct ParsedText {
+    pub(crate) language: &'static str,
+    pub(crate) prepared: PreparedText,
+    pub(crate) tree: Tree,
+    /// Where the grammar sees only spaces.
+    left_out: Vec<Span>,
+}
+
+/// A range of a text that was replaced, and the length of what replaced it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    pub span: Span,
+    pub length: u32,
+}
+
+impl Reader {
+    /// Parses a text, with a set of defined preprocessor symbols.
+    pub fn parse(&mut self, text: &str, symbols: &Symbols) -> Option<ParsedText> {
+        self.parse_around(text, symbols, &[])
+    }
+
+    /// Parses a text without what is inside of these bodies, where they are in braces. Most of the time goes into bodies.
+    pub fn parse_around(&mut self, text: &str, symbols: &Symbols, bodies: &[Span]) -> Option<ParsedText> {
+        let mut prepared = self.prepare(text, symbols);
+        let left_out: Vec<Span> = bodies.iter().filter_map(|body| inside_of_braces(text, *body)).collect();
+        prepared.leave_out(&left_out);
+        let tree = self.parse_tree(&prepared)?;
+        Some(ParsedText { language: self.language.name, prepared, tree, left_out })
+    }
+
+    /// Parses an edited text, reusing what the edits did not touch. They are sorted and do not overlap.
+    pub fn parse_edited(
+        &mut self,
+        before: (&ParsedText, &str),
+        edits: &[Replaced],
+        text: &str,
+        symbols: &Symbols,
+    ) -> Option<ParsedText> {
+        let (parsed, old) = before;
+        let left_out: Vec<Span> = parsed.left_out.iter().map(|span| span_after(*span, edits)).collect();
+        let mut prepared = self.prepare(text, symbols);
+        prepared.leave_out(&left_out);
+        // what the grammar sees may differ in other places too: a directive decides about the lines below it
+        let tree = if is_equal_outside(&parsed.prepared.bytes, &prepared.bytes, edits) {
+            let mut known = parsed.tree.clone();
+            // from the end, so that the offsets of the others stay
+            edits.iter().rev().for_each(|edit| known.edit(&input_edit(old, *edit, text, edits)));
+            self.parse_again(&prepared, &known)?
+        } else {
+            self.parse_tree(&prepared)?
+        };
+        Some(ParsedText { language: parsed.language, prepared, tree, left_out })
+    }
+
+    fn prepare(&self, text: &str, symbols: &Symbols) -> PreparedText {
+        match &self.language.extraction {
+            Extraction::Table(reading) => reading.prepare_text(text),
+            Extraction::Custom { prepare, .. } => prepare(text, symbols),
+        }
+    }
+}
+
+impl ParsedText {
+    /// Every place where a name occurs as a whole word, including comments, strings and excluded text.
+    pub fn occurrences(&self, text: &str, name: &str) -> Occurrences {
+        find_occurrences(self, text, name)
+    }
+
+    /// The number of places that do not parse.
+    pub fn gap_count(&self) -> usize {
+        count_gaps(self.tree.root_node())
+    }
+}
+
+/// Whether two texts are equal outside of what was replaced.
+fn is_equal_outside(before: &[u8], after: &[u8], edits: &[Replaced]) -> bool {
+    let (mut old, mut new) = (0, 0);
+    for edit in edits {
+        let kept = (edit.span.from as usize).saturating_sub(old);
+        if before.get(old..old + kept) != after.get(new..new + kept) {
+            return false;
+        }
+        old = edit.span.to as usize;
+        new += kept + edit.length as usize;
+    }
+    before.get(old..) == after.get(new..)
+}
+
+/// One edit as the parser takes it, while the edits before it have not been made.
+fn input_edit(old: &str, edit: Replaced, new: &str, all: &[Replaced]) -> InputEdit {
+    let (from, to) = (edit.span.from as usize, edit.span.to as usize);
+    let start = (from as i64 + growth_before(edit.span.from, all)) as usize;
+    let inserted = new.get(start..start + edit.length as usize).unwrap_or_default();
+    let start_position = point_at(old, from);
+    InputEdit {
+        start_byte: from,
+        old_end_byte: to,
+        new_end_byte: from + edit.length as usize,
+        start_position,
+        old_end_position: point_at(old, to),
+        new_end_position: advance(start_position, inserted),
+    }
+}
+
+/// By how much the edits before a place move it.
+fn growth_before(at: u32, edits: &[Replaced]) -> i64 {
+    let before = edits.iter().take_while(|it| it.span.from < at);
+    before.map(|it| i64::from(it.length) - i64::from(it.span.to - it.span.from)).sum()
+}
+
+/// Where a range without edits is afterwards.
+fn span_after(span: Span, edits: &[Replaced]) -> Span {
+    let moved = |at: u32| (i64::from(at) + growth_before(span.to, edits)) as u32;
+    Span { from: moved(span.from), to: moved(span.to) }
+}
+
+/// What is inside of a body; `None` if it has no braces, or a directive that decides about text behind it.
+fn inside_of_braces(text: &str, body: Span) -> Option<Span> {
+    let inside = body.text_in(text).strip_prefix('{')?.strip_suffix('}')?;
+    let has_directive = inside.lines().any(|line| line.trim_start().starts_with('#'));
+    (!has_directive).then_some(Span { from: body.from + 1, to: body.to - 1 })
+}
+
+impl PreparedText {
+    fn leave_out(&mut self, spans: &[Span]) {
+        for span in spans {
+            let Some(bytes) = self.bytes.get_mut(span.from as usize..span.to as usize) else { continue };
+            bytes.iter_mut().filter(|byte| !byte.is_ascii_whitespace()).for_each(|byte| *byte = b' ');
+        }
+    }
+}
+
+fn point_at(text: &str, at: usize) -> Point {
+    advance(Point { row: 0, column: 0 }, text.get(..at).unwrap_or_default())
+}
+
+/// Where a text ends that starts at a point.
+fn advance(from: Point, text: &str) -> Point {
+    let rows = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    match memchr::memrchr(b'\n', text.as_bytes()) {
+        Some(last) => Point { row: from.row + rows, column: text.len() - last - 1 },
+        None => Point { row: from.row, column: from.column + text.len() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::LANGUAGES;
+
+    const SAMPLES: &[(&str, &str)] = &[
+        ("C#", "#if A\nclass B { int name; }\n#endif\nclass C {\n  int name = 1;\n  int Get() => name;\n}\n"),
+        ("Python", "class A:\n    def name(self):\n        return [name for name in self.b]\n\nname = 1\n"),
+        ("TypeScript", "const name = 1;\nexport const b = { name, c: `${name}` };\n"),
+        ("Rust", "fn name() -> u32 { let x = 1; x }\nmod a { use super::name; }\n"),
+        ("Go", "package a\n\nvar name = 1\n\nfunc b() int { return name }\n"),
+        ("Java", "class A { int name; int b() { return this.name; } }\n"),
+    ];
+
+    /// A text with every occurrence of a word replaced.
+    fn replace(text: &str, name: &str, by: &str) -> (String, Vec<Replaced>) {
+        let edits = crate::whole_words(text, name).into_iter();
+        (text.replace(name, by), edits.map(|span| Replaced { span, length: by.len() as u32 }).collect())
+    }
+
+    #[test]
+    fn an_edited_text_parses_as_if_it_were_new() {
+        let symbols = Symbols::default();
+        for (language, text) in SAMPLES {
+            let language = LANGUAGES.iter().find(|it| it.name == *language).unwrap();
+            let mut reader = Reader::new(language).unwrap();
+            let before = reader.parse(text, &symbols).unwrap();
+            for by in ["renamed", "a\n+ b", "(", "", "#endif\n"] {
+                let (after, edits) = replace(text, "name", by);
+                let reused = reader.parse_edited((&before, text), &edits, &after, &symbols).unwrap();
+                let fresh = reader.parse(&after, &symbols).unwrap();
+                let place = format!("{} with {by:?}", language.name);
+                assert_eq!(reused.gap_count(), fresh.gap_count(), "{place}");
+                if fresh.gap_count() == 0 {
+                    assert_eq!(reused.nodes(), fresh.nodes(), "{place}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn occurrences_outside_of_bodies_do_not_depend_on_the_bodies() {
+        let java = LANGUAGES.iter().find(|it| it.name == "Java").unwrap();
+        let mut reader = Reader::new(java).unwrap();
+        let text = "class A { int name; int b() { return 1 + 2; } int c(int d) { return name + d; } }";
+        let at = text.find("{ return 1").unwrap();
+        let body = Span::new(at, at + "{ return 1 + 2; }".len());
+        let whole = reader.parse(text, &Symbols::default()).unwrap();
+        let part = reader.parse_around(text, &Symbols::default(), &[body]).unwrap();
+        assert!(part.nodes().len() < whole.nodes().len());
+        assert_eq!(part.occurrences(text, "name"), whole.occurrences(text, "name"));
+        let (after, edits) = replace(text, "name", "other");
+        let edited = reader.parse_edited((&part, text), &edits, &after, &Symbols::default()).unwrap();
+        let fresh = reader.parse(&after, &Symbols::default()).unwrap();
+        assert_eq!(
+            (edited.gap_count(), edited.occurrences(&after, "other")),
+            (0, fresh.occurrences(&after, "other"))
+        );
+    }
+
+    #[test]
+    fn a_body_with_a_directive_is_parsed() {
+        let text = "{\n#if A\n}\n#endif\n}";
+        assert_eq!(inside_of_braces(text, Span::new(0, text.len())), None);
+    }
+
+    #[test]
+    fn a_text_that_does_not_parse_has_gaps() {
+        let java = LANGUAGES.iter().find(|it| it.name == "Java").unwrap();
+        let mut reader = Reader::new(java).unwrap();
+        let text = "class A { int b; }";
+        let before = reader.parse(text, &Symbols::default()).unwrap();
+        assert_eq!(before.gap_count(), 0);
+        let (after, edits) = replace(text, "b", "}{");
+        let parsed = reader.parse_edited((&before, text), &edits, &after, &Symbols::default());
+        assert!(parsed.unwrap().gap_count() > 0);
+    }
+}
