@@ -48,6 +48,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ("exchange", &["api", "db", "history", "memory", "record", "sources", "sync"]),
     ("setup", &["api", "os"]),
     ("config", &["api", "history", "llm", "record", "setup", "sources", "os"]),
+    ("views", &["api", "catalogue", "code", "config", "history", "lineage", "query", "record", "sources"]),
     (
         "service",
         &[
@@ -78,6 +79,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
             "setup",
             "sources",
             "subprocess",
+            "views",
         ],
     ),
     ("mcp", &["api", "os"]),

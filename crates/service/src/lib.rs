@@ -14,7 +14,6 @@ mod ledger;
 mod memory_store;
 mod model_run;
 mod operations;
-mod printer;
 mod reply;
 mod session_names;
 mod suggestion;
@@ -29,12 +28,12 @@ pub use history::outcome::{Outcome, OutcomeSummary};
 pub use history::{SnapshotCache, WatchedList};
 pub use hook::EVENTS as HOOK_EVENTS;
 pub use llm::NESTED_CALL_VAR;
-pub use printer::Format;
 pub use query::child::{COMMAND as JQ_COMMAND, LIMITS as JQ_LIMITS, run_child as jq_work};
 pub use query::program::INPUT_RULE as JQ_RULE;
 pub use subprocess::{COMMAND as GUARD_COMMAND, run_supervisor as run_guard};
+pub use views::{Format, Take};
 
-use api::{Code, Error, Progress, View, ViewRequest};
+use api::{Error, Progress, View, ViewRequest};
 use history::History;
 use history::home::Home;
 use history::masker::LazyMasker;
@@ -72,9 +71,6 @@ pub struct Service {
 
 /// Operations that need the daemon: calling one starts it.
 pub const DAEMON_OPERATIONS: &[&str] = &["dispatch"];
-
-/// Receives one output line, including its newline. Returns false to stop (closed pipe).
-pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 
 impl Service {
     pub fn new(places: Environment, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
@@ -129,7 +125,10 @@ impl Service {
         format: Format,
         take: Take<'_>,
     ) -> Result<Outcome, Error> {
-        operations::run_view(self, view, request, format, take)
+        let load_names = || session_names::SessionNames::load(self).into_naming();
+        let (history, saved_results) = (&self.history(), self.saved_results());
+        let views = views::Views { history, exe: &self.exe, saved_results, load_names: &load_names };
+        views::run_view(&views, view, request, format, take)
     }
 }
 
@@ -142,23 +141,4 @@ fn forget_elsewhere(home: &Home, doomed: &dyn Fn(&str, &str) -> bool) -> Result<
     let of_any_source = |id: &str| sources::SOURCES.iter().any(|source| doomed(source.name(), id));
     let cards = recommend::cards::Cards::new(home.cards(), history::home::create_private_dir);
     cards.forget_sessions(&of_any_source).map_err(|error| history::home::unwritable(&home.cards(), &error))
-}
-
-pub(crate) fn query_error(error: &query::Error) -> Error {
-    let code = match error {
-        query::Error::Child(_) => Code::ReadError,
-        _ => Code::FilterError,
-    };
-    let hint = match error {
-        query::Error::Pattern(_) => {
-            "patterns are Rust regular expressions; escape . ( ) [ ] * + ? with a backslash"
-        }
-        query::Error::Filter(_) => "`loci query tools --help` shows the input of filters",
-        query::Error::Failed(_) => "guard fields that may be missing: `.file // empty`, `.input.command?`",
-        query::Error::Stopped(_) => "narrow the request with --since, --limit or --fields, or pipe into jq",
-        query::Error::Child(_) => {
-            "filters run in a subprocess of loci; check that this machine can start one"
-        }
-    };
-    Error::new(code, error.to_string()).hint(hint)
 }

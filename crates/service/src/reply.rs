@@ -3,8 +3,7 @@
 //!
 //! Does not know the protocol that carries the envelope.
 
-use crate::printer::Format;
-use crate::{Outcome, Service, query_error};
+use crate::{Outcome, Service};
 use ::reply::Collector;
 use api::control::INLINE;
 use api::envelope::{CODE_NOTE, Envelope, NOTE, Recalled};
@@ -15,6 +14,8 @@ use history::guard;
 use query::child::Runner;
 use query::tally::Tally;
 use serde_json::{Map, Value, json};
+use views::Format;
+use views::query_error;
 
 impl Service {
     /// Runs a tool call.
@@ -181,7 +182,7 @@ impl Service {
         operation: &Operation,
         answer: &AnyResponse,
         control: &Control,
-        take: crate::Take<'_>,
+        take: views::Take<'_>,
     ) -> Result<(), Error> {
         let rows = take_rows(operation, &mut serde_json::to_value(answer).unwrap_or_default());
         let (mut tally, mut lines) = (Tally::new(operation.stats), Vec::new());
@@ -211,7 +212,7 @@ impl Service {
         &self,
         rows: &[Value],
         control: &Control,
-        take: crate::Take<'_>,
+        take: views::Take<'_>,
     ) -> Result<(), Error> {
         let Some(filter) = &control.jq_filter else {
             rows.iter().all(|row| take(format!("{row}\n").as_bytes()));

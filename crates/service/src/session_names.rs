@@ -18,6 +18,11 @@ impl SessionNames {
         SessionNames(memory_store::open_existing(service).ok().flatten())
     }
 
+    /// As views take it.
+    pub(crate) fn into_naming(self) -> views::Naming {
+        Box::new(move |session| self.name(session))
+    }
+
     pub(crate) fn title(&self, session: &Session) -> String {
         self.name(session).map_or_else(|| session.title_text().to_string(), |(name, _)| name)
     }

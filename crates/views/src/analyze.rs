@@ -2,12 +2,12 @@
 //!
 //! Does not know how rows are found or sorted: that is `history::scan`.
 
-use super::ViewQuery;
-use super::records::{BOTH, CALLS, MESSAGES};
-use crate::Outcome;
+use crate::ViewQuery;
 use crate::printer::Printer;
+use crate::records::{BOTH, CALLS, MESSAGES};
 use api::Error;
 use history::error::read_error;
+use history::outcome::Outcome;
 use history::scan::{ScanResult, by_session, by_time, is_warm_up, scan_rows};
 use query::failures::Failures;
 use query::file_usage::{FileAccess, FileUsage, UsageView};
@@ -21,8 +21,7 @@ const MIN_CHURN_COUNT: u64 = 5;
 const IDLE_MINUTES: f64 = 5.0;
 
 pub(crate) fn tool_sequences(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (library, rows) =
-        scan_rows(&question.service.history(), question.request, CALLS, by_session, |_, _| true)?;
+    let (library, rows) = scan_rows(&question.history, question.request, CALLS, by_session, |_, _| true)?;
     let mut sequences = Sequences::new(question.request.pattern.as_deref());
     for row in rows {
         let row = row.map_err(read_error)?;
@@ -38,13 +37,13 @@ pub(crate) fn tool_sequences(question: &ViewQuery<'_>, printer: &mut Printer<'_>
 pub(crate) fn count_errors(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let pattern = question.compile_pattern()?;
     let (mut library, rows) =
-        scan_rows(&question.service.history(), question.request, BOTH, by_time, |library, joined| {
+        scan_rows(&question.history, question.request, BOTH, by_time, |library, joined| {
             question.matches_failure(library, &joined.row)
         })?;
     let mut failures = Failures::default();
     for row in rows {
         let row = row.map_err(read_error)?;
-        match question.service.history().read_failure(&library, &row) {
+        match question.history.read_failure(&library, &row) {
             Ok(f) if pattern.as_ref().is_none_or(|p| p.matches(&f.message)) => {
                 failures.add_failure(
                     &f.signature,
@@ -85,14 +84,14 @@ fn aggregate_files(
 ) -> Result<Outcome, Error> {
     let pattern = question.compile_pattern()?;
     let (mut library, rows) =
-        scan_rows(&question.service.history(), question.request, CALLS, by_time, |library, joined| {
+        scan_rows(&question.history, question.request, CALLS, by_time, |library, joined| {
             FileAccess::from_tool(library.name(&joined.row)).is_some()
         })?;
     let mut touched = FileUsage::default();
     for row in rows {
         let row = row.map_err(read_error)?;
         let Some(act) = FileAccess::from_tool(library.name(&row)) else { continue };
-        let file = match question.service.history().read_call(&library, &row) {
+        let file = match question.history.read_call(&library, &row) {
             Ok(call) => call.file.map(|file| library.absolute_path(&row, &file)),
             Err(problem) => {
                 library.outcome.problems.push(problem);
@@ -125,7 +124,7 @@ pub(crate) fn idle_gaps(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> 
     let main =
         |library: &ScanResult, row: &record::Row| library.session(row).agent_id.is_none() && !is_warm_up(row);
     let (library, rows) =
-        scan_rows(&question.service.history(), question.request, MESSAGES, by_session, |library, joined| {
+        scan_rows(&question.history, question.request, MESSAGES, by_session, |library, joined| {
             main(library, &joined.row)
         })?;
     let mut idle = IdleGaps::new(question.request.minutes.unwrap_or(IDLE_MINUTES));

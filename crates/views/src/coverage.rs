@@ -2,11 +2,11 @@
 //!
 //! Does not know how transcripts are parsed: that is the sources crate.
 
-use super::ViewQuery;
-use crate::Outcome;
+use crate::ViewQuery;
 use crate::printer::Printer;
 use api::{Error, ViewRequest};
 use history::coverage;
+use history::outcome::Outcome;
 use history::scan::{by_time, is_empty, scan_rows, searched_roots};
 use record::{Cell, Coverage, Record};
 use sources::{SOURCES, SurveyOptions};
@@ -16,7 +16,7 @@ pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) 
     let everything =
         ViewRequest { all_projects: true, source: question.request.source.clone(), ..ViewRequest::default() };
     let want = SurveyOptions { messages: true, calls: true, fields: true };
-    let (library, _) = scan_rows(&question.service.history(), &everything, want, by_time, |_, _| false)?;
+    let (library, _) = scan_rows(&question.history, &everything, want, by_time, |_, _| false)?;
     if question.request.problems {
         let lines = library.outcome.problems.iter().map(|p| {
             vec![
@@ -51,11 +51,8 @@ pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) 
         })
         .collect();
     let seen: BTreeSet<&str> = sums.keys().map(|(source, _)| SOURCES[*source].name()).collect();
-    lines.extend(coverage::encrypted_stores(&question.service.places, &question.request.source));
-    lines.extend(coverage::missing_sources(
-        &searched_roots(&question.service.history(), question.request),
-        &seen,
-    ));
+    lines.extend(coverage::encrypted_stores(question.history.places, &question.request.source));
+    lines.extend(coverage::missing_sources(&searched_roots(&question.history, question.request), &seen));
     question.print_records(lines, printer);
     Ok(library.outcome)
 }

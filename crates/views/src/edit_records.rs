@@ -2,11 +2,11 @@
 //!
 //! Does not know how edits are read or what became of them: that is `lineage`.
 
-use super::ViewQuery;
-use crate::Outcome;
+use crate::ViewQuery;
 use crate::printer::Printer;
 use api::{Error, ViewRequest};
 use code::{Span, classify_symbol, symbols_at, symbols_in_text};
+use history::outcome::Outcome;
 use history::scan::by_time;
 use lineage::edit_records::{EditRecords, EditedText, SymbolEdit};
 use lineage::rework::{find_rework, to_record};
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 pub(crate) fn list_edits(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let (pattern, fields) = (question.compile_pattern()?, question.selected_fields());
-    let history = question.service.history();
+    let history = &question.history;
     let mut read = SessionEdits::read_matching(&history, question.request, &[])?;
     read.library.outcome.problems.append(&mut read.problems);
     // The build or commit after an edit may be outside the period.
@@ -41,7 +41,7 @@ pub(crate) fn list_edits(question: &ViewQuery<'_>, printer: &mut Printer<'_>) ->
 }
 
 pub(crate) fn list_rework(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (history, fields) = (question.service.history(), question.selected_fields());
+    let (history, fields) = (&question.history, question.selected_fields());
     let context = SessionContext::read_matching(&history, question.request, None)?;
     let mut found = find_rework(&context);
     found.retain(|(finding, _)| finding.file.as_deref().is_none_or(|file| question.matches_file(file)));

@@ -3,7 +3,7 @@
 //!
 //! Does not know where records come from.
 
-use crate::{Service, Take, query_error};
+use crate::{Take, Views, query_error};
 use api::{Code, Error, View, ViewRequest};
 use history::home;
 use history::saved_results::ResultWriter;
@@ -58,13 +58,13 @@ struct CountedOutput {
 
 impl<'a> Printer<'a> {
     pub(crate) fn new(
-        service: &Service,
+        views: &Views<'_>,
         view: &View,
         request: &ViewRequest,
         format: Format,
         take: Take<'a>,
     ) -> Result<Printer<'a>, Error> {
-        let jq = request.jq_filter.as_ref().map(|filter| Runner::start(&service.exe, filter, request.slurp));
+        let jq = request.jq_filter.as_ref().map(|filter| Runner::start(views.exe, filter, request.slurp));
         let mut printer = Printer {
             encoder: build_encoder(view, request, format),
             take,
@@ -76,7 +76,7 @@ impl<'a> Printer<'a> {
             printed: 0,
             open: true,
             scratch: Vec::new(),
-            counted: start_counting(service, view, request, format)?,
+            counted: start_counting(views, view, request, format)?,
         };
         if printer.left == 0 {
             printer.open = false;
@@ -178,7 +178,7 @@ impl<'a> Printer<'a> {
 }
 
 fn start_counting(
-    service: &Service,
+    views: &Views<'_>,
     view: &View,
     request: &ViewRequest,
     format: Format,
@@ -193,7 +193,7 @@ fn start_counting(
         )
         .hint("use `-o jsonl`, or `--stats-only` for the counts alone"));
     }
-    let records = request.stats_first.then(|| service.saved_results().create_file("", "stats_first"));
+    let records = request.stats_first.then(|| views.saved_results.create_file("", "stats_first"));
     let records = records.transpose().map_err(|error| {
         Error::new(
             Code::ReadError,

@@ -2,14 +2,14 @@
 //!
 //! Does not know how a record is laid out: that is `history::to_record`.
 
-use super::ViewQuery;
+use crate::ViewQuery;
 use crate::printer::Printer;
-use crate::session_names::SessionNames;
-use crate::{Outcome, Service};
 use api::{Error, ViewRequest};
 use catalogue::{EventFilter, Order};
+use history::History;
 use history::error::read_error;
 use history::ordered_read::{RowResult, process_in_order};
+use history::outcome::Outcome;
 use history::scan::{self, Need, ScanResult, by_session, by_session_down, by_time, by_time_down, scan_rows};
 use history::scope::Scope;
 use history::to_record;
@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) const CALLS: SurveyOptions = SurveyOptions { calls: true, messages: false, fields: false };
-pub(crate) const MESSAGES: SurveyOptions = SurveyOptions { calls: false, messages: true, fields: false };
-pub(crate) const BOTH: SurveyOptions = SurveyOptions::ALL;
+pub const MESSAGES: SurveyOptions = SurveyOptions { calls: false, messages: true, fields: false };
+pub const BOTH: SurveyOptions = SurveyOptions::ALL;
 
 /// Whether a row is a failed call or an API error.
 pub(crate) fn is_failure(row: &Row) -> bool {
@@ -57,7 +57,7 @@ impl ViewQuery<'_> {
         let mut lost = Vec::new();
         let shared: &ScanResult = library;
         let worked = |row: &Row| work(shared, row);
-        process_in_order(self.service.threads, rows, worked, |done| match done {
+        process_in_order(self.history.threads, rows, worked, |done| match done {
             RowResult::Skipped => true,
             RowResult::Line(bytes) => printer.print_encoded(&bytes),
             RowResult::Problem(problem) => {
@@ -71,11 +71,11 @@ impl ViewQuery<'_> {
 }
 
 pub(crate) fn list_calls(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (pattern, fields, service) =
-        (question.compile_pattern()?, question.selected_fields(), question.service);
+    let (pattern, fields, history) =
+        (question.compile_pattern()?, question.selected_fields(), &question.history);
     let order = question.choose_order(by_time, by_time_down);
     let (mut library, rows) =
-        scan_rows(&question.service.history(), question.request, CALLS, order, |library, joined| {
+        scan_rows(&question.history, question.request, CALLS, order, |library, joined| {
             question.matches_call(library, &joined.row)
         })?;
     library.outcome.total = pattern.is_none().then(|| rows.row_count());
@@ -90,7 +90,7 @@ pub(crate) fn list_calls(question: &ViewQuery<'_>, printer: &mut Printer<'_>) ->
     }
     let encoder = printer.encoder.clone();
     question.print_rows(&mut library, rows, printer, |library, row| {
-        match service.history().read_call(library, row) {
+        match history.read_call(library, row) {
             Err(problem) => RowResult::Problem(problem),
             Ok(call) => {
                 let matches = pattern.as_ref().is_none_or(|p| {
@@ -117,18 +117,18 @@ pub(crate) fn list_calls(question: &ViewQuery<'_>, printer: &mut Printer<'_>) ->
 }
 
 pub(crate) fn list_errors(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (pattern, service) = (question.compile_pattern()?, question.service);
+    let (pattern, history) = (question.compile_pattern()?, &question.history);
     let order = question.choose_order(by_time, by_time_down);
     let need = Need { want: BOTH, pick: EventFilter::Failures };
     let (mut library, rows) =
-        scan_rows(&question.service.history(), question.request, need, order, |library, joined| {
+        scan_rows(&question.history, question.request, need, order, |library, joined| {
             question.matches_failure(library, &joined.row)
         })?;
     let is_read = pattern.is_some() || question.request.signature.is_some();
     library.outcome.total = (!is_read).then(|| rows.row_count());
     let encoder = printer.encoder.clone();
     question.print_rows(&mut library, rows, printer, |library, row| {
-        match service.history().read_failure(library, row) {
+        match history.read_failure(library, row) {
             Err(problem) => RowResult::Problem(problem),
             Ok(failure) => {
                 let named = question.request.signature.as_ref().is_none_or(|s| *s == failure.signature);
@@ -165,16 +165,15 @@ pub(crate) fn list_messages(
     printer: &mut Printer<'_>,
     who: Author,
 ) -> Result<Outcome, Error> {
-    let (pattern, service) = (question.compile_pattern()?, question.service);
+    let (pattern, history) = (question.compile_pattern()?, &question.history);
     let order = question.choose_order(by_session, by_session_down);
-    let (mut library, rows) =
-        scan_rows(&question.service.history(), question.request, BOTH, order, |_, joined| {
-            is_message_of(&joined.row, who)
-        })?;
+    let (mut library, rows) = scan_rows(&question.history, question.request, BOTH, order, |_, joined| {
+        is_message_of(&joined.row, who)
+    })?;
     library.outcome.total = pattern.is_none().then(|| rows.row_count());
     let encoder = printer.encoder.clone();
     question.print_rows(&mut library, rows, printer, |library, row| {
-        match service.history().read_message(library, row) {
+        match history.read_message(library, row) {
             Err(problem) => RowResult::Problem(problem),
             Ok(message) => {
                 let matches = pattern.as_ref().is_none_or(|p| p.matches(&message.text));
@@ -206,28 +205,29 @@ pub(crate) fn list_sessions(question: &ViewQuery<'_>, printer: &mut Printer<'_>)
     let scope_of_sessions = ViewRequest { since: None, until: None, ..question.request.clone() };
     // Rows are needed only for sessions that share events with another; everything else is in the session facts.
     let need = Need { want: BOTH, pick: EventFilter::None };
-    let (mut library, _) =
-        scan_rows(&question.service.history(), &scope_of_sessions, need, by_time, |_, joined| {
-            begun.add_row(&joined.row);
-            false
-        })?;
-    library.scope = Scope::new(&question.service.history(), question.request)?;
-    begun.retitle_sessions(question.service, &mut library);
-    let names = SessionNames::load(question.service);
+    let (mut library, _) = scan_rows(&question.history, &scope_of_sessions, need, by_time, |_, joined| {
+        begun.add_row(&joined.row);
+        false
+    })?;
+    library.scope = Scope::new(&question.history, question.request)?;
+    begun.retitle_sessions(&question.history, &mut library);
+    let name = (question.load_names)();
     let sessions = library.facts.iter().flat_map(|facts| &facts.sessions);
     let mut found: Vec<(u32, &Session)> = library.ranks.iter().copied().zip(sessions).collect();
     found.retain(|(_, session)| {
         library.scope.contains_session(session)
             && library.scope.overlaps_session(session)
             && !scan::is_empty(session)
-            && pattern.as_ref().is_none_or(|p| p.matches(&names.title(session)))
+            && pattern.as_ref().is_none_or(|p| {
+                p.matches(&name(session).map_or_else(|| session.title_text().to_string(), |(name, _)| name))
+            })
     });
     found.sort_by_key(|(rank, _)| *rank);
     if !question.request.reverse {
         found.reverse();
     }
     library.outcome.total = Some(found.len() as u64);
-    found.iter().all(|(_, session)| printer.print_record(&session.to_record(names.name(session))));
+    found.iter().all(|(_, session)| printer.print_record(&session.to_record(name(session))));
     Ok(library.outcome)
 }
 
@@ -246,9 +246,9 @@ impl FirstPrompts {
         }
     }
 
-    fn retitle_sessions(&self, service: &Service, library: &mut ScanResult) {
+    fn retitle_sessions(&self, history: &History<'_>, library: &mut ScanResult) {
         for ((file, session), row) in self.0.iter().filter(|(_, row)| row.turn > 1) {
-            let Ok(message) = service.history().read_message(library, row) else { continue };
+            let Ok(message) = history.read_message(library, row) else { continue };
             let slot = &mut library.facts[*file as usize].sessions[*session as usize].title;
             if slot.as_ref().is_none_or(|(_, origin)| *origin == TitleOrigin::FirstPrompt) {
                 *slot = Some((

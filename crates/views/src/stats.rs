@@ -2,12 +2,12 @@
 //!
 //! Does not read transcripts: rows are enough.
 
-use super::ViewQuery;
-use super::records::BOTH;
-use crate::Outcome;
+use crate::ViewQuery;
 use crate::printer::Printer;
+use crate::records::BOTH;
 use api::Error;
 use history::error::read_error;
+use history::outcome::Outcome;
 use history::scan::{ScanResult, by_time, is_warm_up, scan_rows};
 use query::stats::{Stats, round_rate};
 use record::{Cell, Clock, Kind, Record, Row, RowKind, Stamp};
@@ -19,7 +19,7 @@ pub(crate) fn count_stats(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -
     let of_calls = !question.request.tool.is_empty() || question.request.status.is_some();
     let mut total = Total { of_calls, ..Total::default() };
     let (library, rows) =
-        scan_rows(&question.service.history(), question.request, BOTH, by_time, |library, joined| {
+        scan_rows(&question.history, question.request, BOTH, by_time, |library, joined| {
             let row = &joined.row;
             if is_warm_up(row) {
                 return false;
@@ -41,7 +41,7 @@ pub(crate) fn count_stats(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -
         let row = row.map_err(read_error)?;
         total.add_call(&library, &row);
         stats.add_call(
-            &group(&library, &row, question.service.clock),
+            &group(&library, &row, question.history.clock),
             row.status(),
             &library.session(&row).session_id,
         );

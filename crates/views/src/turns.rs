@@ -2,12 +2,13 @@
 //!
 //! Does not know how rows are joined or sorted: that is `history::scan`.
 
-use super::ViewQuery;
-use super::records::{BOTH, is_failure};
+use crate::ViewQuery;
 use crate::printer::Printer;
-use crate::{Outcome, Service};
+use crate::records::{BOTH, is_failure};
 use api::Error;
+use history::History;
 use history::error::read_error;
+use history::outcome::Outcome;
 use history::scan::{ScanResult, by_session, by_turn_down, is_warm_up, scan_rows};
 use history::to_record::{Failure, tokens_cell};
 use record::{Cell, Kind, Problem, Record, Row, RowKind, Stamp, Status, Tokens};
@@ -90,9 +91,7 @@ fn visit_turns(
 ) -> Result<Outcome, Error> {
     let order = question.choose_order(by_session, by_turn_down);
     let (mut library, mut rows) =
-        scan_rows(&question.service.history(), question.request, BOTH, order, |_, joined| {
-            !is_warm_up(&joined.row)
-        })?;
+        scan_rows(&question.history, question.request, BOTH, order, |_, joined| !is_warm_up(&joined.row))?;
     let (mut turns, mut problems): (Vec<Turn>, Vec<Problem>) = (Vec::new(), Vec::new());
     loop {
         let next = rows.next().transpose().map_err(read_error)?;
@@ -119,13 +118,13 @@ fn visit_turns(
 }
 
 fn message_text(
-    service: &Service,
+    history: &History<'_>,
     library: &ScanResult,
     row: Option<&Row>,
     problems: &mut Vec<Problem>,
 ) -> String {
     let Some(row) = row else { return String::new() };
-    match service.history().read_message(library, row) {
+    match history.read_message(library, row) {
         Ok(message) => message.text,
         Err(problem) => {
             problems.push(problem);
@@ -135,10 +134,10 @@ fn message_text(
 }
 
 pub(crate) fn list_turns(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (pattern, service) = (question.compile_pattern()?, question.service);
+    let (pattern, history) = (question.compile_pattern()?, &question.history);
     visit_turns(question, Batch::Turn, |library, turns, problems| {
         for turn in turns.iter().filter(|t| t.first.turn > 0) {
-            let mut text = |row: &Option<Row>| message_text(service, library, row.as_ref(), problems);
+            let mut text = |row: &Option<Row>| message_text(history, library, row.as_ref(), problems);
             let (prompt, reply) = (text(&turn.prompt), text(&turn.reply));
             if pattern.as_ref().is_some_and(|p| !p.matches(&prompt) && !p.matches(&reply)) {
                 continue;
@@ -192,7 +191,7 @@ const PREVIEW_CHARS: usize = 200;
 const DEFAULT_WINDOW: u32 = 3;
 
 pub(crate) fn failure_context(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (pattern, service) = (question.compile_pattern()?, question.service);
+    let (pattern, history) = (question.compile_pattern()?, &question.history);
     let window = question.request.window.unwrap_or(DEFAULT_WINDOW) as usize;
     visit_turns(question, Batch::Session, |library, mut turns, problems| {
         if !question.request.reverse {
@@ -200,7 +199,7 @@ pub(crate) fn failure_context(question: &ViewQuery<'_>, printer: &mut Printer<'_
         }
         for (at, row) in failures_in_order(&turns, question.request.reverse) {
             if question.matches_failure(library, row) {
-                let failure = match service.history().read_failure(library, row) {
+                let failure = match history.read_failure(library, row) {
                     Ok(failure) => failure,
                     Err(problem) => {
                         problems.push(problem);
@@ -212,7 +211,7 @@ pub(crate) fn failure_context(question: &ViewQuery<'_>, printer: &mut Printer<'_
                     continue;
                 }
                 let mut shown = |turns: &[Turn]| {
-                    Cell::List(turns.iter().map(|t| preview_turn(service, library, t, problems)).collect())
+                    Cell::List(turns.iter().map(|t| preview_turn(history, library, t, problems)).collect())
                 };
                 let before = shown(&turns[at.saturating_sub(window)..at]);
                 let here = shown(&turns[at..=at]);
@@ -265,14 +264,14 @@ fn context_line<'a>(
 }
 
 fn preview_turn(
-    service: &Service,
+    history: &History<'_>,
     library: &ScanResult,
     turn: &Turn,
     problems: &mut Vec<Problem>,
 ) -> Cell<'static> {
     let cut = |s: String| s.chars().take(PREVIEW_CHARS).collect::<String>();
-    let prompt = cut(message_text(service, library, turn.prompt.as_ref(), problems));
-    let reply = cut(message_text(service, library, turn.reply.as_ref(), problems));
+    let prompt = cut(message_text(history, library, turn.prompt.as_ref(), problems));
+    let reply = cut(message_text(history, library, turn.reply.as_ref(), problems));
     let some = |s: String| if s.is_empty() { Cell::Null } else { Cell::text(s) };
     Cell::Object(vec![
         ("turn", Cell::count(turn.first.turn)),

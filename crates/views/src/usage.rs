@@ -2,14 +2,14 @@
 //!
 //! Does not know prices: they come from `prices`.
 
-use super::ViewQuery;
-use super::records::MESSAGES;
-use crate::Outcome;
+use crate::ViewQuery;
 use crate::printer::Printer;
+use crate::records::MESSAGES;
 use api::Error;
 use catalogue::CopyCounts;
 use config::Prices;
 use history::error::read_error;
+use history::outcome::Outcome;
 use history::scan::{ScanResult, by_time, is_warm_up, scan_rows};
 use record::row::SIDECHAIN;
 use record::{Cell, Clock, Record, Row, Tokens};
@@ -26,10 +26,10 @@ const RULES: &[(&str, bool, &str)] = &[
 ];
 
 pub(crate) fn sum_usage(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let prices = Prices::load(&question.service.places)?;
+    let prices = Prices::load(question.history.places)?;
     let mut dropped = CopyCounts::default();
     let (mut library, rows) =
-        scan_rows(&question.service.history(), question.request, MESSAGES, by_time, |_, joined| {
+        scan_rows(&question.history, question.request, MESSAGES, by_time, |_, joined| {
             if joined.row.tokens.is_zero() {
                 return false;
             }
@@ -48,12 +48,12 @@ pub(crate) fn sum_usage(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> 
         rules.entry(rule).or_default().add_reply(row.tokens, price);
         if rule != "synthetic" {
             groups
-                .entry(group_key(&library, &row, by, question.service.clock))
+                .entry(group_key(&library, &row, by, question.history.clock))
                 .or_default()
                 .add_reply(row.tokens, price);
         }
         if question.request.explain {
-            match question.service.history().read_message(&library, &row) {
+            match question.history.read_message(&library, &row) {
                 Ok(message) => listed.push(counted_line(&library, &row, message.id, rule)),
                 Err(problem) => library.outcome.problems.push(problem),
             }

@@ -2,7 +2,6 @@
 //!
 //! Does not find facts: memory has them. Sessions that were not consolidated yet are listed without.
 
-use crate::printer::Format;
 use crate::{Service, memory_store};
 use api::digest::{DigestFact, DigestMade, DigestRequest, DoneSession, Spent};
 use api::search::stamp_to_ms;
@@ -13,6 +12,7 @@ use memory::{Fact, Kind, State};
 use record::Stamp;
 use serde_json::Value;
 use std::path::Path;
+use views::Format;
 
 /// More sessions than a person has in a time that can be summed up.
 const MAX_SESSIONS: u64 = 10_000;

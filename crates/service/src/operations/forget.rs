@@ -3,7 +3,6 @@
 //!
 //! Does not ask for confirmation: that is up to the interface.
 
-use super::records::BOTH;
 use super::resolve_ids::to_chat_id;
 use crate::Service;
 use crate::session_names::SessionNames;
@@ -20,6 +19,7 @@ use history::{catalogue_cache, home, ingest, resolve_session, saved_results, sco
 use record::Session;
 use sources::archive::{ArchivedTranscript, Store};
 use std::collections::BTreeMap;
+use views::BOTH;
 
 /// The sessions to delete, by source and ID.
 type SelectedSessions = BTreeMap<(String, String), ChatId>;

@@ -4,7 +4,6 @@
 //! No record is truncated, but a response ends at [`MAX_BYTES`]: memory must not grow with a session. Messages of subagents are not part of the parent
 //! session; their IDs are listed instead.
 
-use super::records::BOTH;
 use crate::Service;
 use crate::session_names::SessionNames;
 use api::gather_chats::{
@@ -25,6 +24,7 @@ use record::row::USAGE_ONLY;
 use record::{Call, Kind, Message, Problem, Row, RowKind, Session, Stamp, TitleOrigin};
 use serde_json::Value;
 use sources::SurveyOutcome;
+use views::BOTH;
 
 /// The text of one response. A session of 1.5 GB took 3.6 GB of memory before there was a limit.
 const MAX_BYTES: usize = 32 << 20;

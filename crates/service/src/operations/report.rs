@@ -3,13 +3,13 @@
 //! Does not count by itself, so that a report cannot contradict `usage`, `stats`, `analyze` and `sessions`.
 
 use crate::Service;
-use crate::printer::Format;
 use api::report::{FactLine, Report, ReportRequest};
 use api::search::stamp_to_ms;
 use api::sessions::ListSessions;
 use api::{Error, Handle};
 use memory::{Fact, State};
 use report::{StatedFact, Window};
+use views::Format;
 
 impl Handle<ReportRequest> for Service {
     fn handle(&self, request: &ReportRequest) -> Result<Report, Error> {

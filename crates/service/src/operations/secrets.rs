@@ -2,7 +2,6 @@
 //!
 //! Reads the transcripts unmasked. Does not remove anything: masking does not undo the leak, so a secret should be rotated.
 
-use super::records::BOTH;
 use crate::Service;
 use api::maintenance::{SecretKind, SecretPlace, Secrets, SecretsRequest};
 use api::search::stamp_to_ms;
@@ -15,6 +14,7 @@ use mask::Masker;
 use record::Row;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use views::BOTH;
 
 impl Handle<SecretsRequest> for Service {
     fn handle(&self, request: &SecretsRequest) -> Result<Secrets, Error> {

@@ -2,7 +2,6 @@
 //!
 //! Does not know how a session is read, nor how names or facts are derived.
 
-use super::super::records::BOTH;
 use crate::{Service, memory_store};
 use api::memory::Consolidate;
 use api::{Code, Error, ViewRequest};
@@ -13,6 +12,7 @@ use history::scan::{self, Need, ScanResult, by_time, scan_rows};
 use memory::Digest;
 use record::Stamp;
 use std::collections::{BTreeMap, BTreeSet};
+use views::BOTH;
 
 /// Sessions to consolidate.
 pub(crate) struct Plan {

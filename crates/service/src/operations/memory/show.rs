@@ -3,7 +3,6 @@
 //! Quotes the transcripts in their current state. Does not know messages whose transcript is gone: they have no text.
 
 use super::named::{Resolved, fact_line, require_store, resolve_memory, session_line, with_devices};
-use crate::operations::records::MESSAGES;
 use crate::{Service, memory_store};
 use api::memory::{MemoryShown, Quote, ShowMemory};
 use api::search::{TimeRange, stamp_to_ms};
@@ -14,6 +13,7 @@ use history::scan::{by_time, scan_rows};
 use memory::{Evidence, Fact, SessionMemory, State, Store};
 use record::{Row, Stamp};
 use std::collections::BTreeMap;
+use views::MESSAGES;
 
 impl Handle<ShowMemory> for Service {
     fn handle(&self, request: &ShowMemory) -> Result<MemoryShown, Error> {
