@@ -27,6 +27,8 @@ pub trait BackgroundJobs: Send + 'static {
     /// The folders to watch, and what each belongs to.
     fn watched_folders(&mut self) -> Vec<(PathBuf, FolderKind)>;
     fn on_history_changed(&mut self) -> Result<Value, api::Error>;
+    /// Whether an edit is being written to a source tree: its events wait until all files have their new content.
+    fn is_code_being_edited(&mut self, root: &Path) -> bool;
     fn on_code_changed(&mut self, root: &Path) -> Result<Value, api::Error>;
     /// Called when the history has been unchanged for `quiet`. Returns what was done, if anything.
     fn on_idle(&mut self, quiet: Duration) -> Result<Option<Value>, api::Error>;
@@ -353,6 +355,9 @@ fn run_due_job(
             log_job_result(server, "history", done);
             times.next_history =
                 Instant::now() + (began.elapsed() * HISTORY_PAUSE_FACTOR).max(MIN_HISTORY_PAUSE);
+        }
+        Due::Code(root) if jobs.is_code_being_edited(&root) => {
+            events.record_change(&FolderKind::Code(root));
         }
         Due::Code(root) => {
             log_job_result(server, "code", catch_panic(|| jobs.on_code_changed(&root).map(Some)));

@@ -2,10 +2,11 @@
 //! after:
 //!
 //! ```text
-//! cargo run -p loci-edits --example renames -- TREE COUNT [SEED] [--plan-only]
+//! cargo run -p loci-edits --example renames -- TREE COUNT [SEED] [--plan-only] [--tests COMMAND]
 //! ```
 //!
-//! With `--plan-only`, nothing is compiled, and only plans that are complete without a compiler count.
+//! With `--plan-only`, nothing is compiled, and only plans that are complete without a compiler count. COMMAND is run by a shell in
+//! the copy after each rename, and has to succeed as it does before: the tests of the project.
 //!
 //! Prints one line per symbol and a summary: how many are complete in memory alone, how many a compiler completes, how many are
 //! refused and why, and how many break the build although they were thought complete. The last column of a renamed symbol has the
@@ -27,6 +28,7 @@ use loci_edits::{
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use syntax::{MemberKind, Role, TypeKind, VariableKind};
 
@@ -55,9 +57,21 @@ struct Bench<'a> {
     checker: &'static Checker,
     run: CheckRun<'a>,
     before: Vec<Diagnostic>,
+    tests: Option<String>,
 }
 
 impl Bench<'_> {
+    /// Whether the tests of the project pass in the copy with these contents.
+    fn pass_tests(&self, contents: &loci_edits::Contents) -> bool {
+        let Some(command) = &self.tests else { return true };
+        let run = || {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", command]).current_dir(self.scratch.folder()).stdin(Stdio::null());
+            shell.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success()
+        };
+        self.scratch.with_contents(contents, run).unwrap()
+    }
+
     fn compile(&self, contents: &loci_edits::Contents) -> Result<Vec<Diagnostic>, Refusal> {
         let ran = self.scratch.with_contents(contents, || self.checker.run(self.scratch.folder(), &self.run));
         Ok(ran.map_err(CheckError::from)??)
@@ -88,18 +102,22 @@ fn main() {
     }
     let plans_only = arguments.iter().any(|it| it == "--plan-only");
     arguments.retain(|it| it != "--plan-only");
+    let tests = arguments.iter().position(|it| it == "--tests").map(|at| {
+        arguments.remove(at);
+        arguments.remove(at)
+    });
     let [_, root, count, rest @ ..] = arguments.as_slice() else {
-        eprintln!("usage: renames TREE COUNT [SEED] [--plan-only]");
+        eprintln!("usage: renames TREE COUNT [SEED] [--plan-only] [--tests COMMAND]");
         std::process::exit(2);
     };
     let root = PathBuf::from(root).canonicalize().unwrap();
     let seed = rest.first().and_then(|it| it.parse().ok()).unwrap_or(1);
     let work = std::env::temp_dir().join(format!("loci-renames-{}", std::process::id()));
-    measure(&root, &work, (count.parse().unwrap(), seed), plans_only);
+    measure(&root, &work, (count.parse().unwrap(), seed), plans_only, tests);
     std::fs::remove_dir_all(&work).unwrap();
 }
 
-fn measure(root: &Path, work: &Path, (count, seed): (usize, u64), plans_only: bool) {
+fn measure(root: &Path, work: &Path, (count, seed): (usize, u64), plans_only: bool, tests: Option<String>) {
     let tree = Tree::open(root, 2).unwrap();
     let file =
         tree.code.files.iter().find(|file| checker_for(root, &file.path).is_some()).expect("a language");
@@ -115,13 +133,17 @@ fn measure(root: &Path, work: &Path, (count, seed): (usize, u64), plans_only: bo
     let compile = || checker.run(scratch.folder(), &run).unwrap_or_else(|error| panic!("{error}"));
     let before = if plans_only { Vec::new() } else { compile() };
     println!("# {} with {}: {} diagnostics before", root.display(), checker.name, before.len());
-    let bench = Bench { tree: &tree, plans_only, scratch, checker, run, before };
+    let bench = Bench { tree: &tree, plans_only, scratch, checker, run, before, tests };
+    assert!(bench.pass_tests(&BTreeMap::new()), "the tests fail before anything is renamed");
     let mut tally: BTreeMap<String, usize> = BTreeMap::new();
     let mut total = 0;
     for (kind, place) in sample_symbols(&tree, checker.language, count, seed) {
         let began = Instant::now();
         let new = format!("{}Zq", place.name);
         let (outcome, detail) = match bench.rename(&place, &new) {
+            Ok((plan, _)) if !bench.pass_tests(&plan.contents(&tree).unwrap()) => {
+                ("tests-failed", show_places(&plan))
+            }
             Ok((plan, true)) => ("complete", show_places(&plan)),
             Ok((plan, false)) => ("compiled", show_places(&plan)),
             Err(Refusal::Check(error)) => ("check-failed", error.to_string().replace('\n', " ")),
@@ -141,6 +163,9 @@ fn measure(root: &Path, work: &Path, (count, seed): (usize, u64), plans_only: bo
     let of = |name: &str| tally.get(name).copied().unwrap_or(0);
     let applied = of("complete") + of("compiled");
     println!("# {total} symbols, {applied} applied ({} %): {tally:?}", applied * 100 / total.max(1));
+    if let Some(command) = &bench.tests {
+        println!("# after each, `{command}` passed, but for {}", of("tests-failed"));
+    }
 }
 
 /// `src/a.rs:12,80 src/b.rs:7`

@@ -12,8 +12,8 @@ use crate::mentions::Mentions;
 use crate::naming::check_name;
 use crate::plan::{Plan, Uncertain, check_syntax};
 use crate::shape::Nodes;
-use crate::sources::language_family;
-use crate::tree::{SymbolPlace, Tree};
+use crate::sources::{SymbolPlace, language_family};
+use crate::tree::Tree;
 use std::collections::BTreeMap;
 use syntax::{Role, Span, TypeKind, TypePart};
 

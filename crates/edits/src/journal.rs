@@ -14,12 +14,16 @@ use serde::{Deserialize, Serialize};
 use std::fs::{File, TryLockError};
 use std::io::{Error as IoError, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use syntax::Digest;
 
 /// Entries older than this are dropped.
 const MAX_AGE_MILLIS: i64 = 30 * 24 * 3600 * 1000;
 /// The oldest entries are dropped until the others fit.
 const MAX_BYTES: u64 = 64 << 20;
+/// How often, and after how long, a lock that is held for an instant is asked for again.
+const PROBE_RETRIES: u32 = 3;
+const PROBE_PAUSE: Duration = Duration::from_millis(5);
 /// Only the user may read what was in the files.
 const PRIVATE: u32 = 0o600;
 
@@ -103,11 +107,25 @@ impl Journal {
         let failed = |error: IoError| EditError::io(path.to_string_lossy(), error);
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
         let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        match file.try_lock() {
+        let mut locked = file.try_lock();
+        // is_writing() holds a shared lock for an instant
+        for _ in 0..PROBE_RETRIES {
+            if matches!(locked, Err(TryLockError::WouldBlock)) {
+                std::thread::sleep(PROBE_PAUSE);
+                locked = file.try_lock();
+            }
+        }
+        match locked {
             Ok(()) => Ok(Lock(file)),
             Err(TryLockError::WouldBlock) => Err(EditError::Busy),
             Err(TryLockError::Error(error)) => Err(failed(error)),
         }
+    }
+
+    /// Whether an edit is being applied or undone at this moment, by any process. What a crash left behind does not count.
+    pub fn is_writing(&self) -> bool {
+        let lock = File::open(self.folder.join("lock"));
+        lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     // ---- plans

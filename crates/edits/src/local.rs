@@ -8,8 +8,8 @@ use crate::error::EditError;
 use crate::mentions::Mentions;
 use crate::naming::{RenameOptions, check_name};
 use crate::plan::{Plan, Uncertain, check_syntax};
-use crate::sources::language_family;
-use crate::tree::{SymbolPlace, Tree};
+use crate::sources::{SymbolPlace, language_family};
+use crate::tree::Tree;
 use std::collections::BTreeMap;
 use syntax::{Member, MemberKind, Occurrence, Role, Span, VariableKind};
 

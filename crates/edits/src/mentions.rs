@@ -2,31 +2,20 @@
 //!
 //! Does not decide what an edit does with it.
 
-use crate::sources::language_family;
 use crate::tree::Tree;
-use code::{Certainty, Meaning, Mention, NameReport, Resolver, UsageFinder};
+use code::{Certainty, Meaning, Mention, NameReport};
 use std::rc::Rc;
 use syntax::{Span, whole_words};
 
 /// The declarations and mentions of a name.
 pub(crate) struct Mentions {
-    pub(crate) report: NameReport,
+    pub(crate) report: Rc<NameReport>,
 }
 
 impl Mentions {
     /// Of the files in the language of a file.
-    pub(crate) fn find(tree: &Tree, name: &str, like: u32) -> Rc<Mentions> {
-        let key = (language_family(tree.path(like)), name.to_owned());
-        if let Some(known) = tree.mentions.borrow().get(&key) {
-            return known.clone();
-        }
-        // the codebase has to have all of them
-        tree.files_mentioning(name, like);
-        let resolver = Resolver::new(&tree.code);
-        let report = UsageFinder::new(&tree.code, &resolver).report_name(name);
-        let found = Rc::new(Mentions { report });
-        tree.mentions.borrow_mut().insert(key, found.clone());
-        found
+    pub(crate) fn find(tree: &Tree, name: &str, like: u32) -> Mentions {
+        Mentions { report: tree.report_name(name, like) }
     }
 
     /// What the name at a place refers to; the most certain answer if there are several.

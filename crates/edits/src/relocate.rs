@@ -16,9 +16,9 @@ use crate::insert::{removal_of, with_line_ends};
 use crate::plan::{Plan, Uncertain, check_syntax};
 use crate::rename::{Family, find_family};
 use crate::shape::Nodes;
-use crate::sources::language_family;
+use crate::sources::{SymbolPlace, language_family};
 use crate::text::whole_lines;
-use crate::tree::{SymbolPlace, Tree};
+use crate::tree::Tree;
 use std::collections::BTreeMap;
 use syntax::{Occurrence, Role, Span, whole_words};
 

@@ -13,8 +13,8 @@ use crate::parameters::{
 use crate::plan::{Plan, Uncertain, check_syntax};
 use crate::rename::{Family, find_family};
 use crate::shape::{List, Nodes};
-use crate::sources::language_family;
-use crate::tree::{SymbolPlace, Tree};
+use crate::sources::{SymbolPlace, language_family};
+use crate::tree::Tree;
 use code::NamedDeclaration;
 use std::collections::BTreeMap;
 use syntax::{MemberKind, Occurrence, Role, Span, TypeKind, whole_words};

@@ -6,7 +6,6 @@ use crate::edit::TextEdit;
 use crate::error::EditError;
 use crate::shape::Nodes;
 use crate::text::{SourceText, apply_edits, byte_at};
-use crate::tree::SymbolPlace;
 use code::{Codebase, Project};
 use rustc_hash::FxHashMap;
 use std::cell::{OnceCell, RefCell};
@@ -31,6 +30,15 @@ pub struct Sources {
     broken: RefCell<FxHashMap<(String, Vec<TextEdit>), bool>>,
     /// The files that contain a name, by family of languages and name.
     searches: RefCell<FxHashMap<(&'static str, String), Rc<Vec<String>>>>,
+}
+
+/// A declaration, or a place inside of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SymbolPlace {
+    pub file: String,
+    /// A byte of the declared name, of its signature, or of any mention of a local variable.
+    pub at: u32,
+    pub name: String,
 }
 
 /// A source file: where it belongs, and what was read of it.

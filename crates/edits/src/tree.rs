@@ -3,11 +3,10 @@
 //! Does not know what an edit does to them.
 
 use crate::error::EditError;
-use crate::mentions::Mentions;
 use crate::shape::Nodes;
 use crate::sources::{Sources, language_family};
 use crate::text::SourceText;
-use code::{Codebase, Layout, read_tree};
+use code::{Codebase, Layout, NameReport, Resolver, UsageFinder, read_tree};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -24,16 +23,7 @@ pub struct Tree {
     /// Files that were needed and are not in the codebase.
     missing: RefCell<BTreeSet<String>>,
     /// What names refer to, by family of languages and name.
-    pub(crate) mentions: RefCell<FxHashMap<(&'static str, String), Rc<Mentions>>>,
-}
-
-/// A declaration, or a place inside of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SymbolPlace {
-    pub file: String,
-    /// A byte of the declared name, of its signature, or of any mention of a local variable.
-    pub at: u32,
-    pub name: String,
+    reports: RefCell<FxHashMap<(&'static str, String), Rc<NameReport>>>,
 }
 
 impl Tree {
@@ -57,7 +47,7 @@ impl Tree {
     pub fn new(sources: Rc<Sources>, code: Codebase) -> Tree {
         let numbers =
             code.files.iter().enumerate().map(|(at, file)| (file.path.clone(), at as u32)).collect();
-        Tree { sources, code, numbers, missing: RefCell::default(), mentions: RefCell::default() }
+        Tree { sources, code, numbers, missing: RefCell::default(), reports: RefCell::default() }
     }
 
     pub fn root(&self) -> &Path {
@@ -107,5 +97,19 @@ impl Tree {
         let mut files: Vec<u32> = paths.iter().filter_map(|path| self.file_number(path)).collect();
         files.sort_unstable();
         files
+    }
+
+    /// What a name refers to in the files in the language of a file.
+    pub(crate) fn report_name(&self, name: &str, like: u32) -> Rc<NameReport> {
+        let key = (language_family(self.path(like)), name.to_owned());
+        if let Some(known) = self.reports.borrow().get(&key) {
+            return known.clone();
+        }
+        // the codebase has to have all of them
+        self.files_mentioning(name, like);
+        let resolver = Resolver::new(&self.code);
+        let found = Rc::new(UsageFinder::new(&self.code, &resolver).report_name(name));
+        self.reports.borrow_mut().insert(key, found.clone());
+        found
     }
 }

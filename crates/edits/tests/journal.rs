@@ -192,6 +192,23 @@ fn of_two_editors_at_once_one_is_refused() {
     setup.journal().with_fault(Box::new(second)).apply(&setup.plan, 1).unwrap();
 }
 
+/// Fails a step unless a journal of the same folder says that an edit is being written.
+struct Onlooker(Journal);
+
+impl Fault for Onlooker {
+    fn before(&self, _: Step) -> Option<Error> {
+        (!self.0.is_writing()).then(|| Error::from(ErrorKind::StorageFull))
+    }
+}
+
+#[test]
+fn others_see_that_an_edit_is_being_written() {
+    let setup = Setup::new();
+    assert!(!setup.journal().is_writing());
+    setup.journal().with_fault(Box::new(Onlooker(setup.journal()))).apply(&setup.plan, 1).unwrap();
+    assert!(!setup.journal().is_writing());
+}
+
 #[test]
 fn a_file_changed_after_planning_or_applying_is_named() {
     let setup = Setup::new();

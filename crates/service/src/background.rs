@@ -7,6 +7,7 @@ mod consolidation;
 
 use crate::Service;
 use crate::operations::code::tree::Tree;
+use crate::operations::edits::edits_folder;
 use api::Error;
 use code_index::Store;
 use history::{catalogue_cache, ingest, transcripts};
@@ -64,6 +65,11 @@ impl Service {
     pub(crate) fn remembered_summary(&self, session: &str) -> Option<(String, Stamp)> {
         let known = self.session_memory(session)?;
         Some((known.summary.text, known.ended_at))
+    }
+
+    /// Whether an edit is being applied to a source tree, or undone.
+    pub fn is_code_being_edited(&self, root: &Path) -> bool {
+        self.home().is_some_and(|home| edits::Journal::new(root, &edits_folder(&home, root)).is_writing())
     }
 
     /// Updates the index of a source tree after a change.

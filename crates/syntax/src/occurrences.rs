@@ -101,11 +101,13 @@ impl Reader {
     }
 }
 
-/// The occurrences of a name in a text that was parsed.
-pub(crate) fn find_occurrences(parsed: &ParsedText, text: &str, name: &str) -> Occurrences {
-    let places = whole_words(text, name);
-    let (tree, tokens) = (&parsed.tree, &parsed.prepared.tokens);
-    Finder { rules: rules_of(parsed.language), text, tree, tokens }.find(&places)
+impl ParsedText {
+    /// Every place where a name occurs as a whole word, including comments, strings and excluded text.
+    pub fn occurrences(&self, text: &str, name: &str) -> Occurrences {
+        let places = whole_words(text, name);
+        let (tree, tokens) = (&self.tree, &self.prepared.tokens);
+        Finder { rules: rules_of(self.language), text, tree, tokens }.find(&places)
+    }
 }
 
 /// The places where a name is a whole word.

@@ -1,9 +1,8 @@
-//! A parsed text that is asked more than once: for the occurrences of names, for its nodes, and whether it still parses after an edit.
+//! A parsed text that is asked more than once, and parsed again after an edit.
 //!
 //! Does not keep the text, and does not extract facts.
 
 use crate::language::Extraction;
-use crate::occurrences::{Occurrences, find_occurrences};
 use crate::preprocessor::Symbols;
 use crate::reader::Reader;
 use crate::token::PreparedText;
@@ -75,11 +74,6 @@ impl Reader {
 }
 
 impl ParsedText {
-    /// Every place where a name occurs as a whole word, including comments, strings and excluded text.
-    pub fn occurrences(&self, text: &str, name: &str) -> Occurrences {
-        find_occurrences(self, text, name)
-    }
-
     /// The number of places that do not parse.
     pub fn gap_count(&self) -> usize {
         count_gaps(self.tree.root_node())

@@ -65,6 +65,33 @@ fn a_queried_source_tree_is_watched() {
     assert!(wait_until(|| fixture.log().iter().filter(|line| line["what"] == "code").count() > seen));
 }
 
+#[test]
+fn changes_of_code_wait_until_an_edit_is_written() {
+    let fixture = Fixture::new();
+    let tree = fixture.path().join("tree");
+    write_file(&tree.join("a.rs"), b"pub struct First;\n");
+    let _child = fixture.serve();
+    for arguments in [&["code", "outline", "First"][..], &["edit", "rename", "First", "Second", "--apply"]] {
+        let mut command = fixture.command(arguments);
+        command.current_dir(&tree);
+        testutil::run_command(command).expect(0);
+    }
+    let count = || fixture.log().iter().filter(|line| line["what"] == "code").count();
+    assert!(wait_until(|| fixture.status()["watched"].as_u64().unwrap() >= 1));
+    write_file(&tree.join("a.rs"), b"pub struct Second;\npub struct Third;\n");
+    assert!(wait_until(|| count() > 0));
+    let seen = count();
+    let edits = std::fs::read_dir(fixture.path().join(".local/state/loci/edits")).unwrap().next().unwrap();
+    let lock = std::fs::File::open(edits.unwrap().path().join("lock")).unwrap();
+    lock.lock().unwrap();
+    write_file(&tree.join("a.rs"), b"pub struct Second;\npub struct Fourth;\n");
+    // without the lock, a change is handled after 0.8 s
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert_eq!(count(), seen);
+    drop(lock);
+    assert!(wait_until(|| count() > seen));
+}
+
 /// The event queue of the kernel holds 16,384 events.
 #[test]
 fn an_event_overflow_triggers_a_full_rescan() {

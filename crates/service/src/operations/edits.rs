@@ -16,8 +16,9 @@ use edits::{
     Applied, BatchStep, CheckRefusal, CheckSetup, EditError, EditKind, Place, Plan, Sources, SymbolPlace,
     Tree, Workbench, look_up_names, plan_batch,
 };
+use history::home::Home;
 use record::Stamp;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 use subprocess::Supervisor;
@@ -103,10 +104,15 @@ impl Handle<TrustChecks> for Service {
 fn open_bench(service: &Service, root: Option<&String>) -> Result<(PathBuf, Workbench), Error> {
     let root = resolve_root(service, root)?;
     let home = service.home().ok_or_else(|| Error::new(Code::NotFound, "HOME is not set"))?;
-    let folder = home.edits().join(tree::tree_name(&root).to_string());
+    let folder = edits_folder(&home, &root);
     history::home::create_private_dir(&folder).map_err(|error| history::home::unwritable(&folder, &error))?;
     let bench = Workbench::open(&root, &folder).map_err(|error| to_error(&error))?;
     Ok((root, bench))
+}
+
+/// The folder of the plans and applied edits of a tree.
+pub(crate) fn edits_folder(home: &Home, root: &Path) -> PathBuf {
+    home.edits().join(tree::tree_name(root).to_string())
 }
 
 fn plan(service: &Service, wanted: &WantedEdit) -> Result<EditPlanned, Error> {

@@ -177,6 +177,10 @@ impl BackgroundJobs for ServiceJobs {
         self.build_service().update_history()
     }
 
+    fn is_code_being_edited(&mut self, root: &Path) -> bool {
+        self.build_service().is_code_being_edited(root)
+    }
+
     fn on_code_changed(&mut self, root: &Path) -> Result<Value, Error> {
         self.build_service().update_code(root)
     }
