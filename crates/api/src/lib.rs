@@ -4,6 +4,7 @@
 //! Does not know how an operation is implemented, nor how a response is shown to a person.
 
 pub mod about;
+pub mod alerts;
 pub mod code;
 pub mod control;
 pub mod costs;

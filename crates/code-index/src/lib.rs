@@ -4,10 +4,12 @@
 //! Does not resolve names or compute hashes (`code` does), and does not know where the database is or what time it is.
 
 mod assignment;
+mod hits;
 mod nested;
 mod store;
 
 pub use assignment::{is_assignable, is_assigned};
+pub use hits::{HitCounter, OUTLINES};
 pub use store::{
     ChangedType, ChangesSince, DeepChange, ExportCost, ExportError, Extent, FileFilter, IndexedFile, Located,
     NameResolution, Package, PartialCodebase, RELATIONS, Refreshed, Relation, RenameConflict, RenamedType,

@@ -71,22 +71,22 @@ pub struct Counters {
     pub overflows: AtomicU64,
     pub caught_up: AtomicU64,
     pub rebound: AtomicU64,
-    /// Per method, a histogram of latencies: slot `n` counts calls of up to 2^n microseconds.
-    latencies: Mutex<BTreeMap<String, [u64; 32]>>,
+    /// Per method, a histogram of latencies in microseconds, with slots as in [`slot_of`].
+    latencies: Mutex<BTreeMap<String, [u64; SLOTS]>>,
 }
 
 impl Counters {
     fn record_latency(&self, method: &str, time: Duration) {
-        let slot = (64 - (time.as_micros() as u64).leading_zeros()).min(31) as usize;
+        let slot = slot_of(time.as_micros() as u64);
         let mut all = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
         // Only known methods are counted, so there are at most as many entries as operations.
-        all.entry(method.to_string()).or_insert([0; 32])[slot] += 1;
+        all.entry(method.to_string()).or_insert([0; SLOTS])[slot] += 1;
     }
 
     fn to_json(&self) -> Value {
         let all = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
-        let one = |slots: &[u64; 32]| {
-            let ms = |share: f64| f64::from(quantile_bound(slots, share)) / 1000.0;
+        let one = |slots: &[u64; SLOTS]| {
+            let ms = |share: f64| quantile_bound(slots, share) as f64 / 1000.0;
             json!({"calls": slots.iter().sum::<u64>(), "p50_ms": ms(0.5), "p95_ms": ms(0.95)})
         };
         let methods: Map<String, Value> =
@@ -101,15 +101,33 @@ impl Counters {
     }
 }
 
+/// Four slots per doubling: a bound is at most a quarter above the true value, so that an alert at 100 ms does not come at 70.
+const SLOTS: usize = 128;
+
+/// The slot of a time in microseconds.
+fn slot_of(micros: u64) -> usize {
+    let Some(octave) = micros.max(1).ilog2().checked_sub(2) else { return micros as usize };
+    let quarter = (micros >> octave) as usize & 3;
+    ((octave as usize + 1) * 4 + quarter).min(SLOTS - 1)
+}
+
+/// The first time in microseconds that is beyond a slot.
+fn end_of_slot(slot: usize) -> u64 {
+    match slot {
+        0..4 => slot as u64 + 1,
+        _ => (slot as u64 % 4 + 5) << (slot / 4 - 1),
+    }
+}
+
 /// The upper bound, in microseconds, of this share of the calls.
-fn quantile_bound(slots: &[u64; 32], share: f64) -> u32 {
+fn quantile_bound(slots: &[u64; SLOTS], share: f64) -> u64 {
     let wanted = (slots.iter().sum::<u64>() as f64 * share).ceil() as u64;
     let mut seen = 0;
     let slot = slots.iter().position(|count| {
         seen += count;
         seen >= wanted
     });
-    1 << slot.unwrap_or(31).min(31)
+    end_of_slot(slot.unwrap_or(0))
 }
 
 /// State shared by all connections.
@@ -380,9 +398,18 @@ mod tests {
 
     #[test]
     fn a_quantile_is_the_upper_bound_of_its_slot() {
-        let mut slots = [0; 32];
+        let mut slots = [0; SLOTS];
         assert_eq!(quantile_bound(&slots, 0.5), 1);
-        (slots[3], slots[10]) = (94, 6);
+        (slots[slot_of(7)], slots[slot_of(1000)]) = (94, 6);
         assert_eq!((quantile_bound(&slots, 0.5), quantile_bound(&slots, 0.95)), (8, 1024));
+    }
+
+    #[test]
+    fn the_bound_of_a_time_is_at_most_a_quarter_above_it() {
+        for micros in (0..2000).chain([65_000, 97_000, 100_000, 5_000_000, 3_600_000_000]) {
+            let (slot, bound) = (slot_of(micros), end_of_slot(slot_of(micros)));
+            assert!(micros < bound && bound <= micros.max(3) * 5 / 4 + 1, "{micros}: {slot}, {bound}");
+        }
+        assert_eq!(end_of_slot(slot_of(u64::MAX)), end_of_slot(SLOTS - 1));
     }
 }

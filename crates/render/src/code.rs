@@ -497,8 +497,27 @@ impl Render for CodeStatus {
         if let Some(mb) = self.memory_mb {
             append_fmt(&mut out, format_args!("  {:<12}{:>9} MB\n", "memory", group_digits(mb)));
         }
-        out + &render_coverage(options, &self.coverage)
+        out + &render_daemon_figures(options, self) + &render_coverage(options, &self.coverage)
     }
+}
+
+/// What the daemon measured, and the alerts.
+fn render_daemon_figures(options: &RenderOptions, status: &CodeStatus) -> String {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let mut out = String::new();
+    for (name, figure) in [
+        ("uptime", status.uptime_sec.map(|seconds| format!("{} s", group_digits(seconds)))),
+        ("resolve p95", status.p95_resolve_ms.map(|ms| format!("{ms} ms"))),
+        ("outline hits", status.outline_hit_ratio.map(percent)),
+        ("window used", status.prompt_budget_ratio.map(percent)),
+    ] {
+        if let Some(figure) = figure {
+            append_fmt(&mut out, format_args!("  {name:<12}{figure:>12}\n"));
+        }
+    }
+    let alerts: Vec<String> =
+        status.alerts.iter().map(|alert| format!("{}; see `{}`", alert.message, alert.fix)).collect();
+    out + &render_notes(options, &alerts)
 }
 
 /// Names, one per line, below a heading; empty if there are none.

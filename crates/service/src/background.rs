@@ -54,6 +54,18 @@ impl Service {
         fresh.filter_map(|(_, path)| folders_of(&path)).take(TREES).collect()
     }
 
+    /// The recently used source tree with the longest queue of notes, and its length.
+    pub(crate) fn longest_note_queue(&self) -> Option<(PathBuf, u64)> {
+        let home = self.home()?;
+        let now = self.clock.now().0;
+        let queue_of = |path: PathBuf| {
+            let root = Store::tree_of(&path).ok()??;
+            let length = Store::open_existing(&path, &root).ok()??.queue_length(now).ok()?;
+            root.is_dir().then_some((root, length))
+        };
+        index_files(&home.code()).filter_map(queue_of).max_by_key(|(_, length)| *length)
+    }
+
     /// Updates catalogue and text index after a change in the transcripts.
     pub fn update_history(&self) -> Result<Value, Error> {
         let caught = ingest::catch_up(&self.history(), false)?;

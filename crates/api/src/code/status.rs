@@ -1,8 +1,9 @@
 //! Statistics of the code index: projects, files, types, edges and stale notes.
 //!
-//! Contains no cached figures: everything is counted for this response.
+//! Does not store figures: the tree is counted for this response, and the daemon's own figures are those of its current run.
 
 use super::{Coverage, ROOT};
+use crate::alerts::Alert;
 use crate::operation::{Operation, Request, Response};
 use crate::schema::schema_properties;
 use schemars::JsonSchema;
@@ -11,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub const STATUS: Operation = Operation {
     name: "code_status",
     command: "code status",
-    about: "Show code index statistics: projects, files, types, dependencies, unparsed places, queued notes",
-    answer: "counts in total and by language, and the memory used by this process",
+    about: "Show code index statistics: projects, files, types, dependencies, unparsed places, queued notes, alerts",
+    answer: "counts in total and by language, the memory used by this process, what the daemon measured, and alerts",
     example: "loci code status",
     words: None,
     params: &[ROOT],
@@ -35,7 +36,7 @@ impl Request for CodeStatusRequest {
     type Response = CodeStatus;
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CodeStatus {
     pub root: String,
@@ -59,6 +60,20 @@ pub struct CodeStatus {
     /// Memory of this process; omitted if the system does not report it.
     #[serde(rename = "memoryMB", skip_serializing_if = "Option::is_none")]
     pub memory_mb: Option<u64>,
+    /// Time since the daemon started, in seconds; omitted if none is running.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uptime_sec: Option<u64>,
+    /// The 95th percentile of resolving a name; omitted until the daemon has resolved one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p95_resolve_ms: Option<f64>,
+    /// The share of outline requests to this process that needed no file parsed; omitted before the first one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outline_hit_ratio: Option<f64>,
+    /// The tokens of the stored prompt window as a share of the default budget; omitted if there is no window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_budget_ratio: Option<f64>,
+    /// Figures above their thresholds.
+    pub alerts: Vec<Alert>,
     pub coverage: Coverage,
 }
 

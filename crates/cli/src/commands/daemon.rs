@@ -362,7 +362,7 @@ fn format_status(status: &Value) -> String {
     lines.join("\n")
 }
 
-/// Formats the latency of an operation; the daemon counts in powers of two.
+/// Formats the latency of an operation; each is at most a quarter above the true value.
 fn format_latency(name: &str, took: &Value) -> String {
     let noun = if took["calls"] == 1 { "call" } else { "calls" };
     format!("  {name}: {} {noun}, p50 {} ms, p95 {} ms", took["calls"], took["p50_ms"], took["p95_ms"])

@@ -219,8 +219,9 @@ fn status_counts_files_lines_types_and_notes() {
         "{response}"
     );
     assert!(response["memoryMB"].as_u64() > Some(0));
+    assert_eq!(response["alerts"], serde_json::json!([]));
     // Values that only the daemon knows are omitted.
-    for name in ["uptimeSec", "p95ResolveMs", "recentSemanticFailures"] {
+    for name in ["uptimeSec", "p95ResolveMs", "outlineHitRatio", "promptBudgetRatio"] {
         assert!(response.get(name).is_none(), "{name}");
     }
     write_file(&home.path().join("other/One.cs"), b"class One { }");

@@ -52,6 +52,14 @@ impl Store {
         Ok(all)
     }
 
+    /// The number of notes to be written: requested, being written or stale.
+    pub fn queue_length(&self, now: i64) -> Result<u64, StoreError> {
+        let mut all = Table::new(&self.db).all_states()?;
+        all.iter_mut().for_each(|(_, state)| state.apply_timeouts(now));
+        let waits = |state: &NoteState| !matches!(state.status, NoteStatus::None | NoteStatus::Cached);
+        Ok(all.iter().filter(|(_, state)| waits(state)).count() as u64)
+    }
+
     /// Applies a state transition and stores the state if `transition` returns true; returns the resulting state.
     pub fn update_note_state(
         &self,

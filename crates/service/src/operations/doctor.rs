@@ -7,6 +7,7 @@
 mod bundle;
 
 use crate::{Service, env};
+use api::alerts::{Metric, threshold_of};
 use api::maintenance::{DoctorReport, DoctorRequest, Finding, Severity};
 use api::setup::SetupRequest;
 use api::{Error, Handle, Request};
@@ -38,6 +39,9 @@ const CHECKS: &[Check] = &[
     ("databases", check_databases),
     ("permissions", check_permissions),
     ("daemon", check_daemon),
+    ("resolve time", check_resolve_time),
+    ("memory", check_memory),
+    ("note queue", check_note_queue),
     ("watching", check_watches),
     ("exits", check_exits),
     ("programs", check_programs),
@@ -343,6 +347,36 @@ fn check_daemon(install: &Installation<'_>) -> Option<CheckResult> {
         (true, None) => ok(format!("the daemon is running (process {})", state.pid.unwrap_or_default())),
         (false, None) => ok("the daemon is not running; it starts on demand".to_string()),
     }
+}
+
+/// Compares a figure with its threshold.
+fn judge_figure(metric: Metric, value: f64) -> Option<CheckResult> {
+    let threshold = threshold_of(metric);
+    match threshold.check(value) {
+        Some(alert) => warning(alert.message, alert.fix),
+        None => ok(threshold.describe(value)),
+    }
+}
+
+fn check_resolve_time(install: &Installation<'_>) -> Option<CheckResult> {
+    let daemon = super::status::daemon_status(install.service);
+    judge_figure(Metric::ResolveTime, daemon.p95_resolve_ms()?)
+}
+
+/// The memory of the daemon, which keeps running.
+fn check_memory(install: &Installation<'_>) -> Option<CheckResult> {
+    let daemon = super::status::daemon_status(install.service);
+    let megabytes = daemon.rss_bytes.div_ceil(1 << 20);
+    if megabytes == 0 { None } else { judge_figure(Metric::Memory, megabytes as f64) }
+}
+
+/// The source tree with the longest queue of notes.
+fn check_note_queue(install: &Installation<'_>) -> Option<CheckResult> {
+    let (root, length) = install.service.longest_note_queue().filter(|(_, length)| *length > 0)?;
+    let result = judge_figure(Metric::QueueLength, length as f64)?;
+    let root = root.to_string_lossy();
+    let fix = result.fix.map(|fix| format!("{fix} --root {}", api::operation::shell_quote(&root)));
+    Some(CheckResult { message: format!("{} ({root})", result.message), fix, ..result })
 }
 
 /// Number of folders to watch, compared with the kernel's per-user inotify limit.

@@ -161,6 +161,11 @@ impl<'a> CodeQuery<'a> {
         self.tree.root()
     }
 
+    /// Whether no file had to be parsed for this request.
+    pub(super) fn is_from_store(&self) -> bool {
+        self.tree.done.parsed == 0
+    }
+
     pub(crate) fn extent(&self) -> code_index::Extent {
         self.or_record_error(self.tree.store.extent())
     }

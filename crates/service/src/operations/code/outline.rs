@@ -11,9 +11,12 @@ use code::{Symbol, count_tokens};
 impl Handle<GetOutline> for Service {
     fn handle(&self, request: &GetOutline) -> Result<Outlined, Error> {
         request.check_params()?;
-        with_tree(self, request.root.as_ref(), |query| match query.store().file_named(&request.path) {
-            Ok(Some(file)) => Ok(make_file_outline(query, file)),
-            _ => Ok(make_outline(query, &query.resolve_overloads(&request.path)?)),
+        with_tree(self, request.root.as_ref(), |query| {
+            code_index::OUTLINES.record(query.is_from_store());
+            match query.store().file_named(&request.path) {
+                Ok(Some(file)) => Ok(make_file_outline(query, file)),
+                _ => Ok(make_outline(query, &query.resolve_overloads(&request.path)?)),
+            }
         })
     }
 }

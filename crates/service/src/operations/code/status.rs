@@ -1,14 +1,16 @@
-//! Status of a codebase index, counted for each request.
+//! Status of a codebase index, counted for each request, with the daemon's figures if one is running.
 //!
-//! Does not know the daemon's state, such as its uptime or earlier failures.
+//! Does not know what a normal figure is: `api::alerts` has the thresholds.
 
 use super::code_query::{CodeQuery, with_tree};
 use super::notes::count_notes;
 use crate::Service;
-use api::code::{CodeStatus, CodeStatusRequest, InLanguage};
+use crate::operations::status::daemon_status;
+use api::alerts::{Metric, find_alerts};
+use api::code::{CodeStatus, CodeStatusRequest, GetPromptWindow, InLanguage};
 use api::{Error, Handle, Request};
-use code::language_of;
-use folder::PACKS;
+use code::{count_tokens, language_of};
+use folder::{LociFolder, PACKS, PROMPT_WINDOW};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -19,6 +21,8 @@ impl Handle<CodeStatusRequest> for Service {
             let (extent, folder) = (query.extent(), query.folder());
             let packs = folder.as_ref().and_then(|folder| folder.list_files(PACKS).ok()).unwrap_or_default();
             let (notes, wanted, failures) = count_notes(self, query)?;
+            let (daemon, memory_mb) = (daemon_status(self), resident_megabytes());
+            let p95_resolve_ms = daemon.p95_resolve_ms();
             Ok(CodeStatus {
                 root: query.root().to_string_lossy().into_owned(),
                 projects: extent.projects,
@@ -34,11 +38,27 @@ impl Handle<CodeStatusRequest> for Service {
                 notes,
                 semantic_queue_length: wanted,
                 semantic_failures: failures,
-                memory_mb: resident_megabytes(),
+                memory_mb,
+                uptime_sec: daemon.uptime_seconds,
+                p95_resolve_ms,
+                outline_hit_ratio: code_index::OUTLINES.ratio(),
+                prompt_budget_ratio: folder.as_ref().and_then(window_share),
+                alerts: find_alerts(&[
+                    (Metric::ResolveTime, p95_resolve_ms),
+                    (Metric::QueueLength, Some(wanted as f64)),
+                    (Metric::Memory, memory_mb.map(|mb| mb as f64)),
+                ]),
                 coverage: query.coverage(),
             })
         })
     }
+}
+
+/// The tokens of the stored prompt window as a share of the default budget.
+fn window_share(folder: &LociFolder) -> Option<f64> {
+    let window = folder.read(PROMPT_WINDOW).ok()??;
+    let tokens = count_tokens(&String::from_utf8_lossy(&window));
+    Some(tokens as f64 / GetPromptWindow::default().budget as f64)
 }
 
 fn count_languages(query: &CodeQuery<'_>) -> Vec<InLanguage> {
