@@ -6,6 +6,7 @@
 use crate::args::Args;
 use crate::repository::root;
 use crate::{Outcome, crates};
+use api::code_error::CODE_ERRORS;
 use api::params::flag_name;
 use api::tools::ToolTarget;
 use api::{Code, Exit, OPERATIONS, Operation, PARAMS, Param, Set, Shape, TOOLS, Tool, VIEWS, View};
@@ -323,6 +324,31 @@ fn environment_page() -> String {
     page
 }
 
+const CODE_ERRORS_TEXT: &str = "
+## Errors of `loci code` and `loci edit`
+
+In the operations on code and edits, over JSON and MCP, `error` is an object; the other fields are as above. Over JSON-RPC it is
+`error.data.error`.
+
+```json
+{\"status\": \"error\", \"error\": {\"code\": \"SymbolNotFound\", \"message\": \"no symbol is named `NodeStroe`\", \"suggestions\": [\"Memo.Core.NodeStore\"]}, \"code\": \"SYMBOL_NOT_FOUND\", \"hints\": [\"Memo.Core.NodeStore\"]}
+```
+
+| field | meaning |
+| --- | --- |
+| `code` | the name in the last column of the table above |
+| `message` | what failed |
+| `suggestions` | full names of similar or matching symbols if a name was the problem, otherwise the hints |
+| `candidates` | `AmbiguousSymbol`: full names of the symbols that match, at most eight |
+| `position`, `hint` | `InvalidFilter`: the character of the mistake, from 1, and what is expected there; not for jq filters |
+| `progress` | `Busy`: how much of the tree this request had read, in percent, when another process was in the way; omitted if it had read nothing |
+| `traceId` | `InternalError`: an ID that is also in the message and, if the daemon handled the request, in `loci daemon logs` |
+
+There is no `AccessDenied` with public alternatives: the index contains private types and members, and every operation shows them. A
+request does not fail because the index is being built: it waits, with progress. `Busy` means that another process is writing to `.loci`
+or to the tree.
+";
+
 fn errors_page() -> String {
     let mut page =
         format!("{GENERATED_NOTE}# Exit codes and errors\n\n| exit code | meaning |\n| --- | --- |\n");
@@ -331,17 +357,16 @@ fn errors_page() -> String {
     }
     page.push_str(
         "\nAn error is reported twice: as text on standard error, with hints, and as one record on standard output in the\n\
-         requested format (`jsonl`, `json`: `status`, `error`, `code`, `hints`; `tsv`: `error`, `code`). A command line that cannot be\n\
-         parsed is reported on standard error only. An MCP tool returns the same record with `isError`, its hints as tools to call.\n\n\
-         `status` is `error`. `hints` are what to type or call next: similar names for a symbol that was not found, the matches of an\n\
-         ambiguous one, the place in a filter. There is no code for a symbol that is not accessible, since the index has private members too\n\
-         and shows them; none for an index that is being built, since a request builds what it needs, with progress, and only a second\n\
-         writer is told that it has to wait; and no trace ID, since an internal error names the operation.\n\n\
-         | code | meaning |\n| --- | --- |\n",
+         requested format (`jsonl`, `json`: `status`, `error`, `code`, `hints`; `tsv`: `error`, `code`). An MCP tool returns the same\n\
+         record with `isError`, its hints as tools to call. `status` is `error`. `hints` are what to type or call next.\n\n\
+         | code | meaning | in `loci code` and `loci edit` |\n| --- | --- | --- |\n",
     );
-    for (_, word, meaning) in Code::ALL {
-        push_line(&mut page, &format!("| `{word}` | {} |", escape_cell(meaning)));
+    for (code, word, meaning) in Code::ALL {
+        let row = CODE_ERRORS.iter().find(|(of, _)| of == code);
+        let in_code = row.map_or_else(String::new, |(_, word)| format!("`{word}`"));
+        push_line(&mut page, &format!("| `{word}` | {} | {in_code} |", escape_cell(meaning)));
     }
+    page.push_str(CODE_ERRORS_TEXT);
     page
 }
 

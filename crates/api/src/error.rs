@@ -1,5 +1,6 @@
 //! Errors with their codes and hints, and the exit codes of the process.
 
+use crate::code_error::{CodeError, ErrorDetails};
 use record::{Cell, Record};
 
 /// Declares each code with its word and description.
@@ -40,11 +41,13 @@ pub struct Error {
     pub code: Code,
     pub message: String,
     pub hints: Vec<String>,
+    /// Boxed, because most errors have none.
+    pub details: Box<ErrorDetails>,
 }
 
 impl Error {
     pub fn new(code: Code, message: impl Into<String>) -> Error {
-        Error { code, message: message.into(), hints: Vec::new() }
+        Error { code, message: message.into(), hints: Vec::new(), details: Box::default() }
     }
 
     /// Adds a hint: a command to type next.
@@ -54,8 +57,31 @@ impl Error {
         self
     }
 
-    /// The error as a record, for a consumer that reads standard output.
-    pub fn to_record(&self) -> Record<'_> {
+    /// Adds the full names of similar or matching symbols.
+    #[must_use]
+    pub fn names(mut self, names: Vec<String>) -> Error {
+        self.details.names = names;
+        self
+    }
+
+    /// Adds the place of a mistake, a character counted from 1, and what is expected there.
+    #[must_use]
+    pub fn mistake(mut self, character: u64, hint: impl Into<String>) -> Error {
+        self.details.mistake = Some((character, hint.into()));
+        self
+    }
+
+    /// The error as a record, for a consumer that reads standard output. That of an operation on code has an object in `error`.
+    pub fn to_record_of(&self, is_about_code: bool) -> Record<'_> {
+        let mut record = self.to_record();
+        if is_about_code {
+            let object = serde_json::to_string(&CodeError::new(self)).unwrap_or_default();
+            record[1].1 = Cell::Json(object.into());
+        }
+        record
+    }
+
+    fn to_record(&self) -> Record<'_> {
         let hints = self.hints.iter().map(|h| Cell::text(h.as_str())).collect::<Vec<_>>();
         vec![
             ("status", Cell::text("error")),

@@ -6,6 +6,7 @@
 pub mod about;
 pub mod alerts;
 pub mod code;
+pub mod code_error;
 pub mod control;
 pub mod costs;
 pub mod digest;

@@ -12,6 +12,7 @@ use crate::commands::{
 use crate::flags::HTML;
 use crate::output::{OutputFormat, print_error_record, print_note};
 use crate::{forgiving, help, version};
+use api::code_error::is_code_command;
 use api::{Code, OPERATIONS, VIEWS};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
@@ -62,7 +63,7 @@ pub(crate) fn parse() -> Result<Option<ParsedCommand>, ExitCode> {
                     print_note(&format!("hint: {line}"));
                     error.hints.insert(0, line);
                 }
-                print_error_record(find_output_format(), &error);
+                print_error_record(find_output_format(), &error, is_code_command(&first));
             }
             return Err(ExitCode::from(u8::from(failed)));
         }

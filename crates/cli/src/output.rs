@@ -200,21 +200,26 @@ pub(crate) fn prompt_line(question: &str) -> String {
 
 /// Reports an error as a record on stdout, and as a message with hints on stderr.
 pub(crate) fn report_error(shown: OutputFormat, error: &api::Error) -> Exit {
-    print_error_record(shown, error);
+    report_error_of(shown, error, false)
+}
+
+/// Like [`report_error`], for an error of an operation on code or edits if `is_about_code`.
+pub(crate) fn report_error_of(shown: OutputFormat, error: &api::Error, is_about_code: bool) -> Exit {
+    print_error_record(shown, error, is_about_code);
     print_note(&format!("error: {error}"));
     error.hints.iter().for_each(|hint| print_note(&format!("hint: {hint}")));
     Exit::Failed
 }
 
 /// Writes the error record to stdout only; the caller prints the message for people.
-pub(crate) fn print_error_record(shown: OutputFormat, error: &api::Error) {
-    let _ = std::io::stdout().lock().write_all(&format_error_record(shown, error));
+pub(crate) fn print_error_record(shown: OutputFormat, error: &api::Error, is_about_code: bool) {
+    let _ = std::io::stdout().lock().write_all(&format_error_record(shown, error, is_about_code));
 }
 
-fn format_error_record(shown: OutputFormat, error: &api::Error) -> Vec<u8> {
+fn format_error_record(shown: OutputFormat, error: &api::Error, is_about_code: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     match shown {
-        OutputFormat::Jsonl => cell::write_object(&error.to_record(), &mut bytes),
+        OutputFormat::Jsonl => cell::write_object(&error.to_record_of(is_about_code), &mut bytes),
         OutputFormat::Tsv => write_tsv_error(error, &mut bytes),
         OutputFormat::Text => return bytes,
     }

@@ -3,6 +3,7 @@
 //!
 //! Does not know any operation.
 
+use api::code_error::CodeError;
 use api::{Code, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -99,14 +100,17 @@ pub fn format_result(id: &Value, result: &Value) -> String {
     to_line(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
 }
 
-/// Formats an error of ours; `data` contains its code and hints.
-pub fn format_failure(id: &Value, error: &Error) -> String {
+/// Formats an error of ours; `data` contains its code and hints, and what else an operation on code says about it.
+pub fn format_failure(id: &Value, error: &Error, is_about_code: bool) -> String {
     let number = match error.code {
         Code::InvalidArgument => -32602,
         Code::InternalError => -32603,
         _ => -32000,
     };
-    let data = json!({"code": error.code.word(), "hints": error.hints});
+    let mut data = json!({"code": error.code.word(), "hints": error.hints});
+    if is_about_code {
+        data["error"] = json!(CodeError::new(error));
+    }
     to_line(&json!({
         "jsonrpc": "2.0", "id": id, "error": {"code": number, "message": error.message, "data": data}
     }))
@@ -139,7 +143,12 @@ pub fn parse_error(error: &Value) -> Option<Error> {
     let message = error["message"].as_str().unwrap_or("the daemon returned no error message").to_string();
     let hints = error["data"]["hints"].as_array().into_iter().flatten();
     let hints = hints.filter_map(|hint| hint.as_str().map(str::to_string)).collect();
-    Some(Error { code, message, hints })
+    let sent = data_error(error).map(|sent| sent.into_details(code)).unwrap_or_default();
+    Some(Error { code, message, hints, details: Box::new(sent) })
+}
+
+fn data_error(error: &Value) -> Option<CodeError> {
+    serde_json::from_value(error["data"]["error"].clone()).ok()
 }
 
 #[cfg(test)]
@@ -170,7 +179,11 @@ mod tests {
             Request::parse(format_request(7, "list_sessions", params.clone(), &meta).as_bytes()).unwrap();
         assert_eq!((read.id, read.params, read.meta), (Some(json!(7)), params, meta));
         let error = Error::new(Code::SessionNotFound, "no such session").hint("loci sessions");
-        let sent: Value = serde_json::from_str(&format_failure(&json!(7), &error)).unwrap();
+        let sent: Value = serde_json::from_str(&format_failure(&json!(7), &error, false)).unwrap();
+        assert_eq!(parse_error(&sent["error"]), Some(error));
+        let error = Error::new(Code::SymbolNotFound, "no such symbol").names(vec!["a.Node".into()]);
+        let sent: Value = serde_json::from_str(&format_failure(&json!(7), &error, true)).unwrap();
+        assert_eq!(sent["error"]["data"]["error"]["suggestions"], json!(["a.Node"]));
         assert_eq!(parse_error(&sent["error"]), Some(error));
         assert_eq!(parse_error(&error_response(&json!(7), -32602, "`_meta`: unknown field")["error"]), None);
     }

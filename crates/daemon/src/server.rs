@@ -6,6 +6,7 @@
 use crate::connection::Connection;
 use crate::rpc::{self, MAX_REQUEST_BYTES, Meta, PROTOCOL_VERSION, Request};
 use crate::{Error, log::Log};
+use api::code_error::is_code_method;
 use api::{Code, Progress};
 use os::socket::{Listener, Stream};
 use serde_json::{Map, Value, json};
@@ -198,7 +199,7 @@ fn admit_connection(server: &Arc<Server>, stream: Stream) {
     if server.counters.connections.fetch_add(1, Relaxed) >= MAX_CONNECTIONS {
         server.counters.connections.fetch_sub(1, Relaxed);
         let busy = api::Error::new(Code::WriterBusy, "the daemon has too many connections");
-        let _ = (&stream).write_all(rpc::format_failure(&Value::Null, &busy).as_bytes());
+        let _ = (&stream).write_all(rpc::format_failure(&Value::Null, &busy, false).as_bytes());
         return;
     }
     let host = Arc::clone(server);
@@ -286,7 +287,8 @@ fn start_call(server: &Arc<Server>, connection: &Connection, request: Request) {
         () => None,
     };
     if let Some((code, why)) = refused {
-        connection.send(&rpc::format_failure(&id, &api::Error::new(code, why)));
+        let refused = api::Error::new(code, why);
+        connection.send(&rpc::format_failure(&id, &refused, is_code_method(&request.method)));
         return;
     }
     let (number, progress) = (NUMBER.fetch_add(1, Relaxed), Arc::new(Progress::default()));
@@ -342,8 +344,14 @@ fn run_call(
         Err(error) => {
             server.counters.failed.fetch_add(1, Relaxed);
             // Log neither parameters nor messages: they may contain text from sessions.
-            server.log.write_entry("failed", &json!({"method": request.method, "code": error.code.word()}));
-            rpc::format_failure(id, &error)
+            let mut entry = json!({"method": request.method, "code": error.code.word()});
+            let is_about_code = is_code_method(&request.method);
+            let error = if is_about_code { error.with_progress(progress).with_trace() } else { error };
+            if let Some(id) = &error.details.trace_id {
+                entry["trace"] = json!(id);
+            }
+            server.log.write_entry("failed", &entry);
+            rpc::format_failure(id, &error, is_about_code)
         }
     }
 }

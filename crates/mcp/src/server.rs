@@ -4,6 +4,7 @@
 
 use crate::prompts::PROMPTS;
 use crate::tools::list_tools;
+use api::code_error::CodeError;
 use api::tools::rewrite_for_agents;
 use api::{CallContext, Code, Envelope, Progress, Set, ToolHandler, tool_named};
 use rmcp::model::{
@@ -97,7 +98,7 @@ impl ServerHandler for Server {
         let call = self.run_call(tool, request.arguments.unwrap_or_default(), caller);
         let reports = send_progress(context.peer, context.meta.get_progress_token(), progress.clone());
         let result = tokio::select! {
-            result = call => result,
+            result = call => result.map_err(|error| error.with_progress(&progress)),
             () = context.ct.cancelled() => {
                 progress.cancel();
                 Err(api::Error::new(Code::Cancelled, "cancelled"))
@@ -106,7 +107,7 @@ impl ServerHandler for Server {
         };
         Ok(CallToolResponse::Complete(match &result {
             Ok(envelope) => tool_result(envelope),
-            Err(error) => tool_error(error),
+            Err(error) => tool_error(tool, error),
         }))
     }
 
@@ -194,9 +195,17 @@ fn tool_result(envelope: &Envelope) -> CallToolResult {
 }
 
 /// An error that the model can read and act on.
-fn tool_error(error: &api::Error) -> CallToolResult {
-    let hints: Vec<String> = error.hints.iter().map(|hint| rewrite_for_agents(hint)).collect();
-    let error = json!({"status": "error", "error": error.message, "code": error.code.word(), "hints": hints});
+fn tool_error(tool: &api::Tool, error: &api::Error) -> CallToolResult {
+    let is_about_code = tool.operation().is_some_and(api::Operation::is_about_code);
+    let mut error = error.clone();
+    error.hints = error.hints.iter().map(|hint| rewrite_for_agents(hint)).collect();
+    let shown = if is_about_code {
+        error = error.with_trace();
+        json!(CodeError::new(&error))
+    } else {
+        json!(error.message)
+    };
+    let error = json!({"status": "error", "error": shown, "code": error.code.word(), "hints": error.hints});
     CallToolResult::error(vec![ContentBlock::text(error.to_string())])
 }
 
@@ -242,5 +251,27 @@ mod tests {
             let read: RequestMetaObject = serde_json::from_value(meta.clone()).unwrap();
             assert_eq!(session_of(&read).as_deref(), session, "{meta}");
         }
+    }
+
+    #[test]
+    fn an_error_of_a_tool_about_code_is_an_object() {
+        let error = api::Error::new(Code::InternalError, "crashed").hint("loci code outline Node");
+        let shown = |tool: &str| -> Value {
+            let result = serde_json::to_value(tool_error(tool_named(tool).unwrap(), &error)).unwrap();
+            serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
+        };
+        assert_eq!(shown("list_sessions")["error"], "crashed");
+        let about_code = shown("get_outline");
+        let object = &about_code["error"];
+        assert_eq!(
+            (&about_code["code"], &object["code"]),
+            (&json!("INTERNAL_ERROR"), &json!("InternalError"))
+        );
+        let (message, trace) = (object["message"].as_str().unwrap(), object["traceId"].as_str().unwrap());
+        assert_eq!(message, format!("crashed (trace {trace})"));
+        assert_eq!(
+            (&object["suggestions"], about_code["status"].as_str()),
+            (&about_code["hints"], Some("error"))
+        );
     }
 }

@@ -305,8 +305,16 @@ impl Invocation {
         match self.request_response() {
             Ok(Some((response, control))) => self.print_response(&response, &control),
             Ok(None) => Exit::Nothing,
-            Err(error) => output::report_error(self.format, &error),
+            Err(error) => self.report_error(error),
         }
+    }
+
+    fn report_error(&self, error: Error) -> Exit {
+        if !self.operation.is_about_code() {
+            return output::report_error(self.format, &error);
+        }
+        let error = error.with_progress(&self.service.progress).with_trace();
+        output::report_error_of(self.format, &error, true)
     }
 
     /// Returns `None` if the person declined.
@@ -407,7 +415,7 @@ impl Invocation {
         let print = |text: String| output::print_paged(&text, &pager);
         match self.format_response(response, control).and_then(print) {
             Ok(()) => response.exit(),
-            Err(error) => output::report_error(self.format, &error),
+            Err(error) => self.report_error(error),
         }
     }
 }

@@ -61,16 +61,18 @@ fn resolve_usages_and_graph_report_certainty_and_error_codes() {
     assert_eq!(used["usages"][0]["certainty"], "certain");
     assert!(run("code graph namespace:Memo.*")["picture"].as_str().unwrap().contains("-->"));
     assert!(run("code graph type:Node --form svg")["picture"].as_str().unwrap().starts_with("<svg"));
-    for (line, code) in [
-        ("code outline Nothing", "SYMBOL_NOT_FOUND"),
-        ("code pin *", "AMBIGUOUS_SYMBOL"),
-        ("code graph type:", "INVALID_FILTER"),
-        ("code outline Node --root nowhere", "NOT_FOUND"),
-        ("code outline Node --root .claude", "NOT_FOUND"),
-        ("code outline ''", "INVALID_ARGUMENT"),
+    for (line, code, name) in [
+        ("code outline Nothing", "SYMBOL_NOT_FOUND", "SymbolNotFound"),
+        ("code pin *", "AMBIGUOUS_SYMBOL", "AmbiguousSymbol"),
+        ("code graph type:", "INVALID_FILTER", "InvalidFilter"),
+        ("code outline Node --root nowhere", "NOT_FOUND", "NotFound"),
+        ("code outline Node --root .claude", "NOT_FOUND", "NotFound"),
+        ("code outline ''", "INVALID_ARGUMENT", "InvalidArgument"),
+        ("code outline Node --nope", "INVALID_ARGUMENT", "InvalidArgument"),
+        ("edit rename Nothing Something", "SYMBOL_NOT_FOUND", "SymbolNotFound"),
     ] {
-        let refused = run_line(&home, line).expect(1);
-        assert_eq!(refused.records()[0]["code"], code, "{line}");
+        let refused = run_line(&home, line).expect(1).records().remove(0);
+        assert_eq!((&refused["code"], &refused["error"]["code"]), (&code.into(), &name.into()), "{line}");
     }
     // A private field and its public getter share a name: the name resolves to the getter.
     write_file(
@@ -204,6 +206,19 @@ fn context_shows_the_window_and_changes_it() {
     for line in ["code context pin", "code context show --minutes 5", "code context clear --budget 5"] {
         run_line(&home, line).expect(1);
     }
+}
+
+#[test]
+fn an_error_has_what_belongs_to_its_code() {
+    let home = home_with_code();
+    let error = |line: &str| run_line(&home, line).expect(1).records().remove(0)["error"].take();
+    assert_eq!(error("code outline NodeStroe")["suggestions"], serde_json::json!(["Memo.Core.NodeStore"]));
+    assert_eq!(error("code outline Nothing")["suggestions"], serde_json::json!([]));
+    let ambiguous = error("code pin *");
+    assert!(ambiguous["candidates"].as_array().unwrap().contains(&"Memo.Core.Node".into()), "{ambiguous}");
+    let filter = error("code graph '(type:Node'");
+    assert_eq!(filter["position"], 11, "{filter}");
+    assert!(filter["hint"].as_str().is_some_and(|hint| filter["message"].as_str().unwrap().ends_with(hint)));
 }
 
 #[test]

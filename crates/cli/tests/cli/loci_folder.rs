@@ -104,7 +104,10 @@ fn invalid_requests_are_refused_and_write_nothing() {
         let refused = run_line(&home, line).expect(1);
         let record = &refused.records()[0];
         assert_eq!(record["code"], code, "{line}: {record}");
-        assert!(record["error"].as_str().unwrap().to_lowercase().contains(message), "{line}: {record}");
+        assert!(
+            record["error"]["message"].as_str().unwrap().to_lowercase().contains(message),
+            "{line}: {record}"
+        );
         assert!(!record["hints"].as_array().unwrap().is_empty(), "{line}");
     }
     for line in ["code packs --budget 3", "code pin Node --minutes 3", "code status --limit 3"] {
@@ -330,7 +333,10 @@ fn nothing_is_written_through_a_symlink() {
     std::os::unix::fs::symlink(elsewhere.path(), home.path().join(".loci")).unwrap();
     for line in ["code pin Node", "code context add Node", "code pack core --filter type:Node"] {
         let refused = run_line(&home, line).expect(1).records().remove(0);
-        assert!(refused["error"].as_str().unwrap().contains(".loci` is a symbolic link"), "{refused}");
+        assert!(
+            refused["error"]["message"].as_str().unwrap().contains(".loci` is a symbolic link"),
+            "{refused}"
+        );
     }
     let response = run_json(&home, "code outline Node");
     assert!(response["coverage"]["notes"][0].as_str().unwrap().contains("is a symbolic link"), "{response}");
@@ -400,6 +406,6 @@ fn a_full_or_read_only_disk_refuses_writes_but_answers_queries() {
     );
     assert!(records[2]["coverage"]["notes"][0].as_str().unwrap().contains("no space left"), "{}", records[2]);
     assert_eq!(records[3]["code"], "READ_ERROR", "{}", records[3]);
-    assert!(records[3]["error"].as_str().unwrap().contains("read-only"), "{}", records[3]);
+    assert!(records[3]["error"]["message"].as_str().unwrap().contains("read-only"), "{}", records[3]);
     assert_eq!(records[4]["outline"], records[2]["outline"]);
 }

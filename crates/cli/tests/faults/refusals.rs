@@ -39,6 +39,12 @@ fn assert_rejected(ended: &Finished, line: &str) {
     assert!(!ended.stderr.contains("panicked"), "{line}: {}", ended.stderr);
 }
 
+/// The message of an error record; operations on code have an object in `error`.
+fn message_of(record: &serde_json::Value) -> Option<&str> {
+    let error = &record["error"];
+    error.as_str().or_else(|| error["message"].as_str())
+}
+
 #[test]
 fn an_error_is_a_json_record() {
     let home = sample_home();
@@ -49,7 +55,7 @@ fn an_error_is_a_json_record() {
             let records = ended.records();
             assert_eq!(records.len(), 1, "{line}: {}", ended.text());
             assert_eq!(records[0]["code"], *code, "{line}");
-            assert!(records[0]["error"].as_str().is_some_and(|e| !e.is_empty()), "{line}");
+            assert!(message_of(&records[0]).is_some_and(|e| !e.is_empty()), "{line}");
         }
     }
 }

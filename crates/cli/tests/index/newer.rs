@@ -147,7 +147,7 @@ fn a_store_of_a_newer_version_is_refused_and_not_changed() {
             assert_eq!(ended.code, Some(1), "{label}: {ended:?}");
             let error = ended.records().remove(0);
             assert_eq!(error["code"], "NEWER_STORE", "{label}: {error}");
-            assert!(error["error"].as_str().unwrap().contains("a newer Loci"), "{label}: {error}");
+            assert!(error["error"].to_string().contains("a newer Loci"), "{label}: {error}");
             assert!(error["hints"].to_string().contains("loci update --check"), "{label}: {error}");
             let after = all_bytes(&home);
             let changed: Vec<_> =

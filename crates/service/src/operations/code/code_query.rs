@@ -380,6 +380,7 @@ impl<'a> CodeQuery<'a> {
 
     fn resolution_error(&self, path: &str, resolution: &NameResolution) -> Error {
         let listed = resolution.candidates.iter().take(8).map(|(at, _)| self.full_name(self.to_symbol(*at)));
+        let listed: Vec<String> = listed.map(|name| self.mask_text(name)).collect();
         let near = resolution.candidates.iter().any(|(_, fit)| matches!(fit, MatchKind::Near(_)));
         let error = if resolution.candidates.is_empty() || near {
             Error::new(Code::SymbolNotFound, format!("no symbol is named `{path}`"))
@@ -389,7 +390,7 @@ impl<'a> CodeQuery<'a> {
                 format!("`{path}` is ambiguous ({} symbols)", resolution.candidates.len()),
             )
         };
-        let refused = listed.fold(error, Error::hint);
+        let refused = listed.iter().fold(error.names(listed.clone()), Error::hint);
         if resolution.candidates.is_empty() {
             return refused.hint("search by part of a name with `loci code find`");
         }

@@ -28,7 +28,9 @@ impl Handle<CodeGraph> for Service {
 /// Parses a filter. The error names the filter and the position of the mistake.
 pub(super) fn parse_filter(text: &str) -> Result<Filter, Error> {
     Filter::parse(text).map_err(|error| {
-        Error::new(Code::InvalidFilter, format!("invalid filter `{text}` {error}"))
+        let message = format!("invalid filter `{text}` {error}");
+        Error::new(Code::InvalidFilter, message)
+            .mistake(error.position as u64 + 1, error.hint)
             .hint("namespace:Memo.Core AND (type:*Store OR depends:Node) AND !tag:generated")
     })
 }
