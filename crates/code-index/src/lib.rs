@@ -11,8 +11,9 @@ mod store;
 pub use assignment::{is_assignable, is_assigned};
 pub use hits::{HitCounter, OUTLINES};
 pub use store::{
-    ChangedType, ChangesSince, DeepChange, ExportCost, ExportError, Extent, FileFilter, IndexedFile, Located,
-    NameResolution, Package, PartialCodebase, RELATIONS, Refreshed, Relation, RenameConflict, RenamedType,
-    RunGit, SinceError, SiteFilter, SourcePiece, Store, StoreError, SymbolFilter, TreeMap, TreeStatus,
-    UsageSite, UsageSites, count_by_file, is_below, is_test_path, keep_best_sites,
+    BUILT, ChangedType, ChangesSince, DeepChange, ExportCost, ExportError, ExportOptions, Extent, FileFilter,
+    IndexedFile, Located, NameResolution, NoteHead, Package, PartialCodebase, RELATIONS, Refreshed, Relation,
+    RenameConflict, RenamedType, RunGit, SinceError, SiteFilter, SourcePiece, Store, StoreError,
+    SymbolFilter, TreeMap, TreeStatus, UsageSite, UsageSites, count_by_file, is_below, is_test_path,
+    keep_best_sites, pack_built_at, packed_types,
 };

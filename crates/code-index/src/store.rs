@@ -5,6 +5,7 @@
 //! time.
 
 mod delta;
+mod depth;
 mod export;
 mod find;
 mod folders;
@@ -14,24 +15,28 @@ mod locate;
 mod map;
 mod notes;
 mod packages;
+mod packs;
 mod partial;
 mod pasted;
 mod queries;
 mod relations;
 mod renames;
+mod rows;
 mod since;
 mod table;
 mod versions;
 
-pub use export::{ExportCost, ExportError};
+pub use export::{ExportCost, ExportError, ExportOptions};
 pub use find::SymbolFilter;
 pub use folders::{FileFilter, is_below, is_test_path};
 pub use grow::{IndexedFile, PartialCodebase};
 pub use locate::{Located, NameResolution, SourcePiece};
 pub use map::TreeMap;
 pub use packages::Package;
+pub use packs::{BUILT, pack_built_at, packed_types};
 pub use queries::{Extent, SiteFilter, UsageSite, UsageSites, count_by_file, keep_best_sites};
 pub use relations::{RELATIONS, Relation};
+pub use rows::NoteHead;
 pub use since::{ChangesSince, DeepChange, RunGit, SinceError};
 
 use code::HASH_VERSION;
@@ -764,6 +769,9 @@ impl RefreshJob<'_> {
         apply_changes(&mut states, changed, &users, &cycles, self.options.now);
         for (id, state) in &states {
             self.table.set_state(*id, state)?;
+            if self.table.note_digest(*id)?.is_some() {
+                self.table.mark_row_pending(*id)?;
+            }
         }
         let reached: BTreeSet<TypeId> = users.values().flatten().copied().collect();
         let reached: Vec<TypeId> = reached.into_iter().filter(|id| !changed.contains_key(id)).collect();

@@ -6,7 +6,7 @@
 use code::Baseline;
 use code::{ChangeClass, NoteStatus, RefreshOptions};
 use folder::LociFolder;
-use loci_code_index::{Store, StoreError};
+use loci_code_index::{ExportOptions, NoteHead, Store, StoreError};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -396,7 +396,9 @@ fn writing_a_note_does_not_invalidate_the_outlines() {
     let done = store.refresh(NOW).unwrap();
     let folder = LociFolder::open_or_create(tree.path()).unwrap();
     let lock = folder.lock_for_writing(std::time::Duration::from_secs(5)).unwrap();
-    store.export_files(&folder, &lock, &done, &|text| text.to_string()).unwrap();
+    let (mask, parse_note) = (|text: &str| text.to_string(), |_: &str| NoteHead::default());
+    let options = ExportOptions { mask: &mask, parse_note: &parse_note };
+    store.export_files(&folder, &lock, &done, &options).unwrap();
     assert!(store.is_exported(&folder, &done).unwrap());
     store.without_invalidating(&folder, || lock.write("types/T_a.semantic.md", b"ROLE: x\n")).unwrap();
     assert!(store.is_exported(&folder, &done).unwrap(), "its own write does not count as a change");

@@ -40,6 +40,8 @@ pub struct NoteHeader {
     pub types: Vec<String>,
     pub structure: Vec<String>,
     pub implementation: Vec<String>,
+    /// The day on which a model wrote it.
+    pub date: Option<String>,
     /// Whether a model wrote the note and its text has not been edited since.
     pub untouched: bool,
 }
@@ -138,6 +140,7 @@ pub fn parse_note(text: &str) -> (NoteHeader, Sections) {
         types: list("Types"),
         structure: list("StructureHash"),
         implementation: list("ImplHash"),
+        date: value("Date").filter(|date| !date.is_empty()).map(str::to_string),
         untouched,
     };
     (head, parse_sections(body))

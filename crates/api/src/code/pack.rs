@@ -119,7 +119,7 @@ pub const LIST: Operation = Operation {
     name: "list_packs",
     command: "code packs",
     about: "List the packs of a source tree",
-    answer: "packs by name, with filter and token count",
+    answer: "packs by name, with filter, token count, types and the time of the last build",
     example: "loci code packs",
     words: None,
     params: &[ROOT],
@@ -156,11 +156,16 @@ impl Response for Packs {
 
 /// The metadata of a pack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct PackInfo {
     pub name: String,
     pub path: String,
     pub filter: String,
     pub types: u64,
     pub tokens: u64,
+    /// When its content last changed; packs of earlier versions do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_build: Option<String>,
+    /// The types of the pack that still exist.
+    pub type_ids: Vec<String>,
 }

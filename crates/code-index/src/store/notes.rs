@@ -35,7 +35,8 @@ impl Store {
             state = NoteState { status: note_now, last_change: state.last_change, ..NoteState::default() };
             self.write_best_effort(|table| {
                 table.set_state(of, &state)?;
-                table.set_note(of, note)
+                table.set_note(of, note)?;
+                table.mark_row_pending(of)
             });
         }
         state.apply_timeouts(now);
@@ -126,7 +127,8 @@ impl Store {
         self.write_within(WRITE_TIMEOUT, |table| {
             table.set_state(of, &state)?;
             table.set_note(of, Digest::of_bytes(text.as_bytes()).0)?;
-            table.store_baseline(of, base)
+            table.store_baseline(of, base)?;
+            table.mark_row_pending(of)
         })?;
         Ok(state)
     }

@@ -600,6 +600,19 @@ impl<'a> Table<'a> {
         found.collect()
     }
 
+    /// The folders that contain first declarations of types.
+    pub(crate) fn type_folders(&self) -> Result<Vec<String>, Error> {
+        let mut statement = self.db.prepare_cached("select distinct folder from types order by folder")?;
+        let found = statement.query_map([], |row| row.get(0))?;
+        found.collect()
+    }
+
+    /// Marks the row of a type as pending: the state of its note changed.
+    pub(crate) fn mark_row_pending(&self, of: TypeId) -> Result<(), Error> {
+        let sql = "insert or ignore into pending select id, folder from types where id = ?1";
+        self.execute(sql, [id_key(of)])
+    }
+
     pub(crate) fn clear_pending(&mut self) -> Result<(), Error> {
         self.execute("delete from pending", [])
     }

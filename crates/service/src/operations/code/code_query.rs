@@ -11,7 +11,9 @@ use code::{
     Edge, Graph, Hashes, MatchKind, MemberSummary, NoteState, NoteStatus, Symbol, TypeId, TypeNames,
     TypeSummary, count_tokens,
 };
-use code_index::{FileFilter, Located, NameResolution, Relation, Store, StoreError, SymbolFilter};
+use code_index::{
+    ExportError, FileFilter, Located, NameResolution, Relation, Store, StoreError, SymbolFilter,
+};
 use folder::access::{self, Access, Accessed};
 use folder::{FolderError, LociFolder};
 use history::scope;
@@ -620,6 +622,13 @@ fn no_source_error(root: &Path, unread: &[String]) -> Error {
 
 pub(crate) fn line_of(text: &str, at: usize) -> u32 {
     1 + text.get(..at).unwrap_or(text).matches('\n').count() as u32
+}
+
+pub(crate) fn export_error(error: &ExportError) -> Error {
+    match error {
+        ExportError::Folder(error) => folder_error(error),
+        ExportError::Store(error) => store_error(error),
+    }
 }
 
 /// Maps an error of the `.loci` folder to an API error with a hint.

@@ -2,14 +2,14 @@
 //!
 //! Does not know how source is read or how the files are written.
 
-use super::code_query::{folder_error, with_open_tree};
-use super::tree::{Tree, store_error};
+use super::code_query::{export_error, folder_error, with_open_tree};
+use super::tree::Tree;
 use super::{code_query::resolve_root, window};
 use crate::Service;
 use api::code::{ChangedMember, IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
 use api::{Error, Handle, Request};
 use code::{ChangeClass, MemberChange, MemberSummary, TypeId};
-use code_index::{ChangedType, ExportError};
+use code_index::ChangedType;
 use folder::access::LONG_LOCK_TIMEOUT;
 use folder::{LociFolder, PROMPT_WINDOW};
 
@@ -19,10 +19,7 @@ impl Handle<IndexCode> for Service {
         let root = resolve_root(self, request.root.as_ref())?;
         let mut tree = Tree::open(self, &root)?;
         let folder = LociFolder::open_or_create(&root).map_err(|error| folder_error(&error))?;
-        tree.write_files(self, &folder, LONG_LOCK_TIMEOUT).map_err(|error| match error {
-            ExportError::Folder(error) => folder_error(&error),
-            ExportError::Store(error) => store_error(&error),
-        })?;
+        tree.write_files(self, &folder, LONG_LOCK_TIMEOUT).map_err(|error| export_error(&error))?;
         let (done, kept) = (tree.done.clone(), tree.kept);
         with_open_tree(self, tree, |query| {
             if folder.path(PROMPT_WINDOW).is_file() {

@@ -2,16 +2,19 @@
 //!
 //! Does not choose what fits the budget: `code::pack` does.
 
-use super::code_query::{CodeQuery, folder_error, resolve_root, with_tree};
+use super::code_query::{CodeQuery, export_error, folder_error, resolve_root, with_root, with_tree};
 use super::graph::{parse_filter, select_types};
 use super::notes;
+use super::tree::with_export_options;
 use crate::Service;
 use api::code::{BuildPack, ListPacks, PackBuilt, PackInfo, Packs, check_pack_name};
 use api::{Code, Error, Handle, Request};
-use code::{Graph, PackCost, count_tokens};
+use code::{Graph, PackCost, TypeId, count_tokens};
+use code_index::{BUILT, pack_built_at, packed_types};
 use folder::access::LONG_LOCK_TIMEOUT;
-use folder::{FOLDER_NAME, LociFolder, PACKS, pack_path};
+use folder::{FOLDER_NAME, LociFolder, PACKS, WriteLock, pack_path};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// The texts of one type that a pack can contain.
 struct PackTexts {
@@ -37,7 +40,8 @@ impl Handle<BuildPack> for Service {
             }
             let texts = candidate_texts(query, &graph, &named);
             let price = |of: u32| texts.get(&of).map_or_else(PackCost::default, |texts| texts.price);
-            let frame = count_tokens(&pack_header(request, texts.len(), texts.len()));
+            let now = self.clock.now().to_string();
+            let frame = count_tokens(&pack_header(request, texts.len(), texts.len(), &now));
             let budget = (request.budget as usize).saturating_sub(frame);
             let pack = code::build_pack(&named, &graph, &|of| query.is_public(of), &price, budget);
             if pack.types.is_empty() {
@@ -46,12 +50,10 @@ impl Handle<BuildPack> for Service {
                 return Err(Error::new(Code::InvalidArgument, message)
                     .hint(format!("--budget {least} fits the most used type")));
             }
-            let text = pack_text(request, &pack, &texts);
             let folder = LociFolder::open_or_create(query.root()).map_err(|error| folder_error(&error))?;
             let pen = folder.lock_for_writing(LONG_LOCK_TIMEOUT).map_err(|error| folder_error(&error))?;
-            let new = pen
-                .write(&pack_path(&request.name), text.as_bytes())
-                .map_err(|error| folder_error(&error))?;
+            let text_at = |built: &str| pack_text(request, &pack, &texts, built);
+            let (text, new) = write_pack(self, query, (&folder, &pen), &request.name, &now, &text_at)?;
             let left: BTreeSet<u32> = pack.left_out.iter().copied().collect();
             Ok(PackBuilt {
                 name: request.name.clone(),
@@ -65,6 +67,31 @@ impl Handle<BuildPack> for Service {
             })
         })
     }
+}
+
+/// Writes a pack, and `index.json` with it. One that would differ only in the time at which it was built is left as it is.
+fn write_pack(
+    service: &Service,
+    query: &CodeQuery<'_>,
+    (folder, pen): (&LociFolder, &WriteLock<'_>),
+    name: &str,
+    now: &str,
+    text_at: &dyn Fn(&str) -> String,
+) -> Result<(String, bool), Error> {
+    let path = pack_path(name);
+    let there = folder.read(&path).map_err(|error| folder_error(&error))?.unwrap_or_default();
+    let there = String::from_utf8_lossy(&there);
+    let before = pack_built_at(&there).map(text_at).filter(|text| *text == there);
+    if let Some(text) = before {
+        return Ok((text, false));
+    }
+    let text = text_at(now);
+    let written = query.store().without_invalidating(folder, || {
+        pen.write(&path, text.as_bytes())?;
+        with_export_options(service, |options| query.store().export_index(folder, pen, options))
+    });
+    written.map_err(|error| export_error(&error))?;
+    Ok((text, true))
 }
 
 /// The texts of all types that a pack may contain.
@@ -84,8 +111,13 @@ fn candidate_texts(query: &CodeQuery<'_>, graph: &Graph, named: &[u32]) -> BTree
     all.into_iter().map(each).collect()
 }
 
-fn pack_text(request: &BuildPack, pack: &code::Pack, texts: &BTreeMap<u32, PackTexts>) -> String {
-    let mut text = pack_header(request, pack.types.len(), pack.left_out.len());
+fn pack_text(
+    request: &BuildPack,
+    pack: &code::Pack,
+    texts: &BTreeMap<u32, PackTexts>,
+    built: &str,
+) -> String {
+    let mut text = pack_header(request, pack.types.len(), pack.left_out.len(), built);
     for (of, texts) in pack.types.iter().filter_map(|of| Some((of, texts.get(of)?))) {
         text.push_str(&texts.outline);
         if pack.with_notes.contains(of) {
@@ -95,10 +127,11 @@ fn pack_text(request: &BuildPack, pack: &code::Pack, texts: &BTreeMap<u32, PackT
     text
 }
 
-/// The header depends on neither time nor place: the same types yield the same bytes.
-fn pack_header(request: &BuildPack, types: usize, left_out: usize) -> String {
+/// The header names no place, and no other time than when these types were packed first.
+fn pack_header(request: &BuildPack, types: usize, left_out: usize, built: &str) -> String {
     let filter = request.filter.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("Pack: {} | Types: {types} | Left out: {left_out}\nFilter: {filter}\n\n", request.name)
+    let head = format!("Pack: {} | Types: {types} | Left out: {left_out}", request.name);
+    format!("{head}\nFilter: {filter}\n{BUILT}{built}\n\n")
 }
 
 impl Handle<ListPacks> for Service {
@@ -107,17 +140,35 @@ impl Handle<ListPacks> for Service {
         let root = resolve_root(self, request.root.as_ref())?;
         let folder = LociFolder::open(&root).map_err(|error| folder_error(&error))?;
         let Some(folder) = folder else { return Ok(Packs::default()) };
-        let mut packs = Vec::new();
+        let (mut packs, mut texts) = (Vec::new(), Vec::new());
         for file in folder.list_files(PACKS).map_err(|error| folder_error(&error))? {
             let Some(name) = file.strip_suffix(".md").filter(|name| check_pack_name(name).is_ok()) else {
                 continue;
             };
             let bytes =
                 folder.read(&pack_path(name)).map_err(|error| folder_error(&error))?.unwrap_or_default();
-            packs.push(pack_info(name, &String::from_utf8_lossy(&bytes)));
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            packs.push(pack_info(name, &text));
+            texts.push(text);
+        }
+        for (pack, ids) in packs.iter_mut().zip(type_ids(self, &root, &texts)) {
+            pack.type_ids = ids;
         }
         Ok(Packs { packs })
     }
+}
+
+/// The IDs of the types of each pack. A tree that cannot be read has packs, but none of their types.
+fn type_ids(service: &Service, root: &Path, texts: &[String]) -> Vec<Vec<String>> {
+    if texts.is_empty() {
+        return Vec::new();
+    }
+    let ids_of = |query: &CodeQuery<'_>, text: &String| {
+        let ids = query.or_record_error(query.store().pack_type_ids(text));
+        ids.iter().map(TypeId::to_string).collect::<Vec<_>>()
+    };
+    let found = with_root(service, root, |query| Ok(texts.iter().map(|text| ids_of(query, text)).collect()));
+    found.unwrap_or_default()
 }
 
 /// Reads a pack's header and counts its types and tokens.
@@ -127,17 +178,11 @@ fn pack_info(name: &str, text: &str) -> PackInfo {
         name: name.to_string(),
         path: format!("{FOLDER_NAME}/{}", pack_path(name)),
         filter: filter.to_string(),
-        types: outlined_types(text).count() as u64,
+        types: packed_types(text).count() as u64,
         tokens: count_tokens(text) as u64,
+        last_build: pack_built_at(text).map(str::to_string),
+        type_ids: Vec::new(),
     }
-}
-
-/// The types named in the headings of a pack's outlines: `# Memo.Core.Node`, with an ID where the name is ambiguous.
-fn outlined_types(text: &str) -> impl Iterator<Item = &str> {
-    let heads = text.lines().filter_map(|line| line.strip_prefix("# "));
-    heads.map(|line| {
-        line.split_once(' ').map_or(line, |(name, id)| if id.starts_with("T_") { id } else { name })
-    })
 }
 
 /// The types of a pack that still exist.
@@ -151,7 +196,5 @@ pub(super) fn pack_types(query: &CodeQuery<'_>, name: &str) -> Result<BTreeSet<u
             .hint("list packs with `loci code packs`")
             .hint(format!("loci code pack {name} --filter 'namespace:Memo.Core'"))
     })?;
-    Ok(outlined_types(&String::from_utf8_lossy(&bytes))
-        .filter_map(|id| query.resolve_type(id).ok())
-        .collect())
+    Ok(packed_types(&String::from_utf8_lossy(&bytes)).filter_map(|id| query.resolve_type(id).ok()).collect())
 }

@@ -6,10 +6,11 @@
 use crate::Service;
 use api::{Code, Error};
 use code::{Digest, RefreshOptions};
-use code_index::{ExportCost, ExportError, Refreshed, Store, StoreError};
+use code_index::{ExportCost, ExportError, ExportOptions, NoteHead, Refreshed, Store, StoreError};
 use folder::{INDEX, LociFolder};
 use history::error::newer_store;
 use history::home::{self, Home};
+use notes::NoteHeader;
 use os::files::OpenOptionsExt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
@@ -103,15 +104,27 @@ impl Tree {
         patience: Duration,
     ) -> Result<(), ExportError> {
         let pen = folder.lock_for_writing(patience)?;
-        let mask = |text: &str| service.history().mask_text(text);
         // changes are written only once
         let nothing = Refreshed::default();
         let changes = if std::mem::replace(&mut self.changes_written, true) { &nothing } else { &self.done };
-        let kept = self.store.export_files(folder, &pen, changes, &mask)?;
+        let store = &mut self.store;
+        let kept =
+            with_export_options(service, |options| store.export_files(folder, &pen, changes, options))?;
         self.kept.files += kept.files;
         self.kept.bytes += kept.bytes;
         Ok(())
     }
+}
+
+/// Passes `write` what an export needs to know about texts.
+pub(crate) fn with_export_options<T>(service: &Service, write: impl FnOnce(&ExportOptions<'_>) -> T) -> T {
+    let mask = |text: &str| service.history().mask_text(text);
+    let parse_note = |text: &str| {
+        let head = notes::parse_note(text).0;
+        let NoteHeader { types, structure, implementation, date, .. } = head;
+        NoteHead { types, structure, implementation, date }
+    };
+    write(&ExportOptions { mask: &mask, parse_note: &parse_note })
 }
 
 enum OpenError {

@@ -7,7 +7,7 @@ use super::question::{NotePrompt, failed_jobs, ranking_state};
 use super::{is_excluded, read_note, read_own_note};
 use crate::operations::code::code_query::{CodeQuery, folder_error, resolve_root, with_root};
 use crate::operations::code::graph::{parse_filter, select_types};
-use crate::operations::code::tree::store_error;
+use crate::operations::code::tree::{Tree, store_error};
 use crate::{Service, ledger, model_run};
 use api::code::{NoteLine, NotesWritten, WriteNotes};
 use api::{Code, Error, Handle, Request};
@@ -101,6 +101,10 @@ fn write_in_tree(
         run.plan_calls(&jobs, request.payload)?;
     } else {
         run.send_prompts(&jobs)?;
+    }
+    if run.done.model.answered > 0 {
+        // Opening the tree writes the rows of the types whose notes are new.
+        Tree::open(service, root)?;
     }
     Ok(run.done)
 }
