@@ -15,7 +15,7 @@ mod window;
 
 pub use changes::{CHANGES, ChangesFound, CodeChanges};
 pub use find::{FIND, FindSymbols, KINDS};
-pub use index::{ChangedMember, INDEX, IndexCode, IndexedCode, TypeAlias, TypeChange, Work};
+pub use index::{ChangedMember, INDEX, IndexCode, IndexedCode, IndexerResult, TypeAlias, TypeChange, Work};
 pub use investigate::{
     Conclusion, EvidenceItem, INVESTIGATE, Investigate, Investigation, STREAM, Step, StreamOp,
 };

@@ -319,8 +319,8 @@ pub const LIST_EDITS: Operation = Operation {
 pub const TRUST: Operation = Operation {
     name: "trust_checks",
     command: "edit trust",
-    about: "Allow Loci to run the compiler of this source tree, which runs code of the project",
-    answer: "whether the compiler may run",
+    about: "Allow Loci to run the compiler and the indexers of this source tree, which run code of the project",
+    answer: "whether they may run",
     example: "loci edit trust --root .",
     words: None,
     params: &[param("revoke", Shape::Flag, "", "Forbid it again"), ROOT],

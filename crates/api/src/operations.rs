@@ -352,7 +352,7 @@ mod tests {
         round_trip::<ListEdits>(json!({"root": "/x"}));
         round_trip::<TrustChecks>(json!({"revoke": true, "root": "/x"}));
         round_trip::<CodeStatusRequest>(json!({"root": "src"}));
-        round_trip::<IndexCode>(json!({"root": "src"}));
+        round_trip::<IndexCode>(json!({"scip": true, "root": "src"}));
         round_trip::<CodeChanges>(json!({"since": "v1", "under": "src/a", "root": "src"}));
     }
 

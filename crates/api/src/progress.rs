@@ -42,6 +42,11 @@ impl Progress {
         self.stop.store(true, Relaxed);
     }
 
+    /// Set when the work is cancelled.
+    pub fn cancel_flag(&self) -> &AtomicBool {
+        &self.stop
+    }
+
     pub fn is_cancelled(&self) -> bool {
         self.stop.load(Relaxed)
     }

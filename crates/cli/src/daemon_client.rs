@@ -190,12 +190,17 @@ pub(crate) fn call_operation(
     operation: &'static Operation,
     params: &Map<String, Value>,
 ) -> Option<Result<AnyResponse, Error>> {
-    if LOCAL_OPERATIONS.contains(&operation.name) {
+    if LOCAL_OPERATIONS.contains(&operation.name) || runs_indexers(operation, params) {
         return None;
     }
     let result =
         call_daemon(service, operation.name, params, &Meta { progress: true, ..caller_meta(service)? })?;
     Some(result.and_then(|response| api::read_response(operation, response)))
+}
+
+/// Indexers are looked for on the path of the caller, and their progress is reported step by step.
+fn runs_indexers(operation: &'static Operation, params: &Map<String, Value>) -> bool {
+    operation.name == "index_code" && params.get("scip").is_some_and(|scip| *scip == Value::Bool(true))
 }
 
 /// Calls a method on the daemon and forwards its progress notifications. `None`: there is no daemon, or it disconnected.

@@ -15,5 +15,5 @@ pub use store::{
     IndexedFile, Located, NameResolution, NoteHead, Package, PartialCodebase, RELATIONS, Refreshed, Relation,
     RenameConflict, RenamedType, RunGit, SinceError, SiteFilter, SourcePiece, Store, StoreError,
     SymbolFilter, TreeMap, TreeStatus, UsageSite, UsageSites, count_by_file, is_below, is_test_path,
-    keep_best_sites, pack_built_at, packed_types,
+    keep_best_sites, pack_built_at, packed_types, scip_folder,
 };

@@ -6,6 +6,7 @@
 
 mod delta;
 mod depth;
+mod exact_usages;
 mod export;
 mod find;
 mod folders;
@@ -165,6 +166,8 @@ pub struct Store {
     root: PathBuf,
     /// The path of the index, while it is open for reading only.
     read_only_path: Option<PathBuf>,
+    /// The folder with the SCIP indexes that Loci had written for the tree.
+    scip_folder: Option<PathBuf>,
 }
 
 /// If at least a quarter of the files changed, the whole codebase is joined again; otherwise only those and the files they
@@ -188,7 +191,7 @@ impl Store {
             Layout::Older => db::derived::recreate_tables(&mut db, SCHEMA_VERSION, SCHEMA)?,
             Layout::Newer(found) => return Err(StoreError::Newer(found)),
         }
-        Ok(Store { db, root: root.to_path_buf(), read_only_path: None })
+        Ok(Store { db, root: root.to_path_buf(), read_only_path: None, scip_folder: Some(scip_folder(path)) })
     }
 
     /// Opens an existing index of this version for reading; it is reopened when something has to be written. `None` for an older
@@ -198,9 +201,11 @@ impl Store {
             return Ok(None);
         }
         let (db, layout) = db::derived::open_reader(path, SCHEMA_VERSION)?;
-        let only_read = Some(path.to_path_buf());
+        let (root, read_only_path) = (root.to_path_buf(), Some(path.to_path_buf()));
         match layout {
-            Layout::Current => Ok(Some(Store { db, root: root.to_path_buf(), read_only_path: only_read })),
+            Layout::Current => {
+                Ok(Some(Store { db, root, read_only_path, scip_folder: Some(scip_folder(path)) }))
+            }
             Layout::Older => Ok(None),
             Layout::Newer(found) => Err(StoreError::Newer(found)),
         }
@@ -213,7 +218,7 @@ impl Store {
         Ok(root.map(os::files::path_from_bytes))
     }
 
-    /// Deletes an index.
+    /// Deletes an index. SCIP indexes remain: they are expensive, and checked against the tree when they are used.
     pub fn delete_files(path: &Path) {
         for ending in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(db::sibling_path(path, ending));
@@ -231,7 +236,7 @@ impl Store {
     /// An index in memory only.
     pub fn in_memory(root: &Path) -> Result<Store, StoreError> {
         let db = db::derived::open_memory(SCHEMA_VERSION, SCHEMA)?;
-        Ok(Store { db, root: root.to_path_buf(), read_only_path: None })
+        Ok(Store { db, root: root.to_path_buf(), read_only_path: None, scip_folder: None })
     }
 
     pub fn root(&self) -> &Path {
@@ -292,6 +297,11 @@ impl Store {
         writing.commit()?;
         Ok(done)
     }
+}
+
+/// The folder of the SCIP indexes that belong to a stored index.
+pub fn scip_folder(path: &Path) -> PathBuf {
+    path.with_extension("scip")
 }
 
 /// The result of comparing the tree with the index.

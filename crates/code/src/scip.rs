@@ -4,22 +4,25 @@
 //! Does not guess. A changed file whose text no longer matches the index is reported as stale, and the caller falls back to name
 //! resolution there.
 
+mod placement;
+mod verdict;
+
+pub use placement::{IndexPlaces, has_index};
+pub use verdict::{SymbolVerdicts, Verdict};
+
 use crate::codebase::Codebase;
 use crate::symbol;
 use ::scip::Lines;
 pub use ::scip::{
     ColumnEncoding, Damage, Document, Index, Occurrence, Roles, ScipError, SymbolKind, describe_symbol,
 };
-use project::Project;
+use placement::find_indexes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use syntax::{Span, TypeKind, decode_text};
-
-/// The file name of an index.
-const INDEX_FILE: &str = "index.scip";
 
 /// The names of constructors. At `new` followed by a type's name, an index refers to the constructor, not the type.
 const CONSTRUCTORS: &[&str] = &["<constructor>", "<init>"];
@@ -140,33 +143,15 @@ enum DeclarationKind {
     Member,
 }
 
-/// Whether a tree has an index, at its root or in a project folder.
-pub fn has_index(root: &Path, projects: &[Project]) -> bool {
-    !find_indexes(root, projects).is_empty()
-}
-
-/// The indexes of a tree, from the root downwards, each with its folder.
-fn find_indexes(root: &Path, projects: &[Project]) -> Vec<(String, PathBuf)> {
-    let folder = |manifest: &str| manifest.rfind('/').map_or("", |at| &manifest[..=at]).to_owned();
-    let folders: BTreeSet<String> =
-        projects.iter().map(|project| folder(&project.path)).chain([String::new()]).collect();
-    let placed = folders.into_iter().map(|folder| (root.join(&folder).join(INDEX_FILE), folder));
-    placed.filter(|(path, _)| path.is_file()).map(|(path, folder)| (folder, path)).collect()
-}
-
 impl<'a> TreeIndexes<'a> {
-    /// Opens the indexes at the root of a tree and in its project folders. An unreadable one does not affect the others.
-    pub fn load(code: &'a Codebase, root: &'a Path) -> (TreeIndexes<'a>, Vec<ScipError>) {
-        let (mut indexes, mut problems) = (Vec::new(), Vec::new());
-        for (folder, path) in find_indexes(root, &code.projects) {
-            match Index::open(&path) {
-                Ok(index) => indexes.push((index, folder, path)),
+    /// Opens the indexes of a tree. An unreadable one does not affect the others.
+    pub fn load(code: &'a Codebase, places: IndexPlaces<'a>) -> (TreeIndexes<'a>, Vec<ScipError>) {
+        let (mut exact, mut problems) = (TreeIndexes::none(code, places.root), Vec::new());
+        for placed in find_indexes(places, &code.projects) {
+            match Index::open(&placed.path) {
+                Ok(index) => exact.add_index(index, placed.folder, placed.written),
                 Err(problem) => problems.push(problem),
             }
-        }
-        let mut exact = TreeIndexes::none(code, root);
-        for (index, folder, path) in indexes {
-            exact.add_index(index, folder, modified_time(&path));
         }
         (exact, problems)
     }
@@ -196,7 +181,7 @@ impl<'a> TreeIndexes<'a> {
         }
     }
 
-    /// The innermost index of a file takes precedence; indexes are added from the root downwards.
+    /// The index that was added last takes precedence for a file.
     fn add_index(&mut self, index: Index, folder: String, written: Option<SystemTime>) {
         let which = self.indexes.len() as u32;
         for (file, source) in self.code.files.iter().enumerate() {
@@ -287,18 +272,13 @@ impl<'a> TreeIndexes<'a> {
     fn link_valid_documents(&self) -> (DeclarationMap, FxHashSet<(u32, u32)>) {
         let (mut found, mut fitting) = (FxHashMap::default(), FxHashSet::default());
         for (file, (which, document)) in &self.documents {
-            let text = self.file_text(*file).unwrap_or_default();
-            let Some(page) = self.load_file(*file, &text).filter(IndexedFile::is_valid) else { continue };
+            if self.freshness(*file) > Freshness::Fits {
+                continue;
+            }
             fitting.insert((*which, *document));
-            for symbol in self.declarations_in(*file) {
-                for known in page.symbols_named(
-                    self.declaration_spans(symbol, *file),
-                    self.simple_name(symbol),
-                    self.declaration_kind(symbol),
-                ) {
-                    for known in self.same_symbol(*which, known) {
-                        found.entry(known).or_insert(symbol);
-                    }
+            for (known, symbol) in self.link_file(*file) {
+                for known in self.same_symbol(*which, known) {
+                    found.entry(known).or_insert(symbol);
                 }
             }
         }
@@ -344,8 +324,7 @@ impl<'a> TreeIndexes<'a> {
                 let span = page.byte_span(it)?;
                 let symbol = ours.get(&(*which, it.symbol)).filter(|_| !it.roles.is_definition());
                 let to = symbol.filter(|symbol| symbol.member.is_none() || page.is_construction(it));
-                let matches = page.freshness == Freshness::Unchanged || page.may_still_occur(it, span);
-                let sure = matches && (to.is_some() || !lost(*which, it.symbol));
+                let sure = page.is_current(it, span) && (to.is_some() || !lost(*which, it.symbol));
                 Some(IndexedOccurrence {
                     span,
                     name: self.code.tables.name_id(span.text_in(&text)),
@@ -385,15 +364,42 @@ impl<'a> TreeIndexes<'a> {
                 continue;
             };
             if page.is_valid() {
-                let named = page.symbols_named(
-                    self.declaration_spans(symbol, file),
-                    self.simple_name(symbol),
-                    self.declaration_kind(symbol),
-                );
+                let named = self.symbols_of(&page, symbol, file);
                 found.extend(named.into_iter().flat_map(|known| self.same_symbol(*which, known)));
             }
         }
         found
+    }
+
+    /// The index symbols that stand for a declaration: its own, and for a type its constructors.
+    fn own_symbols(&self, symbol: Declaration) -> BTreeSet<(u32, u32)> {
+        let mut own = self.index_symbols(symbol);
+        for (which, known) in self.index_symbols(symbol).into_iter().filter(|_| symbol.member.is_none()) {
+            own.extend(constructors_of(&self.indexes[which as usize].index, known).map(|made| (which, made)));
+        }
+        own
+    }
+
+    /// The index symbols that a file defines, with our declarations at those places.
+    fn link_file(&self, file: u32) -> FxHashMap<u32, Declaration> {
+        let mut found = FxHashMap::default();
+        let text = self.file_text(file).unwrap_or_default();
+        let Some(page) = self.load_file(file, &text).filter(IndexedFile::is_valid) else { return found };
+        for symbol in self.declarations_in(file) {
+            for known in self.symbols_of(&page, symbol, file) {
+                found.entry(known).or_insert(symbol);
+            }
+        }
+        found
+    }
+
+    /// The symbols that a file defines for a declaration.
+    fn symbols_of(&self, page: &IndexedFile<'_>, symbol: Declaration, file: u32) -> Vec<u32> {
+        page.symbols_named(
+            self.declaration_spans(symbol, file),
+            self.simple_name(symbol),
+            self.declaration_kind(symbol),
+        )
     }
 
     /// The same symbol in all indexes: the index of one project uses the same string for symbols of another.
@@ -418,13 +424,15 @@ impl<'a> TreeIndexes<'a> {
         }
     }
 
-    /// The ranges of a symbol's declarations in a file.
+    /// The ranges of a symbol's declarations in a file, without bodies: what is declared inside may have the same name.
     fn declaration_spans(&self, symbol: Declaration, file: u32) -> Vec<Span> {
         if let Some(at) = symbol.member {
-            return vec![self.code.member(at).span];
+            return vec![self.code.member(at).signature];
         }
-        let parts = self.code.types[symbol.of as usize].parts.iter();
-        parts.filter(|(of, _)| *of == file).map(|at| self.code.part(*at).span).collect()
+        let is_module = self.declaration_kind(symbol) == DeclarationKind::Module;
+        let parts = self.code.types[symbol.of as usize].parts.iter().filter(|(of, _)| *of == file);
+        let parts = parts.map(|at| self.code.part(*at));
+        parts.map(|part| if is_module { part.span } else { part.signature }).collect()
     }
 
     fn file_path(&self, file: u32) -> PathBuf {
@@ -540,7 +548,8 @@ impl IndexedFile<'_> {
     fn is_named(&self, it: &DefinitionSpan, name: &str, sort: DeclarationKind) -> bool {
         let fits = match sort {
             DeclarationKind::Type => it.kind == SymbolKind::Type,
-            DeclarationKind::Module => it.kind == SymbolKind::Namespace,
+            // scip-python defines the module `a` as `a/__init__:`
+            DeclarationKind::Module => matches!(it.kind, SymbolKind::Namespace | SymbolKind::Meta),
             DeclarationKind::Member => it.kind != SymbolKind::Namespace,
         };
         // a file module is defined as a whole, or before its first character
@@ -550,7 +559,15 @@ impl IndexedFile<'_> {
 
     fn byte_span(&self, it: &Occurrence) -> Option<Span> {
         let byte = |(line, column): (u32, u32)| self.lines.byte_offset(line, column, self.document.columns);
-        Some(Span { from: byte(it.from)?, to: byte(it.to)? })
+        let span = Span { from: byte(it.from)?, to: byte(it.to)? };
+        // scip-python's occurrence of `a as b` is all of it
+        let name = span.text_in(self.lines.text).find(" as ").map_or(span.to, |end| span.from + end as u32);
+        Some(Span { to: name, ..span })
+    }
+
+    /// Whether the text at an occurrence has not changed since.
+    fn is_current(&self, it: &Occurrence, at: Span) -> bool {
+        self.freshness == Freshness::Unchanged || self.may_still_occur(it, at)
     }
 
     /// Whether a symbol may still be at a position of a changed file: its name is there, or another text under which it occurs
@@ -569,7 +586,7 @@ impl IndexedFile<'_> {
     fn to_usages(&self, occurrences: &[Occurrence]) -> Option<Vec<UsagePosition>> {
         let one = |it: &Occurrence| {
             let span = self.byte_span(it)?;
-            if self.freshness == Freshness::Fits && !self.may_still_occur(it, span) {
+            if !self.is_current(it, span) {
                 return None;
             }
             let (line, column) = self.lines.line_and_column(span.from);

@@ -198,6 +198,19 @@ impl<'a> UsageFinder<'a> {
         }
     }
 
+    /// How certainly a place that a compiler resolved to one member refers to another of the same name; `None` if their types are
+    /// not related.
+    pub fn certainty_through(&self, target: MemberLocation, member: MemberLocation) -> Option<Certainty> {
+        let of = self.code.tables.type_of(member.0, member.1);
+        if self.code.member(target).name != self.code.member(member).name {
+            None
+        } else if self.may_dispatch(target, of) {
+            Some(Certainty::Likely)
+        } else {
+            self.is_redeclared(target, of).then_some(Certainty::Possible)
+        }
+    }
+
     /// Whether an access to a member of another type may reach the member of the same name in this one: a base declares it, or
     /// a derived type overrides it.
     fn may_dispatch(&self, other: MemberLocation, of: u32) -> bool {

@@ -3,14 +3,17 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-use loci_code::scip::{Damage, Declaration, Freshness, Index, ScipError, SymbolUsages, TreeIndexes};
+use loci_code::scip::{
+    Damage, Declaration, Freshness, Index, IndexPlaces, ScipError, SymbolUsages, SymbolVerdicts, TreeIndexes,
+    Verdict,
+};
 use loci_code::{Codebase, Resolver, SymbolIndex, TypeNames, hash_type, read_tree};
 use project::discover;
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use syntax::TypeKind;
+use syntax::{Span, TypeKind};
 
 const FIXTURES: &[&str] = &["typescript", "rust"];
 
@@ -49,6 +52,10 @@ fn edit_file(root: &Path, path: &str, change: impl Fn(String) -> String) {
 
 fn load_codebase(root: &Path) -> Codebase {
     read_tree(root, &discover(root).unwrap(), 1).0
+}
+
+fn load_indexes<'a>(code: &'a Codebase, root: &'a Path) -> (TreeIndexes<'a>, Vec<ScipError>) {
+    TreeIndexes::load(code, IndexPlaces { root, cache: None })
 }
 
 fn find_declaration(code: &Codebase, path: &str) -> Declaration {
@@ -155,7 +162,7 @@ fn usages_are_at_the_indexed_positions() {
     ] {
         let root = sample_tree(name);
         let code = load_codebase(root.path());
-        let (exact, problems) = TreeIndexes::load(&code, root.path());
+        let (exact, problems) = load_indexes(&code, root.path());
         assert!(problems.is_empty(), "{problems:?}");
         let usages =
             exact.usages_of(find_declaration(&code, path)).unwrap_or_else(|| panic!("{path} is not indexed"));
@@ -171,7 +178,7 @@ fn references_of_a_file_agree_with_usages() {
     for name in FIXTURES {
         let root = sample_tree(name);
         let code = load_codebase(root.path());
-        let exact = TreeIndexes::load(&code, root.path()).0;
+        let exact = load_indexes(&code, root.path()).0;
         let links = exact.link_declarations();
         assert!(links.len() > 10);
         for file in 0..code.files.len() as u32 {
@@ -204,13 +211,13 @@ fn indexed_references_are_exact_and_stale_files_are_resolved_by_name() {
             format!("Shelf>MemoryStore {shelf}"),
         ]
     };
-    let (exact, _) = TreeIndexes::load(&code, root.path());
+    let (exact, _) = load_indexes(&code, root.path());
     assert_eq!(describe_edges(&code, &Resolver::with_indexes(&code, &exact)), expected("exact", "exact"));
 
     // additions are resolved by name, the rest stays exact
     edit_file(root.path(), "src/use.ts", |text| text + "class Late { mode: OpenMode }\n");
     let code = load_codebase(root.path());
-    let (exact, _) = TreeIndexes::load(&code, root.path());
+    let (exact, _) = load_indexes(&code, root.path());
     let found = describe_edges(&code, &Resolver::with_indexes(&code, &exact));
     let late = ["Late>Mode certain".to_owned()];
     assert_eq!(found, [&expected("exact", "exact")[..5], &late, &expected("exact", "exact")[5..]].concat());
@@ -219,7 +226,7 @@ fn indexed_references_are_exact_and_stale_files_are_resolved_by_name() {
         format!("\n{}", text.replace("class Late { mode: OpenMode }\n", ""))
     });
     let code = load_codebase(root.path());
-    let (exact, _) = TreeIndexes::load(&code, root.path());
+    let (exact, _) = load_indexes(&code, root.path());
     assert_eq!(describe_edges(&code, &Resolver::with_indexes(&code, &exact)), expected("certain", "certain"));
 }
 
@@ -228,7 +235,7 @@ fn definitions_in_a_changed_file_are_resolved_by_name() {
     let root = sample_tree("typescript");
     edit_file(root.path(), "src/store.ts", |text| format!("\n{text}"));
     let code = load_codebase(root.path());
-    let (exact, _) = TreeIndexes::load(&code, root.path());
+    let (exact, _) = load_indexes(&code, root.path());
     let found = describe_edges(&code, &Resolver::with_indexes(&code, &exact));
     assert!(found.contains(&"use>Store certain".to_owned()), "{found:?}");
     assert!(found.contains(&"Shelf>MemoryStore certain".to_owned()), "{found:?}");
@@ -239,7 +246,7 @@ fn hashes_do_not_depend_on_an_index() {
     for name in FIXTURES {
         let root = sample_tree(name);
         let code = load_codebase(root.path());
-        let (exact, _) = TreeIndexes::load(&code, root.path());
+        let (exact, _) = load_indexes(&code, root.path());
         let (plain, exact) = (Resolver::new(&code), Resolver::with_indexes(&code, &exact));
         for of in 0..code.types.len() as u32 {
             assert_eq!(hash_type(&code, &plain, of), hash_type(&code, &exact, of));
@@ -252,25 +259,25 @@ fn a_changed_file_stays_valid_while_no_definition_moves() {
     let root = sample_tree("typescript");
     let code = load_codebase(root.path());
     let file = |path: &str| code.files.iter().position(|it| it.path == path).unwrap() as u32;
-    let freshness = |path: &str| TreeIndexes::load(&code, root.path()).0.freshness(file(path));
+    let freshness = |path: &str| load_indexes(&code, root.path()).0.freshness(file(path));
     let store = find_declaration(&code, "MemoryStore");
     assert_eq!(freshness("src/use.ts"), Freshness::Unchanged);
-    assert!(TreeIndexes::load(&code, root.path()).0.incomplete_files().is_empty());
+    assert!(load_indexes(&code, root.path()).0.incomplete_files().is_empty());
 
     edit_file(root.path(), "src/use.ts", |text| text + "// the end\n");
     assert_eq!(freshness("src/use.ts"), Freshness::Fits);
-    let usages = TreeIndexes::load(&code, root.path()).0.usages_of(store).unwrap();
+    let usages = load_indexes(&code, root.path()).0.usages_of(store).unwrap();
     assert_eq!((usages.places.len(), usages.stale.len()), (6, 0));
-    assert_eq!(TreeIndexes::load(&code, root.path()).0.incomplete_files(), [file("src/use.ts")]);
+    assert_eq!(load_indexes(&code, root.path()).0.incomplete_files(), [file("src/use.ts")]);
 
     // a reference changed, but no definition moved
     edit_file(root.path(), "src/use.ts", |text| text.replace("extends MemoryStore", "extends OtherShelfs"));
-    let usages = TreeIndexes::load(&code, root.path()).0.usages_of(store).unwrap();
+    let usages = load_indexes(&code, root.path()).0.usages_of(store).unwrap();
     assert_eq!((usages.places.len(), usages.stale), (4, vec![file("src/use.ts")]));
 
     edit_file(root.path(), "src/use.ts", |text| format!("\n{text}"));
     assert_eq!(freshness("src/use.ts"), Freshness::Stale);
-    let exact = TreeIndexes::load(&code, root.path()).0;
+    let exact = load_indexes(&code, root.path()).0;
     assert_eq!(exact.usages_of(store).unwrap().stale, [file("src/use.ts")]);
     assert_eq!(exact.usages_of(find_declaration(&code, "Shelf")), None);
     assert_eq!(exact.references_in(file("src/use.ts"), &exact.link_declarations()), None);
@@ -297,7 +304,7 @@ fn each_project_may_have_an_index_and_an_invalid_one_is_skipped() {
     let bytes = encode_index(&[("a.ts", vec![([0, 7, 0, 18], store, 0)])]);
     fs::write(root.path().join("tool/index.scip"), bytes).unwrap();
     let code = load_codebase(root.path());
-    let (exact, problems) = TreeIndexes::load(&code, root.path());
+    let (exact, problems) = load_indexes(&code, root.path());
     assert!(matches!(&problems[..], [ScipError::NotAnIndex { .. }]), "{problems:?}");
     assert_eq!(exact.indexes().map(|(folder, _)| folder).collect::<Vec<_>>(), ["app/", "tool/"]);
     let usages = exact.usages_of(find_declaration(&code, "MemoryStore")).unwrap();
@@ -383,6 +390,141 @@ fn encode_index(documents: &[SampleDocument]) -> Vec<u8> {
         encode_field(2, &[encode_field(1, path.as_bytes()), occurrences].concat())
     };
     documents.iter().flat_map(document).collect()
+}
+
+// ---- verdicts
+
+const STORE: &str = "s npm demo 1 `a.ts`/Store#";
+
+/// A tree in which `b.ts` mentions `Store` of `a.ts` at byte 7, and an index with the definition and some occurrences in `b.ts`.
+fn tree_with_index(mentions: &[([u32; 4], &str, u32)]) -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in [
+        ("package.json", "{ \"name\": \"demo\" }"),
+        ("a.ts", "export class Store { }\nexport class Other { }\n"),
+        ("b.ts", "let a: Store;\nimport { Store as S } from './a';\n"),
+    ] {
+        fs::write(root.path().join(path), text).unwrap();
+        set_time(&root.path().join(path), 100);
+    }
+    let other = "s npm demo 1 `a.ts`/Other#";
+    let defined = vec![([0, 13, 0, 18], STORE, 1), ([1, 13, 1, 18], other, 1)];
+    let bytes = encode_index(&[("a.ts", defined), ("b.ts", mentions.to_vec())]);
+    fs::write(root.path().join("index.scip"), bytes).unwrap();
+    set_time(&root.path().join("index.scip"), 200);
+    root
+}
+
+/// What the indexes of a tree say of a range in `b.ts`, for `Store`.
+fn verdict_on_store(root: &Path, from: u32, to: u32) -> Verdict {
+    let code = load_codebase(root);
+    let (exact, _) = load_indexes(&code, root);
+    let file = code.files.iter().position(|it| it.path == "b.ts").unwrap() as u32;
+    let store = find_declaration(&code, "Store");
+    SymbolVerdicts::load(&exact, store).unwrap().0.verdict_at(file, Span { from, to })
+}
+
+#[test]
+fn an_index_refutes_only_where_it_resolved_another_symbol() {
+    use Verdict::{Ambiguous, Confirmed, Silent};
+    let at = [0, 7, 0, 12];
+    let other = "s npm demo 1 `a.ts`/Other#";
+    let refuted = || Verdict::Other(Vec::new());
+    for (mentions, expected) in [
+        (vec![(at, STORE, 0)], Confirmed),
+        (vec![(at, "s npm typescript 5 `lib.d.ts`/Store#", 0)], refuted()),
+        (vec![(at, "local 1", 0), ([0, 4, 0, 5], "local 1", 1)], refuted()),
+        // nothing is there, or in the file, or the range is another
+        (vec![], Silent),
+        (vec![([0, 4, 0, 5], other, 0)], Silent),
+        (vec![([0, 7, 0, 9], other, 0)], Silent),
+        // what an indexer did not resolve
+        (vec![(at, "local 1", 0)], Silent),
+        (vec![(at, "s npm demo 1 `gone.ts`/Store#", 0)], Silent),
+        (vec![(at, other, 0), (at, "local 1", 0)], Silent),
+        (vec![(at, "s npm demo 1 `b.ts`/Store0:", 1)], Silent),
+        // several symbols: a union, or a type and a value of one name
+        (vec![(at, other, 0), (at, STORE, 0)], Ambiguous),
+        (vec![(at, "s npm demo 1 `a.ts`/Store.", 0), (at, STORE, 0)], Silent),
+    ] {
+        let root = tree_with_index(&mentions);
+        assert_eq!(verdict_on_store(root.path(), 7, 12), expected, "{mentions:?}");
+    }
+    let root = tree_with_index(&[(at, other, 0)]);
+    let code = load_codebase(root.path());
+    let expected = Verdict::Other(vec![find_declaration(&code, "Other")]);
+    assert_eq!(verdict_on_store(root.path(), 7, 12), expected);
+}
+
+#[test]
+fn an_index_says_nothing_where_the_text_has_changed() {
+    let other = "s npm demo 1 `a.ts`/Other#";
+    let root = tree_with_index(&[([0, 7, 0, 12], other, 0)]);
+    assert!(matches!(verdict_on_store(root.path(), 7, 12), Verdict::Other(_)));
+    // `Other` is not at this place any more
+    edit_file(root.path(), "b.ts", |text| text + "// the end\n");
+    assert_eq!(verdict_on_store(root.path(), 7, 12), Verdict::Silent);
+    // the declaration of `Other` has moved, so the index does not know what the name means now
+    let root = tree_with_index(&[([0, 7, 0, 12], other, 0)]);
+    edit_file(root.path(), "a.ts", |text| text.replace("export class Other", "\nexport class Other"));
+    let code = load_codebase(root.path());
+    let (exact, _) = load_indexes(&code, root.path());
+    assert!(SymbolVerdicts::load(&exact, find_declaration(&code, "Store")).is_none());
+}
+
+#[test]
+fn an_import_with_another_name_ends_before_it() {
+    // as scip-python does: the occurrence is all of `Store as S`
+    let root = tree_with_index(&[([1, 9, 1, 19], STORE, 0)]);
+    let code = load_codebase(root.path());
+    let (exact, _) = load_indexes(&code, root.path());
+    let usages = exact.usages_of(find_declaration(&code, "Store")).unwrap();
+    let spans: Vec<Span> = usages.places.iter().map(|it| it.span).collect();
+    assert_eq!(spans, [Span { from: 13, to: 18 }, Span { from: 23, to: 28 }]);
+}
+
+#[test]
+fn the_same_project_as_an_installed_package_refutes_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("src/demo")).unwrap();
+    for (path, text) in [
+        ("pyproject.toml", "[project]\nname = \"demo\"\n"),
+        ("src/demo/app.py", "class Store: pass\n"),
+        ("use.py", "a = Store\nb = Store\n"),
+    ] {
+        fs::write(root.path().join(path), text).unwrap();
+        set_time(&root.path().join(path), 100);
+    }
+    let mentions = vec![
+        ([0, 4, 0, 9], "s pip Demo 3 `demo.app`/Store#", 0),
+        ([1, 4, 1, 9], "s pip py 3 `app`/Store#", 0),
+    ];
+    let defined = vec![([0, 6, 0, 11], "s pip . 0 `src.demo.app`/Store#", 1)];
+    let bytes = encode_index(&[("src/demo/app.py", defined), ("use.py", mentions)]);
+    fs::write(root.path().join("index.scip"), bytes).unwrap();
+    let code = load_codebase(root.path());
+    let (exact, _) = load_indexes(&code, root.path());
+    let file = code.files.iter().position(|it| it.path == "use.py").unwrap() as u32;
+    let mut verdicts = SymbolVerdicts::load(&exact, find_declaration(&code, "Store")).unwrap().0;
+    assert_eq!(verdicts.verdict_at(file, Span { from: 4, to: 9 }), Verdict::Silent);
+    assert_eq!(verdicts.verdict_at(file, Span { from: 14, to: 19 }), Verdict::Other(Vec::new()));
+}
+
+#[test]
+fn of_two_indexes_of_a_folder_the_newer_is_used() {
+    let root = tree_with_index(&[([0, 7, 0, 12], STORE, 0)]);
+    let cache = tempfile::tempdir().unwrap();
+    let cached = cache.path().join("scip-typescript.scip");
+    let bytes = encode_index(&[("a.ts", vec![([0, 13, 0, 18], STORE, 1)]), ("b.ts", vec![])]);
+    fs::write(&cached, bytes).unwrap();
+    let code = load_codebase(root.path());
+    for (seconds, expected) in [(150, 2), (250, 1)] {
+        set_time(&cached, seconds);
+        let (exact, _) =
+            TreeIndexes::load(&code, IndexPlaces { root: root.path(), cache: Some(cache.path()) });
+        let usages = exact.usages_of(find_declaration(&code, "Store")).unwrap();
+        assert_eq!(usages.places.len(), expected, "{seconds}");
+    }
 }
 
 proptest! {

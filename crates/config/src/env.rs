@@ -36,6 +36,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "LOCI_INLINE_THRESHOLD",
         "Save responses to agents larger than this many bytes to a file [default: 8192]",
     ),
+    ("LOCI_INDEXER_SECONDS", "Seconds after which `loci code index --scip` stops an indexer [default: 1800]"),
     ("LOCI_THREADS", "Number of threads that read transcripts [default: one per core]"),
     (
         "LOCI_MCP_TOKEN",

@@ -467,6 +467,14 @@ impl Render for IndexedCode {
             count_of(files_written, "file")
         );
         append_fmt(&mut out, format_args!("{}\n", options.paint(Style::Dim, &cost)));
+        for it in &self.indexers {
+            let result = it.error.clone().unwrap_or_else(|| {
+                format!("{}, {}", count_of(it.files, "file"), count_of(it.occurrences, "occurrence"))
+            });
+            let folder = if it.folder.is_empty() { String::new() } else { format!(" in {}", it.folder) };
+            let line = strip_controls(&format!("{}{folder}: {result}", it.indexer));
+            append_fmt(&mut out, format_args!("{}\n", options.paint(Style::Dim, &line)));
+        }
         out + &render_coverage(options, &self.coverage)
     }
 }

@@ -37,6 +37,31 @@ pub fn describe_symbol(symbol: &str) -> Option<(Cow<'_, str>, SymbolKind)> {
     last
 }
 
+/// Whether a symbol is local to one document.
+pub fn is_local(symbol: &str) -> bool {
+    symbol.starts_with("local ")
+}
+
+/// The name of a symbol's package, without its version.
+pub fn symbol_package(symbol: &str) -> Option<&str> {
+    let descriptors = skip_package(symbol)?;
+    let package = symbol[..symbol.len() - descriptors.len()].strip_suffix(' ')?;
+    package.splitn(4, ' ').nth(2)
+}
+
+/// The names of a symbol's descriptors, from the outermost inwards, separated by dots.
+pub fn symbol_path(symbol: &str) -> Option<String> {
+    let mut rest = skip_package(symbol)?;
+    let mut path = String::new();
+    while !rest.is_empty() {
+        let (name, _, behind) = parse_descriptor(rest)?;
+        path.push_str(if path.is_empty() { "" } else { "." });
+        path.push_str(&name);
+        rest = behind;
+    }
+    Some(path)
+}
+
 /// The descriptors after scheme, manager, package and version, each of which ends with a space; a double space is an escaped
 /// space.
 fn skip_package(symbol: &str) -> Option<&str> {
@@ -132,11 +157,25 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_symbol_has_a_package_and_a_path() {
+        for (symbol, package, path) in [
+            ("a pip demo 1 `demo.app`/App#run().", Some("demo"), Some("demo.app.App.run")),
+            ("a npm @x/y 1 src/`a.ts`/A#", Some("@x/y"), Some("src.a.ts.A")),
+            ("a npm . . x/A#", Some("."), Some("x.A")),
+            ("local 3", None, None),
+        ] {
+            assert_eq!((symbol_package(symbol), symbol_path(symbol).as_deref()), (package, path), "{symbol}");
+        }
+    }
+
     proptest! {
         #[test]
         fn any_text_can_be_parsed(text in "\\PC{0,40}") {
             describe_symbol(&text);
             describe_symbol(&format!("a b c d {text}"));
+            symbol_path(&format!("a b c d {text}"));
+            symbol_package(&text);
         }
     }
 }

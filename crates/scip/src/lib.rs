@@ -7,7 +7,7 @@ mod descriptor;
 mod positions;
 mod wire;
 
-pub use descriptor::{SymbolKind, describe_symbol};
+pub use descriptor::{SymbolKind, describe_symbol, is_local, symbol_package, symbol_path};
 pub use positions::{ColumnEncoding, Lines};
 
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -3,8 +3,11 @@
 //! Reports the work done: files read, parsed and written, and types hashed.
 
 use super::{Coverage, ROOT};
+use crate::Shape;
 use crate::operation::{Operation, Request, Response};
+use crate::params::param;
 use crate::schema::schema_properties;
+use crate::search::is_false;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +19,16 @@ pub const INDEX: Operation = Operation {
              work done",
     example: "loci code index",
     words: None,
-    params: &[ROOT],
+    params: &[
+        param(
+            "scip",
+            Shape::Flag,
+            "",
+            "Run the installed SCIP indexers of the tree first (scip-typescript, scip-python, rust-analyzer, …) and use \
+             their references; `loci edit trust` allows it",
+        ),
+        ROOT,
+    ],
     required: &[],
     shapes: schema_properties::<IndexCode>,
     handy: &[],
@@ -28,6 +40,8 @@ pub const INDEX: Operation = Operation {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IndexCode {
+    #[serde(skip_serializing_if = "is_false")]
+    pub scip: bool,
     pub root: Option<String>,
 }
 
@@ -45,8 +59,27 @@ pub struct IndexedCode {
     pub changes: Vec<TypeChange>,
     /// Renamed types.
     pub aliases: Vec<TypeAlias>,
+    /// What each indexer did, if any was to be run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub indexers: Vec<IndexerResult>,
     pub work: Work,
     pub coverage: Coverage,
+}
+
+/// One run of an indexer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct IndexerResult {
+    pub indexer: String,
+    pub language: String,
+    /// Relative to the root; empty for the root.
+    pub folder: String,
+    pub files: u64,
+    /// Definitions and references.
+    pub occurrences: u64,
+    /// Why there is no new index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 impl Response for IndexedCode {}

@@ -33,6 +33,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("loci sessions --device work", "needs two machines; `sync` follows the guide"),
     ("loci memory accept FACT", "what another person has shared; `team` follows the guide"),
     ("loci search the walrus labels", "what another person has shared; `team` follows the guide"),
+    ("loci code index --scip", "needs an indexer; `code_scip` runs a made-up one"),
     ("loci code notes", "needs a model; the suite `models` runs it"),
     ("loci about", "needs the repository that the page is about; `why` runs these"),
     ("loci handoff", "needs the session that the page is about; `why` runs these"),

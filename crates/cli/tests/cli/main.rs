@@ -7,6 +7,7 @@
 
 mod code;
 mod code_map;
+mod code_scip;
 mod code_store;
 mod commands;
 mod digest;

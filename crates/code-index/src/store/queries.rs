@@ -2,12 +2,13 @@
 //!
 //! Does not look at the tree; the caller has refreshed the index.
 
+use super::exact_usages::join_exact_usages;
 use super::folders::FileFilter;
 use super::partial::join_partial;
 use super::table::{SCHEMA_VERSION, Table};
 use super::{EXTENT, PROBLEMS, PROJECTS, RenamedType, Store, StoreError, UNREAD, delta};
 use code::Outliner;
-use code::scip::{self, Declaration, TreeIndexes};
+use code::scip::{Declaration, IndexPlaces, has_index};
 use code::{ATTRIBUTE_SUFFIX, Codebase, SourceFile};
 use code::{Certainty, Edge, ResolvedReference, Resolver};
 use code::{MemberSummary, TypeSummary};
@@ -71,7 +72,7 @@ fn find_declaration(code: &Codebase, of: &TypeSummary, member: &MemberSummary) -
     })
 }
 
-fn usage_site(file: &SourceFile, (at, end): (u32, u32), certainty: Certainty) -> UsageSite {
+pub(super) fn usage_site(file: &SourceFile, (at, end): (u32, u32), certainty: Certainty) -> UsageSite {
     let around = |part: &&TypePart| (part.span.from..part.span.to).contains(&at);
     let within = file.facts.types.iter().filter(around).max_by_key(|part| part.span.from);
     UsageSite { file: file.path.clone(), at, end, within: within.map(|part| part.name.clone()), certainty }
@@ -297,7 +298,7 @@ impl Store {
         let mut words = self.names_with_aliases(&of.simple_name)?;
         words.extend(of.simple_name.strip_suffix(ATTRIBUTE_SUFFIX).map(str::to_owned));
         let declared = |code: &Codebase| Some(Declaration { of: type_number(code, of)?, member: None });
-        let mut found = self.find_usages(&words, &of.files, &declared, |code, resolver| {
+        self.find_usages(&words, &of.files, &declared, |code, resolver| {
             let mut found = Vec::new();
             let Some(number) = type_number(code, of) else { return found };
             let names: Vec<u32> = words.iter().filter_map(|word| code.tables.name_id(word)).collect();
@@ -324,12 +325,10 @@ impl Store {
                 found.extend(textual.into_iter().map(|at| usage_site(file, at, Certainty::Possible)));
             }
             found
-        })?;
-        self.narrow_to_words(&mut found.sites, &words);
-        Ok(found)
+        })
     }
 
-    /// Narrows usages of a whole path to the word in it that names the type.
+    /// Narrows usages of a whole path to the word in it that names the symbol.
     fn narrow_to_words(&self, sites: &mut Vec<UsageSite>, words: &[String]) {
         let mut read: Option<(String, String)> = None;
         for site in sites.iter_mut() {
@@ -345,7 +344,6 @@ impl Store {
                 (site.at, site.end) = (at, end);
             }
         }
-        keep_best_sites(sites);
     }
 
     /// A name, and the names that imports give to whatever has this name.
@@ -404,7 +402,7 @@ impl Store {
         for path in besides {
             files.extend(table.find_file(path)?.map(|row| row.id));
         }
-        let indexed = scip::has_index(&self.root, &projects);
+        let indexed = has_index(self.scip_places(), &projects);
         if indexed {
             files.extend(table.files()?.into_values().map(|row| row.id));
         }
@@ -413,34 +411,16 @@ impl Store {
         }
         let (code, places) = join_partial(&mut table, &projects, start, query)?;
         let mut found = UsageSites { sites: places, problems: Vec::new() };
+        self.narrow_to_words(&mut found.sites, words);
         if indexed {
-            self.apply_indexes(&code, declared(&code), &mut found);
+            join_exact_usages(&code, self.scip_places(), declared(&code), &mut found);
         }
         keep_best_sites(&mut found.sites);
         Ok(found)
     }
 
-    /// Replaces results of name resolution with index data, in all files that an index covers completely.
-    fn apply_indexes(&self, code: &Codebase, declared: Option<Declaration>, found: &mut UsageSites) {
-        let (exact, problems) = TreeIndexes::load(code, &self.root);
-        found.problems = problems.iter().map(ToString::to_string).collect();
-        let Some(usages) = declared.and_then(|declared| exact.usages_of(declared)) else { return };
-        let unsure: BTreeSet<&str> = exact
-            .incomplete_files()
-            .into_iter()
-            .chain(usages.stale.iter().copied())
-            .map(|file| code.files[file as usize].path.as_str())
-            .collect();
-        let exact = usages.places.iter().filter(|place| !place.roles.is_definition());
-        let sites = exact
-            .map(|place| (&code.files[place.file as usize], (place.span.from, place.span.to)))
-            .map(|(file, range)| usage_site(file, range, Certainty::Exact));
-        let sites: Vec<UsageSite> = sites.collect();
-        let known: BTreeSet<(&str, u32)> = sites.iter().map(|it| (it.file.as_str(), it.at)).collect();
-        found.sites.retain(|place| {
-            unsure.contains(place.file.as_str()) && !known.contains(&(place.file.as_str(), place.at))
-        });
-        found.sites.extend(sites);
+    fn scip_places(&self) -> IndexPlaces<'_> {
+        IndexPlaces { root: &self.root, cache: self.scip_folder.as_deref() }
     }
 
     /// All renamed types.

@@ -8,6 +8,7 @@ pub(crate) mod code_query;
 mod focus;
 mod graph;
 mod index;
+mod indexers;
 mod investigate;
 mod names;
 mod notes;

@@ -101,7 +101,7 @@ impl Handle<TrustChecks> for Service {
     }
 }
 
-fn open_bench(service: &Service, root: Option<&String>) -> Result<(PathBuf, Workbench), Error> {
+pub(super) fn open_bench(service: &Service, root: Option<&String>) -> Result<(PathBuf, Workbench), Error> {
     let root = resolve_root(service, root)?;
     let home = service.home().ok_or_else(|| Error::new(Code::NotFound, "HOME is not set"))?;
     let folder = edits_folder(&home, &root);

@@ -3,6 +3,7 @@
 //! Does not know how source is read or how the files are written.
 
 use super::code_query::{export_error, folder_error, with_open_tree};
+use super::indexers::run_indexers;
 use super::tree::Tree;
 use super::{code_query::resolve_root, window};
 use crate::Service;
@@ -18,6 +19,7 @@ impl Handle<IndexCode> for Service {
         request.check_params()?;
         let root = resolve_root(self, request.root.as_ref())?;
         let mut tree = Tree::open(self, &root)?;
+        let indexers = if request.scip { run_indexers(self, &tree)? } else { Vec::new() };
         let folder = LociFolder::open_or_create(&root).map_err(|error| folder_error(&error))?;
         tree.write_files(self, &folder, LONG_LOCK_TIMEOUT).map_err(|error| export_error(&error))?;
         let (done, kept) = (tree.done.clone(), tree.kept);
@@ -35,6 +37,7 @@ impl Handle<IndexCode> for Service {
                     .chain(done.affected.iter().map(dependency_change))
                     .collect(),
                 aliases: done.aliases.iter().map(type_alias).collect(),
+                indexers: indexers.clone(),
                 work: Work {
                     files_parsed: done.parsed,
                     types_hashed: done.hashed,

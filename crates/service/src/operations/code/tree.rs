@@ -6,7 +6,9 @@
 use crate::Service;
 use api::{Code, Error};
 use code::{Digest, RefreshOptions};
-use code_index::{ExportCost, ExportError, ExportOptions, NoteHead, Refreshed, Store, StoreError};
+use code_index::{
+    ExportCost, ExportError, ExportOptions, NoteHead, Refreshed, Store, StoreError, scip_folder,
+};
 use folder::{INDEX, LociFolder};
 use history::error::newer_store;
 use history::home::{self, Home};
@@ -145,7 +147,7 @@ impl From<std::io::Error> for OpenError {
 }
 
 /// The store file of a tree. It is named after the path, because two checkouts of one repository differ.
-fn store_path(service: &Service, root: &Path) -> Option<PathBuf> {
+pub(super) fn store_path(service: &Service, root: &Path) -> Option<PathBuf> {
     Some(Home::from_places(&service.places)?.code().join(format!("{}.db", tree_name(root))))
 }
 
@@ -187,6 +189,7 @@ fn remove_orphans(ours: &Path) {
         }) {
             Store::delete_files(&path);
             let _ = std::fs::remove_file(path.with_extension("lock"));
+            let _ = std::fs::remove_dir_all(scip_folder(&path));
         }
     }
 }
