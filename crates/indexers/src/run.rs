@@ -7,6 +7,7 @@ use scip::{Index, ScipError};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
@@ -67,9 +68,9 @@ impl IndexerTarget {
         let program = program.ok_or(IndexError::NotInstalled { program: name, install })?;
         let folder = run.output.join(&self.folder);
         fs::create_dir_all(&folder).map_err(|error| IndexError::Io { path: folder.clone(), error })?;
-        let _lock = lock_folder(run.output)?;
+        let lock = lock_folder(run.output)?;
+        let began = touch(&lock).map_err(|error| IndexError::Io { path: folder.clone(), error })?;
         let draft = Draft::new(&folder, name);
-        let began = SystemTime::now();
         let job = self.to_job(program, run, &draft);
         let finished = run.supervisor.run(job).map_err(|error| IndexError::Run { program: name, error })?;
         let indexed = self.check_index(&draft.index, &finished)?;
@@ -133,6 +134,12 @@ fn lock_folder(folder: &Path) -> Result<File, IndexError> {
         Err(TryLockError::WouldBlock) => Err(IndexError::Busy),
         Err(TryLockError::Error(error)) => Err(IndexError::Io { path, error }),
     }
+}
+
+/// The time now by the clock of the file system, with which the times of sources are compared.
+fn touch(mut file: &File) -> std::io::Result<SystemTime> {
+    file.write_all(b"\n")?;
+    file.metadata()?.modified()
 }
 
 /// What an indexer writes before it is checked; deleted at the end.

@@ -329,7 +329,7 @@ impl Store {
     }
 
     /// Narrows usages of a whole path to the word in it that names the symbol.
-    fn narrow_to_words(&self, sites: &mut Vec<UsageSite>, words: &[String]) {
+    fn narrow_to_words(&self, sites: &mut [UsageSite], words: &[String]) {
         let mut read: Option<(String, String)> = None;
         for site in sites.iter_mut() {
             if words.iter().any(|word| word.len() == (site.end - site.at) as usize) {
