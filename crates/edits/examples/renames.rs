@@ -2,9 +2,10 @@
 //! after:
 //!
 //! ```text
-//! cargo run -p loci-edits --example renames -- TREE COUNT [SEED] [--plan-only] [--tests COMMAND]
+//! cargo run -p loci-edits --example renames -- TREE COUNT [SEED] [--plan-only] [--tests COMMAND] [--only NAMES]
 //! ```
 //!
+//! With `--only`, sampled symbols with other names than these, joined by commas, are left out: to look again at what failed.
 //! With `--plan-only`, nothing is compiled, and only plans that are complete without a compiler count. COMMAND is run by a shell in
 //! the copy after each rename, and has to succeed as it does before: the tests of the project.
 //!
@@ -24,7 +25,7 @@
 
 use loci_edits::{
     CheckError, CheckRun, Checker, Diagnostic, EditError, Plan, RenameOptions, Scratch, SymbolPlace, Tree,
-    checker_for, plan_rename, settle_plan,
+    checker_for, consult_service, plan_rename, settle_plan,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -84,8 +85,18 @@ impl Bench<'_> {
             plan.require_complete()?;
             return Ok((plan, true));
         }
+        let consulted = consult_service(
+            self.tree,
+            &mut plan,
+            (place, new),
+            self.checker,
+            self.scratch.folder(),
+            &self.run,
+        )?;
         let names = [(new.to_owned(), place.name.clone())];
-        settle_plan(self.tree, &mut plan, &self.before, &names, self.checker.is_gradual, &mut |contents| {
+        let known = (self.before.as_slice(), names.as_slice());
+        let is_gradual = self.checker.is_gradual;
+        settle_plan(self.tree, &mut plan, known, is_gradual, &consulted.rejected, &mut |contents| {
             self.compile(contents)
         })?;
         plan.require_complete()?;
@@ -102,22 +113,29 @@ fn main() {
     }
     let plans_only = arguments.iter().any(|it| it == "--plan-only");
     arguments.retain(|it| it != "--plan-only");
-    let tests = arguments.iter().position(|it| it == "--tests").map(|at| {
+    let mut take_value = |option: &str| {
+        let at = arguments.iter().position(|it| it == option)?;
         arguments.remove(at);
-        arguments.remove(at)
-    });
+        Some(arguments.remove(at))
+    };
+    let (tests, only) = (take_value("--tests"), take_value("--only"));
     let [_, root, count, rest @ ..] = arguments.as_slice() else {
-        eprintln!("usage: renames TREE COUNT [SEED] [--plan-only] [--tests COMMAND]");
+        eprintln!("usage: renames TREE COUNT [SEED] [--plan-only] [--tests COMMAND] [--only NAMES]");
         std::process::exit(2);
     };
     let root = PathBuf::from(root).canonicalize().unwrap();
     let seed = rest.first().and_then(|it| it.parse().ok()).unwrap_or(1);
     let work = std::env::temp_dir().join(format!("loci-renames-{}", std::process::id()));
-    measure(&root, &work, (count.parse().unwrap(), seed), plans_only, tests);
+    measure(&root, &work, (count.parse().unwrap(), seed), (plans_only, tests, only));
     std::fs::remove_dir_all(&work).unwrap();
 }
 
-fn measure(root: &Path, work: &Path, (count, seed): (usize, u64), plans_only: bool, tests: Option<String>) {
+fn measure(
+    root: &Path,
+    work: &Path,
+    (count, seed): (usize, u64),
+    (plans_only, tests, only): (bool, Option<String>, Option<String>),
+) {
     let tree = Tree::open(root, 2).unwrap();
     let file =
         tree.code.files.iter().find(|file| checker_for(root, &file.path).is_some()).expect("a language");
@@ -137,7 +155,9 @@ fn measure(root: &Path, work: &Path, (count, seed): (usize, u64), plans_only: bo
     assert!(bench.pass_tests(&BTreeMap::new()), "the tests fail before anything is renamed");
     let mut tally: BTreeMap<String, usize> = BTreeMap::new();
     let mut total = 0;
-    for (kind, place) in sample_symbols(&tree, checker.language, count, seed) {
+    let is_wanted = |name: &str| only.as_ref().is_none_or(|only| only.split(',').any(|it| it == name));
+    let sampled = sample_symbols(&tree, checker.language, count, seed);
+    for (kind, place) in sampled.into_iter().filter(|(_, place)| is_wanted(&place.name)) {
         let began = Instant::now();
         let new = format!("{}Zq", place.name);
         let (outcome, detail) = match bench.rename(&place, &new) {

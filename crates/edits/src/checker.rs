@@ -230,7 +230,7 @@ fn join_outputs(job: Job<'_>, format: Format) -> Job<'_> {
 }
 
 /// A program that the project has installed itself, or the one on the path.
-fn find_program(name: &str, folder: &Path, env: &BTreeMap<OsString, OsString>) -> PathBuf {
+pub(crate) fn find_program(name: &str, folder: &Path, env: &BTreeMap<OsString, OsString>) -> PathBuf {
     let installed = folder.join("node_modules/.bin").join(name);
     if installed.exists() {
         return installed;

@@ -102,7 +102,7 @@ impl Plan {
         self.refresh_diff(tree)
     }
 
-    fn add_edit(&mut self, tree: &Tree, path: &str, edit: TextEdit) -> Result<(), EditError> {
+    pub(crate) fn add_edit(&mut self, tree: &Tree, path: &str, edit: TextEdit) -> Result<(), EditError> {
         if !self.files.iter().any(|file| file.path == path) {
             let digest = tree.digest(path)?;
             self.files.push(FileEdit {

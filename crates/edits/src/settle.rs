@@ -29,22 +29,26 @@ pub struct Settled {
 const MAX_RUNS: u32 = 12;
 
 /// Completes a plan with a compiler. `compile` returns the diagnostics of the tree with these contents, `before` are those of
-/// the tree as it is, `names` pairs of a new and an old name. Refuses a plan that brings new errors.
+/// the tree as it is, `names` pairs of a new and an old name. Places in `rejected` change only if the compiler asks for it. Refuses a
+/// plan that brings new errors.
 pub fn settle_plan<E: From<EditError>>(
     tree: &Tree,
     plan: &mut Plan,
-    before: &[Diagnostic],
-    names: &[(String, String)],
+    (before, names): (&[Diagnostic], &[(String, String)]),
     is_gradual: bool,
+    rejected: &[Uncertain],
     compile: &mut dyn FnMut(&Contents) -> Result<Vec<Diagnostic>, E>,
 ) -> Result<Settled, E> {
     let mut settled = Settled::default();
     // compilers stop at errors: what comes after them is not looked at
     let is_gradual = is_gradual || before.iter().any(|it| it.is_error);
-    let (open, kept): (Vec<Uncertain>, Vec<Uncertain>) =
+    let (mut open, kept): (Vec<Uncertain>, Vec<Uncertain>) =
         std::mem::take(&mut plan.unsure).into_iter().partition(|it| it.can_be_compiled);
     // where values have no types, a place that no error names proves nothing: start with what nothing else can mean
     let mut included: Vec<bool> = open.iter().map(|it| is_gradual && it.likely).collect();
+    let undecided = open.len();
+    open.extend_from_slice(rejected);
+    included.resize(open.len(), false);
     let mut moved = vec![false; open.len()];
     let mut is_widened = false;
     loop {
@@ -79,16 +83,17 @@ pub fn settle_plan<E: From<EditError>>(
         let mut has_moved = true;
         let is_left = |at: usize, moved: &[bool]| !included[at] && !moved[at] && open[at].edit.is_some();
         // each run shows the errors that those of the run before had hidden
-        while has_moved && settled.runs < MAX_RUNS && (0..open.len()).any(|at| is_left(at, &moved)) {
+        while has_moved && settled.runs < MAX_RUNS && (0..undecided).any(|at| is_left(at, &moved)) {
+            let places = (open.as_slice(), undecided);
             has_moved =
-                reject_typed_places(tree, plan, &open, &included, &mut moved, (before, names), compile)?;
+                reject_typed_places(tree, plan, places, &included, &mut moved, (before, names), compile)?;
             settled.runs += 1;
         }
     }
     settled.confirmed = included.iter().filter(|it| **it).count();
     *plan = with_places(tree, plan, &open, &included)?;
     let is_open = |at: &usize| is_gradual && !included[*at] && !moved[*at] && open[*at].edit.is_some();
-    let left: Vec<Uncertain> = (0..open.len()).filter(is_open).map(|at| open[at].clone()).collect();
+    let left: Vec<Uncertain> = (0..undecided).filter(is_open).map(|at| open[at].clone()).collect();
     settled.rejected = open.len() - settled.confirmed - left.len();
     plan.unsure = kept.into_iter().chain(left).collect();
     Ok(settled)
@@ -108,18 +113,18 @@ fn include_files(errors: &[&Diagnostic], open: &[Uncertain], included: &mut [boo
     has_changed
 }
 
-/// Changes the places that are left as well: where that brings an error, the value has a type without the symbol. Whether there
+/// Changes the undecided places that are left as well: where that brings an error, the value has a type without the symbol. Whether there
 /// is such a place.
 fn reject_typed_places<E: From<EditError>>(
     tree: &Tree,
     plan: &Plan,
-    open: &[Uncertain],
+    (open, undecided): (&[Uncertain], usize),
     included: &[bool],
     moved: &mut [bool],
     (before, names): (&[Diagnostic], &[(String, String)]),
     compile: &mut dyn FnMut(&Contents) -> Result<Vec<Diagnostic>, E>,
 ) -> Result<bool, E> {
-    let all: Vec<bool> = (0..open.len()).map(|at| included[at] || !moved[at]).collect();
+    let all: Vec<bool> = (0..open.len()).map(|at| included[at] || at < undecided && !moved[at]).collect();
     let trial = with_places(tree, plan, open, &all)?;
     let after = compile(&trial.contents(tree)?)?;
     let new = new_diagnostics(before, &after, names);

@@ -29,7 +29,14 @@ pub struct Sources {
     /// Whether some edits of a file break it.
     broken: RefCell<FxHashMap<(String, Vec<TextEdit>), bool>>,
     /// The files that contain a name, by family of languages and name.
-    searches: RefCell<FxHashMap<(&'static str, String), Rc<Vec<String>>>>,
+    searches: RefCell<FxHashMap<NameInFamily, Rc<Vec<String>>>>,
+}
+
+/// A name in a family of languages.
+type NameInFamily = (&'static str, String);
+
+fn keep_content<'a>(file: &'a SourceOnDisk, bytes: &[u8]) -> &'a Content {
+    file.content.get_or_init(|| Content { digest: OnceCell::new(), text: SourceText::decode(bytes) })
 }
 
 /// A declaration, or a place inside of it.
@@ -155,17 +162,12 @@ impl Sources {
         let file = self.files.get(path).ok_or_else(|| EditError::Outside(path.to_owned()))?;
         match file.content.get() {
             Some(known) => Ok(known),
-            None => Ok(self.keep(file, &self.read(path)?)),
+            None => Ok(keep_content(file, &self.read(path)?)),
         }
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, EditError> {
         project::read_source(&self.root, path).map_err(|error| EditError::io(path, error))
-    }
-
-    fn keep<'a>(&self, file: &'a SourceOnDisk, bytes: &[u8]) -> &'a Content {
-        let decode = || Content { digest: OnceCell::new(), text: SourceText::decode(bytes) };
-        file.content.get_or_init(decode)
     }
 
     /// The files that contain a name as a whole word, in one family of languages.
@@ -193,7 +195,7 @@ impl Sources {
         let is_wide = matches!(bytes.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
         let may_have = || memchr::memmem::find(&bytes, name.as_bytes()).is_some() || !name.is_ascii();
         let is_kept = file.indexed.is_none() || is_wide || may_have();
-        is_kept && has_word(self.keep(file, &bytes))
+        is_kept && has_word(keep_content(file, &bytes))
     }
 
     /// The occurrences of a name in a file with these facts.

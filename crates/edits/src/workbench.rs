@@ -9,6 +9,7 @@ use crate::error::EditError;
 use crate::extract::plan_extraction;
 use crate::insert::{Position, plan_deletion, plan_insertion, plan_replacement};
 use crate::journal::Journal;
+use crate::language_service::{Consulted, consult_service};
 use crate::naming::RenameOptions;
 use crate::parameters::SignatureChange;
 use crate::plan::{Plan, Uncertain};
@@ -238,7 +239,17 @@ impl Workbench {
         let to_names =
             |step: &BatchStep| step.kind.renamed_to().map(|it| (it.to_owned(), step.place.name.clone()));
         let names: Vec<(String, String)> = steps.iter().filter_map(to_names).collect();
-        settle_plan(tree, plan, &before, &names, checker.is_gradual, &mut compile)
+        let consulted = match steps {
+            [BatchStep { place, kind: EditKind::Rename { new_name, .. } }] => {
+                consult_service(tree, plan, (place, new_name), checker, scratch.folder(), &run)?
+            }
+            _ => Consulted::default(),
+        };
+        let known = (before.as_slice(), names.as_slice());
+        let mut settled =
+            settle_plan(tree, plan, known, checker.is_gradual, &consulted.rejected, &mut compile)?;
+        settled.confirmed += consulted.confirmed;
+        Ok(settled)
     }
 }
 

@@ -44,7 +44,8 @@ fn settle_after(
         let wrong = must.iter().filter(|it| !is_new(it)).chain(must_not.iter().filter(|it| is_new(it)));
         Ok(wrong.map(|line| error_at(*line)).collect())
     };
-    settle_plan(&tree, &mut plan, before, &[("fetch".into(), "get".into())], is_gradual, &mut compile)?;
+    let names = [("fetch".into(), "get".into())];
+    settle_plan(&tree, &mut plan, (before, &names), is_gradual, &[], &mut compile)?;
     let text = String::from_utf8(plan.contents(&tree).unwrap()["a.py"].clone().unwrap()).unwrap();
     let calls = text.lines().skip(5).map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(" ");
     Ok((calls, plan))
@@ -73,6 +74,25 @@ fn a_tree_with_errors_proves_nothing_by_silence() {
 }
 
 #[test]
+fn a_rejected_place_changes_only_if_the_compiler_asks_for_it() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("a.py"), TEXT).unwrap();
+    let tree = Tree::open(root.path(), 1).unwrap();
+    let place = SymbolPlace { file: "a.py".into(), at: 17, name: "get".into() };
+    let mut plan = plan_rename(&tree, &place, "fetch", RenameOptions::default()).unwrap();
+    let rejected = std::mem::take(&mut plan.unsure);
+    let mut compile = |contents: &Contents| -> Result<Vec<Diagnostic>, EditError> {
+        let text = String::from_utf8(contents["a.py"].clone().unwrap()).unwrap();
+        Ok((!text.contains("y.fetch")).then(|| error_at(7)).into_iter().collect())
+    };
+    let names = [("fetch".into(), "get".into())];
+    let settled = settle_plan(&tree, &mut plan, (&[], &names), true, &rejected, &mut compile).unwrap();
+    let text = String::from_utf8(plan.contents(&tree).unwrap()["a.py"].clone().unwrap()).unwrap();
+    assert!(text.contains("x.get()") && text.contains("y.fetch()") && text.contains("z.get()"), "{text}");
+    assert!(plan.is_complete() && (settled.confirmed, settled.rejected) == (1, 2), "{settled:?}");
+}
+
+#[test]
 fn an_error_elsewhere_refuses_the_edit() {
     let refused = settle(&[2, 3], &[], false).unwrap_err();
     assert!(matches!(&refused, EditError::NewErrors(places) if places[0].line == 3), "{refused:?}");
@@ -92,7 +112,8 @@ fn an_error_elsewhere_in_the_file_has_its_open_places_tried() {
         let wrong = text.contains("y.fetch").then_some(7);
         Ok(lacks.then_some(5).into_iter().chain(wrong).map(error_at).collect())
     };
-    settle_plan(&tree, &mut plan, &[], &[("fetch".into(), "get".into())], false, &mut compile).unwrap();
+    let names = [("fetch".into(), "get".into())];
+    settle_plan(&tree, &mut plan, (&[], &names), false, &[], &mut compile).unwrap();
     let text = String::from_utf8(plan.contents(&tree).unwrap()["a.py"].clone().unwrap()).unwrap();
     assert!(text.contains("x.fetch()") && text.contains("y.get()") && text.contains("z.fetch()"), "{text}");
 }

@@ -174,7 +174,7 @@ impl<'a> Finder<'a> {
             found.role = self.role_in_text(node, span, found.in_macro);
             return (found, None);
         }
-        found.is_type = node.kind() == "type_identifier";
+        found.is_type = node.kind() == "type_identifier" || is_in_type_path(node);
         let is_broken = |node: Node| node.is_error() || node.is_missing();
         if node.parent().is_none_or(is_broken) {
             return (found, None);
@@ -437,6 +437,12 @@ fn role_of_parameter(parameter: Node<'_>) -> (Role, Option<(VariableKind, Extent
         _ if is_property => (Role::Unparsed, None),
         _ => (Role::Binding, Some((VariableKind::Parameter, Extent::Function))),
     }
+}
+
+/// Whether a name begins the path of a type: the `checks` of `checks.Check` is a module, also where a variable has its name.
+fn is_in_type_path(name: Node<'_>) -> bool {
+    let mut around = std::iter::successors(name.parent(), Node::parent);
+    around.find(|it| it.kind() != "nested_identifier").is_some_and(|it| it.kind() == "nested_type_identifier")
 }
 
 /// Binds names to the innermost variable that is visible there.

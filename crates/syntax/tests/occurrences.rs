@@ -96,6 +96,11 @@ fn roles_in_every_language() {
             "decl unparsed bind0 member name0 shortbind",
         ),
         (
+            "a.ts",
+            "import * as n from 'x'; function f(n: n.A) { const y: n.b.B[] = n; let z: typeof n; }",
+            "import bind0 name name name0 name0",
+        ),
+        (
             "a.py",
             "from a import n\ndef n(n, m=n):\n    n = f(n=n)\n    self.n = [n for n in n]\n",
             "import decl bind0 name0 bind0 key name0 member name1 bind1 name0",

@@ -23,6 +23,7 @@ mod generated_facts;
 mod hostile_trees;
 mod import;
 mod interface;
+mod language_service;
 mod loci_folder;
 mod memory;
 mod memory_add;

@@ -68,7 +68,7 @@ fn check_files(moved: &Moved<'_>) -> Result<(), EditError> {
     if moved.to_file.is_some() && nullable(moved.text()?) != nullable(moved.target_text()?) {
         return moved.refuse("the files do not have the same `#nullable`");
     }
-    let (one, other) = (project_of(&moved.tree.root(), moved.from), project_of(&moved.tree.root(), moved.to));
+    let (one, other) = (project_of(moved.tree.root(), moved.from), project_of(moved.tree.root(), moved.to));
     if one != other {
         return moved.refuse("the files are of two projects");
     }
