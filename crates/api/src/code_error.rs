@@ -135,7 +135,7 @@ impl Error {
     pub fn with_trace(mut self) -> Error {
         if self.code == Code::InternalError && self.details.trace_id.is_none() {
             let id = make_trace_id();
-            self.message += &format!(" (trace {id})");
+            self.message.extend([" (trace ", &id, ")"]);
             self.details.trace_id = Some(id);
         }
         self
@@ -164,7 +164,8 @@ mod tests {
     #[test]
     fn an_error_has_the_fields_of_its_code() {
         let progress = Progress::default();
-        (progress.files.store(30, Relaxed), progress.of.store(40, Relaxed));
+        progress.files.store(30, Relaxed);
+        progress.of.store(40, Relaxed);
         let names = || vec!["a.Node".to_string()];
         let of = |code| Error::new(code, "m");
         for (error, expected) in [

@@ -38,7 +38,9 @@ mod tests {
     fn the_ratio_is_unknown_before_the_first_request() {
         let counter = HitCounter::new();
         assert_eq!(counter.ratio(), None);
-        [true, false, true, true].map(|hit| counter.record(hit));
+        for hit in [true, false, true, true] {
+            counter.record(hit);
+        }
         assert_eq!(counter.ratio(), Some(0.75));
     }
 }

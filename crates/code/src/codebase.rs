@@ -249,12 +249,11 @@ impl Codebase {
 
     /// The types with a simple name.
     pub fn types_called(&self, simple: &str) -> Vec<u32> {
-        match self.tables.name_id(simple) {
-            Some(name) => self.tables.record_lookup(name),
-            None => {
-                let mut absent = self.tables.absent.lock().unwrap_or_else(PoisonError::into_inner);
-                absent.insert(simple.to_owned());
-            }
+        if let Some(name) = self.tables.name_id(simple) {
+            self.tables.record_lookup(name);
+        } else {
+            let mut absent = self.tables.absent.lock().unwrap_or_else(PoisonError::into_inner);
+            absent.insert(simple.to_owned());
         }
         (0..self.types.len() as u32).filter(|of| self.simple_name(*of) == simple).collect()
     }

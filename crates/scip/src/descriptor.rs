@@ -46,7 +46,7 @@ pub fn is_local(symbol: &str) -> bool {
 pub fn symbol_package(symbol: &str) -> Option<&str> {
     let descriptors = skip_package(symbol)?;
     let package = symbol[..symbol.len() - descriptors.len()].strip_suffix(' ')?;
-    package.splitn(4, ' ').nth(2)
+    package.split(' ').nth(2)
 }
 
 /// The names of a symbol's descriptors, from the outermost inwards, separated by dots.

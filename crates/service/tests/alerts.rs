@@ -83,7 +83,7 @@ fn doctor_warns_about_figures_above_their_thresholds() {
 fn a_queue_of_more_than_fifty_notes_is_an_alert_in_status_and_doctor() {
     let root = tempfile::tempdir().unwrap();
     let service = service_with_daemon(root.path(), Value::Null);
-    let types: String = (0..51).map(|n| format!("public class Type{n} {{ }}\n")).collect();
+    let types = (0..51).map(|n| format!("public class Type{n} {{ }}")).collect::<Vec<_>>().join("\n");
     std::fs::write(root.path().join("Many.cs"), types).unwrap();
     std::fs::create_dir_all(root.path().join("home/.config/loci")).unwrap();
     std::fs::write(root.path().join("home/.config/loci/config.toml"), "[model]\nprovider = \"claude\"\n")

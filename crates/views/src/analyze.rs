@@ -21,7 +21,7 @@ const MIN_CHURN_COUNT: u64 = 5;
 const IDLE_MINUTES: f64 = 5.0;
 
 pub(crate) fn tool_sequences(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
-    let (library, rows) = scan_rows(&question.history, question.request, CALLS, by_session, |_, _| true)?;
+    let (library, rows) = scan_rows(question.history, question.request, CALLS, by_session, |_, _| true)?;
     let mut sequences = Sequences::new(question.request.pattern.as_deref());
     for row in rows {
         let row = row.map_err(read_error)?;
@@ -37,7 +37,7 @@ pub(crate) fn tool_sequences(question: &ViewQuery<'_>, printer: &mut Printer<'_>
 pub(crate) fn count_errors(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let pattern = question.compile_pattern()?;
     let (mut library, rows) =
-        scan_rows(&question.history, question.request, BOTH, by_time, |library, joined| {
+        scan_rows(question.history, question.request, BOTH, by_time, |library, joined| {
             question.matches_failure(library, &joined.row)
         })?;
     let mut failures = Failures::default();
@@ -84,7 +84,7 @@ fn aggregate_files(
 ) -> Result<Outcome, Error> {
     let pattern = question.compile_pattern()?;
     let (mut library, rows) =
-        scan_rows(&question.history, question.request, CALLS, by_time, |library, joined| {
+        scan_rows(question.history, question.request, CALLS, by_time, |library, joined| {
             FileAccess::from_tool(library.name(&joined.row)).is_some()
         })?;
     let mut touched = FileUsage::default();
@@ -124,7 +124,7 @@ pub(crate) fn idle_gaps(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> 
     let main =
         |library: &ScanResult, row: &record::Row| library.session(row).agent_id.is_none() && !is_warm_up(row);
     let (library, rows) =
-        scan_rows(&question.history, question.request, MESSAGES, by_session, |library, joined| {
+        scan_rows(question.history, question.request, MESSAGES, by_session, |library, joined| {
             main(library, &joined.row)
         })?;
     let mut idle = IdleGaps::new(question.request.minutes.unwrap_or(IDLE_MINUTES));

@@ -16,7 +16,7 @@ pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) 
     let everything =
         ViewRequest { all_projects: true, source: question.request.source.clone(), ..ViewRequest::default() };
     let want = SurveyOptions { messages: true, calls: true, fields: true };
-    let (library, _) = scan_rows(&question.history, &everything, want, by_time, |_, _| false)?;
+    let (library, _) = scan_rows(question.history, &everything, want, by_time, |_, _| false)?;
     if question.request.problems {
         let lines = library.outcome.problems.iter().map(|p| {
             vec![
@@ -52,7 +52,7 @@ pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) 
         .collect();
     let seen: BTreeSet<&str> = sums.keys().map(|(source, _)| SOURCES[*source].name()).collect();
     lines.extend(coverage::encrypted_stores(question.history.places, &question.request.source));
-    lines.extend(coverage::missing_sources(&searched_roots(&question.history, question.request), &seen));
+    lines.extend(coverage::missing_sources(&searched_roots(question.history, question.request), &seen));
     question.print_records(lines, printer);
     Ok(library.outcome)
 }

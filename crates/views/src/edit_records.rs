@@ -17,13 +17,13 @@ use std::collections::BTreeSet;
 pub(crate) fn list_edits(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let (pattern, fields) = (question.compile_pattern()?, question.selected_fields());
     let history = &question.history;
-    let mut read = SessionEdits::read_matching(&history, question.request, &[])?;
+    let mut read = SessionEdits::read_matching(history, question.request, &[])?;
     read.library.outcome.problems.append(&mut read.problems);
     // The build or commit after an edit may be outside the period.
     let around = ViewRequest { since: None, until: None, ..question.request.clone() };
     let sessions: BTreeSet<String> = read.sessions.iter().map(|(id, _)| id.to_string()).collect();
-    let context = SessionContext::read_matching(&history, &around, Some(&sessions))?;
-    let mut records = EditRecords::new(&history, &read, &context, &compare_versions);
+    let context = SessionContext::read_matching(history, &around, Some(&sessions))?;
+    let mut records = EditRecords::new(history, &read, &context, &compare_versions);
     let is_meant = |edit: &&SessionEdit| {
         let (tool, text) = (read.library.name(&edit.row), &edit.edit);
         let before = text.before.as_deref().unwrap_or_default();
@@ -42,7 +42,7 @@ pub(crate) fn list_edits(question: &ViewQuery<'_>, printer: &mut Printer<'_>) ->
 
 pub(crate) fn list_rework(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> Result<Outcome, Error> {
     let (history, fields) = (&question.history, question.selected_fields());
-    let context = SessionContext::read_matching(&history, question.request, None)?;
+    let context = SessionContext::read_matching(history, question.request, None)?;
     let mut found = find_rework(&context);
     found.retain(|(finding, _)| finding.file.as_deref().is_none_or(|file| question.matches_file(file)));
     found.sort_by(|(_, one), (_, other)| by_time(one, other));

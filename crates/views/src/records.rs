@@ -75,7 +75,7 @@ pub(crate) fn list_calls(question: &ViewQuery<'_>, printer: &mut Printer<'_>) ->
         (question.compile_pattern()?, question.selected_fields(), &question.history);
     let order = question.choose_order(by_time, by_time_down);
     let (mut library, rows) =
-        scan_rows(&question.history, question.request, CALLS, order, |library, joined| {
+        scan_rows(question.history, question.request, CALLS, order, |library, joined| {
             question.matches_call(library, &joined.row)
         })?;
     library.outcome.total = pattern.is_none().then(|| rows.row_count());
@@ -121,7 +121,7 @@ pub(crate) fn list_errors(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -
     let order = question.choose_order(by_time, by_time_down);
     let need = Need { want: BOTH, pick: EventFilter::Failures };
     let (mut library, rows) =
-        scan_rows(&question.history, question.request, need, order, |library, joined| {
+        scan_rows(question.history, question.request, need, order, |library, joined| {
             question.matches_failure(library, &joined.row)
         })?;
     let is_read = pattern.is_some() || question.request.signature.is_some();
@@ -167,7 +167,7 @@ pub(crate) fn list_messages(
 ) -> Result<Outcome, Error> {
     let (pattern, history) = (question.compile_pattern()?, &question.history);
     let order = question.choose_order(by_session, by_session_down);
-    let (mut library, rows) = scan_rows(&question.history, question.request, BOTH, order, |_, joined| {
+    let (mut library, rows) = scan_rows(question.history, question.request, BOTH, order, |_, joined| {
         is_message_of(&joined.row, who)
     })?;
     library.outcome.total = pattern.is_none().then(|| rows.row_count());
@@ -205,12 +205,12 @@ pub(crate) fn list_sessions(question: &ViewQuery<'_>, printer: &mut Printer<'_>)
     let scope_of_sessions = ViewRequest { since: None, until: None, ..question.request.clone() };
     // Rows are needed only for sessions that share events with another; everything else is in the session facts.
     let need = Need { want: BOTH, pick: EventFilter::None };
-    let (mut library, _) = scan_rows(&question.history, &scope_of_sessions, need, by_time, |_, joined| {
+    let (mut library, _) = scan_rows(question.history, &scope_of_sessions, need, by_time, |_, joined| {
         begun.add_row(&joined.row);
         false
     })?;
-    library.scope = Scope::new(&question.history, question.request)?;
-    begun.retitle_sessions(&question.history, &mut library);
+    library.scope = Scope::new(question.history, question.request)?;
+    begun.retitle_sessions(question.history, &mut library);
     let name = (question.load_names)();
     let sessions = library.facts.iter().flat_map(|facts| &facts.sessions);
     let mut found: Vec<(u32, &Session)> = library.ranks.iter().copied().zip(sessions).collect();

@@ -18,20 +18,19 @@ pub(crate) fn count_stats(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -
     // With a tool or status filter, only calls are counted.
     let of_calls = !question.request.tool.is_empty() || question.request.status.is_some();
     let mut total = Total { of_calls, ..Total::default() };
-    let (library, rows) =
-        scan_rows(&question.history, question.request, BOTH, by_time, |library, joined| {
-            let row = &joined.row;
-            if is_warm_up(row) {
-                return false;
+    let (library, rows) = scan_rows(question.history, question.request, BOTH, by_time, |library, joined| {
+        let row = &joined.row;
+        if is_warm_up(row) {
+            return false;
+        }
+        if row.row == RowKind::Message {
+            if !total.of_calls {
+                total.add_message(library, row);
             }
-            if row.row == RowKind::Message {
-                if !total.of_calls {
-                    total.add_message(library, row);
-                }
-                return false;
-            }
-            question.matches_call(library, row)
-        })?;
+            return false;
+        }
+        question.matches_call(library, row)
+    })?;
     let by = question.request.by.as_deref().and_then(|by| GROUPINGS.iter().find(|(name, _)| *name == by));
     let (name, group) = by
         .copied()

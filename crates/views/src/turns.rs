@@ -91,7 +91,7 @@ fn visit_turns(
 ) -> Result<Outcome, Error> {
     let order = question.choose_order(by_session, by_turn_down);
     let (mut library, mut rows) =
-        scan_rows(&question.history, question.request, BOTH, order, |_, joined| !is_warm_up(&joined.row))?;
+        scan_rows(question.history, question.request, BOTH, order, |_, joined| !is_warm_up(&joined.row))?;
     let (mut turns, mut problems): (Vec<Turn>, Vec<Problem>) = (Vec::new(), Vec::new());
     loop {
         let next = rows.next().transpose().map_err(read_error)?;

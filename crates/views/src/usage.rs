@@ -29,7 +29,7 @@ pub(crate) fn sum_usage(question: &ViewQuery<'_>, printer: &mut Printer<'_>) -> 
     let prices = Prices::load(question.history.places)?;
     let mut dropped = CopyCounts::default();
     let (mut library, rows) =
-        scan_rows(&question.history, question.request, MESSAGES, by_time, |_, joined| {
+        scan_rows(question.history, question.request, MESSAGES, by_time, |_, joined| {
             if joined.row.tokens.is_zero() {
                 return false;
             }

@@ -56,7 +56,9 @@ impl Store {
     /// The number of notes to be written: requested, being written or stale.
     pub fn queue_length(&self, now: i64) -> Result<u64, StoreError> {
         let mut all = Table::new(&self.db).all_states()?;
-        all.iter_mut().for_each(|(_, state)| state.apply_timeouts(now));
+        for (_, state) in &mut all {
+            state.apply_timeouts(now);
+        }
         let waits = |state: &NoteState| !matches!(state.status, NoteStatus::None | NoteStatus::Cached);
         Ok(all.iter().filter(|(_, state)| waits(state)).count() as u64)
     }

@@ -82,7 +82,7 @@ impl<'x> SymbolVerdicts<'x> {
             here.iter().partition(|it| self.own.contains(&(which, it.symbol)));
         if own.iter().any(|it| it.is_current) {
             let others = others.iter().filter(|it| !self.is_unnamed(which, it.symbol));
-            return self.rate_own(which, own[0].symbol, others.map(|it| it.symbol).collect());
+            return self.rate_own(which, own[0].symbol, &others.map(|it| it.symbol).collect::<Vec<_>>());
         }
         if others.is_empty() || !others.iter().all(|it| it.is_current && self.is_resolved(file, *it)) {
             return Verdict::Silent;
@@ -92,7 +92,7 @@ impl<'x> SymbolVerdicts<'x> {
 
     /// A place with the symbol and others. In TypeScript, a type and a value may share a name, and an index has both at each of their
     /// places: then it does not say which is meant.
-    fn rate_own(&self, which: u32, own: u32, others: Vec<u32>) -> Verdict {
+    fn rate_own(&self, which: u32, own: u32, others: &[u32]) -> Verdict {
         let index = &self.indexes.indexes[which as usize].index;
         let stem = |symbol: u32| {
             let name = index.symbol_name(symbol);

@@ -154,7 +154,9 @@ impl UsageFinder<'_> {
             }
         }
         // a type that inherits from two of these, without naming the member, makes them one family
-        by_type.keys().for_each(|of| self.code.tables.record_subtypes(*of));
+        for of in by_type.keys() {
+            self.code.tables.record_subtypes(*of);
+        }
         for members in by_type.values() {
             members.windows(2).for_each(|pair| families.join(pair[0], pair[1]));
         }
