@@ -2,8 +2,9 @@
 //!
 //! Does not print them: [`Error::to_record_of`] has the record, and each interface embeds this object in its own form.
 
+use crate::error::ErrorDetails;
 use crate::{Code, Error, OPERATIONS, Operation, Progress};
-use record::Clock;
+use record::{Cell, Clock, Record};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -30,18 +31,6 @@ pub const CODE_ERRORS: &[(Code, &str)] = &[
     (Code::EditRefused, "EditRefused"),
     (Code::Cancelled, "Cancelled"),
 ];
-
-/// What an error knows besides its message and hints.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ErrorDetails {
-    /// Full names of symbols: similar ones if none was found, all that match if several were.
-    pub names: Vec<String>,
-    /// The place of a mistake in a filter: its character, from 1, and what is expected there.
-    pub mistake: Option<(u64, String)>,
-    /// How much of the tree had been read, in percent, when another process was in the way.
-    pub progress: Option<u64>,
-    pub trace_id: Option<String>,
-}
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -119,6 +108,16 @@ pub fn is_code_method(name: &str) -> bool {
 }
 
 impl Error {
+    /// The error as a record, for a consumer that reads standard output. That of an operation on code has an object in `error`.
+    pub fn to_record_of(&self, is_about_code: bool) -> Record<'_> {
+        let mut record = self.to_record();
+        if is_about_code {
+            let object = serde_json::to_string(&CodeError::new(self)).unwrap_or_default();
+            record[1].1 = Cell::Json(object.into());
+        }
+        record
+    }
+
     /// Says how far the request had come when another process was in the way.
     #[must_use]
     pub fn with_progress(mut self, progress: &Progress) -> Error {

@@ -1,6 +1,5 @@
 //! Errors with their codes and hints, and the exit codes of the process.
 
-use crate::code_error::{CodeError, ErrorDetails};
 use record::{Cell, Record};
 
 /// Declares each code with its word and description.
@@ -33,6 +32,18 @@ codes! {
     ShuttingDown = "SHUTTING_DOWN", "the daemon is shutting down; commands run without it";
     Cancelled = "CANCELLED", "the caller cancelled the request";
     InternalError = "INTERNAL_ERROR", "a defect in Loci";
+}
+
+/// What an error knows besides its message and hints.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ErrorDetails {
+    /// Full names of symbols: similar ones if none was found, all that match if several were.
+    pub names: Vec<String>,
+    /// The place of a mistake in a filter: its character, from 1, and what is expected there.
+    pub mistake: Option<(u64, String)>,
+    /// How much of the tree had been read, in percent, when another process was in the way.
+    pub progress: Option<u64>,
+    pub trace_id: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -71,17 +82,8 @@ impl Error {
         self
     }
 
-    /// The error as a record, for a consumer that reads standard output. That of an operation on code has an object in `error`.
-    pub fn to_record_of(&self, is_about_code: bool) -> Record<'_> {
-        let mut record = self.to_record();
-        if is_about_code {
-            let object = serde_json::to_string(&CodeError::new(self)).unwrap_or_default();
-            record[1].1 = Cell::Json(object.into());
-        }
-        record
-    }
-
-    fn to_record(&self) -> Record<'_> {
+    /// The error as a record, for a consumer that reads standard output.
+    pub(crate) fn to_record(&self) -> Record<'_> {
         let hints = self.hints.iter().map(|h| Cell::text(h.as_str())).collect::<Vec<_>>();
         vec![
             ("status", Cell::text("error")),

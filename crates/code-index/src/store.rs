@@ -25,6 +25,7 @@ mod renames;
 mod rows;
 mod since;
 mod table;
+mod usage_site;
 mod versions;
 
 pub use export::{ExportCost, ExportError, ExportOptions};
@@ -35,10 +36,11 @@ pub use locate::{Located, NameResolution, SourcePiece};
 pub use map::TreeMap;
 pub use packages::Package;
 pub use packs::{BUILT, pack_built_at, packed_types};
-pub use queries::{Extent, SiteFilter, UsageSite, UsageSites, count_by_file, keep_best_sites};
+pub use queries::{Extent, SiteFilter};
 pub use relations::{RELATIONS, Relation};
 pub use rows::NoteHead;
 pub use since::{ChangesSince, DeepChange, RunGit, SinceError};
+pub use usage_site::{UsageSite, UsageSites, count_by_file, keep_best_sites};
 
 use code::HASH_VERSION;
 use code::Outliner;

@@ -7,7 +7,7 @@ mod consolidation;
 
 use crate::Service;
 use crate::operations::code::tree::Tree;
-use crate::operations::edits::edits_folder;
+use crate::operations::code::workbench::edits_folder;
 use api::Error;
 use code_index::Store;
 use history::{catalogue_cache, ingest, transcripts};

@@ -13,6 +13,7 @@
 
 mod browser;
 pub mod clients;
+mod committed_rows;
 pub mod corpus;
 mod faulty_proxy;
 mod garage;
@@ -35,6 +36,7 @@ pub mod survey;
 pub mod tracer;
 
 pub use browser::{check_accessibility, title_in_chromium};
+pub use committed_rows::without_last_change;
 pub use faulty_proxy::{FaultyProxy, SeenRequest, WireFault};
 pub use garage::GarageCluster;
 pub use git::git;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use testutil::{Home, binary, run_line, set_environment, write_file};
+use testutil::{Home, binary, run_line, set_environment, without_last_change, write_file};
 
 const CLASS_COUNT: usize = 40;
 
@@ -37,20 +37,6 @@ fn home_with_projects() -> Home {
 
 fn index_code(home: &Home) -> Value {
     run_line(home, "code index -o json").expect(0).records().remove(0)
-}
-
-/// The files, with rows that do not tell what kind of change a type had last.
-fn without_last_change(mut files: BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
-    for (_, bytes) in files.iter_mut().filter(|(path, _)| path.extension().is_some_and(|it| it == "jsonl")) {
-        let without = |line: &[u8]| {
-            let mut row: Value = serde_json::from_slice(line).unwrap();
-            row.as_object_mut().unwrap().remove("changeClass").unwrap();
-            row.to_string() + "\n"
-        };
-        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        *bytes = lines.map(without).collect::<String>().into_bytes();
-    }
-    files
 }
 
 /// Every file in `.loci` except the personal ones, `lock` and `access.json`.

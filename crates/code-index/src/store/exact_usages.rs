@@ -2,7 +2,7 @@
 //!
 //! Does not know the format of an index or whether it still matches a file: `code` says what the indexes say of a place.
 
-use super::queries::{UsageSite, UsageSites, usage_site};
+use super::usage_site::{UsageSite, UsageSites, usage_site};
 use code::scip::{Declaration, IndexPlaces, SymbolVerdicts, TreeIndexes, UsagePosition, Verdict};
 use code::{Certainty, Codebase, Resolver, Span, UsageFinder};
 use std::collections::BTreeMap;

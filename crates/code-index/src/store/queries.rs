@@ -6,10 +6,11 @@ use super::exact_usages::join_exact_usages;
 use super::folders::FileFilter;
 use super::partial::join_partial;
 use super::table::{SCHEMA_VERSION, Table};
+use super::usage_site::{UsageSite, UsageSites, keep_best_sites, usage_site};
 use super::{EXTENT, PROBLEMS, PROJECTS, RenamedType, Store, StoreError, UNREAD, delta};
 use code::Outliner;
 use code::scip::{Declaration, IndexPlaces, has_index};
-use code::{ATTRIBUTE_SUFFIX, Codebase, SourceFile};
+use code::{ATTRIBUTE_SUFFIX, Codebase};
 use code::{Certainty, Edge, ResolvedReference, Resolver};
 use code::{MemberSummary, TypeSummary};
 use code::{TypeNames, last_word};
@@ -19,28 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
-use syntax::{Digest, FileFacts, Position, Reference, TypeId, TypeKind, TypePart};
-
-/// A place that refers to a symbol.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct UsageSite {
-    pub file: String,
-    /// Byte offsets of the name in the file.
-    pub at: u32,
-    pub end: u32,
-    /// The simple name of the innermost type around it.
-    pub within: Option<String>,
-    pub certainty: Certainty,
-}
-
-/// All places that refer to a symbol.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UsageSites {
-    /// By file and position.
-    pub sites: Vec<UsageSite>,
-    /// Indexes that could not be read, and why.
-    pub problems: Vec<String>,
-}
+use syntax::{Digest, FileFacts, Position, Reference, TypeId, TypeKind};
 
 /// The size of a codebase, and how much of it was parsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,12 +52,6 @@ fn find_declaration(code: &Codebase, of: &TypeSummary, member: &MemberSummary) -
     })
 }
 
-pub(super) fn usage_site(file: &SourceFile, (at, end): (u32, u32), certainty: Certainty) -> UsageSite {
-    let around = |part: &&TypePart| (part.span.from..part.span.to).contains(&at);
-    let within = file.facts.types.iter().filter(around).max_by_key(|part| part.span.from);
-    UsageSite { file: file.path.clone(), at, end, within: within.map(|part| part.name.clone()), certainty }
-}
-
 /// Which usages are asked for.
 pub struct SiteFilter<'a> {
     pub least: Certainty,
@@ -88,25 +62,6 @@ impl SiteFilter<'_> {
     pub fn accepts(&self, site: &UsageSite) -> bool {
         site.certainty <= self.least && self.files.accepts(&site.file)
     }
-}
-
-/// Files with the number of their usages, most first.
-pub fn count_by_file(sites: &[UsageSite]) -> Vec<(&str, u64)> {
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for site in sites {
-        *counts.entry(&site.file).or_default() += 1;
-    }
-    let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
-    counts.sort_by_key(|it| std::cmp::Reverse(it.1));
-    counts
-}
-
-/// Keeps the most certain of several results for one place.
-pub fn keep_best_sites(sites: &mut Vec<UsageSite>) {
-    sites.sort_by(|one, other| {
-        (&one.file, one.at, one.certainty).cmp(&(&other.file, other.at, other.certainty))
-    });
-    sites.dedup_by(|later, first| (&later.file, later.at) == (&first.file, first.at));
 }
 
 /// The last place in a range of a text where one of the names is a whole word.

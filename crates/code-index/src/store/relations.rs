@@ -5,8 +5,8 @@
 use super::folders::is_test_path;
 use super::locate::Located;
 use super::partial::join_partial;
-use super::queries::{UsageSite, UsageSites, keep_best_sites};
 use super::table::Table;
+use super::usage_site::{UsageSite, UsageSites, keep_best_sites};
 use super::{PROJECTS, Store, StoreError};
 use crate::assignment::{is_assignable, is_assigned};
 use crate::nested::NestedFunctions;

@@ -18,5 +18,6 @@ mod status;
 pub(crate) mod tree;
 mod usages;
 mod window;
+pub(crate) mod workbench;
 
 pub(crate) use notes::write_waiting;

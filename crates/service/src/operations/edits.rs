@@ -2,6 +2,7 @@
 //!
 //! Does not know how an edit is planned or written: `edits` does.
 
+use super::code::workbench::{open_bench, to_error};
 use super::code::{code_query, tree};
 use crate::Service;
 use api::edits::{
@@ -11,14 +12,12 @@ use api::edits::{
 };
 use api::{Code, Error, Handle, Request};
 use code_index::{PartialCodebase, StoreError};
-use code_query::{CodeQuery, resolve_root, with_root};
+use code_query::{CodeQuery, with_root};
 use edits::{
-    Applied, BatchStep, CheckRefusal, CheckSetup, EditError, EditKind, Place, Plan, Sources, SymbolPlace,
-    Tree, Workbench, look_up_names, plan_batch,
+    Applied, BatchStep, CheckRefusal, CheckSetup, EditKind, Place, Plan, Sources, SymbolPlace, Tree,
+    look_up_names, plan_batch,
 };
-use history::home::Home;
 use record::Stamp;
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 use subprocess::Supervisor;
@@ -99,20 +98,6 @@ impl Handle<TrustChecks> for Service {
         bench.set_trusted(!request.revoke).map_err(|error| to_error(&error))?;
         Ok(Trust { root: root.to_string_lossy().into_owned(), trusted: bench.is_trusted() })
     }
-}
-
-pub(super) fn open_bench(service: &Service, root: Option<&String>) -> Result<(PathBuf, Workbench), Error> {
-    let root = resolve_root(service, root)?;
-    let home = service.home().ok_or_else(|| Error::new(Code::NotFound, "HOME is not set"))?;
-    let folder = edits_folder(&home, &root);
-    history::home::create_private_dir(&folder).map_err(|error| history::home::unwritable(&folder, &error))?;
-    let bench = Workbench::open(&root, &folder).map_err(|error| to_error(&error))?;
-    Ok((root, bench))
-}
-
-/// The folder of the plans and applied edits of a tree.
-pub(crate) fn edits_folder(home: &Home, root: &Path) -> PathBuf {
-    home.edits().join(tree::tree_name(root).to_string())
 }
 
 fn plan(service: &Service, wanted: &WantedEdit) -> Result<EditPlanned, Error> {
@@ -207,25 +192,6 @@ fn to_place(place: &Place) -> EditPlace {
         text: place.text.clone(),
         reason: place.reason.clone(),
     }
-}
-
-/// How many places an error lists.
-const PLACES_IN_ERROR: usize = 20;
-
-fn to_error(error: &EditError) -> Error {
-    let code = match error.reason() {
-        "bad-name" => Code::InvalidArgument,
-        "not-found" => Code::NotFound,
-        "busy" => Code::WriterBusy,
-        "io" => Code::ReadError,
-        _ => Code::EditRefused,
-    };
-    let places = error.places().iter().take(PLACES_IN_ERROR);
-    let refused = Error::new(code, error.to_string());
-    let refused = if error.hint().is_empty() { refused } else { refused.hint(error.hint()) };
-    places.fold(refused, |refused, place| {
-        refused.hint(format!("{}:{}: {}: {}", place.file, place.line, place.reason, place.text))
-    })
 }
 
 fn to_check_error(refusal: &CheckRefusal) -> Error {

@@ -3,8 +3,8 @@
 //! Does not know how an indexer is run (`indexers` does) or what its index changes (`code-index` does).
 
 use super::tree::{Tree, store_error, store_path};
+use super::workbench::open_bench;
 use crate::Service;
-use crate::operations::edits::open_bench;
 use api::code::IndexerResult;
 use api::{Code, Error};
 use code_index::scip_folder;
