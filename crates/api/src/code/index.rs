@@ -17,7 +17,7 @@ pub const INDEX: Operation = Operation {
     about: "Update the code index, and write outlines and hashes of types to `.loci`",
     answer: "types changed since the last run, each with its change class (Structure, Internal, Docs, …), and the \
              work done",
-    example: "loci code index",
+    example: "loci code index --root .",
     words: None,
     params: &[
         param(
