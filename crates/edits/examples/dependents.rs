@@ -5,7 +5,7 @@
 //! cargo run -p loci-edits --example dependents -- LOCI REPOSITORY COUNT [MODULES]
 //! ```
 //!
-//! Commits are spread evenly over the latest 500 that changed a file of the language. A file is known if it has a type that the report
+//! Commits are spread evenly over the latest 500 that changed a file of the language. A file is known if it declares a type that the report
 //! lists, as changed or as dependent. `MODULES` is a `node_modules` that the commits need. Prints one line per commit, the missed
 //! files, and a summary. Needs the compiler of the language on the path. Does not change the repository.
 
@@ -174,8 +174,9 @@ impl Bench<'_> {
             needed.entry(it.file.clone()).or_insert(format!("{}:{} {}", it.file, it.line, it.message));
         }
         git(&self.copy, &["checkout", "-q", "-f", "--", "."]);
-        let named = named_types(&report);
-        let is_known = |file: &str| self.types_of(file).iter().any(|it| named.contains(it));
+        let (named, declared) = (named_types(&report), types_by_file(&self.copy));
+        let is_known =
+            |file: &str| declared.get(file).is_some_and(|all| all.iter().any(|it| named.contains(it)));
         let missed = needed.iter().filter(|(file, _)| !is_known(file)).map(|(_, error)| error.clone());
         let missed = missed.collect();
         Ok(Shown { broken: places.len(), needed: needed.into_keys().collect(), missed, reported })
@@ -195,13 +196,21 @@ impl Bench<'_> {
         let output = command.output().unwrap();
         serde_json::from_slice(&output.stdout).unwrap_or_default()
     }
+}
 
-    /// The names of the types of a file, and of its module.
-    fn types_of(&self, file: &str) -> Vec<String> {
-        let outline = self.ask(&["code", "outline", file]);
-        let listed = outline["types"].as_array().cloned().unwrap_or_default();
-        listed.iter().filter_map(|it| it["path"].as_str().map(str::to_owned)).collect()
+/// The names of the types and modules that each file declares.
+fn types_by_file(root: &Path) -> BTreeMap<String, Vec<String>> {
+    let tree = Tree::open(root, 2).unwrap();
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for declared in &tree.code.types {
+        for (file, _) in &declared.parts {
+            found
+                .entry(tree.code.files[*file as usize].path.clone())
+                .or_default()
+                .push(declared.name.clone());
+        }
     }
+    found
 }
 
 /// The declarations whose structure changed and that still exist: file, line and name.

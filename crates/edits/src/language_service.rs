@@ -84,7 +84,7 @@ pub fn consult_service(
     }
     let Some(answer) = ask(plan, place, checker, folder, run) else { return Ok(Consulted::default()) };
     let consulted = take_meanings(tree, plan, &answer.meanings)?;
-    add_missing(tree, plan, &answer.edits, new_name)?;
+    add_missing(tree, plan, &answer.edits, (&place.name, new_name))?;
     Ok(consulted)
 }
 
@@ -107,12 +107,19 @@ fn take_meanings(tree: &Tree, plan: &mut Plan, meanings: &[Meaning]) -> Result<C
     Ok(consulted)
 }
 
-/// Adds the places that the service names and nothing else did.
-fn add_missing(tree: &Tree, plan: &mut Plan, edits: &[ServiceEdit], new_name: &str) -> Result<(), EditError> {
-    for it in edits {
+/// Adds the places that the service names and nothing else did. One that does not have the old name is left out: the compiler
+/// shows whether the plan lacks it.
+fn add_missing(
+    tree: &Tree,
+    plan: &mut Plan,
+    edits: &[ServiceEdit],
+    (old_name, new_name): (&str, &str),
+) -> Result<(), EditError> {
+    for it in edits.iter().filter(|it| tree.file_number(&it.file).is_some()) {
         let planned = plan.files.iter().filter(|file| file.path == it.file).flat_map(|file| &file.edits);
         let is_planned = planned.into_iter().any(|edit| edit.from < it.to && it.from < edit.to);
-        if !is_planned && tree.file_number(&it.file).is_some() {
+        let text = &tree.text(&it.file)?.text;
+        if !is_planned && text.get(it.from as usize..it.to as usize) == Some(old_name) {
             let text = format!("{}{new_name}{}", it.before, it.after);
             plan.add_edit(tree, &it.file, TextEdit { from: it.from, to: it.to, text })?;
         }

@@ -7,7 +7,7 @@ mod archive;
 pub(crate) mod code;
 mod digest;
 mod doctor;
-pub(crate) mod edits;
+mod edits;
 mod forget;
 mod gather_chats;
 mod import;

@@ -105,3 +105,27 @@ fn an_answer_that_does_not_fit_is_no_answer() {
         assert!(text(&home, "late.ts").contains("late.size"), "{said}");
     }
 }
+
+/// An answer with one edit, and open places that mean something else.
+fn answer_with_edit(count: usize, file: &str, from: u32, to: u32) -> String {
+    let edit = serde_json::json!({"file": file, "from": from, "to": to, "before": "", "after": ""});
+    serde_json::json!({"edits": [edit], "meanings": vec!["other"; count]}).to_string()
+}
+
+#[test]
+fn edits_that_the_service_cannot_mean_are_left_out() {
+    let count = {
+        let home = home_with_service("null");
+        rename(&home).expect(1);
+        asked_places(&home).len()
+    };
+    let ranges = [(4_000_000, 4_000_004), (60, 50), (0, 6)].map(|(from, to)| ("src/box.ts", from, to));
+    let files = ["../outside.ts", "/etc/hosts", "src/none.ts"].map(|file| (file, 0, 4));
+    for (file, from, to) in ranges.into_iter().chain(files) {
+        let home = home_with_service(&answer_with_edit(count, file, from, to));
+        rename(&home).expect(0);
+        let expected = SOURCE.replace("size: number", "width: number").replace("box.size", "box.width");
+        assert_eq!(text(&home, "box.ts"), expected, "{file} {from}..{to}");
+        assert!(!home.path().join("outside.ts").exists());
+    }
+}

@@ -1,11 +1,12 @@
 //! The distance of a type from the nearest type that uses no other type of the tree.
 //!
-//! Does not look at the whole tree: it searches along the dependencies of one type, which ends after a few of them.
+//! Does not know how many types will be asked for: for a few it searches along the dependencies of each, which mostly ends after a few
+//! steps; whoever needs most of them lets it learn all first.
 
 use super::StoreError;
 use super::table::Table;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use syntax::TypeId;
 
 /// Remembers the distances on the paths it has found; `None` if every path ends in a cycle.
@@ -15,6 +16,30 @@ pub(super) struct DepthFinder {
 }
 
 impl DepthFinder {
+    /// Finds the distances of all types in one pass over the dependencies, from the types that use none.
+    pub(super) fn learn_all(&mut self, table: &mut Table<'_>) -> Result<(), StoreError> {
+        let mut ids: Vec<TypeId> = table.types()?.into_iter().map(|(id, _)| id).collect();
+        ids.sort_unstable();
+        let mut users: Vec<Vec<u32>> = vec![Vec::new(); ids.len()];
+        let mut depths: Vec<Option<u32>> = vec![Some(0); ids.len()];
+        for edge in table.all_edges(&ids)?.into_iter().filter(|edge| edge.from != edge.to) {
+            users[edge.to as usize].push(edge.from);
+            depths[edge.from as usize] = None;
+        }
+        let is_leaf = |at: &usize| depths[*at].is_some();
+        let mut queue: VecDeque<usize> = (0..ids.len()).filter(is_leaf).collect();
+        while let Some(at) = queue.pop_front() {
+            for user in users[at].iter().map(|user| *user as usize) {
+                if depths[user].is_none() {
+                    depths[user] = depths[at].map(|depth| depth + 1);
+                    queue.push_back(user);
+                }
+            }
+        }
+        self.known = ids.into_iter().zip(depths).collect();
+        Ok(())
+    }
+
     /// The distance; 0 if every path ends in a cycle.
     pub(super) fn find(&mut self, table: &Table<'_>, of: TypeId) -> Result<u32, StoreError> {
         if let Some(known) = self.known.get(&of) {

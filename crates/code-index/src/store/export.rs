@@ -237,8 +237,11 @@ impl<'a> Exporter<'a> {
 
     /// Writes the outlines and lists of changed types.
     fn write_changed(&mut self) -> Result<(), ExportError> {
-        let mut folders = BTreeSet::new();
-        for (id, folder) in self.table.pending_types()? {
+        let (pending, mut folders) = (self.table.pending_types()?, BTreeSet::new());
+        if pending.len() > MANY_TYPES {
+            self.depths.learn_all(&mut self.table)?;
+        }
+        for (id, folder) in pending {
             folders.insert(folder);
             self.write_outline(id)?;
         }
@@ -343,6 +346,7 @@ impl<'a> Exporter<'a> {
 
     /// Writes everything, and removes files that no longer belong.
     fn write_all(&mut self) -> Result<(), ExportError> {
+        self.depths.learn_all(&mut self.table)?;
         let (mut outlines, mut lists) = (BTreeSet::new(), BTreeSet::new());
         for folder in self.table.type_folders()? {
             lists.insert(shard_path(&folder));
@@ -387,6 +391,9 @@ fn parse_alias(entry: &Value) -> Option<RenamedType> {
 fn to_pretty_json(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
+
+/// One search per type is quadratic where types are layered; from here on all depths together are cheaper.
+const MANY_TYPES: usize = 100;
 
 /// File names are limited to 255 bytes.
 const MAX_NAME_BYTES: usize = 200;
