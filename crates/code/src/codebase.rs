@@ -215,7 +215,16 @@ pub fn place_in_project(projects: &[Project], file: &mut SourceFile) {
 
 impl Codebase {
     /// Joins files. The result does not depend on their order.
-    pub fn new(projects: Vec<Project>, mut files: Vec<SourceFile>) -> Codebase {
+    pub fn new(projects: Vec<Project>, files: Vec<SourceFile>) -> Codebase {
+        Codebase::with_known_ids(projects, files, &mut KnownIds::default())
+    }
+
+    /// Joins files again, of which some have been joined before.
+    pub fn with_known_ids(
+        projects: Vec<Project>,
+        mut files: Vec<SourceFile>,
+        ids: &mut KnownIds,
+    ) -> Codebase {
         for file in &mut files {
             place_in_project(&projects, file);
         }
@@ -224,7 +233,7 @@ impl Codebase {
         for file in &files {
             tables.add_file(&file.facts);
         }
-        let mut types = join_types(&projects, &files);
+        let mut types = join_types(&projects, &files, ids);
         fill_tables(&mut types, &files, &mut tables);
         for word in projects.iter().flat_map(|project| &project.usings).flat_map(|it| it.split('.')) {
             tables.intern(word);
@@ -285,8 +294,27 @@ impl Codebase {
     }
 }
 
+/// The IDs of types that were joined before, by project and name. Hashing the names of 10,000 types takes as long as joining them.
+#[derive(Default)]
+pub struct KnownIds(FxHashMap<(u32, String), (TypeKind, TypeId)>);
+
+impl KnownIds {
+    /// Remembers the IDs of a codebase that is taken apart.
+    pub fn remember(&mut self, types: Vec<Type>) {
+        self.0.extend(types.into_iter().map(|each| ((each.project, each.name), (each.kind, each.id))));
+    }
+
+    /// Takes the ID of a type, if its kind is the same.
+    fn take(&mut self, of: &mut Type) -> Option<TypeId> {
+        let key = (of.project, std::mem::take(&mut of.name));
+        let known = self.0.remove(&key);
+        of.name = key.1;
+        known.filter(|(kind, _)| *kind == of.kind).map(|(_, id)| id)
+    }
+}
+
 /// All types, sorted by name and project.
-fn join_types(projects: &[Project], files: &[SourceFile]) -> Vec<Type> {
+fn join_types(projects: &[Project], files: &[SourceFile], ids: &mut KnownIds) -> Vec<Type> {
     let mut known: FxHashMap<(u32, String), u32> = FxHashMap::default();
     let mut types: Vec<Type> = Vec::new();
     let parents = ImplTargets::new(files);
@@ -297,7 +325,7 @@ fn join_types(projects: &[Project], files: &[SourceFile]) -> Vec<Type> {
             let found = *known.entry((file.project, name.clone())).or_insert(next);
             if found == next {
                 types.push(Type {
-                    id: TypeId::new("", "", part.kind),
+                    id: TypeId(0),
                     project: file.project,
                     name,
                     kind: part.kind,
@@ -315,7 +343,7 @@ fn join_types(projects: &[Project], files: &[SourceFile]) -> Vec<Type> {
         let (file, part) = each.parts[0];
         each.kind = files[file as usize].facts.types[part as usize].kind;
         let project = projects.get(each.project as usize).map_or("", |project| &project.name);
-        each.id = TypeId::new(project, &each.name, each.kind);
+        each.id = ids.take(each).unwrap_or_else(|| TypeId::new(project, &each.name, each.kind));
     }
     types.sort_by(|one, other| (&one.name, one.project).cmp(&(&other.name, other.project)));
     types

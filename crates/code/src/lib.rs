@@ -24,7 +24,7 @@ mod window;
 pub use alias::{Alias, Conflict, TypeSnapshot, body_digests, detect_renames};
 pub use classify::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
 pub use codebase::{
-    ATTRIBUTE_SUFFIX, Codebase, MemberLocation, NAMESPACE_FILE, SourceFile, Tables, Type, full_names,
+    ATTRIBUTE_SUFFIX, Codebase, KnownIds, MemberLocation, NAMESPACE_FILE, SourceFile, Tables, Type, full_names,
     place_in_project, spelled_full_name,
 };
 pub use file_symbols::{FileSymbol, classify_symbol, symbols_at, symbols_in_text};

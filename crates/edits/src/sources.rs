@@ -281,17 +281,34 @@ impl Sources {
 
     /// The tree that shows whether a file still parses after some edits: where they only replace a name, the one around that name.
     fn parsed_for(&self, path: &str, edits: &[TextEdit]) -> Result<Option<Rc<ParsedText>>, EditError> {
-        let text = &self.text(path)?.text;
-        let replaced = |edit: &TextEdit| text.get(edit.from as usize..edit.to as usize).unwrap_or_default();
-        let name = edits.first().map_or("", replaced);
-        let is_name = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
-        if edits.iter().all(|edit| replaced(edit) == name && is_name(&edit.text)) {
-            let key = (path.to_owned(), name.to_owned());
-            if let Some(known) = self.trees.borrow().by_path.get(&key) {
-                return Ok(Some(known.clone()));
-            }
+        if let Some((name, _)) = self.renamed_word(path, edits)?
+            && let Some(known) = self.trees.borrow().by_path.get(&(path.to_owned(), name.to_owned()))
+        {
+            return Ok(Some(known.clone()));
         }
         self.parsed(path)
+    }
+
+    /// The old and the new word, if that is all that edits replace.
+    fn renamed_word<'e>(
+        &'e self,
+        path: &str,
+        edits: &'e [TextEdit],
+    ) -> Result<Option<(&'e str, &'e str)>, EditError> {
+        let Some(first) = edits.first() else { return Ok(None) };
+        let text = &self.text(path)?.text;
+        let replaced = |edit: &TextEdit| text.get(edit.from as usize..edit.to as usize).unwrap_or_default();
+        let both = (replaced(first), first.text.as_str());
+        let are_words = is_word(both.0) && is_word(both.1);
+        let is_same = |edit: &TextEdit| (replaced(edit), edit.text.as_str()) == both;
+        Ok((are_words && edits.iter().all(is_same)).then_some(both))
+    }
+
+    /// Whether edits only give a name another name. A file parses afterwards as it did before.
+    fn replaces_a_name(&self, path: &str, edits: &[TextEdit]) -> Result<bool, EditError> {
+        let Some((old, new)) = self.renamed_word(path, edits)? else { return Ok(false) };
+        let are_names = |reader: &mut Reader, _: &Symbols| !reader.is_keyword(old) && !reader.is_keyword(new);
+        Ok(self.with_reader(path, are_names).unwrap_or(false))
     }
 
     /// Whether more of a file does not parse after some edits than before. The file need not exist.
@@ -307,6 +324,9 @@ impl Sources {
 
     fn check_edited(&self, path: &str, edits: &[TextEdit]) -> Result<bool, EditError> {
         let is_new = !self.contains(path);
+        if !is_new && self.replaces_a_name(path, edits)? {
+            return Ok(false);
+        }
         let text = if is_new { "" } else { &self.text(path)?.text };
         let after = apply_edits(text, edits).ok_or_else(|| EditError::Encoding(path.to_owned()))?;
         let before = if is_new { None } else { self.parsed_for(path, edits)? };
@@ -329,6 +349,11 @@ impl Sources {
         let project = self.files.get(path).and_then(|file| self.projects.get(file.project as usize));
         Some(work(readers.get_mut(language.name)?, project.map_or(&none, |it| &it.symbols)))
     }
+}
+
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 impl TextEdit {

@@ -4,8 +4,8 @@
 
 use crate::language::Extraction;
 use crate::preprocessor::Symbols;
-use crate::reader::Reader;
-use crate::token::PreparedText;
+use crate::reader::{Reader, advance};
+use crate::token::{PreparedText, Token, TokenKind};
 use crate::walk::gaps::count_gaps;
 use facts::Span;
 use tree_sitter::{InputEdit, Point, Tree};
@@ -29,15 +29,19 @@ pub struct Replaced {
 impl Reader {
     /// Parses a text, with a set of defined preprocessor symbols.
     pub fn parse(&mut self, text: &str, symbols: &Symbols) -> Option<ParsedText> {
-        self.parse_around(text, symbols, &[])
+        let prepared = self.prepare(text, symbols);
+        let tree = self.parse_tree(&prepared)?;
+        Some(ParsedText { language: self.language.name, prepared, tree, left_out: Vec::new() })
     }
 
-    /// Parses a text without what is inside of these bodies, where they are in braces. Most of the time goes into bodies.
+    /// Parses a text without comments and without what is inside of these bodies, where they are in braces. Most of the time goes
+    /// into them.
     pub fn parse_around(&mut self, text: &str, symbols: &Symbols, bodies: &[Span]) -> Option<ParsedText> {
         let mut prepared = self.prepare(text, symbols);
-        let left_out: Vec<Span> = bodies.iter().filter_map(|body| inside_of_braces(text, *body)).collect();
+        let bodies = bodies.iter().filter_map(|body| inside_of_braces(text, *body));
+        let left_out = outermost(bodies.chain(prepared.comments()).collect());
         prepared.leave_out(&left_out);
-        let tree = self.parse_tree(&prepared)?;
+        let tree = self.parse_outside(&prepared, &left_out, None)?;
         Some(ParsedText { language: self.language.name, prepared, tree, left_out })
     }
 
@@ -58,9 +62,9 @@ impl Reader {
             let mut known = parsed.tree.clone();
             // from the end, so that the offsets of the others stay
             edits.iter().rev().for_each(|edit| known.edit(&input_edit(old, *edit, text, edits)));
-            self.parse_again(&prepared, &known)?
+            self.parse_outside(&prepared, &left_out, Some(&known))?
         } else {
-            self.parse_tree(&prepared)?
+            self.parse_outside(&prepared, &left_out, None)?
         };
         Some(ParsedText { language: parsed.language, prepared, tree, left_out })
     }
@@ -106,7 +110,7 @@ fn input_edit(old: &str, edit: Replaced, new: &str, all: &[Replaced]) -> InputEd
         new_end_byte: from + edit.length as usize,
         start_position,
         old_end_position: point_at(old, to),
-        new_end_position: advance(start_position, inserted),
+        new_end_position: advance(start_position, inserted.as_bytes()),
     }
 }
 
@@ -116,10 +120,11 @@ fn growth_before(at: u32, edits: &[Replaced]) -> i64 {
     before.map(|it| i64::from(it.length) - i64::from(it.span.to - it.span.from)).sum()
 }
 
-/// Where a range without edits is afterwards.
+/// Where a range is afterwards, without what was inserted at its beginning.
 fn span_after(span: Span, edits: &[Replaced]) -> Span {
-    let moved = |at: u32| (i64::from(at) + growth_before(span.to, edits)) as u32;
-    Span { from: moved(span.from), to: moved(span.to) }
+    let before = edits.partition_point(|it| it.span.to <= span.from);
+    let moved = |at: u32, edits| (i64::from(at) + growth_before(span.to, edits)) as u32;
+    Span { from: moved(span.from, &edits[..before]), to: moved(span.to, edits) }
 }
 
 /// What is inside of a body; `None` if it has no braces, or a directive that decides about text behind it.
@@ -129,7 +134,25 @@ fn inside_of_braces(text: &str, body: Span) -> Option<Span> {
     (!has_directive).then_some(Span { from: body.from + 1, to: body.to - 1 })
 }
 
+/// Spans by position, without those inside of others.
+fn outermost(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_unstable_by_key(|span| (span.from, std::cmp::Reverse(span.to)));
+    let mut end = 0;
+    spans.retain(|span| {
+        let is_outer = span.from >= end;
+        end = end.max(span.to);
+        is_outer
+    });
+    spans
+}
+
 impl PreparedText {
+    /// The comments, in a language with tokens of its own.
+    fn comments(&self) -> impl Iterator<Item = Span> {
+        let is_comment = |token: &&Token| matches!(token.kind, TokenKind::Comment | TokenKind::Doc);
+        self.tokens.iter().filter(is_comment).map(|token| token.span)
+    }
+
     fn leave_out(&mut self, spans: &[Span]) {
         for span in spans {
             let Some(bytes) = self.bytes.get_mut(span.from as usize..span.to as usize) else { continue };
@@ -139,16 +162,7 @@ impl PreparedText {
 }
 
 fn point_at(text: &str, at: usize) -> Point {
-    advance(Point { row: 0, column: 0 }, text.get(..at).unwrap_or_default())
-}
-
-/// Where a text ends that starts at a point.
-fn advance(from: Point, text: &str) -> Point {
-    let rows = memchr::memchr_iter(b'\n', text.as_bytes()).count();
-    match memchr::memrchr(b'\n', text.as_bytes()) {
-        Some(last) => Point { row: from.row + rows, column: text.len() - last - 1 },
-        None => Point { row: from.row, column: from.column + text.len() },
-    }
+    advance(Point { row: 0, column: 0 }, text.get(..at).unwrap_or_default().as_bytes())
 }
 
 #[cfg(test)]
@@ -209,6 +223,42 @@ mod tests {
             (edited.gap_count(), edited.occurrences(&after, "other")),
             (0, fresh.occurrences(&after, "other"))
         );
+    }
+
+    #[test]
+    fn occurrences_do_not_depend_on_comments_that_are_left_out() {
+        let csharp = LANGUAGES.iter().find(|it| it.name == "C#").unwrap();
+        let mut reader = Reader::new(csharp).unwrap();
+        let symbols = Symbols::default();
+        let text = "/// <see cref=\"name\"/>\n// a\nclass/* name */name // { name\n{\n  int b/**/= 1; int c() { return 1; /* } */ }\n}\n#if A\nname\n#endif\n";
+        let whole = reader.parse(text, &symbols).unwrap();
+        let part = reader.parse_around(text, &symbols, &[]).unwrap();
+        assert_eq!((part.gap_count(), whole.gap_count()), (0, 0));
+        assert!(!part.left_out.is_empty());
+        let found = whole.occurrences(text, "name");
+        assert_eq!(found.all.len(), 5);
+        assert_eq!(part.occurrences(text, "name"), found);
+        for by in ["x", "renamed"] {
+            let (after, edits) = replace(text, "name", by);
+            let edited = reader.parse_edited((&part, text), &edits, &after, &symbols).unwrap();
+            let fresh = reader.parse(&after, &symbols).unwrap();
+            assert_eq!(
+                (edited.gap_count(), edited.occurrences(&after, by)),
+                (0, fresh.occurrences(&after, by))
+            );
+        }
+    }
+
+    #[test]
+    fn words_of_the_grammar_are_keywords_also_where_they_are_names() {
+        for (language, word) in
+            [("C#", "record"), ("Python", "match"), ("TypeScript", "type"), ("Go", "func")]
+        {
+            let language = LANGUAGES.iter().find(|it| it.name == language).unwrap();
+            let reader = Reader::new(language).unwrap();
+            assert!(reader.is_keyword(word), "{word}");
+            assert!(["Ledger", "_x", "identifier", "name"].iter().all(|name| !reader.is_keyword(name)));
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! trees.
 
 use code::Resolver;
-use code::{Codebase, NAMESPACE_FILE, SourceFile, spelled_full_name};
+use code::{Codebase, KnownIds, NAMESPACE_FILE, SourceFile, spelled_full_name};
 use project::Project;
 use std::collections::BTreeSet;
 use syntax::{FileFacts, Scope, TypeKind};
@@ -31,6 +31,7 @@ pub(crate) struct PartialJoin {
     /// Names whose declarations have been loaded.
     fetched: BTreeSet<String>,
     spaces: BTreeSet<Vec<String>>,
+    ids: KnownIds,
     /// Whether the files that apply to all others have been loaded.
     is_started: bool,
 }
@@ -48,6 +49,7 @@ impl PartialJoin {
             had: BTreeSet::new(),
             fetched: BTreeSet::new(),
             spaces: BTreeSet::new(),
+            ids: KnownIds::default(),
             is_started: false,
         };
         partial.add_files(source, files)?;
@@ -100,11 +102,12 @@ impl PartialJoin {
     pub(crate) fn join(&mut self) -> Codebase {
         let mut files = std::mem::take(&mut self.files);
         files.push(namespace_file(&self.spaces));
-        Codebase::new(self.projects.clone(), files)
+        Codebase::with_known_ids(self.projects.clone(), files, &mut self.ids)
     }
 
     /// Takes the files of a codebase back, to join them with more.
     pub(crate) fn take_back(&mut self, code: Codebase) {
+        self.ids.remember(code.types);
         self.files.extend(code.files.into_iter().filter(|file| file.path != NAMESPACE_FILE));
     }
 }
