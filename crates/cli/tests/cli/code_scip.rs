@@ -132,6 +132,10 @@ fn an_indexer_that_hangs_is_stopped_with_its_children_and_reported_meanwhile() {
     let home = home_with_tree();
     trust(&home);
     install_indexer(&home, "scip-typescript", "sleep 300 & echo $! > \"$HOME/child\"; wait");
+    for wrong in ["soon", "0", "-1"] {
+        let refused = index_with(&home, &[], &[("LOCI_INDEXER_SECONDS", wrong)]).expect(1);
+        assert!(refused.stderr.contains(&format!("LOCI_INDEXER_SECONDS: `{wrong}` is not a number")));
+    }
     let hung = index_with(&home, &[], &[("LOCI_INDEXER_SECONDS", "3")]).expect(1);
     assert!(hung.stderr.contains("scip-typescript: timed out after 3 s"), "{}", hung.stderr);
     assert!(hung.stderr.contains("scip-typescript is indexing, 1 s"), "{}", hung.stderr);

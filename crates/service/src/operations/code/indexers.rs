@@ -29,11 +29,12 @@ pub(super) fn run_indexers(service: &Service, tree: &Tree) -> Result<Vec<Indexer
     require_program(&targets, root, &env)?;
     require_trust(service, root)?;
     let output = output_folder(service, root)?;
+    let deadline = Duration::from_secs(deadline_seconds(service)?);
     let supervisor = Supervisor::new(&service.exe);
     let run = IndexRun {
         supervisor: &supervisor,
         env,
-        deadline: Duration::from_secs(deadline_seconds(service)),
+        deadline,
         cancel: Some(service.progress.cancel_flag()),
         root,
         output: &output,
@@ -48,9 +49,14 @@ pub(super) fn run_indexers(service: &Service, tree: &Tree) -> Result<Vec<Indexer
     require_success(service, results)
 }
 
-fn deadline_seconds(service: &Service) -> u64 {
-    let set = crate::env::text_var(&service.places, "LOCI_INDEXER_SECONDS");
-    set.and_then(|text| text.parse().ok()).unwrap_or(DEADLINE)
+fn deadline_seconds(service: &Service) -> Result<u64, Error> {
+    let Some(set) = crate::env::text_var(&service.places, "LOCI_INDEXER_SECONDS") else {
+        return Ok(DEADLINE);
+    };
+    set.parse().ok().filter(|seconds| *seconds > 0).ok_or_else(|| {
+        Error::new(Code::InvalidArgument, format!("LOCI_INDEXER_SECONDS: `{set}` is not a number of seconds"))
+            .hint(format!("LOCI_INDEXER_SECONDS={DEADLINE} is the default"))
+    })
 }
 
 fn applicable_targets(tree: &Tree) -> Result<Vec<IndexerTarget>, Error> {
