@@ -244,6 +244,9 @@ pub struct Coverage {
     pub files: u64,
     /// Files with places that could not be parsed.
     pub with_gaps: u64,
+    /// Files in which nothing was found because a condition such as `#if` leaves their text out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub inactive: u64,
     /// The number of files that were not read.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_read: u64,

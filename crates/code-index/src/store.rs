@@ -46,11 +46,11 @@ use code::HASH_VERSION;
 use code::Outliner;
 use code::TypeSnapshot;
 use code::TypeSummary;
-use code::apply_changes;
 use code::{ATTRIBUTE_SUFFIX, Codebase, SourceFile, place_in_project};
 use code::{Cancelled, RefreshOptions, read_files};
 use code::{Change, ChangeClass, classify_change};
 use code::{Edge, Resolver};
+use code::{apply_changes, revert_changes};
 use db::Connection;
 use db::derived::Layout;
 use delta::Delta;
@@ -716,6 +716,7 @@ impl RefreshJob<'_> {
         let first = added.len() as u64 == self.done.hashed && gone.is_empty();
         self.carry_over_renames(&gone, &added)?;
         self.excuse_renames(&bodies, &mut changed)?;
+        self.record_changes_of_renamed(&gone, &mut changed)?;
         for card in &gone {
             self.report_change(card, None, true);
             self.table.remove_summary(card)?;
@@ -779,6 +780,11 @@ impl RefreshJob<'_> {
             states.insert(*id, self.table.load_state(*id)?.unwrap_or_default());
         }
         apply_changes(&mut states, changed, &users, &cycles, self.options.now);
+        let mut grounds = BTreeMap::new();
+        for (id, _) in states.iter().filter(|(_, state)| state.ground != 0) {
+            grounds.insert(*id, self.table.note_ground(*id)?);
+        }
+        revert_changes(&mut states, &cycles, &grounds);
         for (id, state) in &states {
             self.table.set_state(*id, state)?;
             if self.table.note_digest(*id)?.is_some() {

@@ -10,6 +10,7 @@ use loci_code_index::{ExportOptions, NoteHead, Store, StoreError};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
+use syntax::TypeId;
 use tempfile::TempDir;
 
 /// In the past: every file may have been written since, so each is read again.
@@ -387,6 +388,86 @@ fn a_note_becomes_stale_if_something_changes_during_writing() {
     assert_eq!(members[0].diff, ["- public int One() { return 1; }", "+ public int One() { return 11; }"]);
     // a text that another process changed is a different note
     assert_eq!(store.note_state_for_text(id, "another", false, at).unwrap().status, NoteStatus::Stale);
+}
+
+const LEDGER: &str = "public class Ledger { public Coin First; public int Sum(int more) { return more + 40000000; } public int Low(string text) { return text.Length; } }";
+
+/// A tree with a type that has a current note, and the type it uses.
+fn noted_tree() -> (TempDir, Store) {
+    let tree = create_tree(&[("Ledger.cs", LEDGER), ("Coin.cs", "public class Coin { public int Worth; }")]);
+    let mut store = Store::in_memory(tree.path()).unwrap();
+    store.refresh(NOW).unwrap();
+    let id = type_named(&store, "Ledger");
+    assert_eq!(store.note_state_for_text(id, "a note", true, 0).unwrap().status, NoteStatus::Cached);
+    (tree, store)
+}
+
+fn type_named(store: &Store, name: &str) -> TypeId {
+    store.types().unwrap().into_iter().find(|(_, it)| it == name).unwrap().0
+}
+
+#[test]
+fn a_renamed_type_keeps_a_current_note_only_if_nothing_else_changed() {
+    let body = "return more + 40000000;";
+    for (text, status) in [
+        (LEDGER.to_owned(), NoteStatus::Cached),
+        (LEDGER.replace(body, "return more - 40000000;"), NoteStatus::Stale),
+        (LEDGER.replace("int Sum(", "long Sum("), NoteStatus::Stale),
+        (LEDGER.replace("Coin First", "private int own; public Coin First"), NoteStatus::Cached),
+    ] {
+        let (tree, mut store) = noted_tree();
+        write_file(tree.path(), "Ledger.cs", &text.replace("Ledger", "Journal"));
+        let done = store.refresh(NOW).unwrap();
+        assert_eq!(done.aliases.len(), 1, "{text}");
+        let state = store.note_state(type_named(&store, "Journal")).unwrap();
+        assert_eq!(state.status, status, "{text}");
+        assert_eq!(state.has_drift(), text.contains("own"), "{text}");
+        // The edit is reverted, under the new name and under the old one.
+        for name in ["Journal", "Ledger"] {
+            write_file(tree.path(), "Ledger.cs", &LEDGER.replace("Ledger", name));
+            store.refresh(NOW).unwrap();
+        }
+        let state = store.note_state(type_named(&store, "Ledger")).unwrap();
+        assert_eq!((state.status, state.has_drift()), (NoteStatus::Cached, false), "{text}");
+    }
+}
+
+#[test]
+fn a_note_is_current_again_when_an_edit_is_reverted() {
+    let coin = "public class Coin { public int Worth; }";
+    for (path, before, after) in [
+        ("Ledger.cs", LEDGER, LEDGER.replace("int Sum(", "long Sum(")),
+        ("Ledger.cs", LEDGER, LEDGER.replace("return more", "return 7 + more")),
+        ("Coin.cs", coin, coin.replace("int Worth", "long Worth")),
+    ] {
+        let (tree, mut store) = noted_tree();
+        let id = type_named(&store, "Ledger");
+        write_file(tree.path(), path, &after);
+        store.refresh(NOW).unwrap();
+        assert_eq!(store.note_state(id).unwrap().status, NoteStatus::Stale, "{after}");
+        assert_eq!(store.request_note(id, 0).unwrap().status, NoteStatus::Pending);
+        write_file(tree.path(), path, before);
+        store.refresh(NOW).unwrap();
+        let state = store.note_state(id).unwrap();
+        assert_eq!((state.status, state.dependency_changed), (NoteStatus::Cached, false), "{after}");
+        assert!(store.requested_notes(0).unwrap().is_empty(), "nothing is left to write");
+    }
+}
+
+#[test]
+fn files_without_active_code_are_counted() {
+    let tree = create_tree(&[
+        ("Off.cs", "#if NOWHERE\npublic class Off { }\n#endif\n"),
+        ("On.cs", "public class On { }\n#if NOWHERE\npublic class Never { }\n#endif\n"),
+        ("Empty.cs", "// nothing\n"),
+    ]);
+    let mut store = Store::in_memory(tree.path()).unwrap();
+    store.refresh(NOW).unwrap();
+    let extent = store.extent().unwrap();
+    assert_eq!((extent.files, extent.inactive, extent.with_gaps), (3, 1, 0));
+    write_file(tree.path(), "Off.cs", "public class Off { }");
+    store.refresh(NOW).unwrap();
+    assert_eq!(store.extent().unwrap().inactive, 0);
 }
 
 #[test]

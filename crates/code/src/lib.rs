@@ -24,8 +24,8 @@ mod window;
 pub use alias::{Alias, Conflict, TypeSnapshot, body_digests, detect_renames};
 pub use classify::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
 pub use codebase::{
-    ATTRIBUTE_SUFFIX, Codebase, KnownIds, MemberLocation, NAMESPACE_FILE, SourceFile, Tables, Type, full_names,
-    place_in_project, spelled_full_name,
+    ATTRIBUTE_SUFFIX, Codebase, KnownIds, MemberLocation, NAMESPACE_FILE, SourceFile, Tables, Type,
+    full_names, place_in_project, spelled_full_name,
 };
 pub use file_symbols::{FileSymbol, classify_symbol, symbols_at, symbols_in_text};
 pub use graph::{DIAGRAM_FORMATS, DiagramFormat, Graph, render_diagram};
@@ -33,6 +33,7 @@ pub use hash::{HASH_VERSION, Hashes, MemberHashes, TypeHashes, hash_type};
 pub use note_baseline::{Baseline, ChangedMember};
 pub use note_state::{
     BATCH_MILLIS, DRIFT_WINDOW_MILLIS, Drift, NoteState, NoteStatus, apply_changes, note_urgency,
+    revert_changes,
 };
 pub use outline::{Outliner, TokenCost, count_tokens};
 pub use pack::{Pack, PackCost, build_pack};

@@ -5,7 +5,7 @@
 
 use crate::classify::ChangeClass;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The status of the note about a type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
@@ -42,7 +42,11 @@ pub struct NoteState {
     pub last_change: Option<ChangeClass>,
     /// The type itself did not change, but the structure of one of its dependencies did.
     pub dependency_changed: bool,
+    /// Another type of its dependency cycle changed; the types of a cycle share a note.
+    pub cycle_changed: bool,
     pub drift: Drift,
+    /// Digest of the type and of the structure of what it uses, as they were when the note was written; 0 if not known.
+    pub ground: u64,
     /// When the note was requested, or when writing began, in milliseconds.
     pub at: i64,
 }
@@ -82,6 +86,20 @@ impl NoteState {
     pub fn record_dependency_change(&mut self) {
         self.dependency_changed = true;
         self.mark_stale();
+    }
+
+    fn record_cycle_change(&mut self) {
+        self.cycle_changed = true;
+        self.mark_stale();
+    }
+
+    /// Everything is again as it was when the note was written. A note that is being written is finished nevertheless.
+    fn revert(&mut self) {
+        if self.status != NoteStatus::Generating {
+            self.status = NoteStatus::Cached;
+            (self.dependency_changed, self.cycle_changed) = (false, false);
+            self.drift = Drift::default();
+        }
     }
 
     fn mark_stale(&mut self) {
@@ -148,7 +166,8 @@ impl NoteState {
         if self.status == NoteStatus::Generating {
             self.status = if written { NoteStatus::Cached } else { NoteStatus::Pending };
             if written {
-                (self.drift, self.dependency_changed) = (Drift::default(), false);
+                self.drift = Drift::default();
+                (self.dependency_changed, self.cycle_changed) = (false, false);
             }
         }
     }
@@ -175,7 +194,26 @@ pub fn apply_changes<K: Ord + Copy>(
     let deep = |of: &K| changes.get(of).is_some_and(|class| *class <= ChangeClass::PublicBehavior);
     for cycle in cycles.iter().filter(|cycle| cycle.len() > 1 && cycle.iter().any(deep)) {
         for of in cycle {
-            states.entry(*of).or_default().mark_stale();
+            states.entry(*of).or_default().record_cycle_change();
+        }
+    }
+}
+
+/// Makes notes current again whose types, and what they use, are as they were when the notes were written. `grounds` has the digests
+/// as they are now. The types of a cycle become current together.
+pub fn revert_changes<K: Ord + Copy>(
+    states: &mut BTreeMap<K, NoteState>,
+    cycles: &[Vec<K>],
+    grounds: &BTreeMap<K, u64>,
+) {
+    let is_back = |of: &K, state: &NoteState| state.ground != 0 && grounds.get(of) == Some(&state.ground);
+    let back: BTreeSet<K> =
+        states.iter().filter(|(of, state)| is_back(of, state)).map(|(of, _)| *of).collect();
+    for of in &back {
+        let Some(state) = states.get_mut(of) else { continue };
+        let cycle = cycles.iter().find(|cycle| cycle.len() > 1 && cycle.contains(of));
+        if cycle.map_or(!state.cycle_changed, |cycle| cycle.iter().all(|it| back.contains(it))) {
+            state.revert();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The state of a note: what a change does to it, and to the notes of dependents and cycles.
 
 use loci_code::ChangeClass::{self, Cosmetic, Docs, Internal, PublicBehavior, Structure};
-use loci_code::{Graph, NoteState, NoteStatus, apply_changes, note_urgency};
+use loci_code::{Graph, NoteState, NoteStatus, apply_changes, note_urgency, revert_changes};
 use std::collections::BTreeMap;
 
 const MINUTE: i64 = 60_000;
@@ -33,6 +33,52 @@ fn each_change_class_has_its_effect() {
     let mut state = cached_state();
     state.record_dependency_change();
     assert_eq!((state.status, state.dependency_changed, state.last_change), (NoteStatus::Stale, true, None));
+}
+
+#[test]
+fn what_is_as_it_was_makes_a_note_current() {
+    let stale_after = |change: fn(&mut NoteState)| {
+        let mut state = NoteState { ground: 7, ..cached_state() };
+        change(&mut state);
+        state
+    };
+    let changes: [fn(&mut NoteState); 3] = [
+        |state| state.record_change(Structure, 0),
+        |state| state.record_dependency_change(),
+        |state| state.record_change(Internal, 0),
+    ];
+    for change in changes {
+        let mut states = BTreeMap::from([(1, stale_after(change)), (2, stale_after(change))]);
+        revert_changes(&mut states, &[], &BTreeMap::from([(1, 7), (2, 8)]));
+        let back = &states[&1];
+        assert_eq!(
+            (back.status, back.dependency_changed, back.has_drift()),
+            (NoteStatus::Cached, false, false)
+        );
+        assert_eq!(states[&2], stale_after(change), "it differs");
+    }
+    // A note that was never current, or that is being written.
+    let unknown = NoteState { status: NoteStatus::Pending, ..NoteState::default() };
+    let written = NoteState { status: NoteStatus::Generating, ground: 7, ..NoteState::default() };
+    let mut states = BTreeMap::from([(1, unknown), (2, written)]);
+    revert_changes(&mut states, &[], &BTreeMap::from([(1, 0), (2, 7)]));
+    assert_eq!([states[&1].status, states[&2].status], [NoteStatus::Pending, NoteStatus::Generating]);
+}
+
+#[test]
+fn the_notes_of_a_cycle_become_current_together() {
+    let current = NoteState { ground: 7, ..cached_state() };
+    let mut states = BTreeMap::from([(1, current), (2, current)]);
+    let cycles = [vec![1, 2]];
+    let changes = BTreeMap::from([(1, PublicBehavior)]);
+    apply_changes(&mut states, &changes, &BTreeMap::new(), &cycles, 0);
+    let shown = |states: &BTreeMap<i32, NoteState>| [states[&1].status, states[&2].status];
+    revert_changes(&mut states, &cycles, &BTreeMap::from([(1, 8), (2, 7)]));
+    assert_eq!(shown(&states), [NoteStatus::Stale; 2], "the other one changed");
+    revert_changes(&mut states, &[], &BTreeMap::from([(1, 8), (2, 7)]));
+    assert_eq!(shown(&states), [NoteStatus::Stale; 2], "whatever happens elsewhere");
+    revert_changes(&mut states, &cycles, &BTreeMap::from([(1, 7), (2, 7)]));
+    assert_eq!(shown(&states), [NoteStatus::Cached; 2]);
 }
 
 #[test]

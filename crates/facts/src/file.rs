@@ -32,6 +32,8 @@ pub struct FileFacts {
     pub has_module_path: bool,
     /// Whether references are only names in the text: the language is read at the level of declarations.
     pub is_textual: bool,
+    /// Whether it declares nothing only because a condition such as `#if` leaves its text out.
+    pub is_inactive: bool,
 }
 
 impl FileFacts {

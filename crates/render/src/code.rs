@@ -560,13 +560,15 @@ fn render_named(options: &RenderOptions, symbol: &SymbolRef, name: &str) -> Stri
 /// What the response does not cover, with reasons as far as known.
 fn render_coverage(options: &RenderOptions, coverage: &Coverage) -> String {
     let mut out = render_notes(options, &coverage.notes);
-    if coverage.with_gaps > 0 || coverage.not_read > 0 {
-        let read = format!(
-            "{} of {} with parse errors, {} not read",
-            count_of(coverage.with_gaps, "file"),
-            coverage.files,
-            coverage.not_read
-        );
+    let shares = [
+        (coverage.with_gaps, "with parse errors"),
+        (coverage.not_read, "not read"),
+        (coverage.inactive, "left out by conditions such as #if"),
+    ];
+    let shares = shares.iter().filter(|(count, _)| *count > 0);
+    let shares: Vec<String> = shares.map(|(count, what)| format!("{count} {what}")).collect();
+    if !shares.is_empty() {
+        let read = format!("of {}: {}", count_of(coverage.files, "file"), shares.join(", "));
         append_fmt(&mut out, format_args!("{}\n", options.paint(Style::Dim, &read)));
     }
     for why in &coverage.unread {

@@ -40,6 +40,16 @@ fn special_files_are_not_opened() {
 }
 
 #[test]
+fn files_left_out_by_conditions_are_counted() {
+    let home = home_with_sound_type();
+    write_file(&home.path().join("src/Off.cs"), b"#if NOWHERE\npublic class Off { }\n#endif\n");
+    assert_eq!(outline_coverage(&home)["inactive"], 1);
+    let shown = run_line(&home, "code outline Sound -o text").expect(0);
+    let text = shown.text();
+    assert!(text.contains("of 2 files: 1 left out by conditions such as #if"), "{text}");
+}
+
+#[test]
 fn an_oversized_file_is_reported_and_not_read() {
     let home = home_with_sound_type();
     let large = fs::File::create(home.path().join("src/Large.cs")).unwrap();

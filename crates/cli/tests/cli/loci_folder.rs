@@ -276,6 +276,9 @@ fn a_note_is_returned_with_its_state() {
     );
     let stale = run_json(&home, "code semantic Node");
     assert!(stale["why"][0].as_str().unwrap().starts_with("the structure changed"), "{stale}");
+    run_json(&home, "code pack p --filter type:Node");
+    let pack = fs::read_to_string(loci_path(&home, "packs/p.md")).unwrap();
+    assert!(pack.contains("(written before the type was changed)\nROLE: holds a name"), "{pack}");
     let status = run_json(&home, "code status");
     assert_eq!((&status["notes"], &status["semanticQueueLength"]), (&1.into(), &1.into()));
     assert!(run_line(&home, "code semantic Node -o text").expect(0).text().contains("note: stale"));

@@ -225,6 +225,14 @@ fn mutually_dependent_types_share_one_call_and_one_file() {
             "{shown}"
         );
     }
+    // The window and a pack show it once.
+    let window = fixture.run_code("window", 0)["window"].as_str().unwrap().to_string();
+    fixture.run_code("pack both --filter namespace:Memo.Core", 0);
+    let pack = std::fs::read_to_string(fixture.path("shop/.loci/packs/both.md")).unwrap();
+    for text in [&window, &pack] {
+        assert_eq!(text.matches("ROLE: They hold each other.").count(), 1, "{text}");
+        assert!(text.contains("(together with Memo.Core.Node"), "{text}");
+    }
     // If one of them changes, the note is stale for both and is requested once.
     fixture.write_source("Store.cs", &STORE.replace("Get(int id)", "Get(long id)"));
     assert_eq!(fixture.run_code("semantic Node", 0)["state"], json!("pending"));

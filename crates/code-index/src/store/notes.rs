@@ -32,7 +32,9 @@ impl Store {
         let mut state = table.load_state(of)?.unwrap_or_default();
         if table.note_digest(of)? != Some(note) {
             let note_now = if holds { NoteStatus::Cached } else { NoteStatus::Stale };
-            state = NoteState { status: note_now, last_change: state.last_change, ..NoteState::default() };
+            let ground = if holds { table.note_ground(of)? } else { 0 };
+            let last_change = state.last_change;
+            state = NoteState { status: note_now, last_change, ground, ..NoteState::default() };
             self.write_best_effort(|table| {
                 table.set_state(of, &state)?;
                 table.set_note(of, note)?;
@@ -117,7 +119,8 @@ impl Store {
         base: &Baseline,
         holds: bool,
     ) -> Result<NoteState, StoreError> {
-        let mut state = Table::new(&self.db).load_state(of)?.unwrap_or_default();
+        let mut table = Table::new(&self.db);
+        let mut state = table.load_state(of)?.unwrap_or_default();
         if state.status != NoteStatus::Stale {
             // the index may have been rebuilt since writing began
             state.status = NoteStatus::Generating;
@@ -126,6 +129,7 @@ impl Store {
         if !holds {
             state.status = NoteStatus::Stale;
         }
+        state.ground = if state.status == NoteStatus::Cached { table.note_ground(of)? } else { 0 };
         self.write_within(WRITE_TIMEOUT, |table| {
             table.set_state(of, &state)?;
             table.set_note(of, Digest::of_bytes(text.as_bytes()).0)?;

@@ -30,6 +30,8 @@ pub struct Extent {
     /// Files with unparsable places, and the number of such places.
     pub with_gaps: u64,
     pub gaps: u64,
+    /// Files without declarations because a condition such as `#if` leaves them out.
+    pub inactive: u64,
     /// Files outside of any manifest count as one project.
     pub projects: u64,
     pub types: u64,
@@ -92,6 +94,7 @@ pub(super) fn compute_extent(table: &mut Table<'_>) -> Result<Extent, StoreError
         lines: table.query_count("select sum(lines) from files")?,
         with_gaps: table.query_count("select count(*) from files where gaps > 0")?,
         gaps: table.query_count("select sum(gaps) from files")?,
+        inactive: table.query_count("select count(*) from files where inactive")?,
         projects: table.query_count("select count(distinct project) from files")?,
         types: table.query_count("select count(*) from types")?,
         edges: table.query_count("select count(*) from edges")?,

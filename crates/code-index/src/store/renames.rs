@@ -7,7 +7,7 @@ use super::versions::{WithoutFiles, parse_version};
 use super::{ChangedType, PROJECTS, RefreshJob, RenamedType, StoreError};
 use code::MemberHashes;
 use code::TypeSummary;
-use code::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
+use code::{Change, ChangeClass, ChangeKind, MemberChange, NoteStatus, classify_change, revert_changes};
 use project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 use syntax::{Digest, TypeId};
@@ -38,6 +38,18 @@ pub(super) fn renamed_members(before: &TypeSummary, after: &TypeSummary, at: i64
         }
     }
     found
+}
+
+/// Whether two types have the same members with the same bodies, whatever their names resolve to.
+fn has_same_members(one: &TypeSummary, other: &TypeSummary) -> bool {
+    let members = |of: &TypeSummary| -> BTreeSet<_> {
+        of.hashes
+            .members
+            .iter()
+            .map(|it| (it.kind.name(), it.key.clone(), it.visibility, it.body.0))
+            .collect()
+    };
+    members(one) == members(other)
 }
 
 /// The members with a body that another version does not have under their name.
@@ -124,24 +136,8 @@ impl RefreshJob<'_> {
         if words.is_empty() || before.is_empty() {
             return Ok(());
         }
-        let renamed: BTreeSet<TypeId> = self.done.aliases.iter().map(|alias| alias.new).collect();
-        let mut files: BTreeSet<String> = before.iter().flat_map(|it| it.files.iter().cloned()).collect();
-        for id in renamed {
-            files.extend(self.table.load_summary(id)?.into_iter().flat_map(|it| it.files));
-        }
-        let projects: Vec<Project> = self.table.get_meta(PROJECTS)?.unwrap_or_default();
-        let mut sources = Vec::new();
-        for path in &files {
-            let Some(row) = self.table.find_file(path)? else { continue };
-            let Ok(mut bytes) = std::fs::read(self.root.join(path)) else { continue };
-            for (old, new) in &words {
-                bytes = replace_word(&bytes, new, old);
-            }
-            sources.extend(parse_version(&projects, path, row.project, &bytes));
-        }
-        let mut source = WithoutFiles { table: Table::new(self.table.db), files: &files };
-        let ids = before.iter().map(|it| it.id).collect();
-        let now = source.summarize(&projects, sources, &ids)?;
+        let files = before.iter().flat_map(|it| it.files.iter().cloned()).collect();
+        let now = self.summarize_under_old_names(&words, files, before.iter().map(|it| it.id).collect())?;
         for old in before {
             let Some(new) = now.iter().find(|it| it.id == old.id) else { continue };
             let change = classify_change(&old.hashes, &new.hashes);
@@ -152,5 +148,75 @@ impl RefreshJob<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Records what changed in types with notes besides their names.
+    pub(super) fn record_changes_of_renamed(
+        &mut self,
+        gone: &[TypeSummary],
+        changed: &mut BTreeMap<TypeId, ChangeClass>,
+    ) -> Result<(), StoreError> {
+        let mut renamed = Vec::new();
+        for alias in &self.done.aliases {
+            let Some(old) = gone.iter().find(|it| it.id == alias.old) else { continue };
+            let is_noted = self.table.note_digest(alias.new)?.is_some();
+            renamed.extend(self.table.load_summary(alias.new)?.filter(|_| is_noted).map(|new| (old, new)));
+        }
+        if renamed.is_empty() {
+            return Ok(());
+        }
+        let words = renamed_words(&self.done.aliases);
+        let files = renamed.iter().flat_map(|(_, new)| new.files.iter().cloned()).collect();
+        let ids = renamed.iter().map(|(old, _)| old.id).collect();
+        let under_old_names = self.summarize_under_old_names(&words, files, ids)?;
+        for (old, new) in &renamed {
+            let same = under_old_names.iter().find(|it| it.id == old.id);
+            let class = same.map_or_else(
+                || (!has_same_members(old, new)).then_some(ChangeClass::Structure),
+                |same| classify_change(&old.hashes, &same.hashes).map(|change| change.class),
+            );
+            changed.extend(class.map(|class| (new.id, class)));
+            if class.is_none() {
+                self.move_ground(new.id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A note that was current is current under the new name, and one about what the type is called again.
+    fn move_ground(&mut self, new: TypeId) -> Result<(), StoreError> {
+        let Some(mut state) = self.table.load_state(new)? else { return Ok(()) };
+        let ground = self.table.note_ground(new)?;
+        if state.status == NoteStatus::Cached && !state.has_drift() {
+            state.ground = ground;
+        }
+        let mut states = BTreeMap::from([(new, state)]);
+        revert_changes(&mut states, &[], &BTreeMap::from([(new, ground)]));
+        Ok(self.table.set_state(new, &states[&new])?)
+    }
+
+    /// Types as they would be without the renames of this batch.
+    fn summarize_under_old_names(
+        &mut self,
+        words: &[(String, String)],
+        mut files: BTreeSet<String>,
+        ids: BTreeSet<TypeId>,
+    ) -> Result<Vec<TypeSummary>, StoreError> {
+        let renamed: BTreeSet<TypeId> = self.done.aliases.iter().map(|alias| alias.new).collect();
+        for id in renamed {
+            files.extend(self.table.load_summary(id)?.into_iter().flat_map(|it| it.files));
+        }
+        let projects: Vec<Project> = self.table.get_meta(PROJECTS)?.unwrap_or_default();
+        let mut sources = Vec::new();
+        for path in &files {
+            let Some(row) = self.table.find_file(path)? else { continue };
+            let Ok(mut bytes) = std::fs::read(self.root.join(path)) else { continue };
+            for (old, new) in words {
+                bytes = replace_word(&bytes, new, old);
+            }
+            sources.extend(parse_version(&projects, path, row.project, &bytes));
+        }
+        let mut source = WithoutFiles { table: Table::new(self.table.db), files: &files };
+        Ok(source.summarize(&projects, sources, &ids)?)
     }
 }

@@ -17,18 +17,18 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
-use syntax::{FileFacts, TypeId};
+use syntax::{Digest, FileFacts, TypeId};
 
 /// The format version; an older version is rebuilt from source. Changes with these tables, with the content of facts, and with how
 /// files are parsed.
-pub(crate) const SCHEMA_VERSION: i64 = 11;
+pub(crate) const SCHEMA_VERSION: i64 = 12;
 
 pub(crate) const SCHEMA: &str = "
     create table meta (name text primary key, told blob not null) without rowid;
     create table folders (path text primary key, told blob not null) without rowid;
     create table files (id integer primary key, path text not null unique, project integer not null, generated integer not null,
         digest integer not null, context integer not null, lines integer not null, gaps integer not null, global integer not null,
-        renames integer not null);
+        renames integer not null, inactive integer not null);
     create table facts (file integer primary key, told blob not null);
     create table declares (word integer, file integer, primary key (word, file)) without rowid;
     create table mentions (word integer, file integer, primary key (word, file)) without rowid;
@@ -187,10 +187,11 @@ impl<'a> Table<'a> {
     /// Stores the facts of a file; returns its row ID.
     pub(crate) fn add_file(&mut self, file: &SourceFile, digest: u64, context: u64) -> Result<i64, Error> {
         let facts = &file.facts;
-        let sql = "insert into files (path, project, generated, digest, context, lines, gaps, global, renames)
-            values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+        let sql = "insert into files (path, project, generated, digest, context, lines, gaps, global, renames,
+                inactive)
+            values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
             on conflict (path) do update set project = ?2, generated = ?3, digest = ?4, context = ?5, lines = ?6, gaps = ?7, global = ?8,
-                renames = ?9
+                renames = ?9, inactive = ?10
             returning id";
         let row = params![
             file.path,
@@ -201,7 +202,8 @@ impl<'a> Table<'a> {
             facts.lines,
             facts.gaps.len() as i64,
             has_global_imports(facts),
-            has_renaming_import(facts)
+            has_renaming_import(facts),
+            facts.is_inactive
         ];
         let id: i64 = self.db.prepare_cached(sql)?.query_row(row, |row| row.get(0))?;
         let bytes = serialize(facts);
@@ -501,6 +503,19 @@ impl<'a> Table<'a> {
     pub(crate) fn used_by_type(&self, of: TypeId) -> Result<Vec<TypeId>, Error> {
         let found = self.query_numbers("select used from edges where user = ?1", id_key(of))?;
         Ok(found.into_iter().map(|id| TypeId(id as u64)).collect())
+    }
+
+    /// Digest of a type and of the structure of what it uses: all that a note about it depends on.
+    pub(crate) fn note_ground(&mut self, of: TypeId) -> Result<u64, Error> {
+        let Some(own) = self.load_summary(of)?.map(|own| own.hashes.hashes) else { return Ok(0) };
+        let mut digests = vec![own.structure.0, own.public.0, own.internal.0];
+        let mut used = self.used_by_type(of)?;
+        used.sort_unstable();
+        for id in used {
+            digests.extend(self.load_summary(id)?.map(|used| used.hashes.hashes.structure.0));
+        }
+        let bytes: Vec<u8> = digests.iter().flat_map(|digest| digest.to_le_bytes()).collect();
+        Ok(Digest::of_bytes(&bytes).0)
     }
 
     pub(crate) fn bases_of(&self, of: TypeId) -> Result<Vec<TypeId>, Error> {

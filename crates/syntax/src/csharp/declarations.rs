@@ -20,6 +20,8 @@ pub(crate) fn extract_facts<'a>(tree: &'a Tree, source: &'a Source<'a>) -> FileF
     let root = tree.root_node();
     walk.visit_children(&mut root.walk());
     gaps::record_gaps(&mut walk.facts, root);
+    let has_inactive = || source.tokens.iter().any(|token| token.kind == TokenKind::Inactive);
+    walk.facts.is_inactive = walk.facts.types.is_empty() && has_inactive();
     walk.facts
 }
 

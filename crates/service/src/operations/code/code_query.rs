@@ -178,6 +178,7 @@ impl<'a> CodeQuery<'a> {
             head: self.tree.head.clone(),
             files: extent.files,
             with_gaps: extent.with_gaps,
+            inactive: extent.inactive,
             not_read: extent.unread.len() as u64,
             unread: extent.unread.iter().take(MAX_UNREAD_LISTED).cloned().collect(),
             notes: self.notes.borrow().clone(),

@@ -209,10 +209,35 @@ impl StoredNote {
         StoredNote { path, content: NoteText::parse(text), position: at }
     }
 
+    /// The sections to show next to the type, most important first. The first says what a reader must know about the note.
+    pub(super) fn marked_sections(&self, query: &CodeQuery<'_>, of: u32) -> Vec<String> {
+        let mut sections = self.content.ordered_sections();
+        let others: Vec<String> = self.others(query, of).map(|other| query.name(other)).collect();
+        let is_current = self.current_state(query, of).0 == NoteStatus::Cached;
+        if let Some(first) = sections.first_mut() {
+            if !is_current {
+                first.insert_str(0, "(written before the type was changed)\n");
+            }
+            if !others.is_empty() {
+                first.insert_str(0, &format!("(together with {})\n", others.join(", ")));
+            }
+        }
+        sections
+    }
+
+    /// Where it is stored: the types of a cycle have one note.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn others<'a>(&'a self, query: &'a CodeQuery<'_>, of: u32) -> impl Iterator<Item = u32> + 'a {
+        let all = self.content.head.types.iter().filter_map(|id| query.type_by_id(id));
+        all.filter(move |other| *other != of)
+    }
+
     /// The other types that the note describes.
     fn other_types(&self, query: &CodeQuery<'_>, of: u32) -> Vec<TypeRef> {
-        let all = self.content.head.types.iter().filter_map(|id| query.type_by_id(id));
-        all.filter(|other| *other != of).map(|other| query.type_ref(other)).collect()
+        self.others(query, of).map(|other| query.type_ref(other)).collect()
     }
 
     /// Whether the note may be sent: it describes no excluded type.

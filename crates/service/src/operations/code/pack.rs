@@ -96,19 +96,28 @@ fn write_pack(
 
 /// The texts of all types that a pack may contain.
 fn candidate_texts(query: &CodeQuery<'_>, graph: &Graph, named: &[u32]) -> BTreeMap<u32, PackTexts> {
-    let used = named.iter().flat_map(|of| graph.uses(*of)).filter(|of| query.is_public(**of));
-    let all: BTreeSet<u32> = named.iter().chain(used).copied().collect();
+    let used: Vec<&u32> =
+        named.iter().flat_map(|of| graph.uses(*of)).filter(|of| query.is_public(**of)).collect();
     let folder = query.folder();
-    let each = |of: u32| {
+    let mut texts = BTreeMap::new();
+    let mut written = BTreeSet::new();
+    for of in named.iter().chain(used).copied() {
+        if texts.contains_key(&of) {
+            continue;
+        }
         let outline = query.outline(of) + "\n";
-        let note = folder.as_ref().and_then(|folder| notes::read_own_note(query, folder, of));
-        let note =
-            note.map(|note| note.content.body().to_string() + "\n\n").filter(|note| !note.trim().is_empty());
-        let note = note.unwrap_or_default();
+        let note = folder.as_ref().and_then(|folder| notes::read_note(query, folder, of));
+        // The note of a cycle is read once, with the first of its types.
+        let note = note.filter(|note| written.insert(note.path().to_string()));
+        let note = note.map_or_else(String::new, |note| note_text(&note.marked_sections(query, of)));
         let price = PackCost { outline: count_tokens(&outline), note: count_tokens(&note) };
-        (of, PackTexts { outline, note, price })
-    };
-    all.into_iter().map(each).collect()
+        texts.insert(of, PackTexts { outline, note, price });
+    }
+    texts
+}
+
+fn note_text(sections: &[String]) -> String {
+    if sections.is_empty() { String::new() } else { sections.concat() + "\n" }
 }
 
 fn pack_text(

@@ -7,7 +7,7 @@ use super::{notes, pack};
 use crate::Service;
 use api::code::{GetPromptWindow, PromptWindow, WindowEntry};
 use api::{Error, Handle, Request};
-use code::{NoteStatus, count_tokens, recency_score};
+use code::{count_tokens, recency_score};
 use folder::access::{AccessEntry, SHORT_LOCK_TIMEOUT};
 use folder::{FOLDER_NAME, LociFolder, PROMPT_WINDOW};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,8 +28,11 @@ fn build_window(query: &CodeQuery<'_>, request: &GetPromptWindow) -> Result<Prom
     let in_pack =
         request.pack.as_deref().map_or(Ok(BTreeSet::new()), |name| pack::pack_types(query, name))?;
     let folder = query.folder();
+    let mut noted = BTreeMap::new();
     let [pinned, focus, recent] = [pinned_types(query), focus_types(query), recent_types(query, &in_pack)]
-        .map(|of| of.into_iter().map(|of| window_entry(query, folder.as_ref(), of)).collect::<Vec<_>>());
+        .map(|of| {
+            of.into_iter().map(|of| window_entry(query, folder.as_ref(), &mut noted, of)).collect::<Vec<_>>()
+        });
     let budget = (request.budget as usize).saturating_sub(count_tokens(&code::Window::frame()));
     let window = code::fill_window(budget, &pinned, &focus, &recent);
     let all: Vec<&code::WindowEntry> = pinned.iter().chain(&focus).chain(&recent).collect();
@@ -107,17 +110,18 @@ fn recent_types(query: &CodeQuery<'_>, in_pack: &BTreeSet<u32>) -> Vec<u32> {
     all.into_iter().map(|(_, of)| of).collect()
 }
 
-/// All texts of a type: its outline, then the sections of its note.
-fn window_entry(query: &CodeQuery<'_>, folder: Option<&LociFolder>, of: u32) -> code::WindowEntry {
+/// All texts of a type: its outline, then the sections of its note. The note of a cycle is shown with the first of its types;
+/// `noted` has that type for each note.
+fn window_entry(
+    query: &CodeQuery<'_>,
+    folder: Option<&LociFolder>,
+    noted: &mut BTreeMap<String, u32>,
+    of: u32,
+) -> code::WindowEntry {
     let mut texts = vec![query.outline(of)];
-    if let Some(note) = folder.and_then(|folder| notes::read_own_note(query, folder, of)) {
-        let mut parts = note.content.ordered_sections();
-        if let Some(first) =
-            parts.first_mut().filter(|_| note.current_state(query, of).0 != NoteStatus::Cached)
-        {
-            first.insert_str(0, "(written before the type was changed)\n");
-        }
-        texts.extend(parts);
+    let note = folder.and_then(|folder| notes::read_note(query, folder, of));
+    if let Some(note) = note.filter(|note| *noted.entry(note.path().to_string()).or_insert(of) == of) {
+        texts.extend(note.marked_sections(query, of));
     }
     let priced = |text: String| {
         let tokens = count_tokens(&text) + 1;
