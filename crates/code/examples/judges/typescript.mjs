@@ -1,7 +1,8 @@
 // Lists references as the TypeScript language service finds them: `node typescript.mjs SYMBOLS TREE`.
 //
 // Knows neither how usages were found nor how the two are compared. Packages of the tree that import each other must be linked
-// in the tree's node_modules.
+// in the tree's node_modules. A member that a class or interface declares again is no reference, as in the answers of the other
+// judges; the service lists each of them for every related interface (2,725 of 20,818 lines in zod).
 
 import fs from "node:fs";
 import { createRequire } from "node:module";
@@ -46,8 +47,23 @@ for (const symbol of readSymbols(symbols)) {
   for (const reference of found.flatMap((each) => each.references)) {
     if (reference.isDefinition || reference.fileName.includes("node_modules")) continue;
     const of = program.getSourceFile(reference.fileName);
+    if (isDeclaredMember(of, reference.textSpan.start)) continue;
     const line = of.getLineAndCharacterOfPosition(reference.textSpan.start).line + 1;
     lines.add(`${path.relative(root, reference.fileName)}:${line}`);
   }
   printReferences(symbol, [...lines]);
+}
+
+/** Whether a class or an interface declares a member with the name at this position. */
+function isDeclaredMember(source, at) {
+  const name = innermost(source, at);
+  const declared = name.parent;
+  const isMember = declared && (ts.isClassElement(declared) || ts.isTypeElement(declared));
+  return isMember && declared.name === name && !ts.isObjectLiteralExpression(declared.parent);
+}
+
+/** The smallest node around a position. The span of a quoted name begins after its quote. */
+function innermost(node, at) {
+  const inner = ts.forEachChild(node, (child) => (child.getStart() <= at && at < child.end ? child : undefined));
+  return inner ? innermost(inner, at) : node;
 }
