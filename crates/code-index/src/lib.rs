@@ -4,6 +4,7 @@
 //! Does not resolve names or compute hashes (`code` does), and does not know where the database is or what time it is.
 
 mod assignment;
+mod creation;
 mod hits;
 mod nested;
 mod store;

@@ -125,6 +125,64 @@ fn callers_of_a_changed_function_are_dependents() {
 }
 
 #[test]
+fn callers_of_what_is_gone_are_dependents() {
+    let root = repository(FILES);
+    let path = root.path();
+    let dependents = |text: &str| {
+        write_file(path, "shop/tools.py", text);
+        let found = changes(path, "HEAD").unwrap();
+        (found.dependents.into_iter().map(|(_, name)| name).collect::<Vec<_>>(), found.tests)
+    };
+    let expected = (vec!["shop.use.Use".to_owned()], vec!["tests/test_use.py".to_owned()]);
+    assert_eq!(dependents("def other():\n    return 1\n"), expected, "a function");
+    fs::remove_file(path.join("shop/tools.py")).unwrap();
+    let found = changes(path, "HEAD").unwrap();
+    assert_eq!(found.dependents[0].1, "shop.use.Use", "its file");
+    fs::remove_file(path.join("shop/store.py")).unwrap();
+    write_file(path, "shop/tools.py", FILES[1].1);
+    let found = changes(path, "HEAD").unwrap();
+    assert_eq!((found.dependents[0].1.as_str(), found.tests.len()), ("shop.use.Use", 1), "a class");
+
+    let root = repository(&[
+        ("package.json", "{ \"name\": \"shop\" }"),
+        ("src/tools.ts", "export function clean(x: number) {\n  return x;\n}\n"),
+        (
+            "src/use.ts",
+            "import { clean } from './tools';\nexport class Use {\n  f() { return clean(1); }\n}\n",
+        ),
+    ]);
+    write_file(root.path(), "src/tools.ts", "export function clean(x: string) {\n  return x;\n}\n");
+    let found = changes(root.path(), "HEAD").unwrap();
+    let names: Vec<&str> = found.dependents.iter().map(|(_, name)| name.as_str()).collect();
+    assert_eq!(names, ["shop.src.use.Use"], "another parameter type is another key");
+}
+
+#[test]
+fn tests_of_a_function_whose_body_changed_are_found_without_a_type_in_between() {
+    let mut files = FILES.to_vec();
+    files.push((
+        "tests/test_tools.py",
+        "from shop.tools import clean\n\n\ndef test_clean():\n    assert clean(1) == 1\n",
+    ));
+    let root = repository(&files);
+    write_file(root.path(), "shop/tools.py", &FILES[1].1.replace("return x", "return x or 0"));
+    let found = changes(root.path(), "HEAD").unwrap();
+    assert_eq!(found.tests, ["tests/test_tools.py", "tests/test_use.py"]);
+    let root = repository(&files);
+    write_file(root.path(), "shop/tools.py", &FILES[1].1.replace("return 1", "return 2"));
+    assert_eq!(changes(root.path(), "HEAD").unwrap().tests, [""; 0], "nothing tests `other`");
+
+    let text = "pub fn clean() -> u8 {\n    1\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn cleans() {\n        super::clean();\n    }\n}\n";
+    let root = repository(&[
+        ("Cargo.toml", "[package]\nname = \"shop\"\nversion = \"0.1.0\"\n"),
+        ("src/lib.rs", "pub mod tools;\npub mod other;\n"),
+        ("src/tools.rs", text),
+    ]);
+    write_file(root.path(), "src/tools.rs", &text.replace("    1", "    2"));
+    assert_eq!(changes(root.path(), "HEAD").unwrap().tests, ["src/tools.rs"]);
+}
+
+#[test]
 fn an_unknown_commit_is_an_error() {
     let root = repository(FILES);
     for name in ["nope", "-x", ""] {

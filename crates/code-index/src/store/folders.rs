@@ -26,12 +26,22 @@ impl FileFilter<'_> {
 
 /// Whether a file contains tests, judging by its path.
 pub fn is_test_path(path: &str) -> bool {
-    let is_test = |word: &str| {
-        let word = word.to_lowercase();
-        word == "test" || word == "tests" || word == "spec" || word.ends_with("tests") || word == "__tests__"
-    };
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    folders.split('/').any(is_test) || name.split(['.', '_', '-']).any(is_test)
+    folders.split('/').any(is_test_word) || name.split(['.', '_', '-']).any(is_test_word)
+}
+
+/// `tests`, `__tests__`, `unittests`, `StoreTest`, `commonTest`; not `latest`.
+fn is_test_word(word: &str) -> bool {
+    let ends_in_test = ["Test", "Tests", "Spec"].iter().any(|end| word.ends_with(end));
+    let word = word.to_lowercase();
+    ends_in_test || matches!(&*word, "test" | "spec" | "__tests__") || word.ends_with("tests")
+}
+
+/// Whether a symbol of a file is a test: by the path, and in Rust also by a module `tests` beside what it tests.
+pub(super) fn is_test_symbol(file: &str, full_name: &str) -> bool {
+    let is_rust = file.rsplit('.').next() == Some("rs");
+    is_test_path(file)
+        || is_rust && full_name.split(['.', ':', ' ']).any(|word| matches!(word, "test" | "tests"))
 }
 
 /// Whether a file is in a folder of the tree; every file is in the root, which is empty.
@@ -83,4 +93,31 @@ fn parent(path: &str) -> &str {
 
 fn last_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_told_by_the_words_of_a_path() {
+        for path in [
+            "tests/a.py",
+            "src/StoreTest.java",
+            "StoreTests.cs",
+            "src/commonTest/A.kt",
+            "a.spec.ts",
+            "a_test.go",
+        ] {
+            assert!(is_test_path(path), "{path}");
+        }
+        for path in ["src/latest.rs", "src/contest.py", "src/attestation.go", "src/Inspector.ts"] {
+            assert!(!is_test_path(path), "{path}");
+        }
+        assert!(
+            is_test_symbol("src/store.rs", "store.tests.keeps")
+                && !is_test_symbol("src/store.rs", "store.keeps")
+        );
+        assert!(!is_test_symbol("src/store.py", "store.tests.keeps"));
+    }
 }

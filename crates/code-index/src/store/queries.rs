@@ -8,6 +8,7 @@ use super::partial::join_partial;
 use super::table::{SCHEMA_VERSION, Table};
 use super::usage_site::{UsageSite, UsageSites, keep_best_sites, usage_site};
 use super::{EXTENT, PROBLEMS, PROJECTS, RenamedType, Store, StoreError, UNREAD, delta};
+use crate::creation::is_creation;
 use code::Outliner;
 use code::scip::{Declaration, IndexPlaces, has_index};
 use code::{ATTRIBUTE_SUFFIX, Codebase};
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
-use syntax::{Digest, FileFacts, Position, Reference, TypeId, TypeKind};
+use syntax::{Digest, FileFacts, MemberKind, Position, Reference, TypeId, TypeKind};
 
 /// The size of a codebase, and how much of it was parsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +53,54 @@ fn find_declaration(code: &Codebase, of: &TypeSummary, member: &MemberSummary) -
         let at = members.iter().position(|it| (it.kind, &it.key) == (member.kind, &member.key))?;
         Some((*file, *part, at as u32))
     })
+}
+
+/// The usages of a type in loaded files; `words` are its name and those that imports give it.
+pub(super) fn sites_of_type(
+    code: &Codebase,
+    resolver: &Resolver<'_>,
+    of: &TypeSummary,
+    words: &[String],
+) -> Vec<UsageSite> {
+    let mut found = Vec::new();
+    let Some(number) = type_number(code, of) else { return found };
+    let names: Vec<u32> = words.iter().filter_map(|word| code.tables.name_id(word)).collect();
+    let finder = UsageFinder::new(code, resolver);
+    // in TypeScript, a value may have the name of a type without values of its own
+    let is_erased = matches!(of.kind, TypeKind::Alias | TypeKind::Interface);
+    let names_a_value = is_erased && finder.has_value_named_as(number);
+    for (at, file) in code.files.iter().enumerate() {
+        let is_value = |it: &Reference| {
+            names_a_value && matches!(it.position, Position::Value | Position::Called | Position::Bare)
+        };
+        let references = file.facts.references.iter().filter(|it| !is_value(it));
+        for reference in references.filter(|it| contains_word(&file.facts, it, words)) {
+            let mentions = resolver.resolve_reference(at as u32, reference);
+            let fits = |mention: &&ResolvedReference| mention.to == number;
+            let certainty = mentions.iter().find(fits).map(|mention| mention.certainty);
+            let range = (reference.at, reference.name_end);
+            found.extend(certainty.map(|certainty| usage_site(file, range, certainty)));
+        }
+        let imports = finder.imports_of_type(at as u32, number, &names);
+        found.extend(imports.into_iter().map(|at| usage_site(file, at, Certainty::Certain)));
+        let textual = finder.textual_mentions(at as u32, number, &names);
+        found.extend(textual.into_iter().map(|at| usage_site(file, at, Certainty::Possible)));
+    }
+    found
+}
+
+/// The usages of a member in loaded files.
+pub(super) fn sites_of_member(
+    code: &Codebase,
+    resolver: &Resolver<'_>,
+    (of, member): (&TypeSummary, &MemberSummary),
+    names: &[String],
+) -> Vec<UsageSite> {
+    let Some(at) = find_declaration(code, of, member) else { return Vec::new() };
+    let usages = UsageFinder::new(code, resolver).usages_under(at, names);
+    let to_site =
+        |usage: &Usage| usage_site(&code.files[usage.file as usize], (usage.at, usage.end), usage.certainty);
+    usages.iter().map(to_site).collect()
 }
 
 /// Which usages are asked for.
@@ -256,34 +305,8 @@ impl Store {
         let mut words = self.names_with_aliases(&of.simple_name)?;
         words.extend(of.simple_name.strip_suffix(ATTRIBUTE_SUFFIX).map(str::to_owned));
         let declared = |code: &Codebase| Some(Declaration { of: type_number(code, of)?, member: None });
-        self.find_usages(&words, &of.files, &declared, |code, resolver| {
-            let mut found = Vec::new();
-            let Some(number) = type_number(code, of) else { return found };
-            let names: Vec<u32> = words.iter().filter_map(|word| code.tables.name_id(word)).collect();
-            let finder = UsageFinder::new(code, resolver);
-            // in TypeScript, a value may have the name of a type without values of its own
-            let is_erased = matches!(of.kind, TypeKind::Alias | TypeKind::Interface);
-            let names_a_value = is_erased && finder.has_value_named_as(number);
-            for (at, file) in code.files.iter().enumerate() {
-                let is_value = |it: &Reference| {
-                    names_a_value
-                        && matches!(it.position, Position::Value | Position::Called | Position::Bare)
-                };
-                let references = file.facts.references.iter().filter(|it| !is_value(it));
-                for reference in references.filter(|it| contains_word(&file.facts, it, &words)) {
-                    let mentions = resolver.resolve_reference(at as u32, reference);
-                    let fits = |mention: &&ResolvedReference| mention.to == number;
-                    let certainty = mentions.iter().find(fits).map(|mention| mention.certainty);
-                    let range = (reference.at, reference.name_end);
-                    found.extend(certainty.map(|certainty| usage_site(file, range, certainty)));
-                }
-                let imports = finder.imports_of_type(at as u32, number, &names);
-                found.extend(imports.into_iter().map(|at| usage_site(file, at, Certainty::Certain)));
-                let textual = finder.textual_mentions(at as u32, number, &names);
-                found.extend(textual.into_iter().map(|at| usage_site(file, at, Certainty::Possible)));
-            }
-            found
-        })
+        let query = |code: &Codebase, resolver: &Resolver<'_>| sites_of_type(code, resolver, of, &words);
+        self.find_usages(&words, &of.files, &declared, query)
     }
 
     /// Narrows usages of a whole path to the word in it that names the symbol.
@@ -305,7 +328,7 @@ impl Store {
     }
 
     /// A name, and the names that imports give to whatever has this name.
-    fn names_with_aliases(&self, name: &str) -> Result<Vec<String>, StoreError> {
+    pub(super) fn names_with_aliases(&self, name: &str) -> Result<Vec<String>, StoreError> {
         let mut table = Table::new(&self.db);
         let (mut names, mut new) = (BTreeSet::from([name.to_owned()]), BTreeSet::from([name.to_owned()]));
         while !new.is_empty() {
@@ -325,6 +348,14 @@ impl Store {
 
     /// The usages of a member.
     pub fn member_usages(&self, of: &TypeSummary, member: &MemberSummary) -> Result<UsageSites, StoreError> {
+        match member.kind {
+            MemberKind::Constructor => return self.creations(of),
+            MemberKind::Destructor | MemberKind::Indexer | MemberKind::Operator => {
+                let problem = format!("uses of an {} have no name and are not found", member.kind.name());
+                return Ok(UsageSites { sites: Vec::new(), problems: vec![problem] });
+            }
+            _ => {}
+        }
         let declared = |code: &Codebase| {
             Some(Declaration {
                 of: type_number(code, of)?,
@@ -332,14 +363,23 @@ impl Store {
             })
         };
         let names = self.names_with_aliases(&member.name)?;
-        self.find_usages(&names, &of.files, &declared, |code, resolver| {
-            let Some(at) = find_declaration(code, of, member) else { return Vec::new() };
-            let usages = UsageFinder::new(code, resolver).usages_under(at, &names);
-            let to_site = |usage: &Usage| {
-                usage_site(&code.files[usage.file as usize], (usage.at, usage.end), usage.certainty)
-            };
-            usages.iter().map(to_site).collect()
-        })
+        let query =
+            |code: &Codebase, resolver: &Resolver<'_>| sites_of_member(code, resolver, (of, member), &names);
+        self.find_usages(&names, &of.files, &declared, query)
+    }
+
+    /// The places that create a value of a type. Which of several constructors they call is not certain.
+    fn creations(&self, of: &TypeSummary) -> Result<UsageSites, StoreError> {
+        let mut found = self.type_usages(of)?;
+        let mut texts: BTreeMap<String, String> = BTreeMap::new();
+        found.sites.retain(|site| {
+            let text = texts.entry(site.file.clone()).or_insert_with(|| self.read_text(&site.file));
+            is_creation(&site.file, text, (site.at, site.end))
+        });
+        if of.members.iter().filter(|it| it.kind == MemberKind::Constructor).count() > 1 {
+            found.sites.iter_mut().for_each(|it| it.certainty = it.certainty.max(Certainty::Likely));
+        }
+        Ok(found)
     }
 
     /// Runs `query` on the files that contain one of `words`, and on the files `besides`. A compiler's index may know usages under

@@ -2,7 +2,7 @@
 //!
 //! Does not know relations that only exist at run time: callbacks, reflection, dependency injection.
 
-use super::folders::is_test_path;
+use super::folders::is_test_symbol;
 use super::locate::Located;
 use super::partial::join_partial;
 use super::table::Table;
@@ -16,7 +16,7 @@ use code::{MemberSummary, SourceRange, TypeSummary};
 use code::{TypeNames, without_arguments};
 use project::Project;
 use std::collections::{BTreeMap, BTreeSet};
-use syntax::{MemberKind, Span, TypeId, TypeKind, language_of, whole_words};
+use syntax::{Level, MemberKind, Span, TypeId, TypeKind, language_of, whole_words};
 
 /// How places are related to a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,11 +65,13 @@ impl Store {
             Relation::Usages => self.usages(of, member),
             Relation::Writes => self.writes(of, member),
             Relation::Callers => self.callers(of, member, depth.max(1)),
-            Relation::Callees => self.callees(of, member),
+            Relation::Callees => self.callees(of, member, depth.max(1)),
             Relation::Subtypes => member.map_or_else(|| self.subtypes(of), |it| self.overrides(of, it)),
             Relation::Tests => {
                 let mut found = self.callers(of, member, depth.max(TEST_DEPTH))?;
-                found.sites.retain(|site| is_test_path(&site.file));
+                let is_test =
+                    |site: &UsageSite| is_test_symbol(&site.file, site.within.as_deref().unwrap_or_default());
+                found.sites.retain(is_test);
                 Ok(found)
             }
         }
@@ -114,6 +116,10 @@ impl Store {
                 callers.extend(around.filter(|at| at.member.is_some() && seen.insert(*at)));
             }
             level.clear();
+            if callers.len() > MAX_CALLERS {
+                let left = callers.len() - MAX_CALLERS;
+                found.problems.push(format!("callers of {left} more functions were not searched"));
+            }
             for at in callers.into_iter().take(MAX_CALLERS) {
                 let Some(summary) = self.type_summary(at.of)? else { continue };
                 let caller = at.member.and_then(|at| summary.members.get(at as usize));
@@ -126,8 +132,47 @@ impl Store {
         Ok(found)
     }
 
+    /// The declarations of the functions that a symbol uses, and of those that these use, to a depth.
+    fn callees(
+        &self,
+        of: &TypeSummary,
+        member: Option<&MemberSummary>,
+        depth: u32,
+    ) -> Result<UsageSites, StoreError> {
+        let mut found = UsageSites { sites: self.direct_callees(of, member)?, problems: Vec::new() };
+        if of
+            .files
+            .iter()
+            .filter_map(|file| language_of(file.as_ref()))
+            .any(|it| it.level == Level::Declarations)
+        {
+            found.problems.push("what a function calls is not known in this language".to_owned());
+        }
+        let (mut seen, mut level) = (BTreeSet::new(), found.sites.clone());
+        for _ in 1..depth {
+            let mut called = BTreeSet::new();
+            for site in level.iter().filter(|site| site.certainty < Certainty::Possible) {
+                let at = self.caller_at(&site.file, site.at)?;
+                called.extend(at.filter(|at| at.member.is_some() && seen.insert(*at)));
+            }
+            level.clear();
+            for at in called.into_iter().take(MAX_CALLERS) {
+                let Some(summary) = self.type_summary(at.of)? else { continue };
+                let member = at.member.and_then(|at| summary.members.get(at as usize));
+                level.extend(self.direct_callees(&summary, member)?);
+            }
+            found.sites.extend(level.iter().cloned());
+        }
+        keep_best_sites(&mut found.sites);
+        Ok(found)
+    }
+
     /// The declarations of the functions that a symbol uses; `within` is the name of the function.
-    fn callees(&self, of: &TypeSummary, member: Option<&MemberSummary>) -> Result<UsageSites, StoreError> {
+    fn direct_callees(
+        &self,
+        of: &TypeSummary,
+        member: Option<&MemberSummary>,
+    ) -> Result<Vec<UsageSite>, StoreError> {
         let mut table = Table::new(&self.db);
         let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
         let ranges = member.map_or_else(|| of.parts.clone(), |member| vec![member.range]);
@@ -162,7 +207,7 @@ impl Store {
             sites
         })?;
         keep_best_sites(&mut sites);
-        Ok(UsageSites { sites, problems: Vec::new() })
+        Ok(sites)
     }
 
     /// The declarations of derived types, in Rust the blocks that implement the trait; `within` is the name of the type.
@@ -230,7 +275,13 @@ impl Store {
             for id in table.users_of(id, true)?.into_iter().filter(|id| seen.insert(*id)) {
                 let Some(summary) = self.type_summary(id)? else { continue };
                 open.push((id, summary.simple_name.clone()));
-                found.push((summary, base.clone(), Certainty::Certain));
+                // where only declarations are read, bases are names
+                let is_by_name = |file: &String| {
+                    language_of(file.as_ref()).is_some_and(|it| it.level == Level::Declarations)
+                };
+                let is_possible = summary.files.iter().any(is_by_name);
+                let certainty = if is_possible { Certainty::Possible } else { Certainty::Certain };
+                found.push((summary, base.clone(), certainty));
             }
         }
         for id in self.types_with_members_of(of)?.into_iter().filter(|id| seen.insert(*id)) {

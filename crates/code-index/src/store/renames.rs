@@ -137,7 +137,7 @@ impl RefreshJob<'_> {
             return Ok(());
         }
         let files = before.iter().flat_map(|it| it.files.iter().cloned()).collect();
-        let now = self.summarize_under_old_names(&words, files, before.iter().map(|it| it.id).collect())?;
+        let now = self.summarize_under_old_names(&words, files, &before.iter().map(|it| it.id).collect())?;
         for old in before {
             let Some(new) = now.iter().find(|it| it.id == old.id) else { continue };
             let change = classify_change(&old.hashes, &new.hashes);
@@ -168,7 +168,7 @@ impl RefreshJob<'_> {
         let words = renamed_words(&self.done.aliases);
         let files = renamed.iter().flat_map(|(_, new)| new.files.iter().cloned()).collect();
         let ids = renamed.iter().map(|(old, _)| old.id).collect();
-        let under_old_names = self.summarize_under_old_names(&words, files, ids)?;
+        let under_old_names = self.summarize_under_old_names(&words, files, &ids)?;
         for (old, new) in &renamed {
             let same = under_old_names.iter().find(|it| it.id == old.id);
             let class = same.map_or_else(
@@ -200,7 +200,7 @@ impl RefreshJob<'_> {
         &mut self,
         words: &[(String, String)],
         mut files: BTreeSet<String>,
-        ids: BTreeSet<TypeId>,
+        ids: &BTreeSet<TypeId>,
     ) -> Result<Vec<TypeSummary>, StoreError> {
         let renamed: BTreeSet<TypeId> = self.done.aliases.iter().map(|alias| alias.new).collect();
         for id in renamed {
@@ -217,6 +217,6 @@ impl RefreshJob<'_> {
             sources.extend(parse_version(&projects, path, row.project, &bytes));
         }
         let mut source = WithoutFiles { table: Table::new(self.table.db), files: &files };
-        Ok(source.summarize(&projects, sources, &ids)?)
+        Ok(source.summarize(&projects, sources, ids)?)
     }
 }

@@ -4,15 +4,17 @@
 //! Does not start git: the caller runs it. The program is used rather than a library, because it reads every repository that the
 //! user's own git reads (worktrees, partial clones, alternates), and Loci starts without it.
 
-use super::folders::{is_below, is_test_path};
+use super::folders::{is_below, is_test_path, is_test_symbol};
+use super::partial::join_partial;
+use super::queries::{sites_of_member, sites_of_type};
 use super::renames::{excuse_mentions, renamed_members, renamed_words, replace_word};
 use super::table::Table;
+use super::usage_site::UsageSite;
 use super::versions::{WithoutFiles, parse_version};
 use super::{ChangedType, PROJECTS, RenamedType, Store, StoreError, to_snapshot};
 use code::Certainty;
-use code::SourceFile;
-use code::TypeSummary;
 use code::{Change, ChangeClass, ChangeKind, MemberChange, classify_change};
+use code::{Codebase, MemberSummary, SourceFile, TypeSummary};
 use project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 use syntax::{TypeId, TypeKind, language_of};
@@ -46,13 +48,15 @@ pub struct ChangesSince {
     pub aliases: Vec<RenamedType>,
     /// Types that use something whose structure changed, by name.
     pub dependents: Vec<(TypeId, String)>,
-    /// Files with tests that reach a changed type or one of its dependents.
+    /// Files with tests that reach a changed symbol or one of its dependents.
     pub tests: Vec<String>,
+    /// How many changed symbols were not looked for, because there are too many.
+    pub unsearched: usize,
 }
 
 /// How far tests may be from a changed type, in steps of the dependency graph.
 const TEST_DISTANCE: usize = 3;
-/// Usages are searched for this many changed members; a larger change concerns everything anyway.
+/// Users are searched for this many changed symbols; a larger change concerns everything anyway.
 const MAX_MEMBERS: usize = 200;
 
 impl Store {
@@ -66,6 +70,8 @@ impl Store {
         let commit = resolve_commit(reference, git)?;
         let files = changed_files(&commit, git)?;
         let mut contents = old_contents(&commit, &files, git)?;
+        let changed: BTreeSet<String> = files.iter().cloned().collect();
+        let at_commit = self.parse_files(&files, &contents)?;
         let old = self.parse_files(&files, &contents)?;
         let (before, after) = self.both_versions(&files, old)?;
         let mut report = ChangesSince { commit, files, ..ChangesSince::default() };
@@ -79,8 +85,8 @@ impl Store {
             excuse_mentions(&mut report.changes, &again.changes);
         }
         keep_below(&mut report, under, before.iter().chain(&after));
-        self.add_dependents(&after, &mut report)?;
-        self.add_tests(&mut report)?;
+        self.add_dependents((&before, &after), (&changed, at_commit), &mut report)?;
+        self.add_tests(&after, &mut report)?;
         Ok(report)
     }
 
@@ -161,11 +167,17 @@ impl Store {
         Ok((before, after))
     }
 
-    /// The types that depend on structural changes: through the graph, and through usages of free functions.
-    fn add_dependents(&self, after: &[TypeSummary], report: &mut ChangesSince) -> Result<(), StoreError> {
+    /// The types that depend on structural changes: through the graph, through usages of free functions, and through usages at the
+    /// commit of what is gone.
+    fn add_dependents(
+        &self,
+        (before, after): (&[TypeSummary], &[TypeSummary]),
+        (changed_files, at_commit): (&BTreeSet<String>, Vec<SourceFile>),
+        report: &mut ChangesSince,
+    ) -> Result<(), StoreError> {
         let table = Table::new(&self.db);
         let changed: BTreeSet<TypeId> = report.changes.iter().map(|it| it.id).collect();
-        let (mut found, mut members) = (BTreeSet::new(), Vec::new());
+        let (mut found, mut there, mut gone) = (BTreeSet::new(), Vec::new(), Vec::new());
         for change in &report.changes {
             let summary = after.iter().find(|summary| summary.id == change.id);
             let is_module = summary.is_some_and(|summary| summary.kind == TypeKind::Module);
@@ -173,16 +185,17 @@ impl Store {
             if is_deep && !is_module {
                 found.extend(table.users_of(change.id, false)?);
             }
-            if let (Some(summary), Some(change)) = (summary.filter(|_| is_module), &change.change) {
-                members.extend(structural_members(summary, change));
+            if is_module {
+                there.extend(members_with(summary, change, |it| {
+                    it.class == ChangeClass::Structure && it.change == ChangeKind::Changed
+                }));
             }
+            gone.extend(gone_symbols(before.iter().find(|summary| summary.id == change.id), change));
         }
-        for (summary, at) in members.into_iter().take(MAX_MEMBERS) {
-            let sites = self.member_usages(summary, &summary.members[at])?.sites;
-            for site in sites.into_iter().filter(|site| site.certainty <= Certainty::Likely) {
-                found.extend(self.type_at(&site.file, site.at)?);
-            }
-        }
+        report.unsearched = there.len().saturating_sub(MAX_MEMBERS) + gone.len().saturating_sub(MAX_MEMBERS);
+        let mut users = self.users_in(&there, &BTreeSet::new(), Vec::new())?;
+        users.extend(self.users_in(&gone, changed_files, at_commit)?);
+        found.extend(users.into_iter().filter_map(|user| user.of));
         found.retain(|id| !changed.contains(id));
         let named = self.names_of(&found.into_iter().collect::<Vec<_>>())?;
         report.dependents = named.into_iter().map(|names| (names.id, names.name)).collect();
@@ -190,27 +203,71 @@ impl Store {
         Ok(())
     }
 
-    /// The innermost type around a place.
-    fn type_at(&self, file: &str, at: u32) -> Result<Option<TypeId>, StoreError> {
-        let mut best: Option<(u32, TypeId)> = None;
-        for summary in self.types_of_file(file)? {
-            for range in summary.parts.iter().filter(|range| summary.files[range.file as usize] == file) {
-                let size = range.span.to - range.span.from;
-                let is_around = range.span.from <= at && at < range.span.to;
-                if is_around && best.is_none_or(|(known, _)| size < known) {
-                    best = Some((size, summary.id));
-                }
-            }
+    /// The places that use symbols, in a version of the tree in which some files have other contents.
+    fn users_in(
+        &self,
+        symbols: &[Asked<'_>],
+        changed: &BTreeSet<String>,
+        contents: Vec<SourceFile>,
+    ) -> Result<Vec<User>, StoreError> {
+        let symbols = &symbols[..symbols.len().min(MAX_MEMBERS)];
+        if symbols.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(best.map(|(_, id)| id))
+        let mut table = Table::new(&self.db);
+        let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
+        let (mut files, mut names, mut start) = (BTreeSet::new(), Vec::new(), contents);
+        for (of, member) in symbols {
+            let words = self.names_with_aliases(member.map_or(&of.simple_name, |it| &it.name))?;
+            for word in &words {
+                files.extend(table.files_mentioning(word)?);
+            }
+            for path in &of.files {
+                files.extend(table.find_file(path)?.map(|row| row.id));
+            }
+            names.push(words);
+        }
+        for file in files {
+            start.push(table.load_source(file)?);
+        }
+        let mut seen = BTreeSet::new();
+        start.retain(|file| seen.insert(file.path.clone()));
+        let mut source = WithoutFiles { table, files: changed };
+        let (_, found) = join_partial(&mut source, &projects, start, |code, resolver| {
+            let mut sites = Vec::new();
+            for ((of, member), names) in symbols.iter().zip(&names) {
+                sites.extend(match member {
+                    Some(member) => sites_of_member(code, resolver, (of, member), names),
+                    None => sites_of_type(code, resolver, of, names),
+                });
+            }
+            sites.retain(|site| site.certainty <= Certainty::Likely);
+            sites
+                .iter()
+                .map(|site| User { file: site.file.clone(), of: type_around(code, site) })
+                .collect::<Vec<_>>()
+        })?;
+        Ok(found)
     }
 
-    fn add_tests(&self, report: &mut ChangesSince) -> Result<(), StoreError> {
+    fn add_tests(&self, after: &[TypeSummary], report: &mut ChangesSince) -> Result<(), StoreError> {
         let table = Table::new(&self.db);
         let is_deep =
             |change: &ChangedType| change.change.as_ref().is_none_or(|it| it.class <= ChangeClass::Internal);
         let changed = report.changes.iter().filter(|change| is_deep(change)).map(|change| change.id);
         let mut open: Vec<TypeId> = changed.chain(report.dependents.iter().map(|(id, _)| *id)).collect();
+        let mut tests: BTreeSet<String> =
+            report.files.iter().filter(|file| is_test_path(file)).cloned().collect();
+        // a free function is used without a type in between
+        let mut members = Vec::new();
+        for change in &report.changes {
+            let summary = after.iter().find(|it| it.id == change.id && it.kind == TypeKind::Module);
+            members.extend(members_with(summary, change, |it| it.class <= ChangeClass::Internal));
+        }
+        for user in self.users_in(&members, &BTreeSet::new(), Vec::new())? {
+            open.extend(user.of);
+            tests.extend(Some(user.file).filter(|file| is_test_path(file)));
+        }
         let mut seen: BTreeSet<TypeId> = open.iter().copied().collect();
         for _ in 0..TEST_DISTANCE {
             let mut next = Vec::new();
@@ -219,11 +276,9 @@ impl Store {
             }
             open = next;
         }
-        let mut tests: BTreeSet<String> =
-            report.files.iter().filter(|file| is_test_path(file)).cloned().collect();
         for id in seen {
-            let files = self.type_summary(id)?.map(|summary| summary.files).unwrap_or_default();
-            tests.extend(files.into_iter().filter(|file| is_test_path(file)));
+            let Some(summary) = self.type_summary(id)? else { continue };
+            tests.extend(summary.files.into_iter().filter(|file| is_test_symbol(file, &summary.name)));
         }
         report.tests = tests.into_iter().collect();
         Ok(())
@@ -277,14 +332,47 @@ fn has_successor(removed: &MemberChange, members: &[MemberChange]) -> bool {
     members.iter().any(|other| other.change == ChangeKind::Added && name(other) == name(removed))
 }
 
-/// The members of a module whose contract changed, by position.
-fn structural_members<'a>(summary: &'a TypeSummary, change: &Change) -> Vec<(&'a TypeSummary, usize)> {
-    let deep = change
-        .members
-        .iter()
-        .filter(|member| member.class == ChangeClass::Structure && member.change == ChangeKind::Changed);
-    let place = |key: &str| summary.members.iter().position(|member| member.key == key);
-    deep.filter_map(|member| place(&member.key)).map(|at| (summary, at)).collect()
+/// A type, or one of its members.
+type Asked<'a> = (&'a TypeSummary, Option<&'a MemberSummary>);
+
+/// A place that uses a symbol.
+struct User {
+    file: String,
+    /// The innermost type around it.
+    of: Option<TypeId>,
+}
+
+fn type_around(code: &Codebase, site: &UsageSite) -> Option<TypeId> {
+    let file = code.files.iter().position(|it| it.path == site.file)?;
+    let parts = code.files[file].facts.types.iter().enumerate();
+    let around = parts.filter(|(_, part)| (part.span.from..part.span.to).contains(&site.at));
+    let (part, _) = around.min_by_key(|(_, part)| part.span.to - part.span.from)?;
+    Some(code.types[code.tables.type_of(file as u32, part as u32) as usize].id)
+}
+
+/// The members of a type that changed in a way.
+fn members_with<'a>(
+    summary: Option<&'a TypeSummary>,
+    changed: &ChangedType,
+    is_wanted: impl Fn(&MemberChange) -> bool,
+) -> Vec<Asked<'a>> {
+    let (Some(summary), Some(change)) = (summary, &changed.change) else { return Vec::new() };
+    let keys: BTreeSet<&str> =
+        change.members.iter().filter(|it| is_wanted(it)).map(|it| it.key.as_str()).collect();
+    let wanted = summary.members.iter().filter(|member| keys.contains(member.key.as_str()));
+    wanted.map(|member| (summary, Some(member))).collect()
+}
+
+/// What a type had at the commit and has no longer. With other parameters, a function has another key.
+fn gone_symbols<'a>(before: Option<&'a TypeSummary>, changed: &ChangedType) -> Vec<Asked<'a>> {
+    let Some(summary) = before else { return Vec::new() };
+    match (changed.removed, summary.kind == TypeKind::Module) {
+        (true, true) => summary.members.iter().map(|member| (summary, Some(member))).collect(),
+        (true, false) => vec![(summary, None)],
+        (false, true) => members_with(before, changed, |it| it.change == ChangeKind::Removed),
+        // what uses the type is found through the graph
+        (false, false) => Vec::new(),
+    }
 }
 
 fn compare_versions(before: &[TypeSummary], after: &[TypeSummary], report: &mut ChangesSince) {

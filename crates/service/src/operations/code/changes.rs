@@ -34,6 +34,12 @@ impl Handle<CodeChanges> for Service {
             if found.files.is_empty() {
                 query.require_folder(&request.under)?;
             }
+            if found.unsearched > 0 {
+                query.add_note(format!(
+                    "users of {} more changed symbols were not searched",
+                    found.unsearched
+                ));
+            }
             Ok(ChangesFound {
                 since: found.commit,
                 files: found.files,

@@ -20,7 +20,14 @@ impl Handle<FindUsages> for Service {
             let mut all: Vec<UsageSite> =
                 symbols.iter().flat_map(|symbol| query.find_related(*symbol, relation, depth)).collect();
             code_index::keep_best_sites(&mut all);
-            all.retain(|each| to_filter(request).accepts(each));
+            let filter = to_filter(request);
+            all.retain(|each| filter.files.accepts(&each.file));
+            let found = all.len();
+            all.retain(|each| filter.accepts(each));
+            if found > all.len() {
+                let (left, least) = (found - all.len(), filter.least.name());
+                query.add_note(format!("{left} more places are less certain than `{least}`"));
+            }
             let possible = all.iter().filter(|each| each.certainty == Certainty::Possible).count() as u64;
             // by certainty first and tests last, so that the limit drops what matters least
             all.sort_by_cached_key(|it| {
