@@ -102,10 +102,18 @@ pub(crate) fn with_progress<T>(service: &Service, work: impl FnOnce() -> T) -> T
         if std::io::stderr().is_terminal() {
             scope.spawn(|| show_progress(service, &done));
         }
-        let result = work();
-        done.store(true, Relaxed);
-        result
+        // also if `work` panics: the scope waits for the other thread
+        let _stop = StopOnDrop(&done);
+        work()
     })
+}
+
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
 }
 
 /// Width of stdout in columns, and whether it is a terminal.

@@ -54,7 +54,8 @@ impl Reader {
         symbols: &Symbols,
     ) -> Option<ParsedText> {
         let (parsed, old) = before;
-        let left_out: Vec<Span> = parsed.left_out.iter().map(|span| span_after(*span, edits)).collect();
+        let left_out: Vec<Span> =
+            parsed.left_out.iter().filter_map(|span| span_after(*span, edits)).collect();
         let mut prepared = self.prepare(text, symbols);
         prepared.leave_out(&left_out);
         // what the grammar sees may differ in other places too: a directive decides about the lines below it
@@ -120,11 +121,16 @@ fn growth_before(at: u32, edits: &[Replaced]) -> i64 {
     before.map(|it| i64::from(it.length) - i64::from(it.span.to - it.span.from)).sum()
 }
 
-/// Where a range is afterwards, without what was inserted at its beginning.
-fn span_after(span: Span, edits: &[Replaced]) -> Span {
-    let before = edits.partition_point(|it| it.span.to <= span.from);
-    let moved = |at: u32, edits| (i64::from(at) + growth_before(span.to, edits)) as u32;
-    Span { from: moved(span.from, &edits[..before]), to: moved(span.to, edits) }
+/// Where a range is afterwards; `None` if an edit touches it: a comment may be code then, and text at its end a part of it.
+fn span_after(span: Span, edits: &[Replaced]) -> Option<Span> {
+    let (before, after) = edits.split_at(edits.partition_point(|it| it.span.to < span.from));
+    if after.first().is_some_and(|it| it.span.from <= span.to) {
+        return None;
+    }
+    let growth: i64 =
+        before.iter().map(|it| i64::from(it.length) - i64::from(it.span.to - it.span.from)).sum();
+    let moved = |at: u32| (i64::from(at) + growth) as u32;
+    Some(Span { from: moved(span.from), to: moved(span.to) })
 }
 
 /// What is inside of a body; `None` if it has no braces, or a directive that decides about text behind it.
@@ -246,6 +252,29 @@ mod tests {
                 (edited.gap_count(), edited.occurrences(&after, by)),
                 (0, fresh.occurrences(&after, by))
             );
+        }
+    }
+
+    #[test]
+    fn a_deletion_across_what_is_left_out_parses_as_if_it_were_new() {
+        let symbols = Symbols::default();
+        for (language, text) in [
+            ("C#", "// a\nclass A\n{\n  /* b */ int C() { return 1; } // d\n  int e; /// f\n}\n"),
+            ("Java", "/** a */ class A { int b() { return 1; /* c */ } int d; } // e\n"),
+        ] {
+            let language = LANGUAGES.iter().find(|it| it.name == language).unwrap();
+            let mut reader = Reader::new(language).unwrap();
+            let before = reader.parse_around(text, &symbols, &[]).unwrap();
+            for from in 0..text.len() {
+                for (to, by) in (from..=text.len()).flat_map(|to| [(to, ""), (to, "x;\n")]) {
+                    let after = format!("{}{by}{}", &text[..from], &text[to..]);
+                    let edit = Replaced { span: Span::new(from, to), length: by.len() as u32 };
+                    let reused = reader.parse_edited((&before, text), &[edit], &after, &symbols).unwrap();
+                    let fresh = reader.parse(&after, &symbols).unwrap();
+                    let (reused, fresh) = (reused.gap_count() > 0, fresh.gap_count() > 0);
+                    assert_eq!(reused, fresh, "{by:?} at {from}..{to}: {after}");
+                }
+            }
         }
     }
 
