@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 const NAMED: &str =
     "A type or member by name or file:line; a local variable or parameter by file:line:column";
@@ -300,11 +301,27 @@ pub const UNDO_EDIT: Operation = Operation {
     stats: &[],
 };
 
+pub const SHOW_EDIT: Operation = Operation {
+    name: "show_edit",
+    command: "edit show",
+    about: "Show a planned or applied edit with its diff",
+    answer: "the plan: its ID, files, uncertain places, and the diff",
+    example: "loci edit show e1f3a0b2c",
+    words: BY_ID,
+    params: &[ID, ROOT],
+    required: &["id"],
+    shapes: schema_properties::<ShowEdit>,
+    handy: &[],
+    read_only: true,
+    rows: &[],
+    stats: &[],
+};
+
 pub const LIST_EDITS: Operation = Operation {
     name: "list_edits",
     command: "edit list",
-    about: "List applied and undone edits, newest first",
-    answer: "edits with their ID, state and files, newest first",
+    about: "List applied and undone edits, newest first, and count what became of plans",
+    answer: "edits with their ID, state and files, newest first, and counts",
     example: "loci edit list",
     words: None,
     params: &[ROOT],
@@ -401,6 +418,7 @@ requests! {
     }
     ApplyEdit = APPLY_EDIT -> EditApplied, id, "missing ID" { id: String, }
     UndoEdit = UNDO_EDIT -> EditApplied, id, "missing ID" { id: String, }
+    ShowEdit = SHOW_EDIT -> EditPlanned, id, "missing ID" { id: String, }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -660,6 +678,9 @@ pub struct EditPlanned {
     /// Places that may have to change too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unsure: Vec<EditPlace>,
+    /// Places that use what is deleted by `force`, or what a new declaration declares differently.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub still_used: Vec<EditPlace>,
     /// The compiler that checked the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked_by: Option<String>,
@@ -708,6 +729,8 @@ impl Response for EditApplied {}
 #[serde(default)]
 pub struct EditList {
     pub edits: Vec<EditEntry>,
+    /// How many edits of the tree were `planned`, `applied`, `undone`, `rolled-back`, or `refused`, by reason.
+    pub counts: BTreeMap<String, u64>,
 }
 
 impl Response for EditList {

@@ -132,6 +132,7 @@ operations! { $
     edits::BatchEdit,
     edits::ApplyEdit,
     edits::UndoEdit,
+    edits::ShowEdit,
     edits::ListEdits,
     edits::TrustChecks,
     mailbox::Dispatch,
@@ -192,7 +193,7 @@ mod tests {
     use crate::digest::DigestRequest;
     use crate::edits::{
         ApplyEdit, BatchEdit, ChangeSignature, DeleteSymbol, ExtractInterface, InsertCode, ListEdits,
-        MoveSymbol, RenameSymbol, ReplaceSymbol, TrustChecks, UndoEdit,
+        MoveSymbol, RenameSymbol, ReplaceSymbol, ShowEdit, TrustChecks, UndoEdit,
     };
     use crate::gather_chats::GatherChats;
     use crate::import::ImportRequest;
@@ -349,6 +350,7 @@ mod tests {
         );
         round_trip::<ApplyEdit>(json!({"id": "e1", "root": "/x"}));
         round_trip::<UndoEdit>(json!({"id": "e1", "root": "/x"}));
+        round_trip::<ShowEdit>(json!({"id": "e1", "root": "/x"}));
         round_trip::<ListEdits>(json!({"root": "/x"}));
         round_trip::<TrustChecks>(json!({"revoke": true, "root": "/x"}));
         round_trip::<CodeStatusRequest>(json!({"root": "src"}));

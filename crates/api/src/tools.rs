@@ -223,6 +223,7 @@ pub const TOOLS: &[Tool] = &[
     tool_row("batch_edit", EDIT, ToolTarget::Operation, "Plan several edits as one; then apply_edit."),
     tool_row("apply_edit", EDIT, ToolTarget::Operation, "Apply a planned edit to all its files, or to none."),
     tool_row("undo_edit", EDIT, ToolTarget::Operation, "Undo an applied edit."),
+    tool_row("show_edit", EDIT, ToolTarget::Operation, "Show an edit with its diff."),
     tool_row("list_edits", EDIT, ToolTarget::Operation, "List applied edits."),
     tool_row(
         "dispatch",

@@ -18,7 +18,7 @@ impl Set {
         (Set::Chat, "chat", "search and read past sessions"),
         (Set::History, "history", "query tool calls, errors, messages and files"),
         (Set::Code, "code", "outlines, symbols and usages in a source tree"),
-        (Set::Edit, "edit", "rename, replace, insert and delete code by symbol"),
+        (Set::Edit, "edit", "rename, change, move and delete code by symbol"),
         (Set::Agents, "agents", "send messages to named agents"),
         (Set::Memory, "memory", "names, summaries and facts of past sessions"),
         (Set::Core, "core", "a few tools of each kind: search, sessions, errors, memory, code"),

@@ -150,7 +150,7 @@ fn measure(
     with_check: bool,
 ) {
     let copy = work.join("tree");
-    Scratch::create(root, &copy).unwrap();
+    Scratch::create(root, &copy, &|_| false).unwrap();
     std::fs::create_dir_all(work.join("home")).unwrap();
     let tree = Tree::open(&copy, 2).unwrap();
     let mut languages: BTreeMap<&'static str, (usize, &'static Checker)> = BTreeMap::new();

@@ -24,8 +24,8 @@
 )] // a measurement, run by hand
 
 use loci_edits::{
-    CheckError, CheckRun, Checker, Diagnostic, EditError, Plan, RenameOptions, Scratch, SymbolPlace, Tree,
-    checker_for, consult_service, plan_rename, settle_plan,
+    CheckError, CheckRun, Diagnostic, EditError, Plan, ProjectChecker, RenameOptions, Scratch, SymbolPlace,
+    Tree, checker_for, consult_service, find_checker, plan_rename, settle_plan,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ struct Bench<'a> {
     tree: &'a Tree,
     plans_only: bool,
     scratch: Scratch,
-    checker: &'static Checker,
+    checker: &'a ProjectChecker,
     run: CheckRun<'a>,
     before: Vec<Diagnostic>,
     tests: Option<String>,
@@ -95,7 +95,7 @@ impl Bench<'_> {
         )?;
         let names = [(new.to_owned(), place.name.clone())];
         let known = (self.before.as_slice(), names.as_slice());
-        let is_gradual = self.checker.is_gradual;
+        let is_gradual = self.checker.checker.is_gradual;
         settle_plan(self.tree, &mut plan, known, is_gradual, &consulted.rejected, &mut |contents| {
             self.compile(contents)
         })?;
@@ -139,7 +139,8 @@ fn measure(
     let tree = Tree::open(root, 2).unwrap();
     let file =
         tree.code.files.iter().find(|file| checker_for(root, &file.path).is_some()).expect("a language");
-    let checker = checker_for(root, &file.path).unwrap();
+    let project = find_checker(root, &file.path).unwrap();
+    let checker = project.checker;
     let supervisor = subprocess::Supervisor::new(std::env::current_exe().unwrap());
     let run = CheckRun {
         supervisor: &supervisor,
@@ -147,11 +148,11 @@ fn measure(
         deadline: Duration::from_mins(10),
         output: &work.join("output"),
     };
-    let scratch = Scratch::create(root, &work.join("tree")).unwrap();
-    let compile = || checker.run(scratch.folder(), &run).unwrap_or_else(|error| panic!("{error}"));
+    let scratch = Scratch::create(root, &work.join("tree"), &|_| false).unwrap();
+    let compile = || project.run(scratch.folder(), &run).unwrap_or_else(|error| panic!("{error}"));
     let before = if plans_only { Vec::new() } else { compile() };
     println!("# {} with {}: {} diagnostics before", root.display(), checker.name, before.len());
-    let bench = Bench { tree: &tree, plans_only, scratch, checker, run, before, tests };
+    let bench = Bench { tree: &tree, plans_only, scratch, checker: &project, run, before, tests };
     assert!(bench.pass_tests(&BTreeMap::new()), "the tests fail before anything is renamed");
     let mut tally: BTreeMap<String, usize> = BTreeMap::new();
     let mut total = 0;

@@ -99,6 +99,7 @@ fn join_plans(tree: &Tree, steps: &[BatchStep], plans: Vec<Plan>) -> Result<Plan
             join_file(&mut joined, file)?;
         }
         joined.unsure.extend(plan.unsure);
+        joined.still_used.extend(plan.still_used);
     }
     let is_deletion = |step: usize| matches!(steps[step].kind, EditKind::Delete { .. });
     for file in &mut joined.files {

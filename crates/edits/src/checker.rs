@@ -11,7 +11,7 @@ use std::time::Duration;
 use subprocess::{Job, RunError, Supervisor};
 
 /// A compiler that can check a tree.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checker {
     pub name: &'static str,
     /// The languages it decides about.
@@ -131,13 +131,53 @@ pub enum CheckError {
     Io(#[from] std::io::Error),
 }
 
-/// The compiler for a file of a tree.
+/// The compiler for a file of a tree, run at the root.
 pub fn checker_for(root: &Path, file: &str) -> Option<&'static Checker> {
+    find_checker(root, file).filter(|it| it.folder.is_empty()).map(|it| it.checker)
+}
+
+/// A compiler, and the folder of the project that it checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectChecker {
+    pub checker: &'static Checker,
+    /// Relative to the root of the tree; empty for the root itself.
+    pub folder: String,
+}
+
+/// The compiler for a file of a tree. Of several manifests above the file the outermost counts: that of a workspace lists the others.
+pub fn find_checker(root: &Path, file: &str) -> Option<ProjectChecker> {
     let language = language_family(file);
-    let fits = |it: &&Checker| {
-        it.language == language && (it.manifest.is_empty() || root.join(it.manifest).is_file())
-    };
-    CHECKERS.iter().find(fits)
+    let checker = CHECKERS.iter().find(|it| it.language == language)?;
+    let mut folders = std::iter::once("").chain(file.match_indices('/').map(|(end, _)| &file[..end]));
+    let is_project =
+        |folder: &&str| checker.manifest.is_empty() || root.join(folder).join(checker.manifest).is_file();
+    Some(ProjectChecker { checker, folder: folders.find(is_project)?.to_owned() })
+}
+
+impl ProjectChecker {
+    /// Whether a file of the tree is one that it checks.
+    pub(crate) fn covers(&self, file: &str) -> bool {
+        let is_below = file.strip_prefix(&self.folder).is_some_and(|rest| rest.starts_with('/'));
+        language_family(file) == self.checker.language && (self.folder.is_empty() || is_below)
+    }
+
+    /// Runs the compiler in its folder of the tree at `root`; the files of the diagnostics are relative to the root.
+    pub fn run(&self, root: &Path, run: &CheckRun<'_>) -> Result<Vec<Diagnostic>, CheckError> {
+        if self.folder.is_empty() {
+            return self.checker.run(root, run);
+        }
+        // what a compiler keeps for its next run belongs to one project
+        let output = run.output.join(self.folder.replace('/', "+"));
+        let mut found = self.checker.run_in(
+            root,
+            &root.join(&self.folder),
+            &CheckRun { output: &output, env: run.env.clone(), ..*run },
+        )?;
+        for it in found.iter_mut().filter(|it| !it.file.is_empty()) {
+            it.file = format!("{}/{}", self.folder, it.file);
+        }
+        Ok(found)
+    }
 }
 
 /// How a checker is run.
@@ -153,10 +193,15 @@ pub struct CheckRun<'a> {
 impl Checker {
     /// Runs the compiler in a folder.
     pub fn run(&self, folder: &Path, run: &CheckRun<'_>) -> Result<Vec<Diagnostic>, CheckError> {
+        self.run_in(folder, folder, run)
+    }
+
+    /// Runs the compiler in a folder of the tree at `root`.
+    fn run_in(&self, root: &Path, folder: &Path, run: &CheckRun<'_>) -> Result<Vec<Diagnostic>, CheckError> {
         std::fs::create_dir_all(run.output)?;
         let mut env = run.env.clone();
         env.insert("CARGO_TARGET_DIR".into(), run.output.into());
-        let program = find_program(self.program, folder, &env);
+        let program = find_program(self.program, &[folder, root], &env);
         let job = Job {
             program: program.clone(),
             args: self.resolve_arguments(folder, run.output)?,
@@ -229,10 +274,10 @@ fn join_outputs(job: Job<'_>, format: Format) -> Job<'_> {
     Job { program: "/bin/sh".into(), args, ..job }
 }
 
-/// A program that the project has installed itself, or the one on the path.
-pub(crate) fn find_program(name: &str, folder: &Path, env: &BTreeMap<OsString, OsString>) -> PathBuf {
-    let installed = folder.join("node_modules/.bin").join(name);
-    if installed.exists() {
+/// A program that the project has installed itself in one of the folders, or the one on the path.
+pub(crate) fn find_program(name: &str, folders: &[&Path], env: &BTreeMap<OsString, OsString>) -> PathBuf {
+    let mut installed = folders.iter().map(|folder| folder.join("node_modules/.bin").join(name));
+    if let Some(installed) = installed.find(|it| it.exists()) {
         return installed;
     }
     let path = env.get(&OsString::from("PATH")).cloned().unwrap_or_default();
@@ -268,5 +313,23 @@ mod tests {
             run("/sdk/Sdk.targets(234,5): error NETSDK1004: Assets file not found. [/tree/a.csproj]")
                 .unwrap_err();
         assert!(refused.to_string().contains("NETSDK1004: Assets file not found"), "{refused}");
+    }
+
+    #[test]
+    fn a_compiler_checks_the_outermost_project_above_a_file() {
+        let home = tempfile::tempdir().unwrap();
+        for manifest in
+            ["web/tsconfig.json", "web/packages/a/tsconfig.json", "Cargo.toml", "crates/b/Cargo.toml"]
+        {
+            let path = home.path().join(manifest);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let found = |file: &str| find_checker(home.path(), file).map(|it| (it.checker.name, it.folder));
+        assert_eq!(found("web/packages/a/src/i.ts"), Some(("tsc", "web".to_owned())));
+        assert_eq!(found("crates/b/src/lib.rs"), Some(("cargo check", String::new())));
+        assert_eq!(found("scripts/i.ts"), None);
+        let web = find_checker(home.path(), "web/i.ts").unwrap();
+        assert!(web.covers("web/a.ts") && !web.covers("website/a.ts") && !web.covers("web/a.go"));
     }
 }

@@ -3,7 +3,7 @@
 //! Does not know exit codes or protocols.
 
 use crate::edit::Place;
-use std::io::Error as IoError;
+use std::io::{Error as IoError, ErrorKind};
 
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
@@ -61,6 +61,8 @@ pub enum EditError {
     Io { path: String, error: IoError },
     #[error("rolled back: {path}: {error}")]
     RolledBack { path: String, error: IoError },
+    #[error("{error}; not rolled back, tried again by the next edit: {}", .paths.join(", "))]
+    NotRolledBack { paths: Vec<String>, error: IoError },
     /// Only under test: the process would have been killed here.
     #[error("stopped by a fault")]
     Killed,
@@ -88,7 +90,7 @@ impl EditError {
         }
     }
 
-    /// A stable word for metrics and scripts.
+    /// A stable word for each kind of refusal.
     pub fn reason(&self) -> &'static str {
         match self {
             EditError::NotAName(..) | EditError::SameName(_) | EditError::Invalid { .. } => "bad-name",
@@ -108,7 +110,17 @@ impl EditError {
             EditError::Encoding(_) => "encoding",
             EditError::Busy => "busy",
             EditError::NotApplied(_) | EditError::AlreadyApplied(_) => "wrong-state",
-            EditError::Io { .. } | EditError::RolledBack { .. } | EditError::Killed => "io",
+            EditError::Io { error, .. }
+            | EditError::RolledBack { error, .. }
+            | EditError::NotRolledBack { error, .. }
+                if error.kind() == ErrorKind::StorageFull =>
+            {
+                "disk-full"
+            }
+            EditError::Io { .. }
+            | EditError::RolledBack { .. }
+            | EditError::NotRolledBack { .. }
+            | EditError::Killed => "io",
         }
     }
 

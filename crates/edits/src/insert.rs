@@ -1,6 +1,6 @@
 //! Plans edits of one declaration: a new body or declaration, text before, after or inside of it, its removal.
 //!
-//! Does not check that the new text means something: only that the file still parses.
+//! Does not check that the new text means something: only that the file still parses, and who uses what a new declaration takes away.
 
 use crate::edit::TextEdit;
 use crate::error::EditError;
@@ -9,6 +9,7 @@ use crate::mentions::Mentions;
 use crate::naming::RenameOptions;
 use crate::plan::{Plan, check_syntax};
 use crate::rename::find_uses;
+use crate::replaced::add_users_of_lost;
 use crate::sources::{SymbolPlace, language_family};
 use crate::text::{SourceText, line_start};
 use crate::tree::Tree;
@@ -57,7 +58,11 @@ pub fn plan_replacement(tree: &Tree, place: &SymbolPlace, new: &str, whole: bool
     };
     let edit = TextEdit { from: span.from, to: span.to, text: with_line_ends(source, span.from, &new) };
     let what = if whole { "declaration" } else { "body" };
-    build(tree, place, format!("replace the {what} of {}", place.name), vec![edit])
+    let mut plan = build(tree, place, format!("replace the {what} of {}", place.name), vec![edit.clone()])?;
+    if whole {
+        add_users_of_lost(tree, &mut plan, (&place.file, span), &edit)?;
+    }
+    Ok(plan)
 }
 
 /// Plans to insert text next to a declaration, or at the end of a type.
@@ -129,7 +134,12 @@ pub(crate) fn plan_deletion_with(
         edits.push(TextEdit { from: it.from, to: it.to, text: String::new() });
     }
     let mut plan = build(tree, place, format!("delete {}", place.name), edits)?;
-    plan.unsure = if force { Vec::new() } else { unsure };
+    if force {
+        let doubtful = unsure.into_iter().map(|it| it.place);
+        plan.still_used = used.into_iter().chain(doubtful).collect();
+    } else {
+        plan.unsure = unsure;
+    }
     Ok(plan)
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::{File, TryLockError};
 use std::io::{Error as IoError, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use syntax::Digest;
 
 /// Entries older than this are dropped.
@@ -163,14 +163,13 @@ impl Journal {
         let _lock = self.lock()?;
         self.recover_locked()?;
         let id = plan.id();
-        if self.entry(&id).is_ok_and(|entry| entry.state == JournalState::Applied) {
+        if self.entry(&id).is_ok_and(|entry| self.is_in_place(&entry)) {
             return Err(EditError::AlreadyApplied(id));
         }
         let (files, contents) = self.prepare(plan, &id)?;
         let mut entry =
             JournalEntry { id, title: plan.title.clone(), time: now, state: JournalState::Staging, files };
         self.run(&mut entry, &contents, Direction::Apply)?;
-        let _ = std::fs::remove_file(self.plan_path(&entry.id));
         self.prune(now);
         Ok(applied(&entry))
     }
@@ -185,14 +184,22 @@ impl Journal {
         }
         self.require_digests(entry.files.iter().map(|file| (file.path.as_str(), file.after)))?;
         let mut contents = Vec::new();
-        for file in &mut entry.files {
+        for number in 0..entry.files.len() {
+            contents.push(self.backup(&entry, number, Direction::Apply));
+            let file = &mut entry.files[number];
             self.disk().check_target(&file.path)?;
             file.staged = file.before.map(|_| staged_path(&file.path, id));
-            contents.push(self.backup(id, file));
         }
         entry.state = JournalState::Unstaging;
         self.run(&mut entry, &contents, Direction::Undo)?;
+        self.drop_undo_backups(&entry);
         Ok(applied(&entry))
+    }
+
+    /// Whether an edit is applied and its files are as it left them. Git may have brought them back since.
+    fn is_in_place(&self, entry: &JournalEntry) -> bool {
+        let files = entry.files.iter().map(|file| (file.path.as_str(), file.after));
+        entry.state == JournalState::Applied && self.require_digests(files).is_ok()
     }
 
     /// The files of a plan as they will be, and their new contents.
@@ -257,7 +264,10 @@ impl Journal {
         if error.kind() == ErrorKind::Interrupted {
             return Err(EditError::Killed);
         }
-        self.abandon(entry, direction);
+        let left = self.abandon(entry, direction);
+        if !left.is_empty() {
+            return Err(EditError::NotRolledBack { paths: left, error });
+        }
         let path = entry.files.first().map_or_else(String::new, |file| file.path.clone());
         Err(EditError::RolledBack { path, error })
     }
@@ -268,9 +278,7 @@ impl Journal {
         contents: &[Option<Vec<u8>>],
         direction: Direction,
     ) -> Result<(), IoError> {
-        if direction == Direction::Apply {
-            self.write_backups(entry)?;
-        }
+        self.write_backups(entry, direction)?;
         self.write_entry(entry)?;
         for (file, bytes) in entry.files.iter().zip(contents) {
             if let (Some(staged), Some(bytes)) = (&file.staged, bytes) {
@@ -288,17 +296,33 @@ impl Journal {
         self.write_entry(entry)
     }
 
-    fn write_backups(&self, entry: &JournalEntry) -> Result<(), IoError> {
+    /// Keeps the contents from which a transaction starts.
+    fn write_backups(&self, entry: &JournalEntry, direction: Direction) -> Result<(), IoError> {
         let folder = self.folder.join(&entry.id);
         std::fs::create_dir_all(&folder)?;
-        for file in &entry.files {
-            if let Some(name) = &file.backup {
+        for number in 0..entry.files.len() {
+            if let Some(name) = backup_name(entry, number, direction) {
                 self.disk().step(Step::WriteBackup)?;
-                let bytes = std::fs::read(self.root.join(&file.path))?;
+                let bytes = std::fs::read(self.root.join(&entry.files[number].path))?;
                 write_synced(&folder.join(name), &bytes, PRIVATE)?;
             }
         }
         Ok(())
+    }
+
+    /// The content of a file before a transaction, if it was kept.
+    fn backup(&self, entry: &JournalEntry, number: usize, direction: Direction) -> Option<Vec<u8>> {
+        let name = backup_name(entry, number, direction)?;
+        let bytes = std::fs::read(self.folder.join(&entry.id).join(name)).ok()?;
+        (Some(Digest::of_bytes(&bytes).0) == entry.files[number].origin(direction)).then_some(bytes)
+    }
+
+    /// Drops what only an undo that fails would need.
+    fn drop_undo_backups(&self, entry: &JournalEntry) {
+        let names = (0..entry.files.len()).filter_map(|at| backup_name(entry, at, Direction::Undo));
+        for name in names {
+            let _ = std::fs::remove_file(self.folder.join(&entry.id).join(name));
+        }
     }
 
     fn write_entry(&self, entry: &JournalEntry) -> Result<(), IoError> {
@@ -306,27 +330,20 @@ impl Journal {
         replace_file(&self.entry_path(&entry.id), &serde_json::to_vec(entry).unwrap_or_default(), PRIVATE)
     }
 
-    fn backup(&self, id: &str, file: &JournalFile) -> Option<Vec<u8>> {
-        let bytes = std::fs::read(self.folder.join(id).join(file.backup.as_ref()?)).ok()?;
-        (Some(Digest::of_bytes(&bytes).0) == file.before).then_some(bytes)
-    }
-
     /// Brings the tree back to where a transaction started. Returns the files that someone else has changed.
     fn abandon(&self, entry: &mut JournalEntry, direction: Direction) -> Vec<String> {
         let disk = Disk { root: &self.root, fault: &NoFault };
-        let content = |file: &JournalFile| match direction {
-            Direction::Apply => self.backup(&entry.id, file),
-            // the content after the edit is staged nowhere any more; complete the undo instead
-            Direction::Undo => None,
-        };
+        let content = |number: usize| self.backup(entry, number, direction);
         let foreign = disk.roll_back(&entry.files, direction, &content);
         match direction {
-            Direction::Apply if foreign.is_empty() => self.drop_entry(&entry.id),
-            Direction::Apply => {}
+            // the next start tries again
+            _ if !foreign.is_empty() => {}
+            Direction::Apply => self.drop_entry(&entry.id),
             Direction::Undo => {
                 entry.state = JournalState::Applied;
                 let bytes = serde_json::to_vec(entry).unwrap_or_default();
                 let _ = replace_file(&self.entry_path(&entry.id), &bytes, PRIVATE);
+                self.drop_undo_backups(entry);
             }
         }
         foreign
@@ -408,8 +425,21 @@ impl Journal {
         let _ = std::fs::remove_dir_all(self.folder.join(id));
     }
 
+    /// Drops plans that were not applied for long.
+    fn prune_plans(&self, now: i64) {
+        let listing = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        for it in listing.filter(|it| it.file_name().to_string_lossy().ends_with(".plan.json")) {
+            let written = it.metadata().and_then(|meta| meta.modified()).ok();
+            let age = written.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+            if age.is_some_and(|age| now - i64::try_from(age.as_millis()).unwrap_or(now) > MAX_AGE_MILLIS) {
+                let _ = std::fs::remove_file(it.path());
+            }
+        }
+    }
+
     /// Drops what is too old, and the oldest beyond the size limit.
     fn prune(&self, now: i64) {
+        self.prune_plans(now);
         let mut size = 0;
         for entry in self.entries() {
             let backups = std::fs::read_dir(self.folder.join(&entry.id)).into_iter().flatten().flatten();
@@ -418,6 +448,15 @@ impl Journal {
                 self.drop_entry(&entry.id);
             }
         }
+    }
+}
+
+/// The name of the file with the content from which a transaction starts; `None` if there is no such content.
+fn backup_name(entry: &JournalEntry, number: usize, direction: Direction) -> Option<String> {
+    let file = &entry.files[number];
+    match direction {
+        Direction::Apply => file.backup.clone(),
+        Direction::Undo => file.after.map(|_| format!("{number}.after")),
     }
 }
 

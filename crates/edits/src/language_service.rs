@@ -3,7 +3,7 @@
 //!
 //! Does not know the languages' rules: each service is run by a script of its own.
 
-use crate::checker::{CheckRun, Checker, find_program};
+use crate::checker::{CheckRun, ProjectChecker, find_program};
 use crate::edit::TextEdit;
 use crate::error::EditError;
 use crate::plan::{Plan, Uncertain};
@@ -33,6 +33,8 @@ const ANSWER_LIMIT: usize = 256 << 20;
 #[derive(Serialize)]
 struct Request<'a> {
     root: &'a Path,
+    /// The folder of the project in it.
+    project: &'a Path,
     package: &'a Path,
     file: &'a str,
     at: u32,
@@ -75,7 +77,7 @@ pub fn consult_service(
     tree: &Tree,
     plan: &mut Plan,
     (place, new_name): (&SymbolPlace, &str),
-    checker: &Checker,
+    checker: &ProjectChecker,
     folder: &Path,
     run: &CheckRun<'_>,
 ) -> Result<Consulted, EditError> {
@@ -131,20 +133,22 @@ fn add_missing(
 fn ask(
     plan: &Plan,
     place: &SymbolPlace,
-    checker: &Checker,
+    checker: &ProjectChecker,
     folder: &Path,
     run: &CheckRun<'_>,
 ) -> Option<Answer> {
-    let (_, script) = SERVICES.iter().find(|(compiler, _)| *compiler == checker.name)?;
-    let package = package_of(&find_program(checker.name, folder, &run.env))?;
+    let (name, script) = SERVICES.iter().find(|(compiler, _)| *compiler == checker.checker.name)?;
+    let project = folder.join(&checker.folder);
+    let package = package_of(&find_program(name, &[&project, folder], &run.env))?;
     let to_open = |it: &Uncertain| {
         it.edit.as_ref().map(|edit| OpenPlace { file: it.place.file.clone(), at: edit.from })
     };
     let open: Vec<OpenPlace> = plan.unsure.iter().filter_map(to_open).collect();
     let count = open.len();
-    let request = Request { root: folder, package: &package, file: &place.file, at: place.at, open };
+    let (file, at) = (&place.file, place.at);
+    let request = Request { root: folder, project: &project, package: &package, file, at, open };
     let job = Job {
-        program: find_program("node", folder, &run.env),
+        program: find_program("node", &[&project, folder], &run.env),
         args: vec![OsString::from("-e"), OsString::from(script)],
         env: run.env.clone(),
         cwd: folder.to_path_buf(),

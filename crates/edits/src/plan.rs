@@ -34,6 +34,12 @@ pub struct Plan {
     pub read: BTreeMap<String, u64>,
     /// Places that may have to change too; the plan is complete if there are none.
     pub unsure: Vec<Uncertain>,
+    /// The compilers that checked it.
+    #[serde(default)]
+    pub checked_by: Option<String>,
+    /// Places that use what the plan deletes or declares differently all the same.
+    #[serde(default)]
+    pub still_used: Vec<Place>,
     /// A unified diff.
     pub diff: String,
 }
@@ -54,7 +60,15 @@ impl Plan {
     }
 
     pub(crate) fn empty(title: String) -> Plan {
-        Plan { title, files: Vec::new(), read: BTreeMap::new(), unsure: Vec::new(), diff: String::new() }
+        Plan {
+            title,
+            files: Vec::new(),
+            read: BTreeMap::new(),
+            unsure: Vec::new(),
+            checked_by: None,
+            still_used: Vec::new(),
+            diff: String::new(),
+        }
     }
 
     /// Builds a plan from edits by path; the tree has the text of every file.

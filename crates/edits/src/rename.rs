@@ -70,7 +70,10 @@ pub(crate) fn find_uses(
     let file = tree.file_number(&place.file).ok_or_else(not_found)?;
     let here = tree.occurrences(file, &place.name)?;
     let target = find_target(mentions, &here, file, place).ok_or_else(not_found)?;
-    let rename = Rename::new(tree, mentions, target, &place.name, &place.name, options);
+    let mut rename = Rename::new(tree, mentions, target, &place.name, &place.name, options);
+    // another overload has the name, and is another function
+    let all = &mentions.report.declarations;
+    rename.family.retain(|at| *at == target || all[*at as usize].of != rename.target.of);
     let (edits, unsure) = rename.judge_all()?;
     let is_own = |path: &str, at: u32| {
         gone.iter().any(|(file, span)| file == path && (span.from..span.to).contains(&at))

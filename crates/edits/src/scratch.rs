@@ -4,11 +4,12 @@
 //! Does not know what is run in it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{DirEntry, Metadata};
 use std::io::Error as IoError;
 use std::path::{Path, PathBuf};
 
-/// Folders with the output of builds, which the copy does not share.
+/// Folders with the output of builds, which the copy does not share, unless they have sources of the tree.
 const BUILD_FOLDERS: &[&str] =
     &["target", "build", "out", "obj", ".gradle", ".git", ".loci", "__pycache__", ".mypy_cache"];
 /// Folders with installed packages, each of which is linked.
@@ -22,10 +23,16 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Copies a tree into `folder`, or brings an earlier copy there up to date.
-    pub fn create(root: &Path, folder: &Path) -> Result<Scratch, IoError> {
+    /// Copies a tree into `folder`, or brings an earlier copy there up to date. `is_source` tells of a folder named like one with output
+    /// whether it has sources.
+    pub fn create(root: &Path, folder: &Path, is_source: &dyn Fn(&str) -> bool) -> Result<Scratch, IoError> {
         std::fs::create_dir_all(folder)?;
-        copy_folder(root, folder)?;
+        let is_build = |path: &Path| {
+            let is_named = path.file_name().is_some_and(|name| is_one_of(name, BUILD_FOLDERS));
+            let relative = path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/");
+            is_named && !is_source(&relative)
+        };
+        copy_folder(root, folder, &is_build)?;
         Ok(Scratch { root: root.to_path_buf(), folder: folder.to_path_buf() })
     }
 
@@ -59,23 +66,26 @@ fn write_or_remove(path: &Path, bytes: Option<&[u8]>) -> Result<(), IoError> {
     }
 }
 
-fn copy_folder(from: &Path, to: &Path) -> Result<(), IoError> {
+fn is_one_of(name: &OsStr, list: &[&str]) -> bool {
+    name.to_str().is_some_and(|name| list.contains(&name))
+}
+
+fn copy_folder(from: &Path, to: &Path, is_build: &dyn Fn(&Path) -> bool) -> Result<(), IoError> {
     std::fs::create_dir_all(to)?;
     let mut names = Vec::new();
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
         let name = entry.file_name();
-        let is = |list: &[&str]| name.to_str().is_some_and(|name| list.contains(&name));
         let kind = entry.file_type()?;
         let target = to.join(&name);
-        if kind.is_dir() && is(BUILD_FOLDERS) {
+        if kind.is_dir() && is_build(&entry.path()) {
             copy_restored(&entry.path(), &target)?;
             continue;
         }
-        if kind.is_dir() && is(PACKAGE_FOLDERS) {
+        if kind.is_dir() && is_one_of(&name, PACKAGE_FOLDERS) {
             link_packages(&entry.path(), &target)?;
         } else if kind.is_dir() {
-            copy_folder(&entry.path(), &target)?;
+            copy_folder(&entry.path(), &target, is_build)?;
         } else if kind.is_file() {
             copy_if_changed(&entry, &target)?;
         } else if kind.is_symlink() {
@@ -85,8 +95,8 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), IoError> {
     }
     for entry in std::fs::read_dir(to)? {
         let entry = entry?;
-        let is_build = entry.file_name().to_str().is_some_and(|name| BUILD_FOLDERS.contains(&name));
-        if !names.contains(&entry.file_name()) && !is_build {
+        let may_be_output = is_one_of(&entry.file_name(), BUILD_FOLDERS);
+        if !names.contains(&entry.file_name()) && !may_be_output {
             remove(&entry)?;
         }
     }
@@ -159,7 +169,7 @@ mod tests {
     fn a_copy_follows_the_tree_and_shares_no_build() {
         let home = tempfile::tempdir().unwrap();
         let (root, copy) = (home.path().join("tree"), home.path().join("copy"));
-        for folder in ["src", "target", "node_modules/p", "obj"] {
+        for folder in ["src", "target", "node_modules/p", "obj", "src/build"] {
             std::fs::create_dir_all(root.join(folder)).unwrap();
         }
         std::fs::write(root.join("src/a.rs"), "one").unwrap();
@@ -167,7 +177,10 @@ mod tests {
         std::fs::write(root.join("node_modules/p/i.js"), "package").unwrap();
         std::fs::write(root.join("obj/project.assets.json"), "{}").unwrap();
         std::fs::write(root.join("obj/a.dll"), "build").unwrap();
-        let scratch = Scratch::create(&root, &copy).unwrap();
+        std::fs::write(root.join("src/build/b.rs"), "source").unwrap();
+        let is_source = |path: &str| path == "src/build";
+        let scratch = Scratch::create(&root, &copy, &is_source).unwrap();
+        assert!(copy.join("src/build/b.rs").exists());
         assert!(!copy.join("target").exists() && copy.join("node_modules/p/i.js").exists());
         assert!(copy.join("obj/project.assets.json").exists() && !copy.join("obj/a.dll").exists());
         let new = BTreeMap::from([
@@ -183,7 +196,7 @@ mod tests {
         assert!(!copy.join("src/b.rs").exists());
         std::fs::remove_file(root.join("src/a.rs")).unwrap();
         std::fs::write(root.join("src/c.rs"), "three").unwrap();
-        Scratch::create(&root, &copy).unwrap();
+        Scratch::create(&root, &copy, &is_source).unwrap();
         assert!(!copy.join("src/a.rs").exists() && copy.join("src/c.rs").exists());
     }
 }

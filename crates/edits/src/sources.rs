@@ -101,6 +101,12 @@ impl Sources {
         self.files.contains_key(path)
     }
 
+    /// Whether a folder has source files of the tree, at any depth.
+    pub(crate) fn has_files_below(&self, folder: &str) -> bool {
+        let start = format!("{folder}/");
+        self.files.range(start.clone()..).next().is_some_and(|(path, _)| path.starts_with(&start))
+    }
+
     /// The text of a file.
     pub(crate) fn text(&self, path: &str) -> Result<&SourceText, EditError> {
         self.content(path)?.text.as_ref().ok_or_else(|| EditError::Encoding(path.to_owned()))
@@ -337,6 +343,18 @@ impl Sources {
         };
         let gaps = self.with_reader(path, parse).flatten().map_or(0, |it| it.gap_count());
         Ok(gaps > before.map_or(0, |it| it.gap_count()))
+    }
+
+    /// A file with some edits, and what it declares then.
+    pub(crate) fn read_edited(
+        &self,
+        path: &str,
+        edits: &[TextEdit],
+    ) -> Result<(String, FileFacts), EditError> {
+        let text = apply_edits(&self.text(path)?.text, edits);
+        let text = text.ok_or_else(|| EditError::Encoding(path.to_owned()))?;
+        let facts = self.with_reader(path, |reader, symbols| reader.read(&text, symbols));
+        Ok((text, facts.unwrap_or_default()))
     }
 
     fn with_reader<T>(&self, path: &str, work: impl FnOnce(&mut Reader, &Symbols) -> T) -> Option<T> {

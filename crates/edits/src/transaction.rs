@@ -61,7 +61,7 @@ pub(crate) enum Direction {
 }
 
 impl JournalFile {
-    fn origin(&self, direction: Direction) -> Option<u64> {
+    pub(crate) fn origin(&self, direction: Direction) -> Option<u64> {
         if direction == Direction::Apply { self.before } else { self.after }
     }
 
@@ -166,19 +166,19 @@ impl Disk<'_> {
         })
     }
 
-    /// Brings every file that has its goal back to where it was. Returns the paths that someone else has changed.
+    /// Brings every file that has its goal back to where it was, with the content of each by its number. Returns the paths that someone else has changed.
     pub(crate) fn roll_back(
         &self,
         files: &[JournalFile],
         direction: Direction,
-        content: &dyn Fn(&JournalFile) -> Option<Vec<u8>>,
+        content: &dyn Fn(usize) -> Option<Vec<u8>>,
     ) -> Vec<String> {
         let mut foreign = Vec::new();
-        for file in files {
+        for (number, file) in files.iter().enumerate() {
             let now = self.digest(&file.path).ok().flatten();
             if now == file.goal(direction) && now != file.origin(direction) {
                 let target = self.root.join(&file.path);
-                let done = match (file.origin(direction), content(file)) {
+                let done = match (file.origin(direction), content(number)) {
                     (None, _) => remove_file(&target),
                     (Some(_), Some(bytes)) => replace_file(&target, &bytes, file.mode),
                     (Some(_), None) => Err(IoError::other("its former content is lost")),

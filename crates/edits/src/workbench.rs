@@ -3,7 +3,7 @@
 //!
 //! Does not know how an operation is requested, or where its folder is.
 
-use crate::checker::{CheckError, CheckRun, Checker, checker_for};
+use crate::checker::{CheckError, CheckRun, ProjectChecker, find_checker};
 use crate::diagnostic::Diagnostic;
 use crate::error::EditError;
 use crate::extract::plan_extraction;
@@ -11,6 +11,7 @@ use crate::insert::{Position, plan_deletion, plan_insertion, plan_replacement};
 use crate::journal::Journal;
 use crate::language_service::{Consulted, consult_service};
 use crate::naming::RenameOptions;
+use crate::outcomes::OutcomeLog;
 use crate::parameters::SignatureChange;
 use crate::plan::{Plan, Uncertain};
 use crate::relocate::plan_move;
@@ -18,11 +19,13 @@ use crate::rename::plan_rename;
 use crate::scratch::Scratch;
 use crate::settle::{Settled, settle_plan};
 use crate::signature::plan_signature;
-use crate::sources::{SymbolPlace, language_family};
+use crate::sources::SymbolPlace;
 use crate::tree::Tree;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Error as IoError;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use subprocess::Supervisor;
@@ -142,6 +145,7 @@ pub struct Checked {
 /// The edits of one tree.
 pub struct Workbench {
     pub journal: Journal,
+    pub outcomes: OutcomeLog,
     root: PathBuf,
     folder: PathBuf,
 }
@@ -154,7 +158,8 @@ impl Workbench {
     pub fn open(root: &Path, folder: &Path) -> Result<Workbench, EditError> {
         let journal = Journal::new(root, folder);
         journal.recover()?;
-        Ok(Workbench { journal, root: root.to_path_buf(), folder: folder.to_path_buf() })
+        let outcomes = OutcomeLog::new(folder);
+        Ok(Workbench { journal, outcomes, root: root.to_path_buf(), folder: folder.to_path_buf() })
     }
 
     pub fn is_trusted(&self) -> bool {
@@ -189,10 +194,11 @@ impl Workbench {
         }
         // This check decides about them: it refuses the edit if there are new errors.
         plan.unsure.retain(|it| it.place.reason != NEEDS_COMPILER);
+        let _lock = self.lock_check().map_err(CheckError::from)?;
         let mut checked: Option<Checked> = None;
-        for checker in self.checkers_of(plan)? {
-            // places in another language are for its own compiler
-            let is_own = |it: &Uncertain| language_family(&it.place.file) == checker.language;
+        for checker in &self.checkers_of(plan)? {
+            // places in another language or project are for its own compiler
+            let is_own = |it: &Uncertain| checker.covers(&it.place.file);
             let (own, others) = std::mem::take(&mut plan.unsure).into_iter().partition(is_own);
             plan.unsure = own;
             let settled = self.settle(tree, plan, steps, checker, setup)?;
@@ -202,13 +208,22 @@ impl Workbench {
         checked.ok_or_else(|| CheckRefusal::NoChecker(String::new()))
     }
 
+    /// Waits until no other check uses the copy: a second one would restore files under the first one's compiler.
+    fn lock_check(&self) -> Result<File, IoError> {
+        std::fs::create_dir_all(&self.folder)?;
+        let file =
+            File::options().create(true).truncate(false).write(true).open(self.folder.join("check.lock"))?;
+        file.lock()?;
+        Ok(file)
+    }
+
     /// The compilers of the files of a plan.
-    fn checkers_of(&self, plan: &Plan) -> Result<Vec<&'static Checker>, CheckRefusal> {
-        let mut found: Vec<&'static Checker> = Vec::new();
+    fn checkers_of(&self, plan: &Plan) -> Result<Vec<ProjectChecker>, CheckRefusal> {
+        let mut found: Vec<ProjectChecker> = Vec::new();
         for file in &plan.files {
-            let checker = checker_for(&self.root, &file.path)
+            let checker = find_checker(&self.root, &file.path)
                 .ok_or_else(|| CheckRefusal::NoChecker(file.path.clone()))?;
-            if !found.iter().any(|it| it.name == checker.name) {
+            if !found.contains(&checker) {
                 found.push(checker);
             }
         }
@@ -220,10 +235,12 @@ impl Workbench {
         tree: &Tree,
         plan: &mut Plan,
         steps: &[BatchStep],
-        checker: &'static Checker,
+        checker: &ProjectChecker,
         setup: &CheckSetup<'_>,
     ) -> Result<Settled, CheckRefusal> {
-        let scratch = Scratch::create(&self.root, &self.folder.join("scratch")).map_err(CheckError::from)?;
+        let is_source = |path: &str| tree.sources.has_files_below(path);
+        let scratch = Scratch::create(&self.root, &self.folder.join("scratch"), &is_source);
+        let scratch = scratch.map_err(CheckError::from)?;
         let output = self.folder.join("output");
         let run = CheckRun {
             supervisor: setup.supervisor,
@@ -247,20 +264,23 @@ impl Workbench {
         };
         let known = (before.as_slice(), names.as_slice());
         let mut settled =
-            settle_plan(tree, plan, known, checker.is_gradual, &consulted.rejected, &mut compile)?;
+            settle_plan(tree, plan, known, checker.checker.is_gradual, &consulted.rejected, &mut compile)?;
         settled.confirmed += consulted.confirmed;
         Ok(settled)
     }
 }
 
 /// What several compilers said.
-fn join_checks(known: Option<Checked>, checker: &Checker, mut settled: Settled) -> Checked {
-    let Some(known) = known else { return Checked { checker: checker.name.to_owned(), settled } };
+fn join_checks(known: Option<Checked>, checker: &ProjectChecker, mut settled: Settled) -> Checked {
+    let name = checker.checker.name;
+    let Some(known) = known else { return Checked { checker: name.to_owned(), settled } };
     settled.runs += known.settled.runs;
     settled.confirmed += known.settled.confirmed;
     settled.rejected += known.settled.rejected;
     settled.new_warnings.extend(known.settled.new_warnings);
-    Checked { checker: format!("{}, {}", known.checker, checker.name), settled }
+    let is_known = known.checker.split(", ").any(|it| it == name);
+    let names = if is_known { known.checker } else { format!("{}, {name}", known.checker) };
+    Checked { checker: names, settled }
 }
 
 /// Plans an edit of the symbol at a place.

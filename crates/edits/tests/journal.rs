@@ -169,6 +169,57 @@ fn a_full_disk_at_any_step_is_rolled_back() {
     }
 }
 
+#[test]
+fn an_undo_that_fails_at_any_step_leaves_the_edit_applied() {
+    for step in 0.. {
+        let setup = Setup::new();
+        let before = setup.snapshot();
+        let id = setup.journal().apply(&setup.plan, 1).unwrap().id;
+        let after = setup.snapshot();
+        let failed = setup.journal().with_fault(fail_at(step, ErrorKind::StorageFull)).undo(&id);
+        if failed.is_ok() {
+            assert!(step > 10);
+            break;
+        }
+        let failed = failed.unwrap_err();
+        assert!(matches!(failed, EditError::RolledBack { .. }), "step {step}: {failed:?}");
+        assert_eq!(failed.reason(), "disk-full");
+        assert_eq!(setup.snapshot(), after, "step {step}");
+        setup.journal().undo(&id).unwrap();
+        assert_eq!(setup.snapshot(), before, "step {step}");
+    }
+}
+
+#[test]
+fn an_edit_that_git_took_back_can_be_applied_again() {
+    let setup = Setup::new();
+    setup.journal().apply(&setup.plan, 1).unwrap();
+    assert!(matches!(setup.journal().apply(&setup.plan, 1), Err(EditError::AlreadyApplied(_))));
+    let after = setup.snapshot();
+    std::fs::remove_file(setup.root().join("Fetch.java")).unwrap();
+    for (path, text) in FILES {
+        std::fs::write(setup.root().join(path), text).unwrap();
+    }
+    let before = setup.snapshot();
+    let id = setup.journal().apply(&setup.plan, 2).unwrap().id;
+    assert_eq!(setup.snapshot(), after);
+    setup.journal().undo(&id).unwrap();
+    assert_eq!(setup.snapshot(), before);
+}
+
+#[test]
+fn plans_that_nobody_applied_are_dropped_after_a_month() {
+    let setup = Setup::new();
+    let waiting = Plan { title: "another".to_owned(), ..setup.plan.clone() };
+    let id = setup.journal().save_plan(&waiting).unwrap();
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as i64;
+    setup.journal().apply(&setup.plan, now).unwrap();
+    setup.journal().load_plan(&id).unwrap();
+    setup.journal().undo(&setup.plan.id()).unwrap();
+    setup.journal().apply(&setup.plan, now + 32 * 24 * 3600 * 1000).unwrap();
+    assert!(matches!(setup.journal().load_plan(&id), Err(EditError::NoSuchEdit(_))));
+}
+
 /// Holds the journal's lock during a step by applying another plan from inside of it.
 struct SecondEditor(std::path::PathBuf, Plan, Cell<Option<EditError>>);
 

@@ -22,10 +22,14 @@ impl Render for EditPlanned {
             append_fmt(&mut out, format_args!("{checker} reports no new errors\n"));
         }
         push_places(&mut out, "new warnings", &self.new_warnings);
+        push_places(&mut out, "still used", &self.still_used);
         push_places(&mut out, "not certain", &self.unsure);
         let id = &self.id;
         let next = match (self.applied, self.complete) {
             (true, _) => format!("applied as {id}; `loci edit undo {id}` undoes it"),
+            (false, true) if self.checked_by.is_none() => {
+                format!("not written yet, and not compiled (--check does); `loci edit apply {id}` writes it")
+            }
             (false, true) => format!("not written yet; `loci edit apply {id}` writes it"),
             (false, false) => {
                 "not complete, so it cannot be applied; --check lets the compiler decide".into()
@@ -63,14 +67,18 @@ impl Render for EditApplied {
 
 impl Render for EditList {
     fn render(&self, options: &RenderOptions) -> String {
-        if self.edits.is_empty() {
-            return "no edit of this tree was applied\n".to_string();
-        }
         let mut out = String::new();
+        if self.edits.is_empty() {
+            out.push_str("no edit of this tree was applied\n");
+        }
         for edit in &self.edits {
             let files = count_of(edit.files.len() as u64, "file");
             let line = format!("{}  {}  {}  {files}", edit.id, edit.state, one_line(&edit.title));
             append_fmt(&mut out, format_args!("{line}  {}\n", options.paint(Style::Dim, &edit.time)));
+        }
+        let counts: Vec<String> = self.counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
+        if !counts.is_empty() {
+            append_fmt(&mut out, format_args!("{}\n", counts.join(", ")));
         }
         out
     }

@@ -27,7 +27,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("loci shell-init fish | source", "needs fish; the suite `terminal` runs it"),
     (
         "loci edit rename Node.Title Heading --check",
-        "needs the .NET SDK; the suites of the crate `edits` run compilers",
+        "needs the .NET SDK; the suite `edit_safety` runs made-up compilers, the examples of the crate `edits` real ones",
     ),
     ("loci sync", "needs two machines; `sync` and `team` follow the guides"),
     ("loci sessions --device work", "needs two machines; `sync` follows the guide"),

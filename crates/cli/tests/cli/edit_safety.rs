@@ -89,10 +89,15 @@ fn a_kill_before_any_change_of_a_file_leaves_before_or_after() {
     assert!(seen[0] > 3 && seen[1] > 3, "{seen:?}");
 }
 
-/// A `cargo` that does this and finds nothing wrong.
-fn add_cargo(home: &Home, script: &str) {
-    let path = write_file(&home.path().join("bin/cargo"), format!("#!/bin/sh\n{script}\n").as_bytes());
+/// A program that does this.
+fn add_program(home: &Home, path: &str, script: &str) {
+    let path = write_file(&home.path().join(path), format!("#!/bin/sh\n{script}\n").as_bytes());
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A `cargo` that does this and finds nothing wrong, in a tree that is trusted.
+fn add_cargo(home: &Home, script: &str) {
+    add_program(home, "bin/cargo", script);
     run_loci(home, &["edit", "trust", "--root", "tree"]).expect(0);
 }
 
@@ -100,6 +105,66 @@ fn checked_rename(home: &Home) -> Command {
     let mut command = command(home.path(), &["edit", "rename", "get", "fetch", "--check", "--root", "tree"]);
     command.env("PATH", format!("{}:/usr/bin:/bin", home.path().join("bin").display()));
     command
+}
+
+#[test]
+fn a_tree_that_is_not_trusted_runs_no_compiler() {
+    let home = home_with_modules(1);
+    add_program(&home, "bin/cargo", "echo ran >> \"$HOME/ran\"");
+    let ran = home.path().join("ran");
+    let refused = run_command(checked_rename(&home)).expect(1);
+    assert!(refused.stderr.contains("loci edit trust"), "{}", refused.stderr);
+    assert!(!ran.exists());
+    let trust = run_loci(&home, &["edit", "trust", "--root", "tree", "-o", "json"]).expect(0);
+    assert_eq!(trust.records()[0]["trusted"], true);
+    run_command(checked_rename(&home)).expect(0);
+    assert!(ran.exists());
+    let revoked = run_loci(&home, &["edit", "trust", "--revoke", "--root", "tree", "-o", "json"]).expect(0);
+    assert_eq!(revoked.records()[0]["trusted"], false);
+    run_command(checked_rename(&home)).expect(1);
+}
+
+#[test]
+fn a_project_below_the_root_is_checked_in_its_folder() {
+    let home = home_with_modules(1);
+    let web = home.path().join("tree/web");
+    write_file(&web.join("tsconfig.json"), b"{}");
+    write_file(&web.join("src/build/a.ts"), b"export function load() {\n  return 1;\n}\n");
+    let script = r#"test -f src/build/a.ts || exit 9
+        grep -q fetchAll src/build/a.ts && { echo 'src/build/a.ts(2,3): error TS1: no'; exit 1; }
+        pwd >> "$HOME/ran""#;
+    add_program(&home, "tree/web/node_modules/.bin/tsc", script);
+    run_loci(&home, &["edit", "trust", "--root", "tree"]).expect(0);
+    let rename = |new: &str| run_loci(&home, &["edit", "rename", "load", new, "--check", "--root", "tree"]);
+    rename("fetch").expect(0);
+    let ran = fs::read_to_string(home.path().join("ran")).unwrap();
+    assert!(ran.lines().count() == 2 && ran.lines().all(|it| it.ends_with("/web")), "{ran}");
+    let refused = rename("fetchAll").expect(1).stderr;
+    assert!(refused.contains("web/src/build/a.ts:2"), "{refused}");
+}
+
+#[test]
+fn of_two_checks_at_once_the_second_waits() {
+    let home = home_with_modules(1);
+    add_cargo(&home, "mkdir \"$HOME/running\" || exit 9; sleep 1; rmdir \"$HOME/running\"");
+    let first = checked_rename(&home).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    run_command(checked_rename(&home)).expect(0);
+    let first = first.wait_with_output().unwrap();
+    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+}
+
+#[test]
+fn a_compiler_that_hangs_is_ended_at_its_deadline() {
+    let home = home_with_modules(1);
+    add_cargo(&home, "echo $$ > \"$HOME/new\"; mv \"$HOME/new\" \"$HOME/pid\"; trap '' TERM; sleep 300");
+    let mut check = checked_rename(&home);
+    check.env("LOCI_CHECK_SECONDS", "2");
+    let ended = run_command(check).expect(1);
+    assert!(ended.stderr.contains("cargo check"), "{}", ended.stderr);
+    assert!(exits(&fs::read_to_string(home.path().join("pid")).unwrap()));
+    let mut check = checked_rename(&home);
+    check.env("LOCI_CHECK_SECONDS", "soon");
+    assert!(run_command(check).expect(1).stderr.contains("LOCI_CHECK_SECONDS: `soon` is not a number"));
 }
 
 #[test]

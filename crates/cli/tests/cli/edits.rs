@@ -62,8 +62,69 @@ fn bodies_and_text_are_replaced_inserted_and_deleted() {
     assert!(!read(&home, "src/a.rs").contains("unused"));
     let used = run_line(&home, "edit delete get --root .").expect(1);
     assert!(used.stderr.contains("src/b.rs:4"), "{}", used.stderr);
+    let forced = run_line(&home, "edit delete get --force --root . -o text").expect(0);
+    assert!(forced.text().contains("still used:\n  src/b.rs:1"), "{}", forced.text());
     run_line(&home, "edit delete get --force --apply --root .").expect(0);
     assert!(!read(&home, "src/a.rs").contains("fn get"));
+}
+
+#[test]
+fn a_new_declaration_tells_who_uses_the_old_one() {
+    let home = home_with_code();
+    let replace = |text: &str| {
+        let line = format!("edit replace get --whole --text '{text}' --root . -o json");
+        run_line(&home, &line).expect(0).records().remove(0)
+    };
+    let same = replace("pub fn get(n: u8) -> u8 { n + 1 }");
+    assert!(same["complete"] == true && same["stillUsed"].is_null(), "{same}");
+    let other = replace("pub fn get(n: u8, m: u8) -> u8 { n + m }");
+    assert!(other["complete"] == true && other["stillUsed"][0]["file"] == "src/b.rs", "{other}");
+    let lost = replace("pub fn fetch(n: u8) -> u8 { n }");
+    assert_eq!(
+        (&lost["complete"], &lost["unsure"][0]["file"]),
+        (&false.into(), &"src/b.rs".into()),
+        "{lost}"
+    );
+}
+
+#[test]
+fn a_plan_is_shown_again_and_outcomes_are_counted() {
+    let home = home_with_code();
+    let planned = run_line(&home, "edit rename get fetch --root . -o json").expect(0).records().remove(0);
+    let id = planned["id"].as_str().unwrap();
+    let show = || run_line(&home, &format!("edit show {id} --root . -o json")).expect(0).records().remove(0);
+    assert_eq!(show(), planned);
+    for word in ["apply", "undo", "apply"] {
+        run_line(&home, &format!("edit {word} {id} --root .")).expect(0);
+        assert_eq!(show()["applied"] == true, word == "apply");
+    }
+    run_line(&home, "edit delete fetch --root .").expect(1);
+    let listed = run_line(&home, "edit list --root . -o json").expect(0).records().remove(0);
+    let counts = serde_json::json!({"planned": 1, "applied": 2, "undone": 1, "refused: still-used": 1});
+    assert_eq!(listed["counts"], counts);
+    let text = run_line(&home, "edit list --root . -o text").expect(0);
+    assert!(
+        text.text().ends_with("2 applied, 1 planned, 1 refused: still-used, 1 undone\n"),
+        "{}",
+        text.text()
+    );
+    assert!(run_line(&home, "edit show e00000000 --root .").expect(1).stderr.contains("no edit with ID"));
+}
+
+#[test]
+fn a_name_with_several_symbols_is_refused_with_what_to_type() {
+    let home = home_with_code();
+    let text = "class S {\n    int get(int a) { return a; }\n    int get(String s) { return 1; }\n}\n";
+    write_file(&home.path().join("S.java"), text.as_bytes());
+    for line in ["edit delete S.get", "edit delete 'S.*'", "edit signature S.get --rename a=b"] {
+        let refused = run_line(&home, &format!("{line} --root .")).expect(1).stderr;
+        assert!(refused.contains("ambiguous (2 symbols)") && refused.contains("S.get(int)"), "{refused}");
+    }
+    run_line(&home, "edit delete 'S.get(int)' --apply --root .").expect(0);
+    assert!(!read(&home, "S.java").contains("int a") && read(&home, "S.java").contains("String s"));
+    write_file(&home.path().join("S.java"), text.as_bytes());
+    run_line(&home, "edit rename S.get fetch --apply --root .").expect(0);
+    assert_eq!(read(&home, "S.java").matches("int fetch(").count(), 2);
 }
 
 #[test]
@@ -109,19 +170,6 @@ fn a_refusal_names_its_places() {
     write_file(&home.path().join("src/d.py"), b"def word(): pass  # word\n");
     run_line(&home, "edit rename word term --in-comments --apply --root .").expect(0);
     assert_eq!(read(&home, "src/d.py"), "def term(): pass  # term\n");
-}
-
-#[test]
-fn a_tree_that_is_not_trusted_runs_no_compiler() {
-    let home = home_with_code();
-    write_file(&home.path().join("build.rs"), b"fn main() { std::fs::write(\"ran\", \"\").unwrap(); }\n");
-    let refused = run_line(&home, "edit rename get fetch --check --root .").expect(1);
-    assert!(refused.stderr.contains("loci edit trust"), "{}", refused.stderr);
-    assert!(!home.path().join("ran").exists());
-    let trust = run_line(&home, "edit trust --root . -o json").expect(0).records().remove(0);
-    assert_eq!(trust["trusted"], true);
-    let revoked = run_line(&home, "edit trust --revoke --root . -o json").expect(0).records().remove(0);
-    assert_eq!(revoked["trusted"], false);
 }
 
 #[test]

@@ -54,6 +54,7 @@ const NOT_COMPARED: &[(&str, &str)] = &[
     ("get_semantic", "no note exists without a model"),
     ("investigate", "returns the number of an operation that differs each time"),
     ("stream_op", "takes that number"),
+    ("show_edit", "needs the ID of a plan"),
     ("code_status", "counts the questions asked before"),
     ("code_changes", "needs a git repository"),
     ("code_context", "depends on what was asked for before"),

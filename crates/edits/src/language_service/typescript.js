@@ -1,6 +1,6 @@
 // Asks TypeScript's language service what a rename changes. Reads a request from standard input, prints the answer as JSON:
 //
-//   { root, package, file, at, open: [{ file, at }] }
+//   { root, project, package, file, at, open: [{ file, at }] }
 //   { edits: [{ file, from, to, before, after }], meanings: ["symbol" | "other" | "unknown"] }
 //
 // Offsets are bytes of UTF-8; `before` and `after` are added around the new name. Prints `null` if the service does not rename the
@@ -11,8 +11,8 @@ const path = require("node:path");
 
 const request = JSON.parse(fs.readFileSync(0, "utf8"));
 const ts = require(path.join(request.package, "lib", "typescript.js"));
-const { config } = ts.readConfigFile(path.join(request.root, "tsconfig.json"), ts.sys.readFile);
-const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, request.root);
+const { config } = ts.readConfigFile(path.join(request.project, "tsconfig.json"), ts.sys.readFile);
+const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, request.project);
 
 const service = ts.createLanguageService({
   getCompilationSettings: () => options,
@@ -22,7 +22,7 @@ const service = ts.createLanguageService({
     const text = ts.sys.readFile(file);
     return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
   },
-  getCurrentDirectory: () => request.root,
+  getCurrentDirectory: () => request.project,
   getDefaultLibFileName: ts.getDefaultLibFilePath,
   fileExists: ts.sys.fileExists,
   readFile: ts.sys.readFile,

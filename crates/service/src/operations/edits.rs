@@ -2,28 +2,28 @@
 //!
 //! Does not know how an edit is planned or written: `edits` does.
 
-use super::code::workbench::{open_bench, to_error};
+use super::code::workbench::{open_bench, read_deadline, to_error};
 use super::code::{code_query, tree};
 use crate::Service;
 use api::edits::{
     ApplyEdit, BatchEdit, ChangeSignature, DeleteSymbol, EditApplied, EditEntry, EditList, EditPlace,
     EditPlanned, EditStep, EditedFile, ExtractInterface, InsertCode, ListEdits, MoveSymbol, RenameSymbol,
-    ReplaceSymbol, Trust, TrustChecks, UndoEdit, WantedEdit,
+    ReplaceSymbol, ShowEdit, StepKind, Trust, TrustChecks, UndoEdit, WantedEdit,
 };
 use api::{Code, Error, Handle, Request};
+use code::Symbol;
 use code_index::{PartialCodebase, StoreError};
 use code_query::{CodeQuery, with_root};
 use edits::{
-    Applied, BatchStep, CheckRefusal, CheckSetup, EditKind, Place, Plan, Sources, SymbolPlace, Tree,
-    look_up_names, plan_batch,
+    Applied, BatchStep, CheckRefusal, CheckSetup, EditError, EditKind, EditOutcome, JournalState, Place,
+    Plan, Sources, SymbolPlace, Tree, Workbench, look_up_names, plan_batch,
 };
 use record::Stamp;
 use std::rc::Rc;
-use std::time::Duration;
 use subprocess::Supervisor;
 
-/// A compiler that takes longer is ended.
-const CHECK_DEADLINE: Duration = Duration::from_mins(20);
+/// A compiler that takes longer is ended, in seconds.
+const CHECK_DEADLINE: u64 = 1200;
 
 /// Requests that plan an edit.
 macro_rules! plan_requests {
@@ -64,8 +64,7 @@ impl Handle<ApplyEdit> for Service {
         request.check_params()?;
         let (_, bench) = open_bench(self, request.root.as_ref())?;
         let plan = bench.journal.load_plan(&request.id).map_err(|error| to_error(&error))?;
-        let done = bench.journal.apply(&plan, self.clock.now().0).map_err(|error| to_error(&error))?;
-        Ok(to_applied(done, "applied"))
+        Ok(to_applied(apply_plan(self, &bench, &plan)?, "applied"))
     }
 }
 
@@ -73,8 +72,20 @@ impl Handle<UndoEdit> for Service {
     fn handle(&self, request: &UndoEdit) -> Result<EditApplied, Error> {
         request.check_params()?;
         let (_, bench) = open_bench(self, request.root.as_ref())?;
-        let done = bench.journal.undo(&request.id).map_err(|error| to_error(&error))?;
+        let done = bench.journal.undo(&request.id).map_err(|error| refuse(&bench, &error))?;
+        bench.outcomes.record(EditOutcome::Undone);
         Ok(to_applied(done, "undone"))
+    }
+}
+
+impl Handle<ShowEdit> for Service {
+    fn handle(&self, request: &ShowEdit) -> Result<EditPlanned, Error> {
+        request.check_params()?;
+        let (_, bench) = open_bench(self, request.root.as_ref())?;
+        let plan = bench.journal.load_plan(&request.id).map_err(|error| to_error(&error))?;
+        let entry = bench.journal.entry(&request.id);
+        let applied = entry.is_ok_and(|entry| entry.state == JournalState::Applied);
+        Ok(EditPlanned { id: request.id.clone(), applied, ..to_planned(self, &plan) })
     }
 }
 
@@ -88,7 +99,8 @@ impl Handle<ListEdits> for Service {
             time: Stamp(entry.time).to_string(),
             files: entry.files.into_iter().map(|file| file.path).collect(),
         };
-        Ok(EditList { edits: bench.journal.entries().into_iter().map(to_entry).collect() })
+        let edits = bench.journal.entries().into_iter().map(to_entry).collect();
+        Ok(EditList { edits, counts: bench.outcomes.counts() })
     }
 }
 
@@ -102,51 +114,74 @@ impl Handle<TrustChecks> for Service {
 
 fn plan(service: &Service, wanted: &WantedEdit) -> Result<EditPlanned, Error> {
     let (root, bench) = open_bench(service, wanted.root.as_ref())?;
-    let (tree, steps, mut plan) = with_root(service, &root, |query| plan_steps(query, wanted))?;
-    let mut planned = EditPlanned::default();
+    let (tree, steps, mut plan) = with_root(service, &root, |query| plan_steps(query, &bench, wanted))?;
+    let mut new_warnings = Vec::new();
     if wanted.check {
         let supervisor = Supervisor::new(&service.exe);
         let env = crate::env::inherited_env();
-        let setup = CheckSetup { supervisor: &supervisor, env, deadline: CHECK_DEADLINE };
+        let deadline = read_deadline(service, "LOCI_CHECK_SECONDS", CHECK_DEADLINE)?;
+        let setup = CheckSetup { supervisor: &supervisor, env, deadline };
         let checked = bench.check(&tree, &mut plan, &steps, &setup);
-        let checked = checked.map_err(|refusal| to_check_error(&refusal))?;
-        planned.checked_by = Some(checked.checker);
-        planned.new_warnings = checked.settled.new_warnings.iter().map(|it| to_place(&it.place())).collect();
+        let checked = checked.map_err(|refusal| to_check_error(&bench, &refusal))?;
+        plan.checked_by = Some(checked.checker);
+        new_warnings = checked.settled.new_warnings.iter().map(|it| to_place(&it.place())).collect();
     }
-    planned.id = bench.journal.save_plan(&plan).map_err(|error| to_error(&error))?;
+    let id = bench.journal.save_plan(&plan).map_err(|error| to_error(&error))?;
+    bench.outcomes.record(EditOutcome::Planned);
     if wanted.apply {
-        bench.journal.apply(&plan, service.clock.now().0).map_err(|error| to_error(&error))?;
+        apply_plan(service, &bench, &plan)?;
     }
+    Ok(EditPlanned { id, applied: wanted.apply, new_warnings, ..to_planned(service, &plan) })
+}
+
+fn apply_plan(service: &Service, bench: &Workbench, plan: &Plan) -> Result<Applied, Error> {
+    let done = bench.journal.apply(plan, service.clock.now().0).map_err(|error| refuse(bench, &error))?;
+    bench.outcomes.record(EditOutcome::Applied);
+    Ok(done)
+}
+
+/// Counts a refusal.
+fn refuse(bench: &Workbench, error: &EditError) -> Error {
+    bench.outcomes.record_refusal(error);
+    to_error(error)
+}
+
+/// A plan for reading; its ID, and whether it is applied, are not part of it.
+fn to_planned(service: &Service, plan: &Plan) -> EditPlanned {
     let files = plan.files.iter().map(|file| EditedFile {
         path: file.path.clone(),
         edits: file.edits.len() as u64,
         moved_to: file.moved_to.clone(),
     });
-    Ok(EditPlanned {
+    EditPlanned {
         title: plan.title.clone(),
         complete: plan.is_complete(),
-        applied: wanted.apply,
         files: files.collect(),
         unsure: plan.unsure.iter().map(|it| to_place(&it.place)).collect(),
+        still_used: plan.still_used.iter().map(to_place).collect(),
+        checked_by: plan.checked_by.clone(),
         diff: service.history().mask_text(&plan.diff),
-        ..planned
-    })
+        ..EditPlanned::default()
+    }
 }
 
 /// Plans steps on as much of the codebase as they need.
-fn plan_steps(query: &CodeQuery<'_>, wanted: &WantedEdit) -> Result<(Tree, Vec<BatchStep>, Plan), Error> {
+fn plan_steps(
+    query: &CodeQuery<'_>,
+    bench: &Workbench,
+    wanted: &WantedEdit,
+) -> Result<(Tree, Vec<BatchStep>, Plan), Error> {
     let broken = |error: StoreError| tree::store_error(&error);
     let store = query.store();
     let indexed = store.indexed_files().map_err(broken)?;
     let files = indexed.into_iter().map(|file| (file.path, file.project, Some(file.digest)));
     let sources = Rc::new(Sources::new(query.root(), store.projects().map_err(broken)?, files));
-    let to_step = |step: &EditStep| {
-        Ok(BatchStep { place: find_place(query, &sources, &step.path)?, kind: to_kind(step)? })
-    };
+    let to_step =
+        |step: &EditStep| Ok(BatchStep { place: find_place(query, &sources, step)?, kind: to_kind(step)? });
     let steps = wanted.steps.iter().map(to_step).collect::<Result<Vec<_>, Error>>()?;
     if steps.iter().any(|step| step.kind.needs_whole_tree()) {
         let tree = Tree::new(sources, store.codebase().map_err(broken)?);
-        let plan = plan_batch(&tree, &steps).map_err(|error| to_error(&error))?;
+        let plan = plan_batch(&tree, &steps).map_err(|error| refuse(bench, &error))?;
         return Ok((tree, steps, plan));
     }
     let start = steps.iter().map(|step| step.place.file.clone()).collect();
@@ -157,7 +192,7 @@ fn plan_steps(query: &CodeQuery<'_>, wanted: &WantedEdit) -> Result<(Tree, Vec<B
         if !load_missing(&mut partial, &tree)? {
             let planned = plan_batch(&tree, &steps);
             if !load_missing(&mut partial, &tree)? {
-                return Ok((tree, steps, planned.map_err(|error| to_error(&error))?));
+                return Ok((tree, steps, planned.map_err(|error| refuse(bench, &error))?));
             }
         }
         partial.take_back(tree.code);
@@ -171,14 +206,26 @@ fn load_missing(partial: &mut PartialCodebase<'_>, tree: &Tree) -> Result<bool, 
 }
 
 /// The place of a symbol: `file:line:column`, or the declaration that a name resolves to.
-fn find_place(query: &CodeQuery<'_>, sources: &Sources, path: &str) -> Result<SymbolPlace, Error> {
+fn find_place(query: &CodeQuery<'_>, sources: &Sources, step: &EditStep) -> Result<SymbolPlace, Error> {
+    let path = &step.path;
     if let Some(found) = sources.parse_place(path) {
         return found.map_err(|error| to_error(&error));
     }
-    let symbol = query.resolve_overloads(path)?[0];
-    let place = query.declaration_place(symbol).map(|(file, at, name)| SymbolPlace { file, at, name });
-    let unknown = || format!("`{path}` has no declaration that can be edited");
-    place.ok_or_else(|| Error::new(Code::SymbolNotFound, unknown()))
+    let all = query.resolve_overloads(path)?;
+    let find = |symbol: &Symbol| {
+        let place = query.declaration_place(*symbol);
+        place.map(|(file, at, name)| SymbolPlace { file, at, name })
+    };
+    let places: Vec<SymbolPlace> = all.iter().filter_map(find).collect();
+    // overloads are renamed together; any other edit means one of them
+    let is_family =
+        all.iter().all(|it| it.of == all[0].of) && places.iter().all(|it| it.name == places[0].name);
+    if places.len() > 1 && !(step.operation == StepKind::Rename && is_family) {
+        return Err(query.ambiguity_error(path, &all));
+    }
+    let unknown =
+        || Error::new(Code::SymbolNotFound, format!("`{path}` has no declaration that can be edited"));
+    places.into_iter().next().ok_or_else(unknown)
 }
 
 fn to_applied(done: Applied, state: &str) -> EditApplied {
@@ -194,9 +241,9 @@ fn to_place(place: &Place) -> EditPlace {
     }
 }
 
-fn to_check_error(refusal: &CheckRefusal) -> Error {
+fn to_check_error(bench: &Workbench, refusal: &CheckRefusal) -> Error {
     match refusal {
-        CheckRefusal::Edit(error) => to_error(error),
+        CheckRefusal::Edit(error) => refuse(bench, error),
         CheckRefusal::NotTrusted => Error::new(Code::EditRefused, refusal.to_string())
             .hint("`loci edit trust` allows it; a compiler runs code of the project, such as build scripts"),
         CheckRefusal::NoChecker(_) | CheckRefusal::Check(_) => {

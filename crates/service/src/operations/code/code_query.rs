@@ -55,6 +55,8 @@ struct LoadedTypes {
     all: bool,
 }
 
+/// How many symbols an error lists that a path may mean.
+const CANDIDATES_IN_ERROR: usize = 8;
 /// How many unread files are listed by name.
 const MAX_UNREAD_LISTED: usize = 5;
 
@@ -382,22 +384,38 @@ impl<'a> CodeQuery<'a> {
     }
 
     fn resolution_error(&self, path: &str, resolution: &NameResolution) -> Error {
-        let listed = resolution.candidates.iter().take(8).map(|(at, _)| self.full_name(self.to_symbol(*at)));
-        let listed: Vec<String> = listed.map(|name| self.mask_text(name)).collect();
-        let near = resolution.candidates.iter().any(|(_, fit)| matches!(fit, MatchKind::Near(_)));
-        let error = if resolution.candidates.is_empty() || near {
-            Error::new(Code::SymbolNotFound, format!("no symbol is named `{path}`"))
-        } else {
-            Error::new(
-                Code::AmbiguousSymbol,
-                format!("`{path}` is ambiguous ({} symbols)", resolution.candidates.len()),
-            )
-        };
-        let refused = listed.iter().fold(error.names(listed.clone()), Error::hint);
-        if resolution.candidates.is_empty() {
-            return refused.hint("search by part of a name with `loci code find`");
+        let all: Vec<Symbol> = resolution.candidates.iter().map(|(at, _)| self.to_symbol(*at)).collect();
+        if resolution.candidates.iter().all(|(_, fit)| !matches!(fit, MatchKind::Near(_))) && !all.is_empty()
+        {
+            return self.ambiguity_error(path, &all);
         }
-        refused
+        let unknown = Error::new(Code::SymbolNotFound, format!("no symbol is named `{path}`"));
+        let refused = self.with_candidates(unknown, &all);
+        if all.is_empty() { refused.hint("search by part of a name with `loci code find`") } else { refused }
+    }
+
+    /// The error that a path means several symbols, with what to type for each.
+    pub(crate) fn ambiguity_error(&self, path: &str, all: &[Symbol]) -> Error {
+        let message = format!("`{path}` is ambiguous ({} symbols)", all.len());
+        self.with_candidates(Error::new(Code::AmbiguousSymbol, message), all)
+    }
+
+    /// Adds symbols to an error, each in a form that means it alone.
+    fn with_candidates(&self, error: Error, all: &[Symbol]) -> Error {
+        let names: Vec<String> = all.iter().map(|it| self.mask_text(self.full_name(*it))).collect();
+        let to_path = |(at, name): (usize, &String)| {
+            // projects may have types of the same name, and a type may have an alias of the same name
+            let is_unique = names.iter().filter(|it| *it == name).count() == 1;
+            if is_unique { name.clone() } else { self.place_of(all[at]).unwrap_or_else(|| name.clone()) }
+        };
+        let listed: Vec<String> = names.iter().enumerate().take(CANDIDATES_IN_ERROR).map(to_path).collect();
+        listed.iter().fold(error.names(listed.clone()), Error::hint)
+    }
+
+    /// `src/a.rs:12`
+    fn place_of(&self, symbol: Symbol) -> Option<String> {
+        let (file, line) = self.name_place(&*self.card(symbol.of)?, self.member(symbol).as_ref());
+        (!file.is_empty()).then(|| format!("{file}:{line}"))
     }
 
     pub(crate) fn symbol_ref(&self, symbol: Symbol) -> SymbolRef {

@@ -3,7 +3,7 @@
 //! Does not know how an indexer is run (`indexers` does) or what its index changes (`code-index` does).
 
 use super::tree::{Tree, store_error, store_path};
-use super::workbench::open_bench;
+use super::workbench::{open_bench, read_deadline};
 use crate::Service;
 use api::code::IndexerResult;
 use api::{Code, Error};
@@ -29,7 +29,7 @@ pub(super) fn run_indexers(service: &Service, tree: &Tree) -> Result<Vec<Indexer
     require_program(&targets, root, &env)?;
     require_trust(service, root)?;
     let output = output_folder(service, root)?;
-    let deadline = Duration::from_secs(deadline_seconds(service)?);
+    let deadline = read_deadline(service, "LOCI_INDEXER_SECONDS", DEADLINE)?;
     let supervisor = Supervisor::new(&service.exe);
     let run = IndexRun {
         supervisor: &supervisor,
@@ -47,16 +47,6 @@ pub(super) fn run_indexers(service: &Service, tree: &Tree) -> Result<Vec<Indexer
         return Err(Error::new(Code::Cancelled, "cancelled"));
     }
     require_success(service, results)
-}
-
-fn deadline_seconds(service: &Service) -> Result<u64, Error> {
-    let Some(set) = crate::env::text_var(&service.places, "LOCI_INDEXER_SECONDS") else {
-        return Ok(DEADLINE);
-    };
-    set.parse().ok().filter(|seconds| *seconds > 0).ok_or_else(|| {
-        Error::new(Code::InvalidArgument, format!("LOCI_INDEXER_SECONDS: `{set}` is not a number of seconds"))
-            .hint(format!("LOCI_INDEXER_SECONDS={DEADLINE} is the default"))
-    })
 }
 
 fn applicable_targets(tree: &Tree) -> Result<Vec<IndexerTarget>, Error> {

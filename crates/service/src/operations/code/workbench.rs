@@ -1,4 +1,5 @@
-//! Opens what belongs to the edits of a tree: its plans, what was applied, and whether a person trusts it.
+//! Opens what belongs to the edits of a tree: its plans, what was applied, whether a person trusts it, and how long its programs may
+//! run.
 //!
 //! Does not know any edit.
 
@@ -9,6 +10,7 @@ use api::{Code, Error};
 use edits::{EditError, Workbench};
 use history::home::Home;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub(crate) fn open_bench(service: &Service, root: Option<&String>) -> Result<(PathBuf, Workbench), Error> {
     let root = resolve_root(service, root)?;
@@ -24,6 +26,16 @@ pub(crate) fn edits_folder(home: &Home, root: &Path) -> PathBuf {
     home.edits().join(tree::tree_name(root).to_string())
 }
 
+/// The time after which a program of a tree is ended, from a variable with seconds.
+pub(crate) fn read_deadline(service: &Service, variable: &str, default: u64) -> Result<Duration, Error> {
+    let set = crate::env::text_var(&service.places, variable).unwrap_or_else(|| default.to_string());
+    let seconds = set.parse().ok().filter(|seconds| *seconds > 0);
+    seconds.map(Duration::from_secs).ok_or_else(|| {
+        Error::new(Code::InvalidArgument, format!("{variable}: `{set}` is not a number of seconds"))
+            .hint(format!("{variable}={default} is the default"))
+    })
+}
+
 /// How many places an error lists.
 const PLACES_IN_ERROR: usize = 20;
 
@@ -32,13 +44,18 @@ pub(crate) fn to_error(error: &EditError) -> Error {
         "bad-name" => Code::InvalidArgument,
         "not-found" => Code::NotFound,
         "busy" => Code::WriterBusy,
+        "disk-full" => Code::DiskFull,
         "io" => Code::ReadError,
         _ => Code::EditRefused,
     };
     let places = error.places().iter().take(PLACES_IN_ERROR);
     let refused = Error::new(code, error.to_string());
     let refused = if error.hint().is_empty() { refused } else { refused.hint(error.hint()) };
-    places.fold(refused, |refused, place| {
+    let refused = places.fold(refused, |refused, place| {
         refused.hint(format!("{}:{}: {}: {}", place.file, place.line, place.reason, place.text))
-    })
+    });
+    match error.places().len().saturating_sub(PLACES_IN_ERROR) {
+        0 => refused,
+        left => refused.hint(format!("and {left} more places")),
+    }
 }
