@@ -377,7 +377,12 @@ pub const USAGES: Operation = Operation {
             "RELATION",
             "usages; writes (assignments); callers or tests, to a depth; callees; subtypes with implementers, of a member its overrides [default: usages]",
         ),
-        param("depth", Shape::Count, "N", "How long a chain of callers may be [default: 1; tests: 3]"),
+        param(
+            "depth",
+            Shape::Count,
+            "N",
+            "How long a chain of callers or callees may be [default: 1; tests: 3]",
+        ),
         UNDER,
         WITHOUT_TESTS,
         param("by_file", Shape::Flag, "", "Count usages per file instead of listing them"),

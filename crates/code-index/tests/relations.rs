@@ -35,6 +35,14 @@ const FILES: &[(&str, &str)] = &[
         "Sub.java",
         "interface Put<T> {\n  void put(T it);\n}\nclass Sub implements Put<Map<A, B>> {\n  public void put(Map<A, B> it) { }\n  void put() { }\n  void put(A a, B b) { }\n}\n",
     ),
+    (
+        "Main.java",
+        "class Main {\n  Box one = new Box(1);\n  Box two(Box it) { return it; }\n}\nclass Box {\n  Box(int a) { }\n}\n",
+    ),
+    (
+        "src/keep.rs",
+        "pub fn keep() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn keeps() {\n        super::keep();\n    }\n}\n",
+    ),
     ("go.mod", "module shop\n"),
     (
         "render/render.go",
@@ -109,6 +117,23 @@ fn tests_that_reach_a_function_are_found() {
 fn callees_name_what_a_function_uses() {
     assert_eq!(related("Use.put", Relation::Callees, 1), ["shop/tools.py:1 shop.tools.clean"]);
     assert_eq!(related("clean", Relation::Callees, 1), ["shop/tools.py:5 shop.tools.strip"]);
+}
+
+#[test]
+fn callees_are_followed_to_a_depth() {
+    let all = ["shop/tools.py:1 shop.tools.clean", "shop/tools.py:5 shop.tools.strip"];
+    assert_eq!(related("Use.put", Relation::Callees, 2), all);
+}
+
+#[test]
+fn usages_of_a_constructor_create_a_value() {
+    assert_eq!(related("Box.Box(int)", Relation::Usages, 1), ["Main.java:2 Main"]);
+}
+
+#[test]
+fn a_test_in_rust_may_be_beside_what_it_tests() {
+    let found = related("keep.keep", Relation::Tests, 1);
+    assert!(found.len() == 1 && found[0].starts_with("src/keep.rs:7 "), "{found:?}");
 }
 
 #[test]

@@ -111,6 +111,7 @@ fn matches_by_name_only_can_be_excluded_and_are_summarized() {
         (&1.into(), &0.into(), first),
         "{likely}"
     );
+    assert_eq!(likely["coverage"]["notes"][0], "9 more places are less certain than `likely`");
     let shown = run_line(&home, "code usages Engine.run -o text").expect(0);
     let text = shown.text();
     let position = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));

@@ -45,12 +45,15 @@ pub const RELATIONS: &[(&str, Relation)] = &[
     ("tests", Relation::Tests),
 ];
 
-/// A function with more callers than this is used everywhere; their callers would be the whole tree.
-const MAX_CALLERS: usize = 100;
+/// At each step, so many functions are followed: what more reach is used everywhere, and the next step would be the whole tree.
+const MAX_FOLLOWED: usize = 100;
 /// Members that have a value and run nothing: they are used, not called.
 const NO_CODE: &[MemberKind] = &[MemberKind::Field, MemberKind::Constant, MemberKind::EnumValue];
 /// How far a test may be from what it reaches.
 const TEST_DEPTH: u32 = 3;
+
+/// Finds places for a type, or one of its members.
+type Step<'a> = &'a dyn Fn(&TypeSummary, Option<&MemberSummary>) -> Result<Vec<UsageSite>, StoreError>;
 
 impl Store {
     /// The places related to a type or one of its members; `depth` limits chains of callers.
@@ -98,7 +101,40 @@ impl Store {
         Ok(found)
     }
 
-    /// Usages, and usages of the members around them. Places that match by name only are not followed: a chain of guesses is none.
+    /// Adds the places that `step` finds for the functions around the places, to a depth. Places that match by name only are not
+    /// followed: a chain of guesses is none.
+    fn follow(
+        &self,
+        found: &mut UsageSites,
+        depth: u32,
+        what: &str,
+        step: Step<'_>,
+    ) -> Result<(), StoreError> {
+        let is_sure = |site: &UsageSite| site.certainty < Certainty::Possible;
+        let (mut seen, mut level) = (BTreeSet::new(), found.sites.clone());
+        level.retain(is_sure);
+        for _ in 1..depth {
+            let mut next = BTreeSet::new();
+            for site in &level {
+                let around = self.caller_at(&site.file, site.at)?;
+                next.extend(around.filter(|at| at.member.is_some() && seen.insert(*at)));
+            }
+            if next.len() > MAX_FOLLOWED {
+                let left = next.len() - MAX_FOLLOWED;
+                found.problems.push(format!("{what} of {left} more functions were not searched"));
+            }
+            level.clear();
+            for at in next.into_iter().take(MAX_FOLLOWED) {
+                let Some(summary) = self.type_summary(at.of)? else { continue };
+                let member = at.member.and_then(|at| summary.members.get(at as usize));
+                level.extend(step(&summary, member)?.into_iter().filter(is_sure));
+            }
+            found.sites.extend(level.iter().cloned());
+        }
+        Ok(())
+    }
+
+    /// Usages, and usages of the members around them.
     fn callers(
         &self,
         of: &TypeSummary,
@@ -106,27 +142,7 @@ impl Store {
         depth: u32,
     ) -> Result<UsageSites, StoreError> {
         let mut found = self.usages(of, member)?;
-        let is_sure = |site: &UsageSite| site.certainty < Certainty::Possible;
-        let (mut seen, mut level) = (BTreeSet::new(), found.sites.clone());
-        level.retain(is_sure);
-        for _ in 1..depth {
-            let mut callers = BTreeSet::new();
-            for site in &level {
-                let around = self.caller_at(&site.file, site.at)?;
-                callers.extend(around.filter(|at| at.member.is_some() && seen.insert(*at)));
-            }
-            level.clear();
-            if callers.len() > MAX_CALLERS {
-                let left = callers.len() - MAX_CALLERS;
-                found.problems.push(format!("callers of {left} more functions were not searched"));
-            }
-            for at in callers.into_iter().take(MAX_CALLERS) {
-                let Some(summary) = self.type_summary(at.of)? else { continue };
-                let caller = at.member.and_then(|at| summary.members.get(at as usize));
-                level.extend(self.usages(&summary, caller)?.sites.into_iter().filter(is_sure));
-            }
-            found.sites.extend(level.iter().cloned());
-        }
+        self.follow(&mut found, depth, "callers", &|of, member| Ok(self.usages(of, member)?.sites))?;
         self.name_callers(&mut found.sites)?;
         keep_best_sites(&mut found.sites);
         Ok(found)
@@ -148,21 +164,7 @@ impl Store {
         {
             found.problems.push("what a function calls is not known in this language".to_owned());
         }
-        let (mut seen, mut level) = (BTreeSet::new(), found.sites.clone());
-        for _ in 1..depth {
-            let mut called = BTreeSet::new();
-            for site in level.iter().filter(|site| site.certainty < Certainty::Possible) {
-                let at = self.caller_at(&site.file, site.at)?;
-                called.extend(at.filter(|at| at.member.is_some() && seen.insert(*at)));
-            }
-            level.clear();
-            for at in called.into_iter().take(MAX_CALLERS) {
-                let Some(summary) = self.type_summary(at.of)? else { continue };
-                let member = at.member.and_then(|at| summary.members.get(at as usize));
-                level.extend(self.direct_callees(&summary, member)?);
-            }
-            found.sites.extend(level.iter().cloned());
-        }
+        self.follow(&mut found, depth, "callees", &|of, member| self.direct_callees(of, member))?;
         keep_best_sites(&mut found.sites);
         Ok(found)
     }
