@@ -11,10 +11,10 @@ use crate::transaction::{
     Direction, Disk, Fault, JournalFile, NoFault, Step, replace_file, staged_path, write_synced,
 };
 use serde::{Deserialize, Serialize};
-use std::fs::{File, TryLockError};
+use std::fs::{DirEntry, File, TryLockError};
 use std::io::{Error as IoError, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use syntax::Digest;
 
 /// Entries older than this are dropped.
@@ -136,6 +136,7 @@ impl Journal {
         std::fs::create_dir_all(&self.folder).map_err(|error| EditError::io("plans", error))?;
         let bytes = serde_json::to_vec(plan).unwrap_or_default();
         replace_file(&self.plan_path(&id), &bytes, PRIVATE).map_err(|error| EditError::io("plans", error))?;
+        self.prune_plans();
         Ok(id)
     }
 
@@ -425,21 +426,29 @@ impl Journal {
         let _ = std::fs::remove_dir_all(self.folder.join(id));
     }
 
-    /// Drops plans that were not applied for long.
-    fn prune_plans(&self, now: i64) {
+    /// Drops plans that are much older than the newest, and the oldest beyond the size limit: an agent may plan in a loop.
+    fn prune_plans(&self) {
         let listing = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        for it in listing.filter(|it| it.file_name().to_string_lossy().ends_with(".plan.json")) {
-            let written = it.metadata().and_then(|meta| meta.modified()).ok();
-            let age = written.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
-            if age.is_some_and(|age| now - i64::try_from(age.as_millis()).unwrap_or(now) > MAX_AGE_MILLIS) {
-                let _ = std::fs::remove_file(it.path());
+        let plans = listing.filter(|it| it.file_name().to_string_lossy().ends_with(".plan.json"));
+        let to_plan = |it: DirEntry| {
+            let meta = it.metadata().ok()?;
+            Some((meta.modified().ok()?, meta.len(), it.path()))
+        };
+        let mut plans: Vec<_> = plans.filter_map(to_plan).collect();
+        plans.sort_by(|one, other| other.cmp(one));
+        let Some(newest) = plans.first().map(|plan| plan.0) else { return };
+        let mut size = 0;
+        for (at, (written, length, path)) in plans.iter().enumerate() {
+            size += length;
+            let age = newest.duration_since(*written).unwrap_or_default();
+            if at > 0 && (size > MAX_BYTES || age.as_millis() > MAX_AGE_MILLIS as u128) {
+                let _ = std::fs::remove_file(path);
             }
         }
     }
 
     /// Drops what is too old, and the oldest beyond the size limit.
     fn prune(&self, now: i64) {
-        self.prune_plans(now);
         let mut size = 0;
         for entry in self.entries() {
             let backups = std::fs::read_dir(self.folder.join(&entry.id)).into_iter().flatten().flatten();

@@ -208,16 +208,29 @@ fn an_edit_that_git_took_back_can_be_applied_again() {
 }
 
 #[test]
-fn plans_that_nobody_applied_are_dropped_after_a_month() {
+fn plans_are_dropped_a_month_after_or_beyond_the_size_limit() {
     let setup = Setup::new();
-    let waiting = Plan { title: "another".to_owned(), ..setup.plan.clone() };
-    let id = setup.journal().save_plan(&waiting).unwrap();
-    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as i64;
-    setup.journal().apply(&setup.plan, now).unwrap();
-    setup.journal().load_plan(&id).unwrap();
-    setup.journal().undo(&setup.plan.id()).unwrap();
-    setup.journal().apply(&setup.plan, now + 32 * 24 * 3600 * 1000).unwrap();
-    assert!(matches!(setup.journal().load_plan(&id), Err(EditError::NoSuchEdit(_))));
+    let save = |title: &str, diff: usize| {
+        let plan = Plan { title: title.to_owned(), diff: "x".repeat(diff), ..setup.plan.clone() };
+        setup.journal().save_plan(&plan).unwrap()
+    };
+    let age = |id: &str, seconds: u64| {
+        let file = std::fs::File::options()
+            .write(true)
+            .open(setup.home.path().join(format!("edits/{id}.plan.json")))
+            .unwrap();
+        let written = file.metadata().unwrap().modified().unwrap();
+        file.set_modified(written - std::time::Duration::from_secs(seconds)).unwrap();
+    };
+    let is_there = |id: &str| setup.journal().load_plan(id).is_ok();
+    let (old, large) = (save("old", 0), save("large", 40 << 20));
+    age(&old, 29 * 24 * 3600);
+    let recent = save("recent", 0);
+    assert!(is_there(&old) && is_there(&large) && is_there(&recent));
+    age(&old, 3 * 24 * 3600);
+    age(&large, 60);
+    let second = save("second", 40 << 20);
+    assert_eq!([&old, &large, &recent, &second].map(|id| is_there(id)), [false, false, true, true]);
 }
 
 /// Holds the journal's lock during a step by applying another plan from inside of it.

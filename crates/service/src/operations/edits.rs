@@ -148,6 +148,8 @@ fn refuse(bench: &Workbench, error: &EditError) -> Error {
 
 /// A plan for reading; its ID, and whether it is applied, are not part of it.
 fn to_planned(service: &Service, plan: &Plan) -> EditPlanned {
+    let mask = |text: &str| service.history().mask_text(text);
+    let masked = |it: &Place| EditPlace { text: mask(&it.text), ..to_place(it) };
     let files = plan.files.iter().map(|file| EditedFile {
         path: file.path.clone(),
         edits: file.edits.len() as u64,
@@ -157,10 +159,10 @@ fn to_planned(service: &Service, plan: &Plan) -> EditPlanned {
         title: plan.title.clone(),
         complete: plan.is_complete(),
         files: files.collect(),
-        unsure: plan.unsure.iter().map(|it| to_place(&it.place)).collect(),
-        still_used: plan.still_used.iter().map(to_place).collect(),
+        unsure: plan.unsure.iter().map(|it| masked(&it.place)).collect(),
+        still_used: plan.still_used.iter().map(masked).collect(),
         checked_by: plan.checked_by.clone(),
-        diff: service.history().mask_text(&plan.diff),
+        diff: mask(&plan.diff),
         ..EditPlanned::default()
     }
 }
