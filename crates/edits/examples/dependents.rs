@@ -18,7 +18,7 @@
     clippy::expect_used
 )] // a measurement, run by hand
 
-use loci_edits::{CheckRun, Checker, Diagnostic, Tree, checker_for, new_diagnostics};
+use loci_edits::{Carried, CheckRun, Checker, Diagnostic, Tree, checker_for, new_diagnostics};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -168,7 +168,7 @@ impl Bench<'_> {
                 files.insert(file.clone());
             }
         }
-        let new = new_diagnostics(&before, &self.compile()?, &[]);
+        let new = new_diagnostics(&before, &self.compile()?, &Carried::default());
         let mut needed: BTreeMap<String, String> = BTreeMap::new();
         for it in new.into_iter().filter(|it| it.is_error && !files.contains(&it.file)) {
             needed.entry(it.file.clone()).or_insert(format!("{}:{} {}", it.file, it.line, it.message));

@@ -18,7 +18,9 @@
     clippy::expect_used
 )] // a measurement, run by hand
 
-use loci_edits::{CheckRun, Checker, Diagnostic, Scratch, SymbolPlace, Tree, checker_for, new_diagnostics};
+use loci_edits::{
+    Carried, CheckRun, Checker, Diagnostic, Scratch, SymbolPlace, Tree, checker_for, new_diagnostics,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -98,7 +100,8 @@ impl Bench<'_> {
             Ok(after) => after,
             Err(error) => return Outcome::Broken(error.to_string()),
         };
-        let new = new_diagnostics(&self.before, &after, &case.names);
+        let carried = Carried { names: case.names.clone(), ..Carried::default() };
+        let new = new_diagnostics(&case.judged(&self.before), &case.judged(&after), &carried);
         match new.iter().find(|it| it.is_error) {
             Some(error) => Outcome::Broken(format!("{}:{} {}", error.file, error.line, error.message)),
             None => Outcome::Same,
@@ -120,6 +123,19 @@ struct Case {
     shown: String,
     arguments: Vec<String>,
     names: Vec<(String, String)>,
+    /// Whether a declaration goes to another file.
+    is_move: bool,
+}
+
+impl Case {
+    /// What the compiler says, wherever it says it if a declaration has moved: no message may come or come more often.
+    fn judged(&self, all: &[Diagnostic]) -> Vec<Diagnostic> {
+        let mut all = all.to_vec();
+        if self.is_move {
+            all.iter_mut().for_each(|it| it.file.clear());
+        }
+        all
+    }
 }
 
 fn main() {
@@ -330,7 +346,7 @@ fn make_case(
         other => panic!("unknown operation {other}"),
     }
     let shown = format!("{kind}\t{}\t{place}\t{}", symbol.name, arguments[3..].join(" "));
-    Some(Case { shown, arguments, names })
+    Some(Case { shown, arguments, names, is_move: operation == "move" })
 }
 
 /// Another file of the folder, a new one, or in Java another package.

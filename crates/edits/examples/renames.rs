@@ -24,8 +24,8 @@
 )] // a measurement, run by hand
 
 use loci_edits::{
-    CheckError, CheckRun, Diagnostic, EditError, Plan, ProjectChecker, RenameOptions, Scratch, SymbolPlace,
-    Tree, checker_for, consult_service, find_checker, plan_rename, settle_plan,
+    Carried, CheckError, CheckRun, Diagnostic, EditError, Plan, ProjectChecker, RenameOptions, Scratch,
+    SymbolPlace, Tree, checker_for, consult_service, find_checker, plan_rename, settle_plan,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -93,8 +93,9 @@ impl Bench<'_> {
             self.scratch.folder(),
             &self.run,
         )?;
-        let names = [(new.to_owned(), place.name.clone())];
-        let known = (self.before.as_slice(), names.as_slice());
+        let names = vec![(new.to_owned(), place.name.clone())];
+        let carried = Carried { names, ..Carried::default() };
+        let known = (self.before.as_slice(), &carried);
         let is_gradual = self.checker.checker.is_gradual;
         settle_plan(self.tree, &mut plan, known, is_gradual, &consulted.rejected, &mut |contents| {
             self.compile(contents)

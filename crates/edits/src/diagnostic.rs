@@ -48,7 +48,7 @@ pub fn parse_diagnostics(format: Format, output: &str, folder: &str) -> Vec<Diag
     let mut found = match format {
         Format::CargoJson => output.lines().filter_map(parse_cargo_line).collect(),
         Format::Parentheses => output.lines().filter_map(parse_parentheses).collect(),
-        Format::Colon => output.lines().filter_map(parse_colon).collect(),
+        Format::Colon => parse_colon_lines(output),
         Format::ColonColumn => output.lines().filter_map(parse_colon_column).collect(),
         Format::PyrightJson => parse_pyright(output),
     };
@@ -121,6 +121,21 @@ fn parse_parentheses(line: &str) -> Option<Diagnostic> {
     })
 }
 
+/// With the symbol that a line below names: `cannot find symbol` alone is the same for every name.
+fn parse_colon_lines(output: &str) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for line in output.lines() {
+        if let Some(diagnostic) = parse_colon(line) {
+            found.push(diagnostic);
+        } else if let Some(symbol) = line.strip_prefix("  symbol:")
+            && let Some(last) = found.last_mut()
+        {
+            last.message = format!("{}: {}", last.message, symbol.trim());
+        }
+    }
+    found
+}
+
 fn parse_colon(line: &str) -> Option<Diagnostic> {
     let at = line.find(".java:")? + ".java".len();
     let (number, rest) = line[at + 1..].split_once(": ")?;
@@ -165,32 +180,56 @@ fn parse_pyright(output: &str) -> Vec<Diagnostic> {
     all.iter().filter_map(to_diagnostic).collect()
 }
 
-/// The diagnostics of a second run that the first did not have. `names` are pairs of a new and an old name, so that a message
-/// about a renamed symbol counts as the same.
-pub fn new_diagnostics(
-    before: &[Diagnostic],
-    after: &[Diagnostic],
-    names: &[(String, String)],
-) -> Vec<Diagnostic> {
-    let key = |it: &Diagnostic| {
-        let mut text = (it.file.clone(), it.message.clone());
-        for (new, old) in names {
-            text = (replace_word(&text.0, new, old), replace_word(&text.1, new, old));
-        }
-        (it.is_error, it.code.clone(), text)
-    };
-    let mut known: BTreeMap<_, usize> = BTreeMap::new();
-    for diagnostic in before {
-        *known.entry(key(diagnostic)).or_default() += 1;
+/// What an edit changes about diagnostics that stay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// New and old name of what is renamed: a message about it counts as the same.
+    pub names: Vec<(String, String)>,
+    /// The file that a declaration goes to, and the one it leaves: a diagnostic goes with it.
+    pub files: Vec<(String, String)>,
+}
+
+impl Carried {
+    fn old_text(&self, text: &str) -> String {
+        let back = |text: String, (new, old): &(String, String)| replace_word(&text, new, old);
+        self.names.iter().fold(text.to_owned(), back)
     }
-    let is_new = |it: &&Diagnostic| match known.get_mut(&key(it)) {
-        Some(count) if *count > 0 => {
-            *count -= 1;
-            false
+}
+
+/// What the first run reported and the second has not reported again, counted.
+struct Known(BTreeMap<(bool, String, String, String), usize>);
+
+impl Known {
+    fn new(before: &[Diagnostic], carried: &Carried) -> Known {
+        let mut known = Known(BTreeMap::new());
+        for it in before {
+            *known.0.entry(Known::key(it, &it.file, carried)).or_default() += 1;
         }
-        _ => true,
-    };
-    after.iter().filter(is_new).cloned().collect()
+        known
+    }
+
+    fn key(it: &Diagnostic, file: &str, carried: &Carried) -> (bool, String, String, String) {
+        (it.is_error, it.code.clone(), carried.old_text(file), carried.old_text(&it.message))
+    }
+
+    /// Whether the first run has it in a file; it counts once.
+    fn take(&mut self, it: &Diagnostic, file: &str, carried: &Carried) -> bool {
+        let count = self.0.get_mut(&Known::key(it, file, carried)).filter(|count| **count > 0);
+        count.map(|count| *count -= 1).is_some()
+    }
+}
+
+/// The diagnostics of a second run that the first did not have.
+pub fn new_diagnostics(before: &[Diagnostic], after: &[Diagnostic], carried: &Carried) -> Vec<Diagnostic> {
+    let mut known = Known::new(before, carried);
+    let mut new: Vec<Diagnostic> =
+        after.iter().filter(|it| !known.take(it, &it.file, carried)).cloned().collect();
+    // after those that stayed: what is left of the other file went with the declaration
+    new.retain(|it| {
+        let mut left = carried.files.iter().filter(|(to, _)| *to == it.file);
+        !left.any(|(_, from)| known.take(it, from, carried))
+    });
+    new
 }
 
 fn replace_word(text: &str, word: &str, by: &str) -> String {
@@ -229,10 +268,10 @@ mod tests {
             one(Format::Parentheses, csc),
             ("A.cs".into(), 3, false, "CS0168".into(), "unused".into())
         );
-        let javac = "/scratch/p/A.java:3: error: cannot find symbol\n  symbol: a\n";
+        let javac = "/scratch/p/A.java:3: error: cannot find symbol\n  a b;\n  ^\n  symbol:   class a\n  location: class A\n";
         assert_eq!(
             one(Format::Colon, javac),
-            ("p/A.java".into(), 3, true, String::new(), "cannot find symbol".into())
+            ("p/A.java".into(), 3, true, String::new(), "cannot find symbol: class a".into())
         );
         let go = "# a\n./a.go:3:7: undefined: a\n";
         assert_eq!(
@@ -257,11 +296,32 @@ mod tests {
             new_diagnostics(
                 &before,
                 &[at(5, "unused `fetch`"), at(9, "odd")],
-                &[("fetch".into(), "get".into())]
+                &Carried { names: vec![("fetch".into(), "get".into())], ..Carried::default() }
             ),
             []
         );
         let twice = [at(2, "odd"), at(3, "odd")];
-        assert_eq!(new_diagnostics(&before, &twice, &[]), [at(3, "odd")], "one more than before");
+        let more = new_diagnostics(&before, &twice, &Carried::default());
+        assert_eq!(more, [at(3, "odd")], "one more than before");
+    }
+
+    #[test]
+    fn diagnostics_go_with_a_declaration_to_its_new_file() {
+        let at = |file: &str, message: &str| Diagnostic {
+            file: file.into(),
+            line: 1,
+            is_error: true,
+            code: String::new(),
+            message: message.into(),
+        };
+        let before = [at("a", "no package p"), at("a", "no package p"), at("b", "no package q")];
+        let carried = Carried { files: vec![("b".into(), "a".into())], ..Carried::default() };
+        let new = |after: &[Diagnostic]| new_diagnostics(&before, after, &carried);
+        assert_eq!(new(&[at("a", "no package p"), at("b", "no package p"), at("b", "no package q")]), []);
+        // a third one, another message, and the same message in a file that nothing went to
+        let third = [at("b", "no package p"), at("b", "no package p"), at("b", "no package p")];
+        assert_eq!(new(&third), [at("b", "no package p")]);
+        assert_eq!(new(&[at("b", "no package r")]), [at("b", "no package r")]);
+        assert_eq!(new(&[at("c", "no package p")]), [at("c", "no package p")]);
     }
 }

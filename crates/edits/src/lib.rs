@@ -36,7 +36,7 @@ mod workbench;
 
 pub use batch::{look_up_names, plan_batch};
 pub use checker::{CHECKERS, CheckError, CheckRun, Checker, ProjectChecker, checker_for, find_checker};
-pub use diagnostic::{Diagnostic, Format, new_diagnostics, parse_diagnostics};
+pub use diagnostic::{Carried, Diagnostic, Format, new_diagnostics, parse_diagnostics};
 pub use edit::{FileEdit, Place, TextEdit};
 pub use error::EditError;
 pub use extract::plan_extraction;

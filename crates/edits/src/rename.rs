@@ -14,7 +14,7 @@ use crate::sources::{SymbolPlace, language_family};
 use crate::tree::Tree;
 use code::{Certainty, Meaning, NamedDeclaration};
 use std::collections::BTreeMap;
-use syntax::{MemberKind, Occurrence, Occurrences, Role, Span, TypeKind};
+use syntax::{MemberKind, Occurrence, Occurrences, Role, Span, TypeKind, whole_words};
 
 /// Plans to rename the symbol at a place: a local variable, or the declaration there with all its mentions.
 pub fn plan_rename(
@@ -338,7 +338,7 @@ impl<'a> Rename<'a> {
             Role::Unparsed => Verdict::Unsure("in a construct that is not understood", self.is_unique),
             Role::Declaration => self.judge_declaration(file, it),
             _ if self.is_switch_label(it, text) => Verdict::Unsure("a label of a switch", self.is_unique),
-            Role::Import => self.judge_mention(file, it, text),
+            Role::Import => self.judge_import(file, it, text),
             Role::Member => self.judge_member(file, it, text),
             Role::Key | Role::Shorthand | Role::ShorthandBinding if self.is_member() => {
                 self.judge_key(file, it, text)
@@ -392,6 +392,22 @@ impl<'a> Rename<'a> {
                 Verdict::Unsure("declares a member of a type without a name", self.is_unique)
             }
             _ => Verdict::No,
+        }
+    }
+
+    /// In `get as get`, with which a package hands a name on, the second name means what the first does.
+    fn judge_import(&self, file: u32, it: &Occurrence, text: &str) -> Verdict {
+        let before = text[..it.span.from as usize].trim_end().strip_suffix("as").map(str::trim_end);
+        let first = before.filter(|before| {
+            whole_words(before, self.old).last().is_some_and(|last| last.to as usize == before.len())
+        });
+        match first {
+            Some(before) => {
+                let to = before.len() as u32;
+                let span = Span { from: to - self.old.len() as u32, to };
+                self.judge_mention(file, &Occurrence { span, ..it.clone() }, text)
+            }
+            None => self.judge_mention(file, it, text),
         }
     }
 

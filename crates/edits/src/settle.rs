@@ -3,7 +3,7 @@
 //!
 //! Does not know which compiler it is, or how it runs.
 
-use crate::diagnostic::{Diagnostic, new_diagnostics};
+use crate::diagnostic::{Carried, Diagnostic, new_diagnostics};
 use crate::edit::Place;
 use crate::error::EditError;
 use crate::plan::{Plan, Uncertain};
@@ -29,12 +29,12 @@ pub struct Settled {
 const MAX_RUNS: u32 = 12;
 
 /// Completes a plan with a compiler. `compile` returns the diagnostics of the tree with these contents, `before` are those of
-/// the tree as it is, `names` pairs of a new and an old name. Places in `rejected` change only if the compiler asks for it. Refuses a
+/// the tree as it is, which the edit changes as `carried` says. Places in `rejected` change only if the compiler asks for it. Refuses a
 /// plan that brings new errors.
 pub fn settle_plan<E: From<EditError>>(
     tree: &Tree,
     plan: &mut Plan,
-    (before, names): (&[Diagnostic], &[(String, String)]),
+    (before, carried): (&[Diagnostic], &Carried),
     is_gradual: bool,
     rejected: &[Uncertain],
     compile: &mut dyn FnMut(&Contents) -> Result<Vec<Diagnostic>, E>,
@@ -55,7 +55,7 @@ pub fn settle_plan<E: From<EditError>>(
         let trial = with_places(tree, plan, &open, &included)?;
         let after = compile(&trial.contents(tree)?)?;
         settled.runs += 1;
-        let new = new_diagnostics(before, &after, names);
+        let new = new_diagnostics(before, &after, carried);
         let errors: Vec<&Diagnostic> = new.iter().filter(|it| it.is_error).collect();
         if errors.is_empty() {
             settled.new_warnings = new;
@@ -86,7 +86,7 @@ pub fn settle_plan<E: From<EditError>>(
         while has_moved && settled.runs < MAX_RUNS && (0..undecided).any(|at| is_left(at, &moved)) {
             let places = (open.as_slice(), undecided);
             has_moved =
-                reject_typed_places(tree, plan, places, &included, &mut moved, (before, names), compile)?;
+                reject_typed_places(tree, plan, places, &included, &mut moved, (before, carried), compile)?;
             settled.runs += 1;
         }
     }
@@ -121,13 +121,13 @@ fn reject_typed_places<E: From<EditError>>(
     (open, undecided): (&[Uncertain], usize),
     included: &[bool],
     moved: &mut [bool],
-    (before, names): (&[Diagnostic], &[(String, String)]),
+    (before, carried): (&[Diagnostic], &Carried),
     compile: &mut dyn FnMut(&Contents) -> Result<Vec<Diagnostic>, E>,
 ) -> Result<bool, E> {
     let all: Vec<bool> = (0..open.len()).map(|at| included[at] || at < undecided && !moved[at]).collect();
     let trial = with_places(tree, plan, open, &all)?;
     let after = compile(&trial.contents(tree)?)?;
-    let new = new_diagnostics(before, &after, names);
+    let new = new_diagnostics(before, &after, carried);
     let mut has_moved = false;
     for (at, uncertain) in open.iter().enumerate() {
         let is_named = new.iter().any(|error| error.is_error && is_at(error, &uncertain.place, &trial));

@@ -4,7 +4,7 @@
 //! Does not know how an operation is requested, or where its folder is.
 
 use crate::checker::{CheckError, CheckRun, ProjectChecker, find_checker};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Carried, Diagnostic};
 use crate::error::EditError;
 use crate::extract::plan_extraction;
 use crate::insert::{Position, plan_deletion, plan_insertion, plan_replacement};
@@ -85,11 +85,6 @@ impl EditKind {
             EditKind::Rename { new_name, .. } | EditKind::Extract { new_name, .. } => Some(new_name),
             _ => None,
         }
-    }
-
-    /// The new name of the symbol itself.
-    fn renamed_to(&self) -> Option<&str> {
-        if let EditKind::Rename { new_name, .. } = self { Some(new_name) } else { None }
     }
 
     /// Whether the symbol no longer has its name afterwards.
@@ -253,21 +248,36 @@ impl Workbench {
             let ran = scratch.with_contents(contents, || checker.run(scratch.folder(), &run));
             Ok(ran.map_err(CheckError::from)??)
         };
-        let to_names =
-            |step: &BatchStep| step.kind.renamed_to().map(|it| (it.to_owned(), step.place.name.clone()));
-        let names: Vec<(String, String)> = steps.iter().filter_map(to_names).collect();
+        let carried = carried_by(steps);
         let consulted = match steps {
             [BatchStep { place, kind: EditKind::Rename { new_name, .. } }] => {
                 consult_service(tree, plan, (place, new_name), checker, scratch.folder(), &run)?
             }
             _ => Consulted::default(),
         };
-        let known = (before.as_slice(), names.as_slice());
+        let known = (before.as_slice(), &carried);
         let mut settled =
             settle_plan(tree, plan, known, checker.checker.is_gradual, &consulted.rejected, &mut compile)?;
         settled.confirmed += consulted.confirmed;
         Ok(settled)
     }
+}
+
+/// The names and files that change for diagnostics.
+fn carried_by(steps: &[BatchStep]) -> Carried {
+    let mut carried = Carried::default();
+    for BatchStep { place, kind } in steps {
+        match kind {
+            EditKind::Rename { new_name, .. } => {
+                carried.names.push((new_name.clone(), place.name.clone()));
+            }
+            EditKind::Move { to } => {
+                carried.files.push((to.trim().trim_start_matches("./").to_owned(), place.file.clone()));
+            }
+            _ => {}
+        }
+    }
+    carried
 }
 
 /// What several compilers said.

@@ -75,6 +75,17 @@ fn a_go_function_takes_its_imports_along() {
 }
 
 #[test]
+fn a_typescript_import_is_written_as_the_tree_writes_them() {
+    let files: Files = &[
+        ("a.ts", "export function get() { return 1 }\n\nexport const x = get()\n"),
+        ("b.ts", "export const y = 1\n"),
+        ("c.ts", "import { x } from './a.js'\nimport { y } from './b.js'\n\nexport const z = x + y\n"),
+    ];
+    let after = moved(files, "function get", "get", "b.ts");
+    assert_eq!(after["a.ts"], "import { get } from './b.js'\nexport const x = get()\n");
+}
+
+#[test]
 fn a_go_declaration_stays_in_its_package() {
     let files: Files = &[
         ("a.go", "package p\n\nvar fmt = 1\n\nfunc Get() int { return fmt }\n"),
@@ -109,6 +120,28 @@ fn python_imports_follow_a_function() {
         after["p/b.py"],
         "import sys\nimport os\nfrom typing import List\n\nsys.exit\n\n\ndef get(x: List[int]) -> str:\n    return os.sep\n"
     );
+}
+
+#[test]
+fn python_names_that_a_package_hands_on_stay() {
+    let files: Files = &[
+        ("p/__init__.py", "from .a import get as get\n"),
+        (
+            "p/a.py",
+            "import typing as t\n\n\ndef get(x: t.Any):\n    return x\n\n\ndef other():\n    return 1\n",
+        ),
+        ("p/b.py", "import typing as t\n\nx: t.Any = 1\n"),
+        // a folder of the package without `__init__.py`
+        ("p/inner/c.py", "from ..a import get\n\nget(1)\n"),
+        ("use.py", "import p\n\np.get(1)\n"),
+    ];
+    let after = moved(files, "def get", "get", "p/b.py");
+    assert_eq!(after["p/__init__.py"], "from .b import get as get\n");
+    assert_eq!(after["p/inner/c.py"], "from ..b import get\n\nget(1)\n");
+    assert_eq!(after["p/b.py"], "import typing as t\n\nx: t.Any = 1\n\n\ndef get(x: t.Any):\n    return x\n");
+    assert!(!after.contains_key("use.py"));
+    let direct: Files = &[files[0], files[1], files[2], ("use.py", "import p.a\n\np.a.get(1)\n")];
+    assert_eq!(doubts(direct, "def get", "get", "p/b.py"), "used through its module");
 }
 
 #[test]

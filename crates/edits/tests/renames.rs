@@ -377,3 +377,19 @@ fn documentation_of_python_is_no_string_with_the_name() {
     let plan = rename(&[("a.py", text)], ("a.py", "def get", "get"), "fetch").unwrap();
     assert_eq!(plan.unsure.iter().map(|it| it.place.line).collect::<Vec<_>>(), [5], "{:?}", plan.unsure);
 }
+
+#[test]
+fn a_package_hands_a_renamed_name_on_under_the_new_name() {
+    let files = [
+        ("p/__init__.py", "from .a import get as get\nfrom .a import put as get_it\n"),
+        ("p/a.py", "def get(): pass\ndef put(): pass\n"),
+        ("use.py", "import p\np.get()\n"),
+    ];
+    let plan = rename(&files, ("p/a.py", "def get", "get"), "fetch").unwrap();
+    assert!(plan.is_complete(), "{:?}", plan.unsure);
+    assert!(plan.diff.contains("+from .a import fetch as fetch\n"), "{}", plan.diff);
+    assert!(plan.diff.contains("+p.fetch()\n"), "{}", plan.diff);
+    // a name that it gets only there is another one
+    let plan = rename(&files, ("p/a.py", "def put", "put"), "store").unwrap();
+    assert!(plan.diff.contains("+from .a import store as get_it\n"), "{}", plan.diff);
+}

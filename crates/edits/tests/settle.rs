@@ -5,7 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::pedantic, clippy::type_complexity)] // a test may fail by panicking
 
 use loci_edits::{
-    Contents, Diagnostic, EditError, Plan, RenameOptions, SymbolPlace, Tree, plan_rename, settle_plan,
+    Carried, Contents, Diagnostic, EditError, Plan, RenameOptions, SymbolPlace, Tree, plan_rename,
+    settle_plan,
 };
 
 /// Two classes with the same method, and three calls on values without a known type.
@@ -19,6 +20,10 @@ fn error_at(line: usize) -> Diagnostic {
         code: String::new(),
         message: format!("bad {line}"),
     }
+}
+
+fn get_to_fetch() -> Carried {
+    Carried { names: vec![("fetch".into(), "get".into())], ..Carried::default() }
 }
 
 fn settle(must: &[usize], must_not: &[usize], is_gradual: bool) -> Result<(String, Plan), EditError> {
@@ -44,8 +49,8 @@ fn settle_after(
         let wrong = must.iter().filter(|it| !is_new(it)).chain(must_not.iter().filter(|it| is_new(it)));
         Ok(wrong.map(|line| error_at(*line)).collect())
     };
-    let names = [("fetch".into(), "get".into())];
-    settle_plan(&tree, &mut plan, (before, &names), is_gradual, &[], &mut compile)?;
+    let carried = get_to_fetch();
+    settle_plan(&tree, &mut plan, (before, &carried), is_gradual, &[], &mut compile)?;
     let text = String::from_utf8(plan.contents(&tree).unwrap()["a.py"].clone().unwrap()).unwrap();
     let calls = text.lines().skip(5).map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(" ");
     Ok((calls, plan))
@@ -85,8 +90,8 @@ fn a_rejected_place_changes_only_if_the_compiler_asks_for_it() {
         let text = String::from_utf8(contents["a.py"].clone().unwrap()).unwrap();
         Ok((!text.contains("y.fetch")).then(|| error_at(7)).into_iter().collect())
     };
-    let names = [("fetch".into(), "get".into())];
-    let settled = settle_plan(&tree, &mut plan, (&[], &names), true, &rejected, &mut compile).unwrap();
+    let carried = get_to_fetch();
+    let settled = settle_plan(&tree, &mut plan, (&[], &carried), true, &rejected, &mut compile).unwrap();
     let text = String::from_utf8(plan.contents(&tree).unwrap()["a.py"].clone().unwrap()).unwrap();
     assert!(text.contains("x.get()") && text.contains("y.fetch()") && text.contains("z.get()"), "{text}");
     assert!(plan.is_complete() && (settled.confirmed, settled.rejected) == (1, 2), "{settled:?}");
@@ -112,8 +117,8 @@ fn an_error_elsewhere_in_the_file_has_its_open_places_tried() {
         let wrong = text.contains("y.fetch").then_some(7);
         Ok(lacks.then_some(5).into_iter().chain(wrong).map(error_at).collect())
     };
-    let names = [("fetch".into(), "get".into())];
-    settle_plan(&tree, &mut plan, (&[], &names), false, &[], &mut compile).unwrap();
+    let carried = get_to_fetch();
+    settle_plan(&tree, &mut plan, (&[], &carried), false, &[], &mut compile).unwrap();
     let text = String::from_utf8(plan.contents(&tree).unwrap()["a.py"].clone().unwrap()).unwrap();
     assert!(text.contains("x.fetch()") && text.contains("y.get()") && text.contains("z.fetch()"), "{text}");
 }

@@ -111,11 +111,30 @@ impl PythonMove<'_, '_> {
                 Some(Role::Text) => {
                     self.draft.doubt(moved, (path, span.from), "listed in `__all__` of its module", false)?;
                 }
+                _ if self.is_handed_on(path, span)? => {}
                 _ => self.draft.doubt(moved, (path, span.from), "used through its module", false)?,
             }
         }
         self.doubt_wildcards()?;
         Ok(rest_needs)
+    }
+
+    /// Whether a place takes the declaration from another module that imports it: `flask.render_template`.
+    fn is_handed_on(&self, path: &str, span: Span) -> Result<bool, EditError> {
+        let tree = self.moved.tree;
+        let Some(file) = tree.file_number(path) else { return Ok(false) };
+        let (text, nodes) = (&tree.text(path)?.text, tree.nodes(file)?);
+        let attribute = nodes.at(span).map(|it| nodes.get(it).parent);
+        let object = attribute.and_then(|it| nodes.child(it, "object"));
+        let Some(object) = object.map(|it| nodes.get(it).span.text_in(text)) else { return Ok(false) };
+        let (first, rest) = object.split_at(object.find('.').unwrap_or(object.len()));
+        let module = read_statements(&nodes, text).iter().find_map(|statement| {
+            let item = statement.items.iter().find(|it| it.bound(statement) == first)?;
+            origin_of(tree, path, statement, item)
+        });
+        let Some(module) = module.map(|it| format!("{it}{rest}")) else { return Ok(false) };
+        let is_it = |path: &str| module_name(tree, path).is_some_and(|name| name == module);
+        Ok(module != self.source && tree.code.files.iter().any(|it| is_it(&it.path)))
     }
 
     fn follow_import(&mut self, path: &str, span: Span) -> Result<(), EditError> {
@@ -127,12 +146,20 @@ impl PythonMove<'_, '_> {
         let Some(statement) = around.filter(|it| !it.module.is_empty()) else {
             return self.draft.doubt(moved, (path, span.from), "an import that is not understood", false);
         };
-        let module = absolute_module(moved.tree, path, &statement.module);
-        if module.as_deref() != Some(self.source.as_str()) {
+        match absolute_module(moved.tree, path, &statement.module) {
+            Some(module) if module == self.source => {}
             // another module hands it on, and its own import is followed
-            return Ok(());
+            Some(_) => return Ok(()),
+            None => {
+                return self.draft.doubt(moved, (path, span.from), "an import that is not understood", false);
+            }
         }
         let at = statement.items.iter().position(|it| it.name_span == span);
+        if at.is_none() && statement.items.iter().any(|it| it.span.from < span.from && span.to == it.span.to)
+        {
+            // `get as get`: the first of them is followed
+            return Ok(());
+        }
         let Some(at) = at else {
             return self.draft.doubt(moved, (path, span.from), "an import that is not understood", false);
         };
@@ -439,16 +466,14 @@ impl Draft {
 
 // ---- modules
 
-/// The dotted name of a module: from the outermost folder that is a package.
+/// The dotted name of a module, from the outermost folder that is a package: folders inside of it need no `__init__.py`.
 fn module_name(tree: &Tree, path: &str) -> Option<String> {
     let path = path.strip_suffix(".py")?;
-    let mut names: Vec<&str> = vec![path.rsplit('/').next()?];
-    let mut folder = folder_of(path);
-    while !folder.is_empty() && tree.file_number(&format!("{folder}/__init__.py")).is_some() {
-        names.push(folder.rsplit('/').next()?);
-        folder = folder_of(folder);
-    }
-    names.reverse();
+    let mut folders = path.match_indices('/').map(|(end, _)| &path[..end]);
+    let package = folders.find(|folder| tree.file_number(&format!("{folder}/__init__.py")).is_some());
+    let base = package.map_or_else(|| folder_of(path), folder_of);
+    let own = path.strip_prefix(base)?.trim_start_matches('/');
+    let mut names: Vec<&str> = own.split('/').collect();
     if names.last() == Some(&"__init__") {
         names.pop();
     }
@@ -594,7 +619,9 @@ fn declared_names(nodes: &Nodes, text: &str) -> Vec<String> {
             }) || node.field == "left"
                 || node.field == "alias"
         };
-        if !(is_definition || is_assigned()) || parent.kind == "attribute" {
+        // what an import brings is told by the import
+        let is_other = matches!(parent.kind, "attribute" | "aliased_import");
+        if !(is_definition || is_assigned()) || is_other {
             continue;
         }
         let skip = usize::from(is_definition);

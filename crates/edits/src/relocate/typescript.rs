@@ -130,7 +130,13 @@ impl ScriptMove<'_, '_> {
         if resolve(moved.tree, path, &statement.source) != Some(moved.file) {
             return Ok(());
         }
-        let Some(at) = statement.items.iter().position(|it| it.name_span == span) else {
+        let at = statement.items.iter().position(|it| it.name_span == span);
+        if at.is_none() && statement.items.iter().any(|it| it.span.from < span.from && span.to == it.span.to)
+        {
+            // `get as get`: the first of them is followed
+            return Ok(());
+        }
+        let Some(at) = at else {
             return self.draft.doubt(moved, (path, span.from), "an import that is not understood", false);
         };
         let item = &statement.items[at];
@@ -228,7 +234,7 @@ impl ScriptMove<'_, '_> {
         let moved = self.moved;
         let text = moved.text()?;
         let statements = read_statements(&moved.nodes, text);
-        let line = import_line(moved.from, moved.to, moved.name, self.is_type, &statements, text);
+        let line = import_line(moved.tree, (moved.from, moved.to), moved.name, self.is_type)?;
         let at = import_place(&moved.nodes, &statements, text);
         if at > moved.nodes.get(moved.item).span.from {
             return moved.refuse("its module imports something after it");
@@ -282,7 +288,7 @@ impl ScriptMove<'_, '_> {
             if !is_exported {
                 return moved.refuse(format!("it uses `{name}`, which its module does not export"));
             }
-            needed.push(import_line(moved.to, moved.from, &name, self.is_type, &statements, text));
+            needed.push(import_line(moved.tree, (moved.to, moved.from), &name, self.is_type)?);
             if self.is_type {
                 continue;
             }
@@ -478,21 +484,52 @@ fn specifier_for(path: &str, to: &str, style: &str) -> String {
     }
 }
 
-/// An import of a name, in the style of the imports that a file has.
+/// An import of a name, as the file and those around it write imports.
 fn import_line(
-    path: &str,
-    of: &str,
+    tree: &Tree,
+    (path, of): (&str, &str),
     name: &str,
     is_type: bool,
-    statements: &[Statement],
-    text: &str,
-) -> String {
-    let style = statements.iter().find(|it| it.source.starts_with('.')).or(statements.first());
-    let specifier = specifier_for(path, of, style.map_or("", |it| &it.source));
-    let quote = style.map_or('"', |it| quote_of(text, it));
+) -> Result<String, EditError> {
+    let style = import_style(tree, path, of)?;
+    let specifier = specifier_for(path, of, &style.specifier);
     let word = if is_type { "import type" } else { "import" };
-    let has_end = style.is_none_or(|it| it.span.text_in(text).ends_with(';'));
-    format!("{word} {{ {name} }} from {quote}{specifier}{quote}{}\n", if has_end { ";" } else { "" })
+    let (quote, end) = (style.quote, style.end);
+    Ok(format!("{word} {{ {name} }} from {quote}{specifier}{quote}{end}\n"))
+}
+
+/// How imports are written.
+struct ImportStyle {
+    /// A relative specifier, for its ending; empty if the tree has none.
+    specifier: String,
+    quote: char,
+    end: &'static str,
+}
+
+/// The style of a file, or what it leaves open as the other file, their folder and the tree have it: whether a specifier needs an ending
+/// is a setting of the compiler, and the same for all.
+fn import_style(tree: &Tree, path: &str, of: &str) -> Result<ImportStyle, EditError> {
+    let all = tree.code.files.iter().map(|it| it.path.as_str());
+    let all = all.filter(|it| language_family(it) == "TypeScript" && tree.file_number(it).is_some());
+    let (beside, others): (Vec<&str>, Vec<&str>) = all.partition(|it| folder_of(it) == folder_of(path));
+    let known = [path, of].into_iter().filter(|it| tree.file_number(it).is_some());
+    let mut style: Option<ImportStyle> = None;
+    for candidate in known.chain(beside).chain(others) {
+        let Some(file) = tree.file_number(candidate) else { continue };
+        let text = &tree.text(candidate)?.text;
+        let statements = read_statements(&tree.nodes(file)?, text);
+        let relative = statements.iter().find(|it| it.source.starts_with('.'));
+        if let Some(first) = relative.or(statements.first()) {
+            let end = if first.span.text_in(text).ends_with(';') { ";" } else { "" };
+            let quote = quote_of(text, first);
+            style.get_or_insert(ImportStyle { specifier: String::new(), quote, end });
+        }
+        if let (Some(style), Some(relative)) = (&mut style, relative) {
+            style.specifier.clone_from(&relative.source);
+            break;
+        }
+    }
+    Ok(style.unwrap_or(ImportStyle { specifier: String::new(), quote: '"', end: ";" }))
 }
 
 fn quote_of(text: &str, statement: &Statement) -> char {
