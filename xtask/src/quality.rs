@@ -17,6 +17,7 @@ mod changes;
 mod exchange;
 mod judges;
 mod locomo;
+mod map;
 mod names;
 mod needles;
 pub(crate) mod recommend;
@@ -32,12 +33,13 @@ use crate::{Outcome as Done, repository};
 use set::{IndexedSet, Outcome, Scratch, Set};
 use std::path::PathBuf;
 
-pub(crate) const HELP: &str = "[recommend|usages FOLDER...|judges LANGUAGE FOLDER|names FILE FOLDER|changes LANGUAGE FOLDER|tasks FILE FOLDER] [--locomo FILE] [--sets DIR] [--seed 8] [--misses] [--fit] [--smoke]\n\
+pub(crate) const HELP: &str = "[recommend|usages FOLDER...|judges LANGUAGE FOLDER|names FILE FOLDER|map FILE FOLDER|changes LANGUAGE FOLDER|tasks FILE FOLDER] [--locomo FILE] [--sets DIR] [--seed 8] [--misses] [--fit] [--smoke]\n\
     run queries with known answers, print hits by kind and the calibration of the confidence; --smoke fails below the goals\n\
     recommend: the same for the cards shown for prompts that refer back [--histories 1]\n\
     usages FOLDER...: functions called in a source tree that have usages, against a text search\n\
     judges LANGUAGE FOLDER: usages of all kinds of symbols against a compiler [--count 300] [--modules DIR] [--all]\n\
     names FILE FOLDER: whether names as people write them lead to the symbol that is meant [--loci PATH] [--misses]\n\
+    map FILE FOLDER: whether the symbols that a reader would put first are on the map [--loci PATH] [--misses]\n\
     changes LANGUAGE FOLDER: changes of commits against another parser [--count 50] [--loci PATH] [--modules DIR] [--all]\n\
     tasks FILE FOLDER: questions about source trees, answered by loci and by text search [--loci PATH] [--write DIR]";
 
@@ -62,6 +64,7 @@ pub(crate) fn run(args: &[String]) -> Done {
         Some(("usages", rest)) => return usages::run(rest),
         Some(("judges", rest)) => return judges::run(rest),
         Some(("names", rest)) => return names::run(rest),
+        Some(("map", rest)) => return map::run(rest),
         Some(("changes", rest)) => return changes::run(rest),
         Some(("tasks", rest)) => return tasks::run(rest),
         _ => {}

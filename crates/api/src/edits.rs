@@ -27,7 +27,7 @@ const CHECK: Param = param(
     "check",
     Shape::Flag,
     "",
-    "Complete and check the plan with the project's own compiler, in a copy of the tree; `loci edit trust` allows it",
+    "Complete and check the plan with the project's compiler, in a copy; `loci edit trust` allows it",
 );
 const APPLY: Param = param("apply", Shape::Flag, "", "Write the files if the plan is complete");
 const LIKELY: Param = param(
@@ -38,6 +38,10 @@ const LIKELY: Param = param(
 );
 const TEXT: Param = param("text", Shape::Text, "TEXT", "The new source text; its indentation is adapted");
 const ID: Param = param("id", Shape::Text, "ID", "The ID of the edit");
+const CONFIRM: Param =
+    param("confirm", Shape::Texts, "FILE:LINE", "An uncertain place of the plan to change too (repeatable)");
+const LEAVE: Param =
+    param("leave", Shape::Texts, "FILE:LINE", "An uncertain place to leave as it is (repeatable)");
 
 const ONE: Option<Positional> =
     Some(Positional { value: "NAME", about: NAMED, into: &["path"], number: Number::One });
@@ -276,7 +280,7 @@ pub const APPLY_EDIT: Operation = Operation {
     answer: "the files that were written",
     example: "loci edit apply e1f3a0b2c",
     words: BY_ID,
-    params: &[ID, ROOT],
+    params: &[ID, CONFIRM, LEAVE, ROOT],
     required: &["id"],
     shapes: schema_properties::<ApplyEdit>,
     handy: &[],
@@ -416,7 +420,11 @@ requests! {
         check: bool,
         apply: bool,
     }
-    ApplyEdit = APPLY_EDIT -> EditApplied, id, "missing ID" { id: String, }
+    ApplyEdit = APPLY_EDIT -> EditApplied, id, "missing ID" {
+        id: String,
+        confirm: Vec<String>,
+        leave: Vec<String>,
+    }
     UndoEdit = UNDO_EDIT -> EditApplied, id, "missing ID" { id: String, }
     ShowEdit = SHOW_EDIT -> EditPlanned, id, "missing ID" { id: String, }
 }

@@ -348,7 +348,9 @@ mod tests {
         round_trip::<BatchEdit>(
             json!({"step": [step], "file": null, "check": true, "apply": true, "root": "/x"}),
         );
-        round_trip::<ApplyEdit>(json!({"id": "e1", "root": "/x"}));
+        round_trip::<ApplyEdit>(
+            json!({"id": "e1", "confirm": ["a.rs:1"], "leave": ["a.rs:2"], "root": "/x"}),
+        );
         round_trip::<UndoEdit>(json!({"id": "e1", "root": "/x"}));
         round_trip::<ShowEdit>(json!({"id": "e1", "root": "/x"}));
         round_trip::<ListEdits>(json!({"root": "/x"}));

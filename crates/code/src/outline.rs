@@ -154,8 +154,9 @@ impl<'a> Outliner<'a> {
         out
     }
 
-    /// The outline of one member: its signature, the summary of its documentation, and its location.
-    pub fn member_outline(&self, of: u32, key: &str) -> Option<String> {
+    /// The outline of one member: its signature, the summary of its documentation, and its first and last line, for which `line_of`
+    /// counts the lines of a file up to a byte.
+    pub fn member_outline(&self, of: u32, key: &str, line_of: &dyn Fn(&str, usize) -> u32) -> Option<String> {
         let each = &self.code.types[of as usize];
         let mut out = String::new();
         for (file, part) in &each.parts {
@@ -168,7 +169,8 @@ impl<'a> Outliner<'a> {
                     let _ = writeln!(out, "  Doc: {}", doc.summary);
                 }
                 let path = &self.code.files[*file as usize].path;
-                let _ = writeln!(out, "  File: {path} | Bytes: {}-{}", member.span.from, member.span.to);
+                let [first, last] = [member.span.from, member.span.to].map(|at| line_of(path, at as usize));
+                let _ = writeln!(out, "  File: {path} | Lines: {first}-{last}");
             }
         }
         (!out.is_empty()).then_some(out)

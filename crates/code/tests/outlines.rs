@@ -102,12 +102,12 @@ fn a_member_outline_has_documentation_and_location() {
     let resolver = Resolver::new(&code);
     let outliner = Outliner::new(&code, &resolver);
     let square = find_type(&code, "Everything.Square");
-    let text = outliner.member_outline(square, "Square(double)").unwrap();
+    let text = outliner.member_outline(square, "Square(double)", &|_, at| at as u32).unwrap();
     assert!(
-        text.contains("\n  Square(double side)\n  Doc: Makes one.\n  File: src/Everything.cs | Bytes: "),
+        text.contains("\n  Square(double side)\n  Doc: Makes one.\n  File: src/Everything.cs | Lines: "),
         "{text}"
     );
-    assert_eq!(outliner.member_outline(square, "Nothing()"), None);
+    assert_eq!(outliner.member_outline(square, "Nothing()", &|_, _| 0), None);
 }
 
 /// A file, a type in it, and its expected outline.

@@ -67,7 +67,7 @@ fn plan_steps(tree: &Tree, steps: &[BatchStep]) -> Result<Plan, EditError> {
     let doubts = doubts_between(tree, steps, &plans)?;
     let mut plan = join_plans(tree, steps, plans)?;
     plan.unsure.extend(doubts);
-    check_syntax(tree, &plan)?;
+    check_syntax(&tree.sources, &plan)?;
     Ok(plan)
 }
 
@@ -116,7 +116,7 @@ fn join_plans(tree: &Tree, steps: &[BatchStep], plans: Vec<Plan>) -> Result<Plan
         file.edits = join_edits(all, &is_deletion, &file.path, text)?;
     }
     joined.files.sort_by(|one, other| one.path.cmp(&other.path));
-    joined.refresh_diff(tree)?;
+    joined.refresh_diff(&tree.sources)?;
     Ok(joined)
 }
 

@@ -45,7 +45,7 @@ pub fn plan_extraction(
     let title = format!("extract {new_name} from {}", place.name);
     let mut plan = Plan::build(tree, title, edits)?;
     plan.unsure = unsure;
-    check_syntax(tree, &plan)?;
+    check_syntax(&tree.sources, &plan)?;
     Ok(plan)
 }
 

@@ -172,7 +172,7 @@ fn editable<'t>(tree: &'t Tree, place: &SymbolPlace) -> Result<&'t SourceText, E
 
 fn build(tree: &Tree, place: &SymbolPlace, title: String, edits: Vec<TextEdit>) -> Result<Plan, EditError> {
     let plan = Plan::build(tree, title, BTreeMap::from([(place.file.clone(), edits)]))?;
-    check_syntax(tree, &plan)?;
+    check_syntax(&tree.sources, &plan)?;
     Ok(plan)
 }
 

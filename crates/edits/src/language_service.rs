@@ -98,7 +98,7 @@ fn take_meanings(tree: &Tree, plan: &mut Plan, meanings: &[Meaning]) -> Result<C
         let Some(edit) = &it.edit else { continue };
         match meanings.next() {
             Some(Meaning::Symbol) => {
-                plan.add_edit(tree, &it.place.file, edit.clone())?;
+                plan.add_edit(&tree.sources, &it.place.file, edit.clone())?;
                 consulted.confirmed += 1;
             }
             Some(Meaning::Other) => consulted.rejected.push(it),
@@ -123,10 +123,10 @@ fn add_missing(
         let text = &tree.text(&it.file)?.text;
         if !is_planned && text.get(it.from as usize..it.to as usize) == Some(old_name) {
             let text = format!("{}{new_name}{}", it.before, it.after);
-            plan.add_edit(tree, &it.file, TextEdit { from: it.from, to: it.to, text })?;
+            plan.add_edit(&tree.sources, &it.file, TextEdit { from: it.from, to: it.to, text })?;
         }
     }
-    plan.refresh_diff(tree)
+    plan.refresh_diff(&tree.sources)
 }
 
 /// `None` if there is no service, or no answer: the compiler alone decides then.

@@ -70,7 +70,7 @@ pub fn plan_local_rename(
     let title = format!("rename {} to {new_name} in {}", place.name, place.file);
     let mut plan = Plan::build(tree, title, all)?;
     plan.unsure = unsure;
-    check_syntax(tree, &plan)?;
+    check_syntax(&tree.sources, &plan)?;
     Ok(plan)
 }
 

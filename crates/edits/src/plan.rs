@@ -5,6 +5,7 @@
 use crate::diff::unified_diff;
 use crate::edit::{FileEdit, Place, TextEdit};
 use crate::error::EditError;
+use crate::sources::Sources;
 use crate::text::{SourceText, apply_edits, line_and_column, line_at};
 use crate::tree::Tree;
 use serde::{Deserialize, Serialize};
@@ -91,34 +92,73 @@ impl Plan {
         if plan.files.is_empty() {
             return Err(EditError::NoChange);
         }
-        plan.refresh_diff(tree)?;
+        plan.refresh_diff(&tree.sources)?;
         Ok(plan)
     }
 
     /// Writes the diff again, after edits were added.
-    pub(crate) fn refresh_diff(&mut self, tree: &Tree) -> Result<(), EditError> {
+    pub(crate) fn refresh_diff(&mut self, sources: &Sources) -> Result<(), EditError> {
         self.diff.clear();
         for file in &self.files {
-            let text = if file.is_new { "" } else { &tree.text(&file.path)?.text };
+            let text = if file.is_new { "" } else { &sources.text(&file.path)?.text };
             self.diff.push_str(&unified_diff(file, text));
         }
         Ok(())
     }
 
     /// Adds the edits of the unsure places for which `is_chosen` holds, and keeps the others as unsure.
-    pub fn confirm(&mut self, tree: &Tree, is_chosen: &dyn Fn(&Uncertain) -> bool) -> Result<(), EditError> {
+    pub fn confirm(
+        &mut self,
+        sources: &Sources,
+        is_chosen: &dyn Fn(&Uncertain) -> bool,
+    ) -> Result<(), EditError> {
         let (chosen, kept) = std::mem::take(&mut self.unsure).into_iter().partition(|it| is_chosen(it));
         self.unsure = kept;
         for uncertain in Vec::<Uncertain>::into_iter(chosen) {
             let Some(edit) = uncertain.edit else { continue };
-            self.add_edit(tree, &uncertain.place.file, edit)?;
+            self.add_edit(sources, &uncertain.place.file, edit)?;
         }
-        self.refresh_diff(tree)
+        self.refresh_diff(sources)
     }
 
-    pub(crate) fn add_edit(&mut self, tree: &Tree, path: &str, edit: TextEdit) -> Result<(), EditError> {
+    /// Decides about uncertain places, each named as `file:line`: what they need is done in some, others stay as they are.
+    pub fn decide_places(
+        &mut self,
+        sources: &Sources,
+        confirmed: &[String],
+        left: &[String],
+    ) -> Result<(), EditError> {
+        let named = |it: &Uncertain| format!("{}:{}", it.place.file, it.place.line);
+        let listed: Vec<String> = self.unsure.iter().map(named).collect();
+        if let Some(other) = confirmed.iter().chain(left).find(|place| !listed.contains(place)) {
+            let known = if listed.is_empty() { "none".to_owned() } else { listed.join(", ") };
+            let message = format!("the plan has no uncertain place `{other}`");
+            return Err(EditError::invalid(message, format!("uncertain places: {known}")));
+        }
+        let is_confirmed = |it: &Uncertain| confirmed.contains(&named(it));
+        for it in self.unsure.iter().filter(|it| is_confirmed(it)) {
+            let file = &it.place.file;
+            if self.read.get(file).is_some_and(|known| sources.digest(file).ok() != Some(*known)) {
+                return Err(EditError::Changed(vec![file.clone()]));
+            }
+        }
+        self.unsure.retain(|it| !left.contains(&named(it)));
+        if self.unsure.iter().any(|it| is_confirmed(it) && it.edit.is_some()) {
+            // what a compiler said was about another text
+            self.checked_by = None;
+        }
+        self.confirm(sources, &is_confirmed)?;
+        check_syntax(sources, self)
+    }
+
+    pub(crate) fn add_edit(
+        &mut self,
+        sources: &Sources,
+        path: &str,
+        edit: TextEdit,
+    ) -> Result<(), EditError> {
         if !self.files.iter().any(|file| file.path == path) {
-            let digest = tree.digest(path)?;
+            let digest = sources.digest(path)?;
             self.files.push(FileEdit {
                 path: path.to_owned(),
                 digest,
@@ -179,11 +219,11 @@ impl Place {
 }
 
 /// Refuses a plan after which more of a file does not parse than before.
-pub(crate) fn check_syntax(tree: &Tree, plan: &Plan) -> Result<(), EditError> {
+pub(crate) fn check_syntax(sources: &Sources, plan: &Plan) -> Result<(), EditError> {
     let mut places = Vec::new();
     for file in &plan.files {
-        if tree.sources.is_broken_by(&file.path, &file.edits)? {
-            let before = if file.is_new { "" } else { &tree.text(&file.path)?.text };
+        if sources.is_broken_by(&file.path, &file.edits)? {
+            let before = if file.is_new { "" } else { &sources.text(&file.path)?.text };
             let at = file.edits.first().map_or(0, |edit| edit.from);
             places.push(Place::new(&file.path, before, at, "does not parse after the edit"));
         }

@@ -19,8 +19,9 @@ use crate::shape::Nodes;
 use crate::sources::{SymbolPlace, language_family};
 use crate::text::whole_lines;
 use crate::tree::Tree;
+use code::NamedDeclaration;
 use std::collections::BTreeMap;
-use syntax::{Occurrence, Role, Span, whole_words};
+use syntax::{MemberKind, Occurrence, Role, Span, whole_words};
 
 /// Languages whose declarations can be moved.
 const LANGUAGES: &[&str] = &["C#", "Go", "Java", "Python", "TypeScript"];
@@ -101,7 +102,10 @@ impl<'a> Moved<'a> {
         family: &'a Family,
     ) -> Result<Moved<'a>, EditError> {
         let declaration = &family.declarations[family.target];
-        if family.declarations.iter().filter(|it| it.of == declaration.of).count() > 1 {
+        // constructors have the name of their type, and go with it
+        let is_other =
+            |it: &&NamedDeclaration| it.of == declaration.of && it.member != Some(MemberKind::Constructor);
+        if family.declarations.iter().filter(is_other).count() > 1 {
             let message = format!("`{}` is declared in several places", place.name);
             return Err(EditError::invalid(message, "only a declaration that is in one place can be moved"));
         }
@@ -300,12 +304,12 @@ impl Draft {
                 .iter_mut()
                 .filter(|it| it.path == moved.from)
                 .for_each(|it| it.moved_to = Some(to.clone()));
-            plan.refresh_diff(moved.tree)?;
+            plan.refresh_diff(&moved.tree.sources)?;
         }
         self.unsure.sort_by(|one, other| one.place.cmp(&other.place));
         self.unsure.dedup_by(|one, other| one.place == other.place);
         plan.unsure = self.unsure;
-        check_syntax(moved.tree, &plan)?;
+        check_syntax(&moved.tree.sources, &plan)?;
         Ok(plan)
     }
 }

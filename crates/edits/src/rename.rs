@@ -178,7 +178,7 @@ impl<'a> Rename<'a> {
         plan.unsure = self.doubts_about_family()?;
         plan.unsure.extend(unsure);
         if self.options.include_likely {
-            plan.confirm(self.tree, &|it| it.likely)?;
+            plan.confirm(&self.tree.sources, &|it| it.likely)?;
         }
         self.move_file(&mut plan)?;
         self.check_result(&plan)?;
@@ -588,7 +588,7 @@ impl<'a> Rename<'a> {
         if let Some(file) = plan.files.iter_mut().find(|file| file.path == path) {
             file.moved_to = Some(to);
         }
-        plan.refresh_diff(self.tree)
+        plan.refresh_diff(&self.tree.sources)
     }
 
     /// Refuses a plan whose new name already means something in a changed file or type, or whose result does not parse.
@@ -612,7 +612,7 @@ impl<'a> Rename<'a> {
         if !captured.is_empty() {
             return Err(EditError::Captured { name: self.new.to_owned(), places: captured });
         }
-        check_syntax(self.tree, plan)
+        check_syntax(&self.tree.sources, plan)
     }
 }
 

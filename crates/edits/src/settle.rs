@@ -143,7 +143,7 @@ fn reject_typed_places<E: From<EditError>>(
 fn with_places(tree: &Tree, plan: &Plan, open: &[Uncertain], included: &[bool]) -> Result<Plan, EditError> {
     let mut trial = plan.clone();
     trial.unsure = open.iter().zip(included).filter(|(_, is_in)| **is_in).map(|(it, _)| it.clone()).collect();
-    trial.confirm(tree, &|_| true)?;
+    trial.confirm(&tree.sources, &|_| true)?;
     Ok(trial)
 }
 

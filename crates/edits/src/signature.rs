@@ -35,9 +35,9 @@ pub fn plan_signature(
     let signature = Signature::read(tree, place, &family, change, language)?;
     let mut plan = signature.plan()?;
     if include_likely {
-        plan.confirm(tree, &|it| it.likely)?;
+        plan.confirm(&tree.sources, &|it| it.likely)?;
     }
-    check_syntax(tree, &plan)?;
+    check_syntax(&tree.sources, &plan)?;
     Ok(plan)
 }
 

@@ -229,7 +229,10 @@ fn typescript_imports_and_exports_follow() {
 #[test]
 fn a_java_type_moves_with_its_file() {
     let files: Files = &[
-        ("src/p/Get.java", "package p;\n\npublic class Get {\n  public Near near() { return null; }\n}\n"),
+        (
+            "src/p/Get.java",
+            "package p;\n\npublic class Get {\n  public Get() {}\n  public Near near() { return null; }\n}\n",
+        ),
         ("src/p/Near.java", "package p;\n\npublic class Near {\n  Get get;\n}\n"),
         (
             "src/q/Far.java",
@@ -239,7 +242,7 @@ fn a_java_type_moves_with_its_file() {
     let after = moved(files, "class Get", "Get", "src/q/Get.java");
     assert_eq!(
         after["src/q/Get.java"],
-        "package q;\n\nimport p.Near;\n\npublic class Get {\n  public Near near() { return null; }\n}\n"
+        "package q;\n\nimport p.Near;\n\npublic class Get {\n  public Get() {}\n  public Near near() { return null; }\n}\n"
     );
     assert_eq!(
         after["src/p/Near.java"],

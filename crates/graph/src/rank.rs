@@ -2,13 +2,14 @@
 //!
 //! Does not know names or files.
 
-/// The share of importance that a node passes on; the rest is the same for all.
-const DAMPING: f64 = 0.85;
+/// The share of importance that a node passes on. At 0.85, which search engines use, two types that only use each other came first in
+/// flask: code has many such circles.
+const DAMPING: f64 = 0.4;
 /// After this many rounds, no rank changed its place in the trees we tried.
 const ROUNDS: usize = 30;
 
 /// The rank of each of `nodes` nodes. An edge is from, to and its number of references. `weight` is the importance that a node has by
-/// itself: less than one for tests.
+/// itself.
 pub fn rank_nodes(
     nodes: usize,
     edges: impl Iterator<Item = (u32, u32, u32)>,
@@ -20,9 +21,7 @@ pub fn rank_nodes(
     let edges: Vec<(usize, usize, f64)> = edges
         .filter(|(from, to, _)| from != to)
         // a hundred references say more than one, but not a hundred times as much
-        .map(|(from, to, references)| {
-            (from as usize, to as usize, f64::from(references).sqrt() * own[from as usize])
-        })
+        .map(|(from, to, references)| (from as usize, to as usize, f64::from(references).sqrt()))
         .collect();
     let mut given = vec![0.0; nodes];
     for (from, _, weight) in &edges {

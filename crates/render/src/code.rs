@@ -50,7 +50,7 @@ impl Render for MapDrawn {
         let cost = format!(
             "{} of {}, {} of {}",
             group_digits(self.shown),
-            count_of(self.total, "type"),
+            count_of(self.total, "symbol"),
             group_digits(self.tokens),
             count_of(self.budget, "token")
         );

@@ -31,9 +31,9 @@ impl Render for EditPlanned {
                 format!("not written yet, and not compiled (--check does); `loci edit apply {id}` writes it")
             }
             (false, true) => format!("not written yet; `loci edit apply {id}` writes it"),
-            (false, false) => {
-                "not complete, so it cannot be applied; --check lets the compiler decide".into()
-            }
+            (false, false) => format!(
+                "not complete: --check lets the compiler decide, `loci edit apply {id} --confirm FILE:LINE` (or --leave) you"
+            ),
         };
         append_fmt(&mut out, format_args!("{next}\n"));
         out

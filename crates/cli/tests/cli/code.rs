@@ -196,6 +196,29 @@ fn a_map_keeps_to_its_budget_and_folder() {
 }
 
 #[test]
+fn a_map_has_functions_of_packages_and_examples_last() {
+    let home = Home::new();
+    write_file(&home.path().join("go.mod"), b"module m\n");
+    write_file(&home.path().join("a.go"), b"package m\n\ntype Store struct{ N int }\n\nvar _ = 1\n");
+    write_file(
+        &home.path().join("b.go"),
+        b"package m\n\nfunc New() *Store { return nil }\n\nfunc Rare() {}\n",
+    );
+    write_file(
+        &home.path().join("examples/e.go"),
+        b"package main\n\nimport \"m\"\n\ntype Shown struct{ A, B, C int }\n\nfunc Run() { m.New() }\n",
+    );
+    let run = run_line(&home, "code map --root . -o text").expect(0);
+    let map = run.text();
+    let at = |word: &str| map.find(word).unwrap_or_else(|| panic!("{word}: {map}"));
+    assert!(at("func New") < at("func Rare") && at("func Rare") < at("Shown"), "{map}");
+    assert!(at("type Store") < at("func Run") && !map.contains("var _"), "{map}");
+    let run = run_line(&home, "code map --root . --budget 40 -o text").expect(0);
+    let small = run.text();
+    assert!(small.contains("type Store") && !small.contains("Shown"), "{small}");
+}
+
+#[test]
 fn context_shows_the_window_and_changes_it() {
     let home = home_with_code();
     let run = |line: &str| run_line(&home, line).records().remove(0);

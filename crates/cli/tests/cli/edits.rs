@@ -156,6 +156,33 @@ fn parameters_are_changed_with_all_calls() {
 }
 
 #[test]
+fn uncertain_places_are_decided_one_by_one() {
+    let home = home_with_code();
+    let text = "class A:\n    def go(self): pass\nclass B:\n    def go(self): pass\ndef f(x, y):\n    x.go()\n    y.go()\n";
+    write_file(&home.path().join("src/c.py"), text.as_bytes());
+    let plan = run_line(&home, "edit rename A.go run --root . -o json").expect(0).records().remove(0);
+    let id = plan["id"].as_str().unwrap();
+    let apply = |rest: &str| run_line(&home, &format!("edit apply {id} {rest} --root . -o json"));
+    let refused = apply("").expect(1).stderr;
+    assert!(refused.contains(&format!("loci edit apply {id} --confirm src/c.py:6")), "{refused}");
+    assert!(apply("--confirm src/c.py:6").expect(1).stderr.contains("1 places are not certain"));
+    assert!(apply("--leave src/c.py:1").expect(1).stderr.contains("src/c.py:6, src/c.py:7"));
+    assert_eq!(read(&home, "src/c.py"), text);
+    let done = apply("--confirm src/c.py:6 --leave src/c.py:7").expect(0).records().remove(0);
+    let after = text.replacen("def go", "def run", 1).replace("x.go", "x.run");
+    assert_eq!(read(&home, "src/c.py"), after);
+    let id = done["id"].as_str().unwrap();
+    let shown = run_line(&home, &format!("edit show {id} --root . -o json")).expect(0).records().remove(0);
+    assert_eq!((&shown["complete"], &shown["applied"]), (&true.into(), &true.into()), "{shown}");
+    run_line(&home, &format!("edit undo {id} --root .")).expect(0);
+    assert_eq!(read(&home, "src/c.py"), text);
+    // a plan is about the files as they were
+    write_file(&home.path().join("src/c.py"), format!("x = 1\n{text}").as_bytes());
+    let stale = apply("--confirm src/c.py:6 --confirm src/c.py:7").expect(1).stderr;
+    assert!(stale.contains("changed since the edit was planned: src/c.py"), "{stale}");
+}
+
+#[test]
 fn a_refusal_names_its_places() {
     let home = home_with_code();
     let taken = run_line(&home, "edit rename get unused --root .").expect(1);

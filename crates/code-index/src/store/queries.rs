@@ -212,8 +212,13 @@ impl Store {
         Ok(card.outline.replacen(&card.id.to_string(), &self.short_id(card.id)?, 1))
     }
 
-    /// The outline of a member, from the stored facts of its file.
-    pub fn member_outline(&self, of: &TypeSummary, key: &str) -> Result<String, StoreError> {
+    /// The outline of a member, from the stored facts of its file. `line_of` counts the lines of a file up to a byte.
+    pub fn member_outline(
+        &self,
+        of: &TypeSummary,
+        key: &str,
+        line_of: &dyn Fn(&str, usize) -> u32,
+    ) -> Result<String, StoreError> {
         let mut table = Table::new(&self.db);
         let projects: Vec<Project> = table.get_meta(PROJECTS)?.unwrap_or_default();
         let mut files = Vec::new();
@@ -225,7 +230,8 @@ impl Store {
         let code = Codebase::new(projects, files);
         let resolver = Resolver::new(&code);
         let at = code.types.iter().position(|each| each.name == of.name);
-        let outline = at.and_then(|at| Outliner::new(&code, &resolver).member_outline(at as u32, key));
+        let outline =
+            at.and_then(|at| Outliner::new(&code, &resolver).member_outline(at as u32, key, line_of));
         Ok(outline.unwrap_or_default())
     }
 

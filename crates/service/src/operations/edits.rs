@@ -62,8 +62,14 @@ fn to_kind(step: &EditStep) -> Result<EditKind, Error> {
 impl Handle<ApplyEdit> for Service {
     fn handle(&self, request: &ApplyEdit) -> Result<EditApplied, Error> {
         request.check_params()?;
-        let (_, bench) = open_bench(self, request.root.as_ref())?;
-        let plan = bench.journal.load_plan(&request.id).map_err(|error| to_error(&error))?;
+        let (root, bench) = open_bench(self, request.root.as_ref())?;
+        let mut plan = bench.journal.load_plan(&request.id).map_err(|error| to_error(&error))?;
+        if !(request.confirm.is_empty() && request.leave.is_empty()) {
+            let sources = with_root(self, &root, open_sources)?;
+            let decided = plan.decide_places(&sources, &request.confirm, &request.leave);
+            decided.map_err(|error| refuse(self, &bench, &error))?;
+            bench.journal.save_plan(&plan).map_err(|error| to_error(&error))?;
+        }
         Ok(to_applied(apply_plan(self, &bench, &plan)?, "applied"))
     }
 }
@@ -72,7 +78,7 @@ impl Handle<UndoEdit> for Service {
     fn handle(&self, request: &UndoEdit) -> Result<EditApplied, Error> {
         request.check_params()?;
         let (_, bench) = open_bench(self, request.root.as_ref())?;
-        let done = bench.journal.undo(&request.id).map_err(|error| refuse(&bench, &error))?;
+        let done = bench.journal.undo(&request.id).map_err(|error| refuse(self, &bench, &error))?;
         bench.outcomes.record(EditOutcome::Undone);
         Ok(to_applied(done, "undone"))
     }
@@ -114,7 +120,8 @@ impl Handle<TrustChecks> for Service {
 
 fn plan(service: &Service, wanted: &WantedEdit) -> Result<EditPlanned, Error> {
     let (root, bench) = open_bench(service, wanted.root.as_ref())?;
-    let (tree, steps, mut plan) = with_root(service, &root, |query| plan_steps(query, &bench, wanted))?;
+    let (tree, steps, mut plan) =
+        with_root(service, &root, |query| plan_steps(service, query, &bench, wanted))?;
     let mut new_warnings = Vec::new();
     if wanted.check {
         let supervisor = Supervisor::new(&service.exe);
@@ -122,7 +129,7 @@ fn plan(service: &Service, wanted: &WantedEdit) -> Result<EditPlanned, Error> {
         let deadline = read_deadline(service, "LOCI_CHECK_SECONDS", CHECK_DEADLINE)?;
         let setup = CheckSetup { supervisor: &supervisor, env, deadline };
         let checked = bench.check(&tree, &mut plan, &steps, &setup);
-        let checked = checked.map_err(|refusal| to_check_error(&bench, &refusal))?;
+        let checked = checked.map_err(|refusal| to_check_error(service, &bench, &refusal))?;
         plan.checked_by = Some(checked.checker);
         new_warnings = checked.settled.new_warnings.iter().map(|it| to_place(&it.place())).collect();
     }
@@ -135,15 +142,30 @@ fn plan(service: &Service, wanted: &WantedEdit) -> Result<EditPlanned, Error> {
 }
 
 fn apply_plan(service: &Service, bench: &Workbench, plan: &Plan) -> Result<Applied, Error> {
-    let done = bench.journal.apply(plan, service.clock.now().0).map_err(|error| refuse(bench, &error))?;
+    let done = bench.journal.apply(plan, service.clock.now().0);
+    let done = done.map_err(|error| {
+        let refused = refuse(service, bench, &error);
+        match (&error, plan.unsure.first().map(|it| &it.place)) {
+            (EditError::Incomplete(_), Some(first)) => {
+                let place = format!("{}:{}", first.file, first.line);
+                let id = plan.id();
+                refused.hint(format!(
+                    "loci edit apply {id} --confirm {place}, or --leave {place}; for each place"
+                ))
+            }
+            _ => refused,
+        }
+    })?;
     bench.outcomes.record(EditOutcome::Applied);
     Ok(done)
 }
 
-/// Counts a refusal.
-fn refuse(bench: &Workbench, error: &EditError) -> Error {
+/// Counts a refusal. Its hints show source lines.
+fn refuse(service: &Service, bench: &Workbench, error: &EditError) -> Error {
     bench.outcomes.record_refusal(error);
-    to_error(error)
+    let mut refused = to_error(error);
+    refused.hints.iter_mut().for_each(|hint| *hint = service.history().mask_text(hint));
+    refused
 }
 
 /// A plan for reading; its ID, and whether it is applied, are not part of it.
@@ -169,21 +191,20 @@ fn to_planned(service: &Service, plan: &Plan) -> EditPlanned {
 
 /// Plans steps on as much of the codebase as they need.
 fn plan_steps(
+    service: &Service,
     query: &CodeQuery<'_>,
     bench: &Workbench,
     wanted: &WantedEdit,
 ) -> Result<(Tree, Vec<BatchStep>, Plan), Error> {
     let broken = |error: StoreError| tree::store_error(&error);
     let store = query.store();
-    let indexed = store.indexed_files().map_err(broken)?;
-    let files = indexed.into_iter().map(|file| (file.path, file.project, Some(file.digest)));
-    let sources = Rc::new(Sources::new(query.root(), store.projects().map_err(broken)?, files));
+    let sources = Rc::new(open_sources(query)?);
     let to_step =
         |step: &EditStep| Ok(BatchStep { place: find_place(query, &sources, step)?, kind: to_kind(step)? });
     let steps = wanted.steps.iter().map(to_step).collect::<Result<Vec<_>, Error>>()?;
     if steps.iter().any(|step| step.kind.needs_whole_tree()) {
         let tree = Tree::new(sources, store.codebase().map_err(broken)?);
-        let plan = plan_batch(&tree, &steps).map_err(|error| refuse(bench, &error))?;
+        let plan = plan_batch(&tree, &steps).map_err(|error| refuse(service, bench, &error))?;
         return Ok((tree, steps, plan));
     }
     let start = steps.iter().map(|step| step.place.file.clone()).collect();
@@ -194,11 +215,19 @@ fn plan_steps(
         if !load_missing(&mut partial, &tree)? {
             let planned = plan_batch(&tree, &steps);
             if !load_missing(&mut partial, &tree)? {
-                return Ok((tree, steps, planned.map_err(|error| refuse(bench, &error))?));
+                return Ok((tree, steps, planned.map_err(|error| refuse(service, bench, &error))?));
             }
         }
         partial.take_back(tree.code);
     }
+}
+
+/// The source files that are indexed.
+fn open_sources(query: &CodeQuery<'_>) -> Result<Sources, Error> {
+    let broken = |error: StoreError| tree::store_error(&error);
+    let indexed = query.store().indexed_files().map_err(broken)?;
+    let files = indexed.into_iter().map(|file| (file.path, file.project, Some(file.digest)));
+    Ok(Sources::new(query.root(), query.store().projects().map_err(broken)?, files))
 }
 
 /// Loads what a tree lacked; whether there was anything.
@@ -243,9 +272,9 @@ fn to_place(place: &Place) -> EditPlace {
     }
 }
 
-fn to_check_error(bench: &Workbench, refusal: &CheckRefusal) -> Error {
+fn to_check_error(service: &Service, bench: &Workbench, refusal: &CheckRefusal) -> Error {
     match refusal {
-        CheckRefusal::Edit(error) => refuse(bench, error),
+        CheckRefusal::Edit(error) => refuse(service, bench, error),
         CheckRefusal::NotTrusted => Error::new(Code::EditRefused, refusal.to_string())
             .hint("`loci edit trust` allows it; a compiler runs code of the project, such as build scripts"),
         CheckRefusal::NoChecker(_) | CheckRefusal::Check(_) => {

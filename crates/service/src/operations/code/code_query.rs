@@ -454,7 +454,9 @@ impl<'a> CodeQuery<'a> {
     pub(crate) fn outline_of(&self, symbol: Symbol) -> String {
         match (self.card(symbol.of), self.member(symbol)) {
             (Some(card), Some(member)) => {
-                self.mask_text(self.or_record_error(self.tree.store.member_outline(&card, &member.key)))
+                let line_of = |path: &str, at: usize| line_of(&self.file_text(path), at);
+                let outline = self.tree.store.member_outline(&card, &member.key, &line_of);
+                self.mask_text(self.or_record_error(outline))
             }
             _ => self.outline(symbol.of),
         }
