@@ -38,6 +38,9 @@ const LIKELY: Param = param(
 );
 const TEXT: Param = param("text", Shape::Text, "TEXT", "The new source text; its indentation is adapted");
 const ID: Param = param("id", Shape::Text, "ID", "The ID of the edit");
+/// The reason of an uncertain place that nobody can decide about by looking at it.
+pub const NEEDS_COMPILER: &str = "only a compiler can confirm it";
+
 const CONFIRM: Param =
     param("confirm", Shape::Texts, "FILE:LINE", "An uncertain place of the plan to change too (repeatable)");
 const LEAVE: Param =

@@ -107,6 +107,10 @@ fn a_member_outline_has_documentation_and_location() {
         text.contains("\n  Square(double side)\n  Doc: Makes one.\n  File: src/Everything.cs | Lines: "),
         "{text}"
     );
+    let (_, lines) = text.trim().rsplit_once("Lines: ").unwrap();
+    let (first, last) = lines.split_once('-').unwrap();
+    let (first, last): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap());
+    assert!(0 < first && first < last, "{text}");
     assert_eq!(outliner.member_outline(square, "Nothing()", &|_, _| 0), None);
 }
 

@@ -78,7 +78,7 @@ fn join_lines(lines: &[&str], edits: &[TextEdit]) -> Vec<Replacement> {
         let (mut new, mut at) = (String::new(), starts[from]);
         let text: String = lines.concat();
         for edit in edits {
-            new.push_str(&text[at..edit.from as usize]);
+            new.push_str(text.get(at..edit.from as usize).unwrap_or_default());
             new.push_str(&edit.text);
             at = edit.to as usize;
         }

@@ -57,4 +57,6 @@ pub use sources::{Sources, SymbolPlace};
 pub use text::SourceText;
 pub use transaction::{Fault, JournalFile, Step};
 pub use tree::Tree;
-pub use workbench::{BatchStep, CheckRefusal, CheckSetup, Checked, EditKind, Workbench, plan_edit};
+pub use workbench::{
+    BatchStep, CheckRefusal, CheckSetup, Checked, EditKind, NEEDS_COMPILER, Workbench, plan_edit,
+};

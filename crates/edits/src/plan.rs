@@ -8,9 +8,10 @@ use crate::error::EditError;
 use crate::sources::Sources;
 use crate::text::{SourceText, apply_edits, line_and_column, line_at};
 use crate::tree::Tree;
+use crate::workbench::NEEDS_COMPILER;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use syntax::Digest;
+use syntax::{Digest, Span, whole_words};
 
 /// A place that may have to change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,34 +122,79 @@ impl Plan {
         self.refresh_diff(sources)
     }
 
-    /// Decides about uncertain places, each named as `file:line`: what they need is done in some, others stay as they are.
+    /// Decides about uncertain places, each named as `file:line`, or with its column where a line has several: some change too, others
+    /// stay as they are.
     pub fn decide_places(
         &mut self,
         sources: &Sources,
         confirmed: &[String],
         left: &[String],
     ) -> Result<(), EditError> {
-        let named = |it: &Uncertain| format!("{}:{}", it.place.file, it.place.line);
-        let listed: Vec<String> = self.unsure.iter().map(named).collect();
-        if let Some(other) = confirmed.iter().chain(left).find(|place| !listed.contains(place)) {
-            let known = if listed.is_empty() { "none".to_owned() } else { listed.join(", ") };
-            let message = format!("the plan has no uncertain place `{other}`");
-            return Err(EditError::invalid(message, format!("uncertain places: {known}")));
+        self.require_unchanged(sources)?;
+        let (confirmed, left) = (self.find_places(confirmed)?, self.find_places(left)?);
+        if let Some(both) = confirmed.iter().find(|place| left.contains(place)) {
+            let hint = format!("leave out one of them for {both}");
+            return Err(EditError::invalid("a place cannot both change and stay", hint));
         }
-        let is_confirmed = |it: &Uncertain| confirmed.contains(&named(it));
+        let is_confirmed = |it: &Uncertain| confirmed.contains(&name_place(&it.place));
+        if let Some(it) = self.unsure.iter().find(|it| is_confirmed(it) && it.edit.is_none()) {
+            let message = format!("it is not known how {}:{} would change", it.place.file, it.place.line);
+            return Err(EditError::invalid(message, "`--leave` it, and change it yourself if it has to"));
+        }
         for it in self.unsure.iter().filter(|it| is_confirmed(it)) {
-            let file = &it.place.file;
-            if self.read.get(file).is_some_and(|known| sources.digest(file).ok() != Some(*known)) {
-                return Err(EditError::Changed(vec![file.clone()]));
-            }
+            require_free_name(sources, it)?;
         }
-        self.unsure.retain(|it| !left.contains(&named(it)));
-        if self.unsure.iter().any(|it| is_confirmed(it) && it.edit.is_some()) {
+        self.unsure.retain(|it| !left.contains(&name_place(&it.place)));
+        if self.unsure.iter().any(is_confirmed) {
             // what a compiler said was about another text
             self.checked_by = None;
+            self.confirm(sources, &is_confirmed)?;
         }
-        self.confirm(sources, &is_confirmed)?;
         check_syntax(sources, self)
+    }
+
+    /// Refuses a plan about files that are no longer as they were.
+    fn require_unchanged(&self, sources: &Sources) -> Result<(), EditError> {
+        let known = self.files.iter().filter(|file| !file.is_new).map(|file| (&file.path, file.digest));
+        let uncertain = self.unsure.iter().map(|it| &it.place.file);
+        let read = uncertain.filter_map(|file| self.read.get(file).map(|digest| (file, *digest)));
+        let is_other = |(file, digest): &(&String, u64)| sources.digest(file).ok() != Some(*digest);
+        let mut changed: Vec<String> =
+            known.chain(read).filter(is_other).map(|(file, _)| file.clone()).collect();
+        changed.sort();
+        changed.dedup();
+        if changed.is_empty() { Ok(()) } else { Err(EditError::Changed(changed)) }
+    }
+
+    /// The uncertain places with these names, with their columns.
+    fn find_places(&self, names: &[String]) -> Result<Vec<String>, EditError> {
+        let mut found = Vec::new();
+        for name in names {
+            let is_named =
+                |it: &Place| name_place(it) == *name || format!("{}:{}", it.file, it.line) == *name;
+            let mut places: Vec<&Place> =
+                self.unsure.iter().map(|it| &it.place).filter(|it| is_named(it)).collect();
+            places.dedup_by_key(|it| name_place(it));
+            match places.as_slice() {
+                [one] if one.reason == NEEDS_COMPILER => {
+                    let message = format!("{name}: {NEEDS_COMPILER}");
+                    return Err(EditError::invalid(message, "plan it again with --check"));
+                }
+                [one] => found.push(name_place(one)),
+                [] => {
+                    let all: Vec<String> = self.unsure.iter().map(|it| name_place(&it.place)).collect();
+                    let known = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
+                    let message = format!("the plan has no uncertain place `{name}`");
+                    return Err(EditError::invalid(message, format!("uncertain places: {known}")));
+                }
+                several => {
+                    let all: Vec<String> = several.iter().map(|it| name_place(it)).collect();
+                    let message = format!("`{name}` is {} uncertain places", all.len());
+                    return Err(EditError::invalid(message, all.join(", ")));
+                }
+            }
+        }
+        Ok(found)
     }
 
     pub(crate) fn add_edit(
@@ -169,6 +215,12 @@ impl Plan {
             self.files.sort_by(|one, other| one.path.cmp(&other.path));
         }
         if let Some(file) = self.files.iter_mut().find(|file| file.path == path) {
+            // one call can be an argument of another
+            let overlaps = |it: &&TextEdit| **it != edit && it.from < edit.to && edit.from < it.to;
+            if file.edits.iter().any(|it| overlaps(&it)) {
+                let place = Place::new(path, &sources.text(path)?.text, edit.from, "overlaps another change");
+                return Err(EditError::Overlap(vec![place]));
+            }
             file.edits.push(edit);
             file.edits.sort();
             file.edits.dedup();
@@ -215,6 +267,37 @@ impl Place {
         let (line, column) = line_and_column(text, at as usize);
         let shown = line_at(text, at as usize).trim().chars().take(200).collect();
         Place { file: file.to_owned(), line, column, text: shown, reason: reason.into() }
+    }
+}
+
+/// `src/a.rs:12:5`
+fn name_place(it: &Place) -> String {
+    format!("{}:{}:{}", it.file, it.line, it.column)
+}
+
+/// Refuses a new name that its file already uses for something else. Members are looked up in their type.
+fn require_free_name(sources: &Sources, uncertain: &Uncertain) -> Result<(), EditError> {
+    let Some(edit) = &uncertain.edit else { return Ok(()) };
+    let path = &uncertain.place.file;
+    let text = &sources.text(path)?.text;
+    let is_member = |at: u32| text[..at as usize].trim_end().ends_with(['.', ':', '>']);
+    let is_name = !edit.text.is_empty() && edit.text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if !is_name || is_member(edit.from) {
+        return Ok(());
+    }
+    let nodes = sources.nodes(path)?;
+    let is_prose = |at: u32| ["comment", "string"].iter().any(|word| nodes.get(at).kind.contains(word));
+    let is_code = |span: &Span| {
+        let node = nodes.at(*span);
+        !is_member(span.from) && node.is_none_or(|at| !is_prose(at) && !nodes.ancestors(at).any(is_prose))
+    };
+    let used: Vec<Span> = whole_words(text, &edit.text).into_iter().filter(is_code).collect();
+    let to_place = |span: &Span| Place::new(path, text, span.from, "already has the new name");
+    match used.as_slice() {
+        [] => Ok(()),
+        used => {
+            Err(EditError::Captured { name: edit.text.clone(), places: used.iter().map(to_place).collect() })
+        }
     }
 }
 

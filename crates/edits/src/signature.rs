@@ -160,18 +160,14 @@ impl<'a> Signature<'a> {
         Ok(Place::new(path, &self.tree.text(path)?.text, at, reason))
     }
 
-    /// Whether a compiler fails wherever a use should have changed and did not.
+    /// Whether a compiler fails at a call that should have changed and did not.
     fn can_be_compiled(&self) -> bool {
-        !matches!(self.language, "TypeScript" | "Python") && self.calls_can_be_compiled()
-    }
-
-    /// Whether a compiler that knows what is called fails at a call that should have changed and did not.
-    fn calls_can_be_compiled(&self) -> bool {
         let is_exact = |it: &Declared| {
             let (min, max) = accepted_counts(&it.parameters);
             min == max
         };
-        self.others.is_empty()
+        !matches!(self.language, "TypeScript" | "Python")
+            && self.others.is_empty()
             && self.changed.iter().all(is_exact)
             && self.order.slots.len() != self.changed[0].parameters.len()
     }
@@ -547,7 +543,7 @@ impl<'a> Signature<'a> {
 
     /// Gives the places that may mean the function the edit they would need.
     fn judge_unsure(&mut self, files: &BTreeMap<u32, Rewriter>) -> Result<(), EditError> {
-        let (calls, all) = (self.calls_can_be_compiled(), self.can_be_compiled());
+        let can_be_compiled = self.can_be_compiled();
         for uncertain in self.family.unsure.clone() {
             let span = uncertain.edit.as_ref().map(|it| Span { from: it.from, to: it.to });
             let file = self.tree.file_number(&uncertain.place.file);
@@ -576,8 +572,7 @@ impl<'a> Signature<'a> {
                 }
             };
             let likely = uncertain.likely && edit.is_some();
-            // where values may have no types, only a call with its edit can be tried both ways
-            let can_be_compiled = uncertain.can_be_compiled && (all || calls && edit.is_some());
+            let can_be_compiled = uncertain.can_be_compiled && can_be_compiled;
             self.unsure.push(Uncertain { edit, likely, can_be_compiled, ..uncertain });
         }
         Ok(())

@@ -65,7 +65,7 @@ pub enum EditKind {
 }
 
 /// Why a step that is planned without doubt cannot be applied yet.
-pub(crate) const NEEDS_COMPILER: &str = "only a compiler can confirm it";
+pub const NEEDS_COMPILER: &str = "only a compiler can confirm it";
 
 impl EditKind {
     /// Whether the source alone does not show that the tree still builds: code in another place sees other names. A review of moves that were planned

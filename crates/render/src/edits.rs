@@ -3,7 +3,7 @@
 use crate::Render;
 use crate::format::count_of;
 use crate::options::{RenderOptions, Style};
-use api::edits::{EditApplied, EditList, EditPlace, EditPlanned, Trust};
+use api::edits::{EditApplied, EditList, EditPlace, EditPlanned, NEEDS_COMPILER, Trust};
 use api::terminal_text::{append_fmt, one_line, strip_controls};
 
 impl Render for EditPlanned {
@@ -31,6 +31,9 @@ impl Render for EditPlanned {
                 format!("not written yet, and not compiled (--check does); `loci edit apply {id}` writes it")
             }
             (false, true) => format!("not written yet; `loci edit apply {id}` writes it"),
+            (false, false) if self.unsure.iter().all(|it| it.reason == NEEDS_COMPILER) => {
+                "not complete, so it cannot be applied; --check lets the compiler decide".into()
+            }
             (false, false) => format!(
                 "not complete: --check lets the compiler decide, `loci edit apply {id} --confirm FILE:LINE` (or --leave) you"
             ),

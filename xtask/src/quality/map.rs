@@ -75,7 +75,7 @@ pub(super) fn run(args: &[String]) -> Outcome {
         total += wanted.symbols.len();
     }
     println!("{found} of {total} symbols are on the maps of {BUDGET} tokens");
-    Ok(f64::from(found as u32) >= MINIMUM * f64::from(total as u32))
+    Ok(total > 0 && f64::from(found as u32) >= MINIMUM * f64::from(total as u32))
 }
 
 fn ask(loci: &Path, home: &Path, tree: &Path) -> Result<String, String> {

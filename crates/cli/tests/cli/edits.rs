@@ -166,8 +166,16 @@ fn uncertain_places_are_decided_one_by_one() {
     let refused = apply("").expect(1).stderr;
     assert!(refused.contains(&format!("loci edit apply {id} --confirm src/c.py:6")), "{refused}");
     assert!(apply("--confirm src/c.py:6").expect(1).stderr.contains("1 places are not certain"));
-    assert!(apply("--leave src/c.py:1").expect(1).stderr.contains("src/c.py:6, src/c.py:7"));
+    assert!(apply("--leave src/c.py:1").expect(1).stderr.contains("src/c.py:6:7, src/c.py:7:7"));
+    assert!(
+        apply("--confirm src/c.py:6 --leave src/c.py:6:7 --leave src/c.py:7")
+            .expect(1)
+            .stderr
+            .contains("both change and stay")
+    );
     assert_eq!(read(&home, "src/c.py"), text);
+    let shown = run_line(&home, &format!("edit show {id} --root . -o json")).expect(0).records().remove(0);
+    assert_eq!(shown["unsure"].as_array().unwrap().len(), 2, "a refusal decides nothing: {shown}");
     let done = apply("--confirm src/c.py:6 --leave src/c.py:7").expect(0).records().remove(0);
     let after = text.replacen("def go", "def run", 1).replace("x.go", "x.run");
     assert_eq!(read(&home, "src/c.py"), after);
@@ -180,6 +188,49 @@ fn uncertain_places_are_decided_one_by_one() {
     write_file(&home.path().join("src/c.py"), format!("x = 1\n{text}").as_bytes());
     let stale = apply("--confirm src/c.py:6 --confirm src/c.py:7").expect(1).stderr;
     assert!(stale.contains("changed since the edit was planned: src/c.py"), "{stale}");
+    write_file(&home.path().join("src/c.py"), b"");
+    let stale = apply("--leave src/c.py:6 --leave src/c.py:7").expect(1).stderr;
+    assert!(stale.contains("changed since the edit was planned: src/c.py"), "{stale}");
+}
+
+#[test]
+fn a_place_is_decided_only_as_far_as_it_is_known() {
+    let home = home_with_code();
+    let plan = |line: &str| {
+        let planned = run_line(&home, &format!("{line} --root . -o json")).expect(0).records().remove(0);
+        planned["id"].as_str().unwrap().to_owned()
+    };
+    let apply = |id: &str, rest: &str| run_line(&home, &format!("edit apply {id} {rest} --root . -o json"));
+    let two = "class A:\n    def go(self): pass\nclass B:\n    def go(self): pass\ndef f(x, y):\n    x.go(); y.go()\n";
+    write_file(&home.path().join("src/c.py"), two.as_bytes());
+    let id = plan("edit rename A.go run");
+    let several = apply(&id, "--confirm src/c.py:6").expect(1).stderr;
+    assert!(
+        several.contains("2 uncertain places") && several.contains("src/c.py:6:7, src/c.py:6:15"),
+        "{several}"
+    );
+    apply(&id, "--confirm src/c.py:6:7 --leave src/c.py:6:15").expect(0);
+    assert!(read(&home, "src/c.py").contains("x.run(); y.go()"));
+    // what would have to change is not known, and only a compiler knows whether a move compiles
+    write_file(&home.path().join("src/d.py"), b"def word(a): pass\nkept = word\n");
+    let id = plan("edit signature word --add b --value 1");
+    let unknown = apply(&id, "--confirm src/d.py:2").expect(1).stderr;
+    assert!(
+        unknown.contains("not known how src/d.py:2 would change") && unknown.contains("--leave"),
+        "{unknown}"
+    );
+    apply(&id, "--leave src/d.py:2").expect(0);
+    assert_eq!(read(&home, "src/d.py"), "def word(a, b): pass\nkept = word\n");
+    let id = plan("edit move word src/e.py");
+    let refused = apply(&id, "").expect(1).stderr;
+    assert!(refused.contains("plan it again with --check") && !refused.contains("--confirm"), "{refused}");
+    assert!(apply(&id, "--leave src/d.py:1").expect(1).stderr.contains("only a compiler can confirm it"));
+    // one call is an argument of another
+    let nested = "class A:\n    def put(self, a, b): pass\nclass B:\n    def put(self, a, b): pass\ndef f(x, y):\n    x.put(y.put(1, 2), 3)\n";
+    write_file(&home.path().join("src/g.py"), nested.as_bytes());
+    let id = plan("edit signature A.put --order b,a");
+    let overlap = apply(&id, "--confirm src/g.py:6:7 --confirm src/g.py:6:13").expect(1).stderr;
+    assert!(overlap.contains("two edits change the same text"), "{overlap}");
 }
 
 #[test]

@@ -71,7 +71,9 @@ impl Store {
                 TypeKind::Module => {
                     let functions = ranked.mentions.weigh_functions(&summary)?;
                     let total: f64 = functions.iter().map(|(weight, _)| weight).sum();
-                    for (weight, function) in functions {
+                    let is_shown =
+                        |it: &MemberSummary| is_below(&summary.files[it.range.file as usize], under);
+                    for (weight, function) in functions.into_iter().filter(|it| is_shown(it.1)) {
                         found.push((rank * weight / total, self.function_entry(&summary, function)));
                     }
                 }
@@ -91,13 +93,18 @@ impl Store {
     pub(super) fn rank_tree(&self, under: &str) -> Result<RankedTree<'_>, StoreError> {
         let (ids, names): (Vec<TypeId>, Vec<String>) = self.types()?.into_iter().unzip();
         let mut files = vec![String::new(); ids.len()];
-        let mut own = vec![0.0; ids.len()];
+        let (mut own, mut below) = (vec![0.0; ids.len()], vec![false; ids.len()]);
         let mut names_alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         let mentions = Mentions::new(self)?;
         self.for_each_summary(|summary| {
             if let Ok(at) = ids.binary_search(&summary.id) {
                 own[at] = mentions.weigh_type(&summary)?;
-                names_alike.entry(summary.simple_name).or_default().push(at);
+                // a type is shown in its first file, the functions of a module each in their own
+                let places = if summary.kind == TypeKind::Module { summary.files.len() } else { 1 };
+                below[at] = summary.files.iter().take(places).any(|file| is_below(file, under));
+                if summary.kind != TypeKind::Module {
+                    names_alike.entry(summary.simple_name).or_default().push(at);
+                }
                 files[at] = summary.files.into_iter().next().unwrap_or_default();
             }
             Ok(())
@@ -112,7 +119,7 @@ impl Store {
         let known = edges.iter().filter(|edge| edge.certainty < Certainty::Possible);
         let ranks =
             rank_nodes(ids.len(), known.map(|edge| (edge.from, edge.to, edge.references)), |of| own[of]);
-        let mut order: Vec<usize> = (0..ids.len()).filter(|at| is_below(&files[*at], under)).collect();
+        let mut order: Vec<usize> = (0..ids.len()).filter(|at| below[*at]).collect();
         order.sort_by(|one, other| ranks[*other].total_cmp(&ranks[*one]).then(ids[*one].cmp(&ids[*other])));
         Ok(RankedTree { ids, names, files, edges, order, ranks, mentions })
     }
@@ -207,10 +214,11 @@ impl<'a> Mentions<'a> {
         let weight = if of.kind == TypeKind::Module {
             self.weigh_functions(of)?.iter().map(|(weight, _)| weight).sum()
         } else {
-            self.weigh_mentions(of, &of.simple_name)? * (1.0 + of.members.len() as f64)
+            let weight = self.weigh_mentions(of, &of.simple_name)? * (1.0 + of.members.len() as f64);
+            if is_minor_path(first) { MINOR_WEIGHT * weight } else { weight }
         };
         let hidden = if of.visibility.is_visible_outside() { 1.0 } else { HIDDEN_WEIGHT };
-        Ok(weight * hidden * if of.generated || is_minor_path(first) { MINOR_WEIGHT } else { 1.0 })
+        Ok(weight * hidden * if of.generated { MINOR_WEIGHT } else { 1.0 })
     }
 
     /// The leading functions of a module, with what each counts.
@@ -218,7 +226,9 @@ impl<'a> Mentions<'a> {
         let mut found: Vec<(f64, &MemberSummary)> = Vec::new();
         for member in of.members.iter().filter(|member| is_shown(member)) {
             if found.iter().all(|(_, other)| other.name != member.name) {
-                found.push((FUNCTION_WEIGHT * self.weigh_mentions(of, &member.name)?, member));
+                let weight = FUNCTION_WEIGHT * self.weigh_mentions(of, &member.name)?;
+                let is_minor = is_minor_path(&of.files[member.range.file as usize]);
+                found.push((if is_minor { MINOR_WEIGHT * weight } else { weight }, member));
             }
         }
         found.sort_by(|(one, _), (other, _)| other.total_cmp(one));

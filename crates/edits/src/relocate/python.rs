@@ -128,13 +128,23 @@ impl PythonMove<'_, '_> {
         let object = attribute.and_then(|it| nodes.child(it, "object"));
         let Some(object) = object.map(|it| nodes.get(it).span.text_in(text)) else { return Ok(false) };
         let (first, rest) = object.split_at(object.find('.').unwrap_or(object.len()));
-        let module = read_statements(&nodes, text).iter().find_map(|statement| {
-            let item = statement.items.iter().find(|it| it.bound(statement) == first)?;
-            origin_of(tree, path, statement, item)
-        });
-        let Some(module) = module.map(|it| format!("{it}{rest}")) else { return Ok(false) };
+        let statements = read_statements(&nodes, text);
+        let mut origins: Vec<Option<String>> = Vec::new();
+        for statement in &statements {
+            let items = statement.items.iter().filter(|it| it.bound(statement) == first);
+            origins.extend(items.map(|it| origin_of(tree, path, statement, it)));
+        }
+        // one function may import another module under the same name
+        origins.dedup();
+        let [Some(module)] = origins.as_slice() else { return Ok(false) };
+        let module = format!("{module}{rest}");
+        Ok(module != self.source && self.has_module(&module))
+    }
+
+    fn has_module(&self, module: &str) -> bool {
+        let tree = self.moved.tree;
         let is_it = |path: &str| module_name(tree, path).is_some_and(|name| name == module);
-        Ok(module != self.source && tree.code.files.iter().any(|it| is_it(&it.path)))
+        tree.code.files.iter().any(|it| is_it(&it.path))
     }
 
     fn follow_import(&mut self, path: &str, span: Span) -> Result<(), EditError> {
@@ -149,8 +159,8 @@ impl PythonMove<'_, '_> {
         match absolute_module(moved.tree, path, &statement.module) {
             Some(module) if module == self.source => {}
             // another module hands it on, and its own import is followed
-            Some(_) => return Ok(()),
-            None => {
+            Some(module) if self.has_module(&module) => return Ok(()),
+            _ => {
                 return self.draft.doubt(moved, (path, span.from), "an import that is not understood", false);
             }
         }

@@ -68,7 +68,9 @@ impl Handle<ApplyEdit> for Service {
             let sources = with_root(self, &root, open_sources)?;
             let decided = plan.decide_places(&sources, &request.confirm, &request.leave);
             decided.map_err(|error| refuse(self, &bench, &error))?;
-            bench.journal.save_plan(&plan).map_err(|error| to_error(&error))?;
+            if plan.is_complete() {
+                bench.journal.save_plan(&plan).map_err(|error| to_error(&error))?;
+            }
         }
         Ok(to_applied(apply_plan(self, &bench, &plan)?, "applied"))
     }
@@ -145,14 +147,16 @@ fn apply_plan(service: &Service, bench: &Workbench, plan: &Plan) -> Result<Appli
     let done = bench.journal.apply(plan, service.clock.now().0);
     let done = done.map_err(|error| {
         let refused = refuse(service, bench, &error);
-        match (&error, plan.unsure.first().map(|it| &it.place)) {
+        let decidable = plan.unsure.iter().find(|it| it.place.reason != edits::NEEDS_COMPILER);
+        match (&error, decidable) {
             (EditError::Incomplete(_), Some(first)) => {
-                let place = format!("{}:{}", first.file, first.line);
+                let place = format!("{}:{}", first.place.file, first.place.line);
+                let change =
+                    if first.edit.is_some() { format!("--confirm {place}, or ") } else { String::new() };
                 let id = plan.id();
-                refused.hint(format!(
-                    "loci edit apply {id} --confirm {place}, or --leave {place}; for each place"
-                ))
+                refused.hint(format!("loci edit apply {id} {change}--leave {place}; for each place"))
             }
+            (EditError::Incomplete(_), None) => refused.hint("plan it again with --check"),
             _ => refused,
         }
     })?;
@@ -280,5 +284,13 @@ fn to_check_error(service: &Service, bench: &Workbench, refusal: &CheckRefusal) 
         CheckRefusal::NoChecker(_) | CheckRefusal::Check(_) => {
             Error::new(Code::EditRefused, refusal.to_string())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_only_a_compiler_confirms_is_recognised_where_it_is_shown() {
+        assert_eq!(edits::NEEDS_COMPILER, api::edits::NEEDS_COMPILER);
     }
 }
