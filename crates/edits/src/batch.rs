@@ -7,9 +7,9 @@ use crate::edit::{FileEdit, Place, TextEdit};
 use crate::error::EditError;
 use crate::insert::{Gone, declared_text, plan_deletion_with};
 use crate::mentions::Mentions;
-use crate::plan::{Plan, Uncertain, check_syntax};
+use crate::plan::{NEEDS_COMPILER, Plan, Uncertain, check_syntax};
 use crate::tree::Tree;
-use crate::workbench::{BatchStep, EditKind, NEEDS_COMPILER, plan_edit};
+use crate::workbench::{BatchStep, EditKind, plan_edit};
 use std::collections::BTreeMap;
 use syntax::whole_words;
 

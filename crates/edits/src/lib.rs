@@ -47,7 +47,7 @@ pub use local::plan_local_rename;
 pub use naming::RenameOptions;
 pub use outcomes::{EditOutcome, OutcomeLog};
 pub use parameters::SignatureChange;
-pub use plan::{Plan, Uncertain};
+pub use plan::{NEEDS_COMPILER, Plan, Uncertain};
 pub use relocate::plan_move;
 pub use rename::plan_rename;
 pub use scratch::Scratch;
@@ -57,6 +57,4 @@ pub use sources::{Sources, SymbolPlace};
 pub use text::SourceText;
 pub use transaction::{Fault, JournalFile, Step};
 pub use tree::Tree;
-pub use workbench::{
-    BatchStep, CheckRefusal, CheckSetup, Checked, EditKind, NEEDS_COMPILER, Workbench, plan_edit,
-};
+pub use workbench::{BatchStep, CheckRefusal, CheckSetup, Checked, EditKind, Workbench, plan_edit};

@@ -8,10 +8,12 @@ use crate::error::EditError;
 use crate::sources::Sources;
 use crate::text::{SourceText, apply_edits, line_and_column, line_at};
 use crate::tree::Tree;
-use crate::workbench::NEEDS_COMPILER;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use syntax::{Digest, Span, whole_words};
+
+/// Why a step that is planned without doubt cannot be applied yet.
+pub const NEEDS_COMPILER: &str = "only a compiler can confirm it";
 
 /// A place that may have to change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use crate::language_service::{Consulted, consult_service};
 use crate::naming::RenameOptions;
 use crate::outcomes::OutcomeLog;
 use crate::parameters::SignatureChange;
-use crate::plan::{Plan, Uncertain};
+use crate::plan::{NEEDS_COMPILER, Plan, Uncertain};
 use crate::relocate::plan_move;
 use crate::rename::plan_rename;
 use crate::scratch::Scratch;
@@ -63,9 +63,6 @@ pub enum EditKind {
         members: Vec<String>,
     },
 }
-
-/// Why a step that is planned without doubt cannot be applied yet.
-pub const NEEDS_COMPILER: &str = "only a compiler can confirm it";
 
 impl EditKind {
     /// Whether the source alone does not show that the tree still builds: code in another place sees other names. A review of moves that were planned
