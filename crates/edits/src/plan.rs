@@ -146,7 +146,8 @@ impl Plan {
         for it in self.unsure.iter().filter(|it| is_confirmed(it)) {
             require_free_name(sources, it)?;
         }
-        self.unsure.retain(|it| !left.contains(&name_place(&it.place)));
+        let is_left = |it: &Uncertain| left.contains(&name_place(&it.place));
+        self.unsure.retain(|it| it.place.reason == NEEDS_COMPILER || !is_left(it));
         if self.unsure.iter().any(is_confirmed) {
             // what a compiler said was about another text
             self.checked_by = None;
@@ -282,7 +283,10 @@ fn require_free_name(sources: &Sources, uncertain: &Uncertain) -> Result<(), Edi
     let Some(edit) = &uncertain.edit else { return Ok(()) };
     let path = &uncertain.place.file;
     let text = &sources.text(path)?.text;
-    let is_member = |at: u32| text[..at as usize].trim_end().ends_with(['.', ':', '>']);
+    let is_member = |at: u32| {
+        let before = text[..at as usize].trim_end();
+        before.ends_with('.') || before.ends_with("::")
+    };
     let is_name = !edit.text.is_empty() && edit.text.chars().all(|c| c.is_alphanumeric() || c == '_');
     if !is_name || is_member(edit.from) {
         return Ok(());

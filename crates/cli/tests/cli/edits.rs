@@ -221,6 +221,14 @@ fn a_place_is_decided_only_as_far_as_it_is_known() {
     );
     apply(&id, "--leave src/d.py:2").expect(0);
     assert_eq!(read(&home, "src/d.py"), "def word(a, b): pass\nkept = word\n");
+    // the new name means something else in the file of the place
+    write_file(
+        &home.path().join("src/h.py"),
+        b"from elsewhere.d import word\n\ndef f(x: term): pass\n\nword(1, 1)\n",
+    );
+    let id = plan("edit rename word term");
+    let taken = apply(&id, "--confirm src/h.py:1 --confirm src/h.py:5").expect(1).stderr;
+    assert!(taken.contains("`term` already means something") && taken.contains("src/h.py:3"), "{taken}");
     let id = plan("edit move word src/e.py");
     let refused = apply(&id, "").expect(1).stderr;
     assert!(refused.contains("plan it again with --check") && !refused.contains("--confirm"), "{refused}");

@@ -9,7 +9,7 @@ use code::count_tokens;
 use code::{Certainty, Edge};
 use code::{MemberSummary, SourceRange, TypeSummary};
 use graph::rank_nodes;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ pub struct TreeMap {
     pub tokens: u64,
     /// The types and functions shown, and all that could be.
     pub shown: u64,
-    pub types: u64,
+    pub total: u64,
 }
 
 /// Importance of a type in a test or in generated code, compared with another.
@@ -41,11 +41,11 @@ const MAX_TYPES: usize = 2000;
 const DETAIL: &[(usize, usize)] = &[(4, MAX_MEMBERS), (12, 2), (usize::MAX, 0)];
 
 impl Store {
-    /// The most important types below a folder (all for an empty path) within a budget of tokens.
+    /// The most important symbols below a folder (all for an empty path) within a budget of tokens.
     pub fn map(&self, under: &str, budget: u64) -> Result<TreeMap, StoreError> {
         let entries = self.ranked_entries(under)?;
-        let types = entries.len() as u64;
-        // the largest number of types that fits: a map of more types is longer
+        let total = entries.len() as u64;
+        // the largest number that fits: a map of more is longer
         let (mut fits, mut exceeds) = (0, entries.len() + 1);
         while exceeds - fits > 1 {
             let middle = usize::midpoint(fits, exceeds);
@@ -56,7 +56,7 @@ impl Store {
             }
         }
         let text = layout(&entries[..fits]);
-        Ok(TreeMap { tokens: count_tokens(&text) as u64, shown: fits as u64, types, text })
+        Ok(TreeMap { tokens: count_tokens(&text) as u64, shown: fits as u64, total, text })
     }
 
     fn ranked_entries(&self, under: &str) -> Result<Vec<MapEntry>, StoreError> {
@@ -199,14 +199,6 @@ impl<'a> Mentions<'a> {
         Ok(Mentions { table, files, ids })
     }
 
-    /// What the files below a folder that mention a word count together, without some.
-    fn weigh_name(&self, name: &str, folder: &str, without: &[i64]) -> Result<f64, StoreError> {
-        let found = self.table.files_mentioning(name)?;
-        let others = found.iter().filter(|file| !without.contains(file));
-        let known = others.filter_map(|file| self.files.get(file));
-        Ok(known.filter(|(path, _)| is_below(path, folder)).map(|(_, weight)| weight).sum())
-    }
-
     /// What a type counts by itself: how many files mention it, and how much it has to offer. Chosen on 60 symbols of three
     /// repositories and compared on 60 of others: `quality map`.
     fn weigh_type(&self, of: &TypeSummary) -> Result<f64, StoreError> {
@@ -214,7 +206,8 @@ impl<'a> Mentions<'a> {
         let weight = if of.kind == TypeKind::Module {
             self.weigh_functions(of)?.iter().map(|(weight, _)| weight).sum()
         } else {
-            let weight = self.weigh_mentions(of, &of.simple_name)? * (1.0 + of.members.len() as f64);
+            let mentions = self.weigh_name(&of.simple_name, &self.scope_of(of))?;
+            let weight = mentions * (1.0 + of.members.len() as f64);
             if is_minor_path(first) { MINOR_WEIGHT * weight } else { weight }
         };
         let hidden = if of.visibility.is_visible_outside() { 1.0 } else { HIDDEN_WEIGHT };
@@ -223,28 +216,44 @@ impl<'a> Mentions<'a> {
 
     /// The leading functions of a module, with what each counts.
     fn weigh_functions<'s>(&self, of: &'s TypeSummary) -> Result<Vec<(f64, &'s MemberSummary)>, StoreError> {
-        let mut found: Vec<(f64, &MemberSummary)> = Vec::new();
+        // packages of constants have ten thousand members
+        let (mut found, mut names, scope) = (Vec::new(), FxHashSet::default(), self.scope_of(of));
         for member in of.members.iter().filter(|member| is_shown(member)) {
-            if found.iter().all(|(_, other)| other.name != member.name) {
-                let weight = FUNCTION_WEIGHT * self.weigh_mentions(of, &member.name)?;
+            if names.insert(&member.name) {
+                let weight = FUNCTION_WEIGHT * self.weigh_name(&member.name, &scope)?;
                 let is_minor = is_minor_path(&of.files[member.range.file as usize]);
                 found.push((if is_minor { MINOR_WEIGHT * weight } else { weight }, member));
             }
         }
-        found.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        found.sort_by(|(one, _): &(f64, _), (other, _)| other.total_cmp(one));
         found.truncate(MAX_FUNCTIONS);
         Ok(found)
     }
 
-    /// What the mentions of a name of a type count, outside of its files.
-    fn weigh_mentions(&self, of: &TypeSummary, name: &str) -> Result<f64, StoreError> {
-        let own: Vec<i64> = of.files.iter().filter_map(|path| self.ids.get(path).copied()).collect();
+    /// Where mentions of a type and its members count.
+    fn scope_of<'s>(&self, of: &'s TypeSummary) -> MentionScope<'s> {
+        let own = of.files.iter().filter_map(|path| self.ids.get(path).copied()).collect();
         let first = of.files.first().map_or("", String::as_str);
         // elsewhere, the name of something private means something else: `struct Debug` is not what `derive(Debug)` names
         let is_hidden = !of.visibility.is_visible_outside();
         let folder = if is_hidden { first.rsplit_once('/').map_or("", |(folder, _)| folder) } else { "" };
-        Ok((TEST_MENTION + self.weigh_name(name, folder, &own)?).sqrt())
+        MentionScope { own, folder }
     }
+
+    /// What the mentions of a name count together.
+    fn weigh_name(&self, name: &str, scope: &MentionScope<'_>) -> Result<f64, StoreError> {
+        let found = self.table.files_mentioning(name)?;
+        let others = found.iter().filter(|file| !scope.own.contains(file));
+        let known = others.filter_map(|file| self.files.get(file));
+        let weights = known.filter(|(path, _)| is_below(path, scope.folder)).map(|(_, weight)| weight);
+        Ok((TEST_MENTION + weights.sum::<f64>()).sqrt())
+    }
+}
+
+/// The files whose mentions of a name count: those below a folder, without the own ones.
+struct MentionScope<'s> {
+    own: FxHashSet<i64>,
+    folder: &'s str,
 }
 
 /// Whether a file is beside the point of its repository: tests, examples, measurements.

@@ -61,7 +61,7 @@ impl Handle<CodeMap> for Service {
                 tokens: map.tokens,
                 budget: request.budget,
                 shown: map.shown,
-                total: map.types,
+                total: map.total,
                 packages,
                 coverage: query.coverage(),
             })
