@@ -22,6 +22,8 @@ pub enum Error {
     NotJoined,
     #[error("the space has no member list that this device can read")]
     NoMembers,
+    #[error("the storage does not contain this space: it is not mounted, was emptied, or is another one")]
+    NotOurs,
     #[error("another process is syncing this space")]
     Busy,
     #[error("this device was removed from the space")]

@@ -25,6 +25,12 @@ pub enum Problem {
     MissingPack,
     /// The bytes of a pack are not those that its head names, or they belong to another space, device or number.
     DamagedPack,
+    /// The storage refuses a head, or does not answer for it.
+    UnreadableHead,
+    /// The storage refuses a pack, or does not answer for it.
+    UnreadablePack,
+    /// A member list that this device accepted is gone.
+    MissingMembers,
     /// A head names a member list that is missing, or not signed by an administrator.
     RefusedMembers,
     /// A name that the protocol does not use.
@@ -34,7 +40,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    pub const ALL: [Problem; 12] = [
+    pub const ALL: [Problem; 15] = [
         Problem::Rollback,
         Problem::MissingHead,
         Problem::Fork,
@@ -44,6 +50,9 @@ impl Problem {
         Problem::ReadOnlySigner,
         Problem::MissingPack,
         Problem::DamagedPack,
+        Problem::UnreadableHead,
+        Problem::UnreadablePack,
+        Problem::MissingMembers,
         Problem::RefusedMembers,
         Problem::ForeignObject,
         Problem::Cloned,
@@ -60,6 +69,9 @@ impl Problem {
             Problem::ReadOnlySigner => "read-only-signer",
             Problem::MissingPack => "missing-pack",
             Problem::DamagedPack => "damaged-pack",
+            Problem::UnreadableHead => "unreadable-head",
+            Problem::UnreadablePack => "unreadable-pack",
+            Problem::MissingMembers => "missing-members",
             Problem::RefusedMembers => "refused-members",
             Problem::ForeignObject => "foreign-object",
             Problem::Cloned => "cloned",

@@ -76,4 +76,4 @@ pub use members::{Invitation, JoinRequest, Member, Role};
 pub use pack::MAX_RECORD;
 pub use phrase::Phrase;
 pub use record::{Body, Record, Version};
-pub use space::{Apply, Change, DeviceStatus, Round, Settings, Space, Stage, StageResult, Status};
+pub use space::{Apply, Change, Checked, DeviceStatus, Round, Settings, Space, Stage, StageResult, Status};

@@ -197,6 +197,17 @@ impl MemberList {
         self.members.insert(key, Member { key, recipient, label, role, is_recovery: true });
     }
 
+    /// Replaces the recovery phrase: whoever has the former one reads nothing that is written from now on.
+    pub(crate) fn replace_recovery(&mut self, keys: &DeviceKeys) -> Result<()> {
+        let former: Vec<PublicKey> =
+            self.members.values().filter(|one| one.is_recovery).map(|one| one.key).collect();
+        for key in former {
+            self.remove(&key, Cutoffs::default())?;
+        }
+        self.add_recovery(keys);
+        Ok(())
+    }
+
     /// Removes a member: later heads of its devices do not count, and a new key seals what follows.
     pub(crate) fn remove(&mut self, key: &PublicKey, cutoffs: Cutoffs) -> Result<()> {
         self.members.remove(key);
@@ -292,6 +303,17 @@ pub(crate) fn space_of(phrase: &Phrase) -> SpaceId {
     SpaceId(id)
 }
 
+/// The space that a phrase leads to, sealed with it: only the first phrase of a space determines it.
+pub(crate) fn seal_alias(phrase: &Phrase, space: SpaceId) -> Result<Vec<u8>> {
+    SpaceKey(phrase.derive("alias")).seal(&space.0, &space_of(phrase).0)
+}
+
+pub(crate) fn open_alias(sealed: &[u8], phrase: &Phrase) -> Result<SpaceId> {
+    let what = "the address of the space";
+    let id = SpaceKey(phrase.derive("alias")).open(sealed, &space_of(phrase).0, what)?;
+    id.try_into().map(SpaceId).map_err(|_| Error::Damaged { what })
+}
+
 /// A version as it is stored: signed, with the list wrapped for its members.
 pub(crate) struct Envelope {
     pub(crate) space: SpaceId,
@@ -300,6 +322,8 @@ pub(crate) struct Envelope {
     pub(crate) signer: PublicKey,
     pub(crate) recovery: Vec<u8>,
     pub(crate) wrapped: Vec<u8>,
+    /// All of it, as it was read.
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Envelope {
@@ -325,7 +349,7 @@ impl Envelope {
         let (recovery, wrapped) = (reader.string()?.to_vec(), reader.string()?.to_vec());
         reader.finish()?;
         verify(bytes, &signer, WHAT)?;
-        Ok(Envelope { space, version, parents, signer, recovery, wrapped })
+        Ok(Envelope { space, version, parents, signer, recovery, wrapped, bytes: bytes.to_vec() })
     }
 }
 
@@ -335,6 +359,8 @@ pub(crate) struct MembersVersion {
     pub(crate) at: MembersRef,
     pub(crate) parents: Vec<MembersRef>,
     pub(crate) list: MemberList,
+    /// As it is in the storage, for the day on which it is not. Empty once it was loaded from the state.
+    pub(crate) sealed: Vec<u8>,
 }
 
 /// All versions that this device accepted. It never forgets one, so that a storage cannot go back to an older list.
@@ -423,7 +449,10 @@ impl MemberHistory {
 pub(crate) fn open_version(at: MembersRef, envelope: &Envelope, keys: &DeviceKeys) -> Offer {
     let Some(content) = keys.unwrap(&envelope.wrapped) else { return Offer::NotForUs };
     match MemberList::decode(&content) {
-        Ok(list) => Offer::Accepted(MembersVersion { at, parents: envelope.parents.clone(), list }),
+        Ok(list) => {
+            let (parents, sealed) = (envelope.parents.clone(), envelope.bytes.clone());
+            Offer::Accepted(MembersVersion { at, parents, list, sealed })
+        }
         Err(_) => Offer::Refused,
     }
 }
@@ -439,11 +468,12 @@ pub(crate) fn write_version(
     let version = parents.iter().map(|parent| parent.version + 1).max().unwrap_or(0);
     let recipients: Vec<String> = list.members().map(|member| member.recipient.clone()).collect();
     let wrapped = wrap(&list.encode(), &recipients)?;
-    let envelope =
-        Envelope { space, version, parents: parents.clone(), signer: keys.public(), recovery, wrapped };
+    let signer = keys.public();
+    let bytes = Vec::new();
+    let envelope = Envelope { space, version, parents: parents.clone(), signer, recovery, wrapped, bytes };
     let bytes = envelope.encode(keys);
     let at = MembersRef { version, hash: Hash::of(&bytes) };
-    Ok((MembersVersion { at, parents, list: list.clone() }, bytes))
+    Ok((MembersVersion { at, parents, list: list.clone(), sealed: bytes.clone() }, bytes))
 }
 
 #[cfg(test)]

@@ -17,6 +17,24 @@ pub(crate) fn heads_prefix(space: SpaceId) -> String {
     format!("v1/{space}/heads/")
 }
 
+/// Everything of a space.
+pub(crate) fn space_prefix(space: SpaceId) -> String {
+    format!("v1/{space}/")
+}
+
+pub(crate) fn log_prefix(space: SpaceId, device: DeviceId) -> String {
+    format!("{}{device}/", heads_prefix(space))
+}
+
+pub(crate) fn packs_prefix(space: SpaceId, device: DeviceId) -> String {
+    format!("v1/{space}/packs/{device}/")
+}
+
+/// Where a phrase that replaced the first one finds the space: `alias` follows from the phrase.
+pub(crate) fn alias_name(alias: SpaceId) -> String {
+    format!("v1/{alias}/space.age")
+}
+
 pub(crate) fn members_prefix(space: SpaceId) -> String {
     format!("v1/{space}/members/")
 }
@@ -27,7 +45,7 @@ pub(crate) fn head_name(space: SpaceId, name: &HeadName) -> String {
 }
 
 pub(crate) fn pack_name(space: SpaceId, device: DeviceId, number: u64) -> String {
-    format!("v1/{space}/packs/{device}/{number:020}")
+    format!("{}{number:020}", packs_prefix(space, device))
 }
 
 pub(crate) fn members_name(space: SpaceId, at: &MembersRef) -> String {

@@ -1,4 +1,4 @@
-//! The recovery phrase: 160 random bits and a checksum, written as groups of letters and digits.
+//! The recovery phrase: 160 random bits and a checksum, written as groups of letters and digits after a prefix that tells what it is.
 //!
 //! Does not know what is derived from it.
 
@@ -11,6 +11,8 @@ const SECRET: usize = 20;
 /// 160 bits of secret and 15 bits of checksum make 35 symbols of five bits.
 const SYMBOLS: usize = 35;
 const GROUP: usize = 5;
+/// So that people, and programs that look for secrets, recognise it.
+const PREFIX: &str = "loci1";
 /// Crockford's alphabet: no `i`, `l`, `o` or `u`, which people misread.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -23,12 +25,15 @@ impl Phrase {
         random().map(Phrase)
     }
 
-    /// Accepts upper case, other separators, and `o`, `i`, `l` for `0`, `1`, `1`.
+    /// Accepts upper case, other separators, a missing prefix, and `o`, `i`, `l` for `0`, `1`, `1`.
     pub fn parse(text: &str) -> Result<Phrase> {
-        let symbols: Vec<u8> =
-            text.chars().filter(|c| c.is_alphanumeric()).map(read_symbol).collect::<Result<_>>()?;
+        let typed: String =
+            text.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
+        let is_whole = typed.chars().count() == PREFIX.len() + SYMBOLS;
+        let typed = typed.strip_prefix(PREFIX).filter(|_| is_whole).unwrap_or(&typed);
+        let symbols: Vec<u8> = typed.chars().map(read_symbol).collect::<Result<_>>()?;
         if symbols.len() != SYMBOLS {
-            return Err(Error::Phrase("it has 35 letters and digits in 7 groups"));
+            return Err(Error::Phrase("it has `loci1` and 35 letters and digits in 7 groups"));
         }
         let bit = |at: usize| symbols[at / 5] >> (4 - at % 5) & 1;
         let mut secret = [0; SECRET];
@@ -56,7 +61,7 @@ impl Phrase {
 }
 
 fn read_symbol(c: char) -> Result<u8> {
-    let c = match c.to_ascii_lowercase() {
+    let c = match c {
         'o' => '0',
         'i' | 'l' => '1',
         other => other,
@@ -67,8 +72,9 @@ fn read_symbol(c: char) -> Result<u8> {
 
 impl fmt::Display for Phrase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(PREFIX)?;
         for (at, symbol) in self.symbols().into_iter().enumerate() {
-            let separator = if at > 0 && at % GROUP == 0 { "-" } else { "" };
+            let separator = if at % GROUP == 0 { "-" } else { "" };
             write!(f, "{separator}{}", char::from(ALPHABET[usize::from(symbol)]))?;
         }
         Ok(())
@@ -90,9 +96,11 @@ mod tests {
     fn a_phrase_is_read_as_printed_and_a_typing_error_is_noticed() {
         let phrase = Phrase([0x5a; SECRET]);
         let text = phrase.to_string();
-        assert_eq!((text.len(), Phrase::parse(&text).unwrap()), (41, phrase.clone()));
+        assert_eq!((text.len(), Phrase::parse(&text).unwrap()), (47, phrase.clone()));
+        assert_eq!(Phrase::parse(&text[6..]).unwrap(), phrase);
         assert_eq!(Phrase::parse(&text.to_uppercase().replace('-', " ")).unwrap(), phrase);
-        let wrong = text.replacen(&text[..1], if text.starts_with('a') { "b" } else { "a" }, 1);
+        let changed = if text.ends_with('a') { "b" } else { "a" };
+        let wrong = format!("{}{changed}", &text[..46]);
         assert!(Phrase::parse(&wrong).is_err() && Phrase::parse(&text[1..]).is_err());
         assert_eq!(format!("{phrase:?}"), "Phrase(…)");
     }

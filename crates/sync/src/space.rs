@@ -2,9 +2,13 @@
 //!
 //! Does not know what records mean, and does not know the time.
 
+mod check;
 mod membership;
 mod pull;
 mod push;
+mod repair;
+
+pub use check::Checked;
 
 use crate::error::{Error, Result};
 use crate::finding::{Finding, Problem};
@@ -13,7 +17,7 @@ use crate::id::{DeviceId, SpaceId, random};
 use crate::keys::DeviceKeys;
 use crate::members::{Member, MemberHistory, MemberList, Role};
 use crate::pack::MAX_RECORD;
-use crate::record::{Body, Record};
+use crate::record::{Body, Record, hash_key};
 use crate::state::{Staged, State};
 use crate::storage::Store;
 use std::fs::File;
@@ -80,6 +84,8 @@ pub struct Round {
     /// Requests that the list of heads took: what an idle round costs.
     pub lists: u64,
     pub findings: Vec<Finding>,
+    /// What the storage had lost of this device, and was published again.
+    pub repaired: Vec<Finding>,
 }
 
 /// One device of the space, as far as this one knows.
@@ -125,6 +131,10 @@ pub struct Space {
     settings: Settings,
     /// The storage has lost the newest head of this device: the next round writes another.
     is_head_lost: bool,
+    /// In this round the storage has shown that it is the one of this space.
+    is_confirmed: bool,
+    /// How many objects in a row it did not answer for.
+    failures: u32,
 }
 
 /// Hands received records to the caller, who applies a batch in one transaction. A batch may come again after a kill.
@@ -148,8 +158,21 @@ impl Space {
         let history = state.load_members()?;
         let members = history.current();
         let folder = folder.to_path_buf();
-        let is_head_lost = false;
-        Ok(Space { state, folder, store, keys, id, device, salt, history, members, settings, is_head_lost })
+        Ok(Space {
+            state,
+            folder,
+            store,
+            keys,
+            id,
+            device,
+            salt,
+            history,
+            members,
+            settings,
+            is_head_lost: false,
+            is_confirmed: false,
+            failures: 0,
+        })
     }
 
     pub fn id(&self) -> SpaceId {
@@ -194,6 +217,22 @@ impl Space {
         }
     }
 
+    /// Whether the storage has lost the last version of a record of this device. Staged again, it is published again. To be asked when
+    /// [`Space::sync_staging`] calls back.
+    pub fn is_lost(&self, collection: &str, key: &str) -> Result<bool> {
+        self.state.is_lost(&hash_key(collection, key))
+    }
+
+    /// Whether any record of this device is lost.
+    pub fn has_lost(&self) -> Result<bool> {
+        Ok(!self.state.lost_packs()?.is_empty())
+    }
+
+    /// Whether a change says what the storage has: as it was sent, or received.
+    pub fn is_exchanged(&self, change: &Change) -> Result<bool> {
+        self.state.is_exchanged(&hash_key(&change.collection, &change.key), &change.body)
+    }
+
     /// What the next round would send, oldest first, up to a size in bytes but at least one record: for a preview, and to stage
     /// again what newer masking rules change.
     pub fn pending(&self, most: usize) -> Result<Vec<Record>> {
@@ -215,9 +254,10 @@ impl Space {
             Err(error @ Error::Apply(_)) => Some(error),
             pulled => pulled.map(|()| None)?,
         };
-        self.merge_members()?;
+        self.merge_members(&mut round)?;
         stage(self).map_err(Error::Apply)?;
         self.push(now, &mut round)?;
+        self.report_lost(&mut round)?;
         self.state.save_findings(&round.findings, now)?;
         not_stored.map_or(Ok(round), Err)
     }
@@ -267,6 +307,7 @@ impl Space {
         if self.state.get("removed")?.is_some() {
             return Err(Error::Removed);
         }
+        (self.is_confirmed, self.failures) = (false, 0);
         self.device = DeviceId(self.state.get_array("device")?.ok_or(Error::NotJoined)?);
         self.salt = self.state.get_array("salt")?.ok_or(Error::NotJoined)?;
         // Versions are only ever added. In a large space they are large and many.

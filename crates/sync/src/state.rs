@@ -57,12 +57,25 @@ const MIGRATIONS: &[&str] = &["
         problem text not null, object text not null, device blob, since integer not null,
         primary key (problem, object)
     ) without rowid;
-"];
+", REPAIR_STEP];
+
+/// What the storage may have to be given again.
+const REPAIR_STEP: &str = "
+    alter table members add column sealed blob not null default x'';  -- as it is in the storage
+    create table lost (          -- records whose pack is gone, which the caller is asked to stage again
+        key blob primary key, pack integer not null
+    ) without rowid;
+    create table marks (         -- own records without content: nobody could stage them again
+        key blob primary key, record blob not null
+    ) without rowid;
+";
 
 /// Own packs up to this size are kept, so that merging small packs needs no requests.
 const CACHED_PACK: usize = 64 << 10;
 /// Own heads that are remembered; older ones cannot be in a listing any more.
 const REMEMBERED_HEADS: u64 = 1000;
+
+const CHAINS: &str = "select device, number, hash, previous, ancestors, signer, last_write, written, forgotten, heard, head from chains";
 
 /// Garbage whose grace period has not started.
 const NOT_YET: i64 = i64::MAX;
@@ -105,6 +118,8 @@ pub(crate) struct NewPack {
     pub(crate) name: String,
     pub(crate) sealed: Vec<u8>,
     pub(crate) keys: Vec<KeyHash>,
+    /// Its records without content.
+    pub(crate) marks: Vec<Record>,
 }
 
 /// Everything that one publication changes.
@@ -170,6 +185,11 @@ impl State {
         set_value(&self.db, name, value)
     }
 
+    pub(crate) fn remove(&self, name: &str) -> Result<()> {
+        self.db.execute("delete from meta where name = ?1", [name])?;
+        Ok(())
+    }
+
     pub(crate) fn set_all(&mut self, values: &[(&str, &[u8])]) -> Result<()> {
         let step = self.db.transaction()?;
         values.iter().try_for_each(|(name, value)| set_value(&step, name, value))?;
@@ -183,11 +203,22 @@ impl State {
         for parent in &version.parents {
             parents.number(parent.version).array(&parent.hash.0);
         }
-        let sql = "insert or ignore into members values (?1, ?2, ?3, ?4)";
+        let sql = "insert or ignore into members values (?1, ?2, ?3, ?4, ?5)";
         let at = version.at;
-        let values = params![at.version as i64, at.hash.0, parents.finish(), version.list.encode()];
+        let list = version.list.encode();
+        let values = params![at.version as i64, at.hash.0, parents.finish(), list, version.sealed];
         self.db.execute(sql, values)?;
         Ok(())
+    }
+
+    /// The member lists as they are in the storage, oldest first; those that an earlier Loci accepted are not kept.
+    pub(crate) fn sealed_members(&self) -> Result<Vec<(MembersRef, Vec<u8>)>> {
+        let sql = "select version, hash, sealed from members where length(sealed) > 0 order by version, hash";
+        let mut rows = self.db.prepare_cached(sql)?;
+        let lists = rows.query_map([], |row| {
+            Ok((MembersRef { version: number(row, 0)?, hash: Hash(blob(row, 1)?) }, row.get(2)?))
+        })?;
+        Ok(lists.collect::<std::result::Result<_, _>>()?)
     }
 
     pub(crate) fn count_members(&self) -> Result<u64> {
@@ -202,7 +233,7 @@ impl State {
             let at = MembersRef { version: number(row, 0)?, hash: Hash(blob(row, 1)?) };
             let parents = decode_parents(&row.get::<_, Vec<u8>>(2)?)?;
             let list = MemberList::decode(&row.get::<_, Vec<u8>>(3)?)?;
-            history.insert(MembersVersion { at, parents, list });
+            history.insert(MembersVersion { at, parents, list, sealed: Vec::new() });
         }
         Ok(history)
     }
@@ -267,6 +298,7 @@ impl State {
         for record in winners {
             clock = clock.max(record.version.clock.min(MAX_HEARD_CLOCK));
             if upsert_version(&step, record)? {
+                take_lost(&step, &record.key_hash())?;
                 step.prepare_cached("delete from pending where key = ?1 and is_packed = 0")?
                     .execute([record.key_hash()])?;
             }
@@ -278,6 +310,53 @@ impl State {
         let sql = "insert or ignore into applied_packs values (?1, ?2)";
         step.prepare_cached(sql)?.execute(params![device.0, pack.0])?;
         Ok(step.commit()?)
+    }
+
+    // What the storage has lost of it.
+
+    /// Gives up an own pack that the storage has lost and that is not cached. Its records are lost until they are staged again; those
+    /// without content are pending at once. What this device has replaced since is in later packs.
+    pub(crate) fn give_up_pack(&mut self, pack: u64) -> Result<()> {
+        let step = self.db.transaction()?;
+        let device = read_device(&step)?;
+        let sql = "insert or ignore into lost
+            select k.key, k.pack from own_keys k join versions v on v.key = k.key
+            where k.pack = ?1 and v.device = ?2
+                and not exists (select 1 from pending p where p.key = k.key)
+                and not exists (select 1 from own_keys o where o.key = k.key and o.pack > ?1)";
+        step.execute(sql, params![pack as i64, device.0])?;
+        let mut rows = step
+            .prepare("select l.key, m.record from lost l join marks m on m.key = l.key where l.pack = ?1")?;
+        let marks = rows.query_map([pack as i64], |row| Ok((blob(row, 0)?, row.get::<_, Vec<u8>>(1)?)))?;
+        let marks: Vec<(KeyHash, Vec<u8>)> = marks.collect::<std::result::Result<_, _>>()?;
+        drop(rows);
+        for (key, record) in marks {
+            let rank = decode_record(&record)?.rank();
+            if find_version(&step, &key)?.is_some_and(|(known, _)| known == rank) {
+                step.execute("insert into pending (key, record) values (?1, ?2)", params![key, record])?;
+                take_lost(&step, &key)?;
+            }
+        }
+        step.execute("delete from own_packs where number = ?1", [pack as i64])?;
+        step.execute("delete from own_keys where pack = ?1", [pack as i64])?;
+        Ok(step.commit()?)
+    }
+
+    pub(crate) fn is_lost(&self, key: &KeyHash) -> Result<bool> {
+        Ok(self.db.prepare_cached("select 1 from lost where key = ?1")?.exists([key])?)
+    }
+
+    /// Whether this is the last version of a key that is known, and none that still has to be sent.
+    pub(crate) fn is_exchanged(&self, key: &KeyHash, body: &Body) -> Result<bool> {
+        let is_known = find_version(&self.db, key)?.is_some_and(|(_, known)| known == body.hash());
+        Ok(is_known && !self.db.prepare_cached("select 1 from pending where key = ?1")?.exists([key])?)
+    }
+
+    /// The packs whose records nobody has staged again.
+    pub(crate) fn lost_packs(&self) -> Result<Vec<u64>> {
+        let mut rows = self.db.prepare_cached("select distinct pack from lost order by pack")?;
+        let packs = rows.query_map([], |row| number(row, 0))?;
+        Ok(packs.collect::<std::result::Result<_, _>>()?)
     }
 
     // What this device publishes.
@@ -398,7 +477,7 @@ impl State {
         republished: &[Record],
     ) -> Result<()> {
         let step = self.db.transaction()?;
-        for table in ["outbox", "own_packs", "own_keys", "own_heads", "garbage"] {
+        for table in ["outbox", "own_packs", "own_keys", "own_heads", "garbage", "marks"] {
             step.execute(&format!("delete from {table}"), [])?;
         }
         step.execute("delete from meta where name in ('head', 'first-kept-head')", [])?;
@@ -419,10 +498,14 @@ impl State {
     // What this device has read.
 
     pub(crate) fn chains(&self) -> Result<BTreeMap<DeviceId, Chain>> {
-        let sql = "select device, number, hash, previous, ancestors, signer, last_write, written, forgotten, heard, head from chains";
-        let mut rows = self.db.prepare_cached(sql)?;
+        let mut rows = self.db.prepare_cached(CHAINS)?;
         let chains = rows.query_map([], read_chain)?;
         chains.map(|chain| Ok(chain.map(|chain| (chain.device, chain))?)).collect()
+    }
+
+    pub(crate) fn chain(&self, device: &DeviceId) -> Result<Option<Chain>> {
+        let sql = format!("{CHAINS} where device = ?1");
+        Ok(self.db.prepare_cached(&sql)?.query_row([device.0], read_chain).optional()?)
     }
 
     pub(crate) fn is_seen(&self, name: &HeadName) -> Result<bool> {
@@ -573,9 +656,21 @@ fn stage_record(db: &Connection, record: &Record) -> Result<Staged> {
     let key = record.key_hash();
     match find_version(db, &key)? {
         Some((rank, _)) if rank.forgotten && record.body != Body::Forgotten => return Ok(Staged::Refused),
-        Some((_, body)) if body == record.body.hash() => return Ok(Staged::Unchanged),
+        Some((rank, body)) if body == record.body.hash() => {
+            if !take_lost(db, &key)? {
+                return Ok(Staged::Unchanged);
+            }
+            if rank.version.device == record.version.device {
+                // Under the version that it had, so that it is not above what others have written since.
+                let record = Record { version: rank.version, ..record.clone() };
+                let sql = "insert into pending (key, record) values (?1, ?2)";
+                db.prepare_cached(sql)?.execute(params![key, encode_record(&record)])?;
+                return Ok(Staged::Accepted);
+            }
+        }
         _ => {}
     }
+    take_lost(db, &key)?;
     upsert_version(db, record)?;
     db.prepare_cached("delete from pending where key = ?1 and is_packed = 0")?.execute([key])?;
     let sql = "insert into pending (key, record) values (?1, ?2)";
@@ -584,6 +679,11 @@ fn stage_record(db: &Connection, record: &Record) -> Result<Staged> {
         mark_dirty(db, &key)?;
     }
     Ok(Staged::Accepted)
+}
+
+/// Whether a record was lost. It no longer is.
+fn take_lost(db: &Connection, key: &KeyHash) -> Result<bool> {
+    Ok(db.prepare_cached("delete from lost where key = ?1")?.execute([key])? > 0)
 }
 
 /// Own packs that contain a forgotten key must be written anew.
@@ -613,6 +713,10 @@ fn insert_pack(db: &Connection, new: &NewPack) -> Result<()> {
     for key in &new.keys {
         let sql = "insert or ignore into own_keys values (?1, ?2)";
         db.prepare_cached(sql)?.execute(params![key, entry.number as i64])?;
+    }
+    for mark in &new.marks {
+        let sql = "insert or replace into marks values (?1, ?2)";
+        db.prepare_cached(sql)?.execute(params![mark.key_hash(), encode_record(mark)])?;
     }
     Ok(())
 }

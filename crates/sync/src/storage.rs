@@ -46,6 +46,15 @@ pub trait Store: Send {
     /// Reads an object of at most `limit` bytes.
     fn get(&self, name: &str, limit: usize) -> Result<Vec<u8>, StoreError>;
 
+    /// Whether there is an object with this name.
+    fn has(&self, name: &str) -> Result<bool, StoreError> {
+        match self.get(name, 0) {
+            Ok(_) | Err(StoreError::TooLarge { .. }) => Ok(true),
+            Err(StoreError::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The names that start with a prefix, sorted; only those after `after`, if given. The prefix ends in `/`.
     fn list(&self, prefix: &str, after: Option<&str>) -> Result<Vec<String>, StoreError>;
 
@@ -60,6 +69,10 @@ impl<S: Store + ?Sized> Store for Box<S> {
 
     fn get(&self, name: &str, limit: usize) -> Result<Vec<u8>, StoreError> {
         (**self).get(name, limit)
+    }
+
+    fn has(&self, name: &str) -> Result<bool, StoreError> {
+        (**self).has(name)
     }
 
     fn list(&self, prefix: &str, after: Option<&str>) -> Result<Vec<String>, StoreError> {

@@ -82,6 +82,13 @@ pub fn copy_ownership(file: &File, former: &Metadata) -> Result<()> {
     set_open_mode(file, mode(former))
 }
 
+/// Gives a path the group of another one.
+pub fn take_group(path: &Path, of: &Metadata) -> Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    let has_it = std::fs::symlink_metadata(path)?.gid() == of.gid();
+    if has_it { Ok(()) } else { std::os::unix::fs::lchown(path, None, Some(of.gid())) }
+}
+
 /// Opens a regular file for reading. Does not follow a link, and does not wait for the writer of a FIFO: the type is checked on
 /// the open file, since a FIFO may replace the file between a check and the open.
 pub fn open_regular(path: &Path) -> Result<File> {

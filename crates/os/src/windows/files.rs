@@ -136,6 +136,11 @@ pub fn copy_ownership(_file: &File, _former: &Metadata) -> Result<()> {
     Ok(())
 }
 
+/// Gives a path the group of another one.
+pub fn take_group(_path: &Path, _of: &Metadata) -> Result<()> {
+    Ok(())
+}
+
 /// Opens a regular file for reading, not what a link points to.
 pub fn open_regular(path: &Path) -> Result<File> {
     let flags = OPEN_REPARSE_POINT | BACKUP_SEMANTICS;

@@ -10,9 +10,10 @@ use crate::id::{Hash, SpaceId};
 use crate::keys::{DeviceKeys, PublicKey};
 use crate::members::{
     Cutoff, Cutoffs, Envelope, Invitation, JoinRequest, MAX_MEMBERS, MemberHistory, MemberList,
-    MembersVersion, Offer, Role, open_recovery, open_version, seal_recovery, space_of, write_version,
+    MembersVersion, Offer, Role, open_alias, open_recovery, open_version, seal_alias, seal_recovery,
+    space_of, write_version,
 };
-use crate::names::{device_of, members_name, members_prefix, parse_members};
+use crate::names::{alias_name, device_of, members_name, members_prefix, parse_members};
 use crate::phrase::Phrase;
 use crate::state::State;
 use crate::storage::{Store, StoreError};
@@ -20,6 +21,8 @@ use std::path::Path;
 
 /// A list refers to the one before it. A longer way back to one that is known is a made-up history.
 const MAX_MISSED_VERSIONS: usize = 10_000;
+/// Of the object that leads a phrase to its space.
+const MAX_ALIAS: usize = 1 << 10;
 /// Bytes of lists that are held while the ones before them are fetched; larger ones are fetched twice. Whoever can write to the storage
 /// could otherwise plant as many large lists as fit into no memory.
 const MAX_HELD: usize = 64 << 20;
@@ -88,8 +91,7 @@ impl Space {
     ) -> Result<Space> {
         let state = open_state(folder)?;
         refuse_joined(&state)?;
-        let space = space_of(phrase);
-        let (recovery, sealed, mut history) = load_with_phrase(&*store, phrase, space)?;
+        let (space, (recovery, sealed, mut history)) = find_space(&*store, phrase)?;
         let keys = DeviceKeys::generate()?;
         let mut list = history.current();
         list.add(&JoinRequest::new(&keys, label)?, Role::Administrator);
@@ -102,13 +104,34 @@ impl Space {
         Space::open(folder, store, settings)
     }
 
+    /// Replaces the recovery phrase. The former one opens nothing that is written from now on, and no device joins with it any more.
+    pub fn replace_phrase(&mut self) -> Result<Phrase> {
+        let _lock = self.lock()?;
+        self.reload()?;
+        let (phrase, recovery) = (Phrase::generate()?, DeviceKeys::generate()?);
+        let sealed = seal_recovery(&recovery, &phrase, self.id)?;
+        let mut list = self.members.clone();
+        list.replace_recovery(&recovery)?;
+        let alias = seal_alias(&phrase, self.id)?;
+        self.write_members_with(&list, sealed.clone(), None, &mut Round::default())?;
+        // Signed by the new phrase itself: whoever has only the phrase begins there.
+        self.write_members_with(&list, sealed.clone(), Some(&recovery), &mut Round::default())?;
+        put_object(&*self.store, &alias_name(space_of(&phrase)), &alias)?;
+        self.state.set_all(&[
+            ("recovery", &sealed),
+            ("alias", &alias),
+            ("alias-of", &space_of(&phrase).0),
+        ])?;
+        Ok(phrase)
+    }
+
     /// Admits a device. Send the invitation back to it; it contains no secret.
     pub fn admit(&mut self, request: &JoinRequest, role: Role) -> Result<Invitation> {
         let _lock = self.lock()?;
         self.reload()?;
         let mut list = self.members.clone();
         list.add(request, role);
-        let members = self.write_members(&list)?;
+        let members = self.write_members(&list, &mut Round::default())?;
         Ok(Invitation { space: self.id, members })
     }
 
@@ -126,7 +149,7 @@ impl Space {
             return Err(Error::LastAdministrator);
         }
         list.remove(&member.key, self.cutoffs(&member.key)?)?;
-        self.write_members(&list).map(drop)
+        self.write_members(&list, &mut Round::default()).map(drop)
     }
 
     /// The newest head of each device of a member.
@@ -136,14 +159,26 @@ impl Space {
         Ok(of_member.map(|chain| (chain.device, Cutoff { number: chain.number, head: chain.head })).collect())
     }
 
-    fn write_members(&mut self, list: &MemberList) -> Result<MembersRef> {
+    fn write_members(&mut self, list: &MemberList, round: &mut Round) -> Result<MembersRef> {
+        let recovery = self.state.get("recovery")?.unwrap_or_default();
+        self.write_members_with(list, recovery, None, round)
+    }
+
+    /// The same with other keys of recovery, signed by them or by this device.
+    fn write_members_with(
+        &mut self,
+        list: &MemberList,
+        recovery: Vec<u8>,
+        signer: Option<&DeviceKeys>,
+        round: &mut Round,
+    ) -> Result<MembersRef> {
         let me = self.members.find(&self.keys.public()).map(|member| member.role);
         if me != Some(Role::Administrator) {
             return Err(Error::NotAdministrator);
         }
+        self.confirm_storage(round)?;
         let parents = self.history.leaves().iter().map(|version| version.at).collect();
-        let recovery = self.state.get("recovery")?.unwrap_or_default();
-        let (version, bytes) = write_version(self.id, list, parents, recovery, &self.keys)?;
+        let (version, bytes) = write_version(self.id, list, parents, recovery, signer.unwrap_or(&self.keys))?;
         put_object(&*self.store, &members_name(self.id, &version.at), &bytes)?;
         let at = version.at;
         self.save_version(version)?;
@@ -158,7 +193,7 @@ impl Space {
     }
 
     /// If administrators changed the list at the same time, one of them joins the versions.
-    pub(super) fn merge_members(&mut self) -> Result<()> {
+    pub(super) fn merge_members(&mut self, round: &mut Round) -> Result<()> {
         let me = self.members.find(&self.keys.public()).map(|member| member.role);
         if self.history.leaves().len() < 2 || me != Some(Role::Administrator) {
             return Ok(());
@@ -167,7 +202,7 @@ impl Space {
         if self.history.needs_epoch() {
             list.start_epoch()?;
         }
-        self.write_members(&list).map(drop)
+        self.write_members(&list, round).map(drop)
     }
 
     /// Fetches the list that a head names, and those between it and what is known. False: there is none to trust.
@@ -180,25 +215,17 @@ impl Space {
             if is_known || is_listed || missing.len() > MAX_MISSED_VERSIONS {
                 continue;
             }
-            match load_envelope(&*self.store, self.id, &next) {
-                Ok(envelope) => {
-                    wanted.extend(&envelope.parents);
-                    held += envelope.wrapped.len() + envelope.recovery.len();
-                    missing.push((next, Some(envelope).filter(|_| held <= MAX_HELD)));
-                }
-                Err(Error::Store(error)) if !matches!(error, StoreError::NotFound { .. }) => {
-                    return Err(error.into());
-                }
-                // Versions from before this device's time may be missing; what matters is whether the rest verifies.
-                Err(_) => {}
+            // Versions from before this device's time may be missing; what matters is whether the rest verifies.
+            if let Ok(envelope) = load_envelope(&*self.store, self.id, &next) {
+                wanted.extend(&envelope.parents);
+                held += envelope.wrapped.len() + envelope.recovery.len();
+                missing.push((next, Some(envelope).filter(|_| held <= MAX_HELD)));
             }
         }
         missing.sort_by_key(|(at, _)| *at);
         for (at, envelope) in missing {
-            match envelope.map_or_else(|| load_envelope(&*self.store, self.id, &at), Ok) {
-                Ok(envelope) => self.offer_members(at, &envelope)?,
-                Err(Error::Store(error)) => return Err(error.into()),
-                Err(_) => {}
+            if let Ok(envelope) = envelope.map_or_else(|| load_envelope(&*self.store, self.id, &at), Ok) {
+                self.offer_members(at, &envelope)?;
             }
         }
         let is_known = self.history.contains(&at);
@@ -215,7 +242,13 @@ impl Space {
 
     fn offer_members(&mut self, at: MembersRef, envelope: &Envelope) -> Result<()> {
         match self.history.check(at, envelope, &self.keys) {
-            Offer::Accepted(version) => self.save_version(version),
+            Offer::Accepted(version) => {
+                // The phrase was replaced: the lists that this device writes contain the new one.
+                if version.list.find(&envelope.signer).is_some_and(|member| member.is_recovery) {
+                    self.state.set("recovery", &envelope.recovery)?;
+                }
+                self.save_version(version)
+            }
             // Written beside the version that admitted this device: an administrator who reads both will join them.
             Offer::NotForUs if !self.history.had_member(&envelope.parents, &self.keys.public()) => Ok(()),
             Offer::NotForUs => {
@@ -270,6 +303,23 @@ fn load_envelope(store: &dyn Store, space: SpaceId, at: &MembersRef) -> Result<E
 /// What the phrase opens: the recovery keys, as they are sealed, and the versions of the list.
 type Recovered = (DeviceKeys, Vec<u8>, MemberHistory);
 
+/// The space of a phrase: the one that it determines or, if it replaced another phrase, the one that it leads to.
+fn find_space(store: &dyn Store, phrase: &Phrase) -> Result<(SpaceId, Recovered)> {
+    let space = space_of(phrase);
+    match load_with_phrase(store, phrase, space) {
+        Err(Error::PhraseUnknown) => {}
+        found => return Ok((space, found?)),
+    }
+    match store.get(&alias_name(space), MAX_ALIAS) {
+        Ok(sealed) => {
+            let space = open_alias(&sealed, phrase)?;
+            Ok((space, load_with_phrase(store, phrase, space)?))
+        }
+        Err(StoreError::NotFound { .. }) => Err(Error::PhraseUnknown),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Reads the versions with the keys of the phrase: from the last that these keys signed on, if each follows the one before it, otherwise
 /// from the first. Lists grow with their members, so reading all costs the square of their number.
 fn load_with_phrase(store: &dyn Store, phrase: &Phrase, space: SpaceId) -> Result<Recovered> {
@@ -282,7 +332,7 @@ fn load_with_phrase(store: &dyn Store, phrase: &Phrase, space: SpaceId) -> Resul
         return Ok(found);
     }
     let all = refs.iter().filter_map(|at| Some((*at, load_envelope(store, space, at).ok()?)));
-    follow_versions(all, phrase, space, |first| first.parents.is_empty()).ok_or(Error::PhraseUnknown)
+    follow_versions(all, phrase, space).ok_or(Error::PhraseUnknown)
 }
 
 /// The versions from the last one that the phrase signed. None: one cannot be read, or does not follow.
@@ -302,7 +352,7 @@ fn load_last_versions(
         }
     }
     let expected = newest.len();
-    let found = follow_versions(newest.into_iter().rev(), phrase, space, |_| true)?;
+    let found = follow_versions(newest.into_iter().rev(), phrase, space)?;
     (found.2.versions().count() == expected).then_some(found)
 }
 
@@ -312,22 +362,23 @@ fn sign_keys(envelope: &Envelope, phrase: &Phrase, space: SpaceId) -> Option<Dev
     (envelope.signer == keys.public()).then_some(keys)
 }
 
-/// Accepts versions in order: one that the phrase signed and that may begin, and what follows from it.
+/// Accepts versions in order: the first that the phrase signed, and what follows from it. None: there is none, or the phrase was replaced.
 fn follow_versions(
     versions: impl Iterator<Item = (MembersRef, Envelope)>,
     phrase: &Phrase,
     space: SpaceId,
-    may_begin: impl Fn(&Envelope) -> bool,
 ) -> Option<Recovered> {
     let mut found: Option<Recovered> = None;
     for (at, envelope) in versions {
         if let Some((keys, _, history)) = &mut found {
-            if let Offer::Accepted(version) = history.check(at, &envelope, keys) {
-                history.insert(version);
+            match history.check(at, &envelope, keys) {
+                Offer::Accepted(version) => history.insert(version),
+                Offer::NotForUs => return None,
+                Offer::Refused => {}
             }
             continue;
         }
-        let Some(keys) = sign_keys(&envelope, phrase, space).filter(|_| may_begin(&envelope)) else {
+        let Some(keys) = sign_keys(&envelope, phrase, space) else {
             continue;
         };
         if let Offer::Accepted(version) = open_version(at, &envelope, &keys) {

@@ -9,7 +9,7 @@ use crate::finding::{Finding, Problem};
 use crate::head::{Head, MAX_HEAD, PackEntry, derive_device};
 use crate::id::{DeviceId, Hash};
 use crate::members::Role;
-use crate::names::{HeadName, device_of, head_name, heads_prefix, pack_name, parse_head};
+use crate::names::{HeadName, device_of, head_name, heads_prefix, log_prefix, pack_name, parse_head};
 use crate::pack::{Place, open_records};
 use crate::record::{Body, KeyHash, Rank, Record};
 use crate::state::Chain;
@@ -21,6 +21,9 @@ const MAX_PACK: u64 = 128 << 20;
 
 /// Names on a page of a list: 1,000 on S3, 5,000 on Azure.
 const PAGE: usize = 1_000;
+
+/// After so many objects in a row that the storage does not answer for, the others wait for the next round.
+const MOST_FAILURES: u32 = 3;
 
 /// How a head relates to what is remembered of its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,25 +49,49 @@ impl Space {
                 None => round.findings.push(foreign_object(name)),
             }
         }
+        self.check_storage(&logs, round)?;
         let own = logs.get(&self.device).cloned().unwrap_or_default();
         self.check_own_log(&own, round)?;
-        self.read_removed_logs(now, apply, round)?;
-        let mut chains = self.state.chains()?;
+        // A clone has another name now: its former log is one of the others.
         logs.remove(&self.device);
+        if self.is_check_due(now)? {
+            match self.repair(now, round) {
+                // It is tried again in the next round; what the others wrote does not wait for it.
+                Err(Error::Store(_)) => {}
+                repaired => repaired?,
+            }
+        }
+        self.read_removed_logs(now, apply, round)?;
+        let chains = self.state.chains()?;
+        for chain in chains.values().filter(|chain| self.members.removed(&chain.signer).is_none()) {
+            if !logs.contains_key(&chain.device) {
+                let object = log_prefix(self.id, chain.device);
+                round.findings.push(Finding::new(chain.device, Problem::MissingHead, &object));
+            }
+        }
         // What cannot be stored of one log must not hide what another has forgotten.
         let mut not_stored = None;
         for (device, heads) in logs {
-            let chain = chains.remove(&device);
-            match self.read_log(chain, heads, now, apply, round) {
+            if self.failures >= MOST_FAILURES {
+                break;
+            }
+            match self.read_log(device, heads, now, apply, round) {
                 Err(error @ Error::Apply(_)) => drop(not_stored.get_or_insert(error)),
                 read => read?,
             }
         }
-        for chain in chains.into_values().filter(|chain| self.members.removed(&chain.signer).is_none()) {
-            let object = format!("{}{}/", heads_prefix(self.id), chain.device);
-            round.findings.push(Finding::new(chain.device, Problem::MissingHead, &object));
-        }
         not_stored.map_or(Ok(()), Err)
+    }
+
+    /// A storage without any head that this device knows may be another one.
+    fn check_storage(&mut self, logs: &BTreeMap<DeviceId, Vec<HeadName>>, round: &mut Round) -> Result<()> {
+        for head in logs.values().flatten() {
+            if self.is_known_head(head)? {
+                return Ok(());
+            }
+        }
+        let has_known_any = self.state.last_head()?.is_some() || !self.state.chains()?.is_empty();
+        if has_known_any { self.confirm_storage(round) } else { Ok(()) }
     }
 
     /// A head in the own log that this device did not write comes from a clone, or from before a backup was restored.
@@ -82,8 +109,8 @@ impl Space {
             }
         }
         if last > 0 && heads.iter().all(|head| head.number < last) && self.state.next_outgoing()?.is_none() {
-            let object = format!("{}{}/", heads_prefix(self.id), self.device);
-            round.findings.push(Finding::new(self.device, Problem::Rollback, &object));
+            let object = log_prefix(self.id, self.device);
+            round.repaired.push(Finding::new(self.device, Problem::Rollback, &object));
             self.is_head_lost = true;
         }
         Ok(())
@@ -112,8 +139,35 @@ impl Space {
         Ok(unshared)
     }
 
-    /// Reads the log of one device. The newest head contains everything, so the ones before it are only compared.
+    /// Reads the log of one device. Its owner may have published and tidied up since the heads were listed: what is missing counts only
+    /// if a second list shows the same newest head.
     fn read_log(
+        &mut self,
+        device: DeviceId,
+        heads: Vec<HeadName>,
+        now: u64,
+        apply: Apply<'_>,
+        round: &mut Round,
+    ) -> Result<()> {
+        let (before, newest) = (round.findings.len(), heads.iter().max().copied());
+        let chain = self.state.chain(&device)?;
+        self.read_heads(chain, heads, now, apply, round)?;
+        let is_missing = |one: &Finding| matches!(one.problem, Problem::MissingHead | Problem::MissingPack);
+        if !round.findings[before..].iter().any(is_missing) {
+            return Ok(());
+        }
+        let Ok(names) = self.store.list(&log_prefix(self.id, device), None) else { return Ok(()) };
+        let heads: Vec<HeadName> = names.iter().filter_map(|name| parse_head(self.id, name)).collect();
+        if heads.iter().max() > newest.as_ref() {
+            round.findings.truncate(before);
+            let chain = self.state.chain(&device)?;
+            self.read_heads(chain, heads, now, apply, round)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the newest head, which contains everything; the ones before it are only compared.
+    fn read_heads(
         &mut self,
         mut chain: Option<Chain>,
         mut heads: Vec<HeadName>,
@@ -124,7 +178,7 @@ impl Space {
         heads.sort_unstable();
         let newest = heads.last().map_or(0, |head| head.number);
         if let Some(known) = chain.as_ref().filter(|known| newest < known.number) {
-            let object = format!("{}{}/", heads_prefix(self.id), known.device);
+            let object = log_prefix(self.id, known.device);
             round.findings.push(Finding::new(known.device, Problem::Rollback, &object));
         }
         for name in heads.iter().rev() {
@@ -166,14 +220,17 @@ impl Space {
         let object = head_name(self.id, name);
         let bytes = match self.store.get(&object, MAX_HEAD) {
             Ok(bytes) => bytes,
-            Err(StoreError::NotFound { .. }) => {
-                return Ok(report(round, name.device, Problem::MissingHead, &object));
+            Err(error) => {
+                let problem = match error {
+                    StoreError::NotFound { .. } => Problem::MissingHead,
+                    StoreError::TooLarge { .. } => Problem::DamagedHead,
+                    _ => Problem::UnreadableHead,
+                };
+                self.count_failure(&error);
+                return Ok(report(round, name.device, problem, &object));
             }
-            Err(StoreError::TooLarge { .. }) => {
-                return Ok(report(round, name.device, Problem::DamagedHead, &object));
-            }
-            Err(error) => return Err(error.into()),
         };
+        self.failures = 0;
         let head = (Hash::of(&bytes) == name.hash).then(|| Head::decode(&bytes).ok()).flatten();
         let is_named =
             |head: &Head| (head.space, head.device, head.number) == (self.id, name.device, name.number);
@@ -193,6 +250,13 @@ impl Space {
         match problem {
             Some(problem) => Ok(report(round, name.device, problem, &object)),
             None => Ok(Some((head, bytes))),
+        }
+    }
+
+    /// Each object that a storage does not answer for takes seconds: see [`MOST_FAILURES`].
+    fn count_failure(&mut self, error: &StoreError) {
+        if error.is_temporary() {
+            self.failures += 1;
         }
     }
 
@@ -252,10 +316,13 @@ impl Space {
     fn read_packs(&mut self, head: &Head, applied: u64, apply: Apply<'_>, round: &mut Round) -> Result<bool> {
         let mut is_complete = true;
         for entry in head.packs.iter().filter(|entry| entry.last > applied) {
+            if self.failures >= MOST_FAILURES {
+                return Ok(false);
+            }
             if self.state.is_applied(head.device, &entry.hash)? {
                 continue;
             }
-            match self.fetch_pack(head.device, entry, round)? {
+            match self.fetch_pack(head.device, entry, round) {
                 Some(records) => self.apply_records(head.device, &entry.hash, records, apply, round)?,
                 None => is_complete = false,
             }
@@ -269,24 +336,27 @@ impl Space {
         device: DeviceId,
         entry: &PackEntry,
         round: &mut Round,
-    ) -> Result<Option<Vec<Record>>> {
+    ) -> Option<Vec<Record>> {
         let object = pack_name(self.id, device, entry.number);
         if entry.length > MAX_PACK {
-            return Ok(report(round, device, Problem::DamagedPack, &object));
+            return report(round, device, Problem::DamagedPack, &object);
         }
         let sealed = match self.store.get(&object, entry.length as usize) {
             Ok(sealed) => sealed,
-            Err(StoreError::NotFound { .. }) => {
-                return Ok(report(round, device, Problem::MissingPack, &object));
+            Err(error) => {
+                let problem = match error {
+                    StoreError::NotFound { .. } => Problem::MissingPack,
+                    StoreError::TooLarge { .. } => Problem::DamagedPack,
+                    _ => Problem::UnreadablePack,
+                };
+                self.count_failure(&error);
+                return report(round, device, problem, &object);
             }
-            Err(StoreError::TooLarge { .. }) => {
-                return Ok(report(round, device, Problem::DamagedPack, &object));
-            }
-            Err(error) => return Err(error.into()),
         };
+        self.failures = 0;
         match self.open_pack(device, entry, &sealed) {
-            Some(records) => Ok(Some(records)),
-            None => Ok(report(round, device, Problem::DamagedPack, &object)),
+            Some(records) => Some(records),
+            None => report(round, device, Problem::DamagedPack, &object),
         }
     }
 

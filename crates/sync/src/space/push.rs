@@ -37,18 +37,19 @@ enum Source {
 
 impl Space {
     pub(super) fn push(&mut self, now: u64, round: &mut Round) -> Result<()> {
-        self.send_outbox(now)?;
+        self.send_outbox(now, round)?;
         while let Some(publication) = self.plan_publication(now, round)? {
             round.sent += publication.packed.len() as u64;
             self.state.save_publication(&publication)?;
-            self.send_outbox(now)?;
+            self.send_outbox(now, round)?;
             self.is_head_lost = false;
         }
-        self.delete_garbage(now)
+        self.delete_garbage(now, round)
     }
 
-    fn send_outbox(&mut self, now: u64) -> Result<()> {
+    pub(super) fn send_outbox(&mut self, now: u64, round: &mut Round) -> Result<()> {
         while let Some((id, name, bytes)) = self.state.next_outgoing()? {
+            self.confirm_storage(round)?;
             put_object(&*self.store, &name, &bytes)?;
             self.state.finish_outgoing(id, now)?;
         }
@@ -139,7 +140,8 @@ impl Space {
         })
     }
 
-    /// The packs of the next head: the existing ones, one for the new records, and merged ones in place of full levels.
+    /// The packs of the next head: the existing ones, merged where a level is full, and one for the new records. These are never part of
+    /// a merge at once: a reader that is up to date then has what is in the merged pack, and leaves it.
     fn plan_packs(
         &mut self,
         before: &[OwnPack],
@@ -149,15 +151,15 @@ impl Space {
         let last = before.iter().map(|pack| pack.entry.last).max().unwrap_or(0);
         let next_write = last.max(self.state.get_number("last-write")?) + 1;
         let mut planned: Vec<Planned> = before.iter().map(Planned::existing).collect();
+        self.rewrite_dirty(&mut planned, round)?;
+        while let Some(from) = find_full_level(&planned, self.settings.fan_in) {
+            self.merge_level(&mut planned, from, round)?;
+        }
         if !records.is_empty() {
             self.state.set("last-write", &next_write.to_be_bytes())?;
             let size = records.iter().map(Record::size).sum();
             let source = Source::Records(records);
             planned.push(Planned { level: 0, first: next_write, last: next_write, size, source });
-        }
-        self.rewrite_dirty(&mut planned, round)?;
-        while let Some(from) = find_full_level(&planned, self.settings.fan_in) {
-            self.merge_level(&mut planned, from, round)?;
         }
         Ok(planned)
     }
@@ -226,10 +228,14 @@ impl Space {
         round: &mut Round,
     ) -> Result<Option<Vec<Record>>> {
         let cached = self.state.cached_pack(entry.number)?;
-        match cached.and_then(|sealed| self.open_pack(self.device, entry, &sealed)) {
-            Some(records) => Ok(Some(records)),
-            None => self.fetch_pack(self.device, entry, round),
+        if let Some(records) = cached.and_then(|sealed| self.open_pack(self.device, entry, &sealed)) {
+            return Ok(Some(records));
         }
+        let fetched = self.fetch_pack(self.device, entry, round);
+        if fetched.is_none() {
+            self.request_check()?;
+        }
+        Ok(fetched)
     }
 
     /// Drops records that a later one of this device replaces, and forgotten ones; keeps what says that they are forgotten.
@@ -291,8 +297,11 @@ impl Space {
             hash: Hash::of(&sealed),
         };
         let keys = records.iter().map(Record::key_hash).collect();
+        let has_content = |record: &&Record| matches!(record.body, Body::Bytes(_));
+        let marks = records.iter().filter(|record| !has_content(record)).cloned().collect();
         let name = pack_name(self.id, self.device, number);
-        Ok(NewPack { pack: OwnPack { entry, size: planned.size, is_dirty: false }, name, sealed, keys })
+        let pack = OwnPack { entry, size: planned.size, is_dirty: false };
+        Ok(NewPack { pack, name, sealed, keys, marks })
     }
 
     fn superseded(&self, before: &[OwnPack], live: &[OwnPack]) -> Vec<Garbage> {
@@ -306,10 +315,11 @@ impl Space {
     }
 
     /// Deletes superseded packs whose grace period is over, and old heads. Failures wait for the next round.
-    fn delete_garbage(&mut self, now: u64) -> Result<()> {
+    fn delete_garbage(&mut self, now: u64, round: &mut Round) -> Result<()> {
         let due = self.state.due_garbage(now.saturating_sub(self.settings.grace_ms))?;
         let urgent = self.state.due_garbage(0)?;
         for name in if due.len() >= DELETIONS { due } else { urgent } {
+            self.confirm_storage(round)?;
             if self.store.delete(&name).is_err() {
                 return Ok(());
             }

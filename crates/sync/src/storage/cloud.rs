@@ -255,6 +255,14 @@ impl Store for Cloud {
         }
     }
 
+    fn has(&self, name: &str) -> Result<bool, StoreError> {
+        match self.runtime.block_on(self.store.head(&self.path(name))) {
+            Ok(_) => Ok(true),
+            Err(Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(store_error(name, &error)),
+        }
+    }
+
     fn list(&self, prefix: &str, after: Option<&str>) -> Result<Vec<String>, StoreError> {
         let mut names = Vec::new();
         let mut token = None;

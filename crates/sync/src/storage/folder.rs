@@ -32,12 +32,22 @@ impl Folder {
         Ok(self.root.join(name))
     }
 
-    fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    /// Objects are encrypted, so who may use the folder may use what is in it: all take its group and its bits for group and others.
+    fn write_file(&self, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+        let root = std::fs::metadata(&self.root)?;
+        let mode = os::files::mode(&root);
         let folder = path.parent().unwrap_or(Path::new("."));
+        let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.is_dir()).collect();
         std::fs::create_dir_all(folder)?;
+        for made in missing {
+            share(made, mode & 0o7777 | 0o700, &root);
+        }
         let suffix = getrandom::u64().map_err(std::io::Error::other)?;
         let partial = folder.join(format!("{PARTIAL}{suffix:016x}"));
-        let written = write_synced(&partial, bytes).and_then(|()| std::fs::rename(&partial, path));
+        let written = write_synced(&partial, bytes).and_then(|()| {
+            share(&partial, mode & 0o066 | 0o600, &root);
+            std::fs::rename(&partial, path)
+        });
         if written.is_err() {
             let _ = std::fs::remove_file(&partial);
         }
@@ -46,6 +56,14 @@ impl Folder {
         let _ = os::files::sync_folder(folder);
         Ok(())
     }
+}
+
+/// Best effort: another device may have made the folder a moment ago, and some file systems have no modes. `init --team` says what is
+/// missing.
+fn share(path: &Path, mode: u32, root: &std::fs::Metadata) {
+    // The group first: changing it clears the bits that make new files inherit it.
+    let _ = os::files::take_group(path, root);
+    let _ = os::files::set_mode(path, mode);
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
@@ -80,7 +98,7 @@ impl Store for Folder {
         if path.exists() {
             return Err(StoreError::Exists { name: name.to_owned() });
         }
-        Folder::write_file(&path, bytes).map_err(|error| store_error(name, &error))
+        self.write_file(&path, bytes).map_err(|error| store_error(name, &error))
     }
 
     fn get(&self, name: &str, limit: usize) -> Result<Vec<u8>, StoreError> {
@@ -158,6 +176,19 @@ mod tests {
         store.delete("v1/a/1").unwrap();
         store.delete("v1/a/1").unwrap();
         assert!(matches!(store.get("v1/a/1", 9), Err(StoreError::NotFound { .. })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn objects_take_the_modes_of_the_folder() {
+        use std::os::unix::fs::PermissionsExt as _;
+        for (folder, file) in [(0o700, 0o600), (0o755, 0o644), (0o2770, 0o660)] {
+            let tmp = tempfile::tempdir().unwrap();
+            std::fs::set_permissions(tmp.path(), std::fs::Permissions::from_mode(folder)).unwrap();
+            Folder::new(tmp.path()).put("v1/a/1", b"one").unwrap();
+            let mode = |name| std::fs::metadata(tmp.path().join(name)).unwrap().permissions().mode() & 0o7777;
+            assert_eq!((mode("v1"), mode("v1/a"), mode("v1/a/1")), (folder, folder, file));
+        }
     }
 
     #[test]

@@ -64,6 +64,10 @@ impl<S: Store> Store for Retry<S> {
         self.repeat(|| self.store.get(name, limit))
     }
 
+    fn has(&self, name: &str) -> Result<bool, StoreError> {
+        self.repeat(|| self.store.has(name))
+    }
+
     fn list(&self, prefix: &str, after: Option<&str>) -> Result<Vec<String>, StoreError> {
         self.repeat(|| self.store.list(prefix, after))
     }

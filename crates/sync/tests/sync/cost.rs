@@ -46,7 +46,7 @@ impl Pair {
 }
 
 #[test]
-fn an_append_costs_three_requests_on_each_side_and_four_kilobytes() {
+fn an_append_costs_four_requests_of_the_sender_three_of_a_reader_and_four_kilobytes() {
     let tmp = tempfile::tempdir().unwrap();
     let (mut pair, _) = start(tmp.path());
     let mut rng = Rng(5);
@@ -64,21 +64,22 @@ fn an_append_costs_three_requests_on_each_side_and_four_kilobytes() {
         let text = message(&mut rng);
         let compressed = zstd_size(&text);
         pair.writer.put(&format!("m{at}"), &text, now);
-        let objects_before = pair.store.store.names("/packs/").len();
         let sent = pair.count(|pair| drop(pair.writer.sync(now)));
         let received = pair.count(|pair| drop(pair.reader.sync(now)));
-        let is_merge = pair.store.store.names("/packs/").len() <= objects_before || sent.deletes > 0;
-        assert_eq!(sent.puts, 2, "{sent:?}");
+        // The merged pack of every eighth publication comes on top; a reader that is up to date does not fetch it.
+        let is_merge = sent.puts > 2;
+        assert!((2..=4).contains(&sent.puts), "{sent:?}");
         assert_eq!((received.lists, received.gets, received.puts), (1, 2, 0), "{received:?}");
-        assert_eq!((sent.lists, sent.gets), (1, 0), "{sent:?}");
+        // The member list must be there before anything is written.
+        assert_eq!((sent.lists, sent.gets), (1, 1), "{sent:?}");
         if !is_merge && sent.bytes_out < 8_000 {
             most_bytes = most_bytes.max(sent.bytes_out - compressed);
         }
-        most_sent = most_sent.max(sent.requests() - sent.deletes);
+        most_sent = most_sent.max(sent.requests() - sent.deletes - sent.puts.saturating_sub(2));
         most_received = most_received.max(received.requests());
     }
     println!("sender {most_sent} requests, receiver {most_received}, {most_bytes} bytes beyond the message");
-    assert!(most_sent <= 3 && most_received <= 3 && most_bytes <= 4096);
+    assert!(most_sent <= 4 && most_received <= 3 && most_bytes <= 4096);
 }
 
 fn zstd_size(text: &str) -> u64 {

@@ -5,6 +5,7 @@
 use crate::stores::{Dying, Killed};
 use loci_sync::storage::Store;
 use loci_sync::{Body, Change, Error, Phrase, Record, Role, Round, Settings, Space};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -115,13 +116,24 @@ impl Device {
         after: &mut dyn FnMut(),
     ) -> Result<Round, Error> {
         let mut space = Space::open(&self.folder, store, self.settings)?;
-        let (applied, handed) = (&mut self.applied, &mut self.handed);
-        let round = space.sync(now, &mut |records| {
-            records.iter().for_each(|record| apply_record(applied, handed, record));
+        let (applied, handed) = (RefCell::new(&mut self.applied), &mut self.handed);
+        let mut apply = |records: &[Record]| {
+            records.iter().for_each(|record| apply_record(&mut applied.borrow_mut(), handed, record));
             after();
             Ok(())
-        })?;
-        Ok(round)
+        };
+        let mut stage_lost = |space: &mut Space| {
+            let lost = applied.borrow();
+            let lost = lost.iter().filter(|((collection, key), _)| space.is_lost(collection, key).unwrap());
+            let lost: Vec<Change> =
+                lost.map(|((collection, key), bytes)| Change::put(collection, key, bytes.clone())).collect();
+            // A reader may not stage anything, and has lost nothing.
+            if lost.is_empty() {
+                return Ok(());
+            }
+            space.stage(lost, now).map(drop).map_err(|error| error.to_string())
+        };
+        space.sync_staging(now, &mut apply, &mut stage_lost)
     }
 
     /// What the application would export.

@@ -57,7 +57,8 @@ fn a_bucket_that_goes_back_in_time_is_noticed_by_readers_and_by_the_writer() {
     scene.reader.sync(120);
     scene.memory.restore(old);
     assert_eq!(problems(&scene.reader.sync(130).findings), [Problem::Rollback]);
-    assert_eq!(problems(&scene.writer.sync(131).findings), [Problem::Rollback]);
+    let round = scene.writer.sync(131);
+    assert!(round.findings.is_empty() && problems(&round.repaired).contains(&Problem::Rollback), "{round:?}");
     assert_eq!(scene.reader.text("late").as_deref(), Some("published"));
     // The writer goes on where it was.
     publish(&mut scene, "later", 140);
@@ -77,7 +78,8 @@ fn deleted_heads_are_noticed() {
     assert_eq!(problems(&scene.reader.sync(110).findings), [Problem::MissingHead]);
     assert_eq!(scene.reader.applied.len(), 5);
     // The writer notices as well, and publishes another head.
-    assert_eq!(problems(&scene.writer.sync(120).findings), [Problem::Rollback]);
+    let round = scene.writer.sync(120);
+    assert!(round.findings.is_empty() && problems(&round.repaired).contains(&Problem::Rollback), "{round:?}");
     assert_eq!(scene.reader.sync(130).findings, []);
     assert_eq!(scene.writer.sync(131).findings, []);
 }

@@ -3,7 +3,7 @@
 //! Does not know what the objects contain.
 
 use loci_sync::storage::{Store, StoreError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 /// A small deterministic generator (xorshift64*), so that a failing seed can be run again.
@@ -286,5 +286,57 @@ impl<S: Store> Store for Dying<S> {
 
     fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.around(|| self.store.delete(name))
+    }
+}
+
+/// A storage that lies. Clones lie alike.
+#[derive(Clone)]
+pub(crate) struct Lying {
+    pub(crate) store: Memory,
+    pub(crate) lies: Arc<Mutex<Lies>>,
+}
+
+#[derive(Default)]
+pub(crate) struct Lies {
+    /// What is there instead: the folder below a mount point that is not mounted, or the bucket of somebody else.
+    pub(crate) instead: Option<Memory>,
+    /// Objects that it does not give out: EIO, or a placeholder that is not downloaded.
+    pub(crate) unreadable: BTreeSet<String>,
+    /// Lists do not have these yet, or still have them.
+    pub(crate) list: Option<Vec<String>>,
+}
+
+impl Lying {
+    pub(crate) fn new(store: Memory) -> Lying {
+        Lying { store, lies: Arc::default() }
+    }
+
+    fn there(&self) -> Memory {
+        self.lies.lock().unwrap().instead.clone().unwrap_or_else(|| self.store.clone())
+    }
+}
+
+impl Store for Lying {
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.there().put(name, bytes)
+    }
+
+    fn get(&self, name: &str, limit: usize) -> Result<Vec<u8>, StoreError> {
+        if self.lies.lock().unwrap().unreadable.contains(name) {
+            return Err(StoreError::Unavailable { name: name.to_owned(), reason: "EIO".into() });
+        }
+        self.there().get(name, limit)
+    }
+
+    /// Only the first list after a lie is behind.
+    fn list(&self, prefix: &str, after: Option<&str>) -> Result<Vec<String>, StoreError> {
+        if let Some(names) = self.lies.lock().unwrap().list.take() {
+            return Ok(names.into_iter().filter(|name| name.starts_with(prefix)).collect());
+        }
+        self.there().list(prefix, after)
+    }
+
+    fn delete(&self, name: &str) -> Result<(), StoreError> {
+        self.there().delete(name)
     }
 }
