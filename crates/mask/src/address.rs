@@ -23,22 +23,52 @@ const PLACEHOLDER_WORDS: &[&str] = &[
     "mypassword",
 ];
 
-/// The password in the URL whose `://` was found.
+/// The password in the URL whose `://` was found, or the key that stands alone in its place.
 pub(crate) fn find_url_password(text: &str, mark: Range<usize>) -> Option<Secret> {
     let bytes = text.as_bytes();
-    let scheme = mark.start.checked_sub(1).is_some_and(|at| bytes[at].is_ascii_alphanumeric());
+    mark.start.checked_sub(1).filter(|at| bytes[*at].is_ascii_alphanumeric())?;
     let inside = |byte: &u8| byte.is_ascii_graphic() && !b"/\"'<>\\`?# ".contains(byte);
     let length = bytes[mark.end..].iter().take(320).take_while(|byte| inside(byte)).count();
     let authority = &text[mark.end..mark.end + length];
-    let (login, host) = authority.rsplit_once('@')?;
-    let (user, password) = login.split_once(':')?;
+    let (login, host) = match authority.rsplit_once('@') {
+        Some((login, host)) => (login, host),
+        None => split_unescaped(text, &mark)?,
+    };
+    if host.is_empty() || is_documentation_host(host) {
+        return None;
+    }
+    let Some((user, password)) = login.split_once(':') else {
+        // The address of an error tracker: `https://KEY@host/project`.
+        let is_key =
+            login.len() >= 20 && plausible::is_random_value(login) && !plausible::is_documented(login);
+        return is_key.then_some((mark.end..mark.end + login.len(), "url-password"));
+    };
     let from = mark.end + user.len() + 1;
-    let real = scheme
-        && !host.is_empty()
-        && !is_documentation_host(host)
-        && user != password
-        && is_real_password(password);
+    let real = user != password && is_real_password(password);
     real.then_some((from..from + password.len(), "url-password"))
+}
+
+/// Login and host of a URL whose password contains `#`, `/` or `?` as it is, which databases accept: up to the last `@` before a host. On the
+/// web these signs end the host, and what follows may contain an `@`.
+fn split_unescaped<'t>(text: &'t str, mark: &Range<usize>) -> Option<(&'t str, &'t str)> {
+    let bytes = text.as_bytes();
+    let scheme = bytes[..mark.start].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let scheme = text[mark.start - scheme..mark.start].to_ascii_lowercase();
+    let is_web = matches!(scheme.as_str(), "http" | "https" | "ws" | "wss");
+    let ends: &[u8] = if is_web { b"/\"'<>\\`? " } else { b"\"'<>\\` " };
+    let inside = |byte: &u8| byte.is_ascii_graphic() && !ends.contains(byte);
+    let length = bytes[mark.end..].iter().take(320).take_while(|byte| inside(byte)).count();
+    let (login, rest) = text[mark.end..mark.end + length].rsplit_once('@')?;
+    let host = &rest[..rest.find(['/', '?', '#', '&', ';', ',', ')']).unwrap_or(rest.len())];
+    let (user, password) = login.split_once(':')?;
+    // `localhost:5432/db?mail=a@b` has a port there.
+    let port = password.len() - password.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let is_port = port > 0 && password[port..].starts_with(['/', '?', '#']);
+    let is_name = |text: &str| {
+        !text.is_empty()
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-:[]%+".contains(&byte))
+    };
+    (!is_port && is_name(host) && (user.is_empty() || is_name(user))).then_some((login, host))
 }
 
 /// Hosts reserved for documentation (RFC 2606), with or without a port. `myexample.com` and `example.com.cn` are not.
@@ -93,6 +123,10 @@ mod tests {
             ("postgres://app:@@db.myexample.com/x", "s3cr3t9"),
             ("postgres://app:@@staging.example.com.cn/x", "s3cr3t9"),
             ("(https://me:@@h.internal/a?b=c)", "pw@with1at"),
+            ("mysql://shop:@@db.internal:3306/shop", "p#ss&w0rd/9?x"),
+            ("postgres://app:@@10.0.0.7/x", "a#b/c9?d"),
+            ("https://me:@@h.internal/a", "pw#9&x"),
+            ("https://@@o4507.ingest.sentry.io/450", "3f9ac1d27be84f0a9d51c6e2b7a8f013"),
             ("curl -s -u me:@ https://h", "s3cr3t9"),
             ("curl --user 'me:@' https://h", "s3cr3t9"),
             ("curl --user 'me:@' https://h", "s3c;r3t|9&x"),
@@ -108,6 +142,9 @@ mod tests {
     fn addresses_without_a_password_are_unchanged() {
         for text in [
             "https://user:password@host",
+            "postgres://localhost:5432/db?mail=a@b.c",
+            "https://deploy@host.internal/x",
+            "http://localhost:3000#a@b",
             "https://u:${PASS}@host",
             "https://me:s3cr3t9@www.example.com:8080/a",
             "postgres://postgres:postgres@localhost",

@@ -191,6 +191,9 @@ pub(crate) fn find_value(text: &str, word: Range<usize>) -> Option<Secret> {
     let behind = &bytes[word.start.saturating_sub(MAX_NAME)..word.start];
     let start = word.start - behind.iter().rev().take_while(|byte| in_name(byte) || **byte == b'.').count();
     let start = start + usize::from(is_escaped(bytes, start) && start < word.start);
+    if is_reference(bytes, start) {
+        return None;
+    }
     let (join, at) = read_separator(text, start, end)?;
     if text[start..end].to_ascii_lowercase().ends_with("authorization") {
         return find_authorization(text, at);
@@ -349,6 +352,26 @@ fn judge_value(name: &Name, value: &str, literal: bool) -> Option<&'static str> 
         return Some("basic-auth");
     }
     plausible::is_plausible(value, promise, literal).then_some(kind)
+}
+
+/// What a value of this name would be, if the name announces a secret.
+pub(crate) fn kind_of_name(name: &str) -> Option<&'static str> {
+    Name::read(name, 0, name.len()).expected_kind().map(|(kind, _)| kind)
+}
+
+/// `arn:aws:secretsmanager:…:secret:NAME` and `checksum/secret: HASH` name a secret, and do not contain it.
+pub(crate) fn is_reference(bytes: &[u8], start: usize) -> bool {
+    if !matches!(bytes[..start].last(), Some(b'/' | b':')) {
+        return false;
+    }
+    let from = start.saturating_sub(MAX_NAME);
+    let before = &bytes[from..start];
+    let word = before
+        .iter()
+        .rposition(|byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\''))
+        .map_or(0, |at| at + 1);
+    let word = &before[word..];
+    word.starts_with(b"arn:") || word.ends_with(b"checksum/") || word.ends_with(b"hash/")
 }
 
 fn to_alphanumeric(text: &str) -> String {

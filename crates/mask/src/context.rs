@@ -4,13 +4,13 @@
 //! `plausible` decides whether the text there is one.
 
 use crate::plausible;
-use Shape::{Any, Random, Setting};
+use Shape::{Any, Mixed, Random, Setting};
 use regex::bytes::{Regex, RegexBuilder};
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 /// What the text in the place of the secret must look like.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     /// The place alone is proof enough: anything but a placeholder or code.
     Any,
@@ -18,6 +18,8 @@ enum Shape {
     Setting,
     /// A random value.
     Random,
+    /// A random value of letters, digits and signs, which may begin like code.
+    Mixed,
 }
 
 struct Context {
@@ -54,7 +56,11 @@ const CONTEXTS: &[Context] = &[
     // Commands.
     row("password", &["redis-cli", "ipmitool", "ldapsearch", "ldapmodify", "ldapadd", "snmp", "htpasswd", "sqlcmd", "mongosh", "mongo ", "docker login", "helm registry", "twine upload", "smbclient"], r#"\b(?:redis-cli\b[^\n|;]*?\s(?:-a|--pass)|ipmitool\b[^\n|;]*?\s-P|ldap(?:search|modify|add)\b[^\n|;]*?\s-w|snmp(?:walk|get|set|bulkwalk)\b[^\n|;]*?\s-c|sqlcmd\b[^\n|;]*?\s-P|mongo(?:sh)?\b[^\n|;]*?\s-p|docker login\b[^\n|;]*?\s-p|helm registry\b[^\n|;]*?\s-p|twine upload\b[^\n|;]*?\s-p|smbclient\b[^\n|;]*?\s-U\s*[^%\s]+%)\s*(?:'([^'\n]{4,})'|"([^"\n]{4,})"|([^\s'"]{4,}))"#, Any),
     row("password", &["rabbitmqctl", "net user", "net use", "schtasks", "psexec"], r#"(?i)(?:rabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+|net user\s+\S+\s+|net use\b[^\n]*?/user:\S+\s+|schtasks\b[^\n]*?/rp\s+|psexec\b[^\n]*?\s-p\s+)(\S{4,})"#, Any),
-    row("password", &["chpasswd", "sudo -s", "--stdin", "passwd"], r#"(?i)echo\s+(?:-\w+\s+)?["']?(?:[\w.-]{1,32}:)?([^\s"':|]{4,})["']?\s*\|\s*(?:sudo\s+)?(?:chpasswd|sudo\s+-S|passwd\b|docker login)"#, Any),
+    row("password", &["chpasswd", "sudo -s", "-stdin", "passwd", "docker login", "registry login", "auth login", "with-token", "secret put", "secret set", "secrets set", "secret create", "luksopen", "insert -e", "passphrase-fd", "-pass stdin", "env add"], r#"(?i)(?:echo|printf)\s+(?:-\w+\s+|'%s(?:\\n)?'\s+|"%s(?:\\n)?"\s+|%s\s+)?(?:"(?:[\w.-]{1,32}:)?([^"\n|]{4,})"|'(?:[\w.-]{1,32}:)?([^'\n|]{4,})'|(?:[\w.-]{1,32}:)?([^\s"':|]{4,}))\s*\|[^|\n]{0,120}?(?:chpasswd|sudo\s+-S|passwd\b|-stdin\b|docker login|registry login|auth login|with-token|secrets? (?:put|set|create)|luksOpen|insert -e|passphrase-fd|-pass stdin|env add)"#, Any),
+    row("password", &["-stdin", "with-token", "passphrase-fd", "sudo -s"], r#"(?i)(?:-stdin\b|with-token|passphrase-fd|sudo\s+-S)[^|\n]{0,80}?<<<\s*(?:"([^"\n]{4,})"|'([^'\n]{4,})'|([^\s"']{4,}))"#, Any),
+    row("password", &["<(echo", "<(printf", "<( echo", "<( printf", "<(cat <<<"], r#"(?i)[\w-]*(?:pass|secret|token|key|cred|auth)[\w-]*[= ]<\(\s*(?:echo|printf|cat <<<)\s*(?:-\w+\s+|'%s(?:\\n)?'\s+|"%s(?:\\n)?"\s+|%s\s+)?(?:"([^"\n]{4,})"|'([^'\n]{4,})'|([^\s"')]{4,}))"#, Any),
+    row("password", &["-auth ", "-auth=", "--creds", "--credentials"], r#"(?i)\s--?(?:basic-|http-|proxy-)?(?:auth|creds|credentials)[ =]["']?[\w.@+-]+:([^\s"'@/]{4,})"#, Any),
+    row("token", &["dns cloudflare", "dns digitalocean", "dns hetzner", "dns gandi", "dns duckdns", "dns vultr", "dns linode", "dns porkbun", "dns godaddy", "dns netlify", "dns desec", "dns ovh", "dns namecheap", "dns dnsimple", "dns inwx", "dns ionos", "dns alidns"], r#"(?i)\bdns\s+\w+\s+["']?([A-Za-z0-9_-]{20,})"#, Random),
     row("user-password", &["http -a", "https -a", "lftp", "sqlplus", "--user"], r#"(?:\bhttps?\s+-a\s+[\w.@-]+:|\blftp\s+-u\s+[\w.@-]+,|\bsqlplus\s+[\w-]+/)([^\s@'"]{4,})"#, Any),
     row("password", &["convertto-securestring", "-aspassword"], r#"(?i)ConvertTo-SecureString\s+(?:-String\s+)?['"]([^'"\n]{4,})['"]"#, Any),
 
@@ -75,6 +81,11 @@ const CONTEXTS: &[Context] = &[
     row("password", &["getconnection(", "mysqli_connect(", "mysqli(", "mysql_real_connect(", "->connect(", ".login(", "pdo("], r#"(?:getConnection\(\s*"[^"\n]*"\s*,\s*"[^"\n]*"|mysqli(?:_connect)?\(\s*["'][^"'\n]*["']\s*,\s*["'][^"'\n]*["']|mysql_real_connect\(\s*\w+\s*,\s*"[^"\n]*"\s*,\s*"[^"\n]*"|->connect\(\s*["'][^"'\n]*["']\s*,\s*["'][^"'\n]*["']|\bPDO\(\s*["'][^"'\n]*["']\s*,\s*["'][^"'\n]*["']|\.login\(\s*["'][^"'\n]*@?[^"'\n]*["'])\s*,\s*["']([^"'\n]{4,})["']"#, Any),
     row("secret", &["fernet(", "sessionsecret", "cookieparser("], r#"(?:Fernet\(\s*b?|cookieParser\(\s*)["']([^"'\n]{8,})["']"#, Any),
     row("api-key", &["akia", "asia"], r#"A[KS]IA[A-Z0-9]{16}["',\s:/|]{1,6}([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#, Random),
+
+    row("private-key", &["accounts", "wallet(", "private-key", "privatekey"], r#"(?i)(?:accounts["']?\s*[:=]\s*\[\s*|wallet\(\s*|--private-key[ =]|private_?key["']?\s*[:=]\s*)["'`]?(0x[0-9a-f]{64})\b"#, Random),
+    row("secret", &["provider :"], r#"provider\s+:\w+,\s*['"][^'"\n]+['"],\s*['"]([^'"\n]{8,})['"]"#, Any),
+    row("secret", &["random_password", "random_bytes"], r#"random_(?:password|bytes)"[^{}]{0,200}?\{[\s\S]{0,240}?"(?:result|base64|hex)":\s*"([^"\n]{4,})""#, Any),
+    row("django-secret-key", &["secret_key"], r#"(?i)secret_key["']?\s*(?:[=:]|,\s*default=)\s*[rbu]?(?:"([!#-~]{40,80})"|'([!-&(-~]{40,80})')"#, Mixed),
 
     // Cookies and addresses.
     row("session-cookie", &["sessid", "sessionid=", "session_id=", "session_token", "session-token", "session=", "_session", "csrf", "connect.sid", "li_at", "_auth", "auth_session"], r#"(?i)(?:sessionid|\w*sessid|jsessionid|[\w.-]*session[_-]?(?:id|token)?|[\w.-]*csrf[_-]?token|connect\.sid|li_at|\w*_auth|auth_session)(?:\s?=\s?|\t|['"]\s*,\s*value:\s*['"])["']?([A-Za-z0-9%._~+/-]{16,})"#, Random),
@@ -142,6 +153,15 @@ fn trim_value(value: &str) -> &str {
 }
 
 fn has_shape(value: &str, shape: Shape) -> bool {
+    if shape == Mixed {
+        let has = |is_meant: fn(&u8) -> bool| value.bytes().filter(is_meant).count() >= 3;
+        let is_varied =
+            has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) && has(u8::is_ascii_punctuation);
+        return is_varied
+            && !value.contains("${")
+            && !value.contains("{{")
+            && !plausible::is_placeholder(value);
+    }
     if value.len() < 4 || !plausible::is_literal_text(value) {
         return false;
     }
@@ -149,6 +169,7 @@ fn has_shape(value: &str, shape: Shape) -> bool {
         Any => true,
         Setting => plausible::is_typed_password(value) && !plausible::reads_like_code(value),
         Random => plausible::is_random_value(value),
+        Mixed => false, // answered above
     }
 }
 

@@ -24,9 +24,11 @@ mod json;
 mod keywords;
 mod line;
 mod patterns;
+mod phrase;
 mod placeholder;
 mod plausible;
 mod rules;
+mod scalar;
 mod scan;
 mod shape;
 #[doc(hidden)]

@@ -6,7 +6,7 @@
 //! checked against either row by row. The patterns are our own, and looser than exact where a length is uncertain.
 
 /// Incremented when a change of a rule or check affects what is found, so that derived data is rebuilt.
-pub const RULES_VERSION: u32 = 6;
+pub const RULES_VERSION: u32 = 7;
 
 /// Where a rule's pattern is tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -226,6 +226,9 @@ pub(crate) const RULES: &[Rule] = &[
     at_start("dropbox-token", &["sl."], r"sl\.(?:u\.)?[\w-]{120,}", "Dropbox short-lived token."),
     at_start("facebook-token", &["EAA"], r"EAA[A-Za-z0-9]{90,}", "Facebook access token."),
     at_start("twitter-bearer", &["AAAAAAAAAAAAAAAAAAAAA"], r"A{21}[\w%]{60,}", "X (Twitter) bearer token."),
+
+    // Our own.
+    at_start("loci-recovery-phrase", &["loci1", "LOCI1", "Loci1"], r"(?:loci|LOCI|Loci)1(?:[-_ .,/:\t]{0,2}(?:\r?\n[ \t]{0,16})?[0-9A-Za-z]{5}){7}", "Recovery phrase of `loci sync`, with its prefix or known by its checksum."),
 
     // Formats without a vendor.
     at_start("jwt", &["eyJ"], r"eyJ[\w-]{10,}\.ey[JAIQKLMNO][\w-]{8,}\.[\w-]{10,}", "Signed JSON web token."),

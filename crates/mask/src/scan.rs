@@ -8,7 +8,8 @@ use crate::evidence::{CueReader, Evidence, EvidenceCollector, Features};
 use crate::keywords::KeywordTable;
 use crate::rules::{Anchor, RULES, Rule};
 use crate::{
-    SecretMatch, address, assignment, block, classifier, context, cues, patterns, plausible, tokens,
+    SecretMatch, address, assignment, block, classifier, context, cues, patterns, phrase, plausible, scalar,
+    tokens,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,6 +28,8 @@ enum Check {
     UserFlag,
     Block,
     Putty,
+    Phrase,
+    Scalar,
 }
 
 /// Keywords of the formats that are parsed by hand. They are common in code, so the text after them is checked byte by
@@ -39,6 +42,10 @@ const PARSED_KEYWORDS: &[(&str, Check)] = &[
     (" --user", Check::UserFlag),
     ("-----begin", Check::Block),
     ("private-lines:", Check::Putty),
+    ("phrase", Check::Phrase),
+    ("sync join", Check::Phrase),
+    (": >", Check::Scalar),
+    (": |", Check::Scalar),
 ];
 
 /// A possible secret and the rank of its rule: of two that overlap, the lower rank wins.
@@ -106,12 +113,14 @@ fn scan_with(text: &str, places: &[Range<usize>], runs: impl Fn(Check) -> bool) 
             let word = at..at + length;
             match act {
                 act if !runs(act) => {}
+                Check::Cue(_) if assignment::is_reference(text.as_bytes(), word.start) => {}
                 Check::Cue(cue) => reader.read_cue(word, cue),
-                Check::Context(_) if !is_first_in_block(&mut tried, number, at) => {}
+                Check::Context(_) | Check::Phrase if !is_first_in_block(&mut tried, number, at) => {}
                 Check::Rule(_) if !tries.allow(text, number, at) => {}
                 act => check_keyword(text, word, act, &mut candidates),
             }
         });
+        push_found(phrase::find_grouped(text, part), CONTEXT_RANK, &mut candidates);
     }
     reader.finish();
     candidates.append(&mut announced.found);
@@ -171,6 +180,11 @@ pub fn collect_evidence(text: &str, collector: &mut impl EvidenceCollector) {
 pub(crate) fn keyword_positions(text: &str) -> Vec<usize> {
     let mut places = Vec::new();
     SCANNER.words.find_each(text.as_bytes(), |at, _| places.push(at));
+    let phrases = phrase::find_grouped(text, &(0..text.len()));
+    if !phrases.is_empty() {
+        places.extend(phrases.into_iter().map(|(at, _)| at.start));
+        places.sort_unstable();
+    }
     places
 }
 
@@ -181,6 +195,8 @@ fn check_keyword(text: &str, word: Range<usize>, act: Check, found: &mut Vec<Can
         Check::Context(row) => {
             return push_found(context::find_secrets(text, &word, row), CONTEXT_RANK + 1, found);
         }
+        Check::Phrase => return push_found(phrase::find_near(text, &word), CONTEXT_RANK, found),
+        Check::Scalar => return push_found(scalar::find_lines(text, &word), CONTEXT_RANK + 1, found),
         Check::Cue(_) => return, // `CueReader` needs them all
         Check::Assigned => assignment::find_value(text, word),
         Check::Bearer => assignment::find_bearer(text, word.end),
@@ -228,7 +244,15 @@ fn match_rule(text: &str, word: Range<usize>, at: usize, found: &mut Vec<Candida
         let secret = hit.get(1).unwrap_or(whole);
         let (from, to) = (window.start + whole.start(), window.start + whole.end());
         let covers = !matches!(rule.anchor, Anchor::Inside(_)) || (from <= word.start && to >= word.end);
-        if covers && is_isolated(text.as_bytes(), from, to) && !plausible::is_documented(secret.as_str()) {
+        let by_chance = rule.anchor == Anchor::AtStart
+            && word.len() < 5
+            && is_joined_left(text.as_bytes(), word.start)
+            && !is_mixed(&text.as_bytes()[word.end..to]);
+        if covers
+            && !by_chance
+            && is_isolated(text.as_bytes(), from, to)
+            && !plausible::is_documented(secret.as_str())
+        {
             let (from, to) = (window.start + secret.start(), window.start + secret.end());
             found.push(Candidate { rank: 1 + at, from, to, kind: rule.kind });
         }
@@ -243,9 +267,7 @@ fn search_window(text: &str, word: &Range<usize>, rule: &Rule) -> Option<Range<u
         Anchor::AtStart => {
             let written = &bytes[word.clone()];
             let same = rule.words.iter().any(|known| known.as_bytes() == written);
-            let free = same
-                && is_free_left(bytes, word.start)
-                && !(word.len() < 5 && is_joined_left(bytes, word.start));
+            let free = same && is_free_left(bytes, word.start);
             free.then(|| word.start..cut(word.start + MAX_SECRET))
         }
         Anchor::Inside(before) => {
@@ -273,6 +295,16 @@ fn is_free_left(bytes: &[u8], at: usize) -> bool {
     !before(1).is_ascii_alphanumeric()
         || (matches!(before(1), b'n' | b'r' | b't') && before(2) == b'\\')
         || (before(1).is_ascii_hexdigit() && before(2).is_ascii_hexdigit() && before(3) == b'%')
+}
+
+/// Thirty letters of both cases and digits without a sign: part of a token, not of a hash in which `-` and `_` occur, nor of a name.
+fn is_mixed(body: &[u8]) -> bool {
+    let has = |is_meant: fn(&u8) -> bool| body.iter().any(is_meant);
+    body.len() >= 30
+        && body.iter().all(u8::is_ascii_alphanumeric)
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
 }
 
 /// `a-fw_`: in hashes of letters, digits, `-` and `_`, a short word occurs by chance.

@@ -23,10 +23,10 @@ fn text_of(entry: &Value, field: &str) -> String {
 fn score(set: &str) -> (f64, f64) {
     let masker = Masker::new([7; 32]);
     // `--nocapture` shows the failures, but never those of the half that must stay unseen.
-    let show = set.starts_with("training");
+    let show = !set.starts_with("unseen");
     let secrets = read_entries(&format!("{set}-secrets.jsonl"));
     let decoys = read_entries(&format!("{set}-decoys.jsonl"));
-    assert!(secrets.len() >= 400 && decoys.len() >= 500, "{} {}", secrets.len(), decoys.len());
+    assert!(secrets.len() >= 100 && decoys.len() >= 100, "{} {}", secrets.len(), decoys.len());
     let (mut caught, mut altered) = (0, 0);
     for entry in &secrets {
         let (context, secret) = (text_of(entry, "context"), text_of(entry, "secret"));
@@ -57,6 +57,13 @@ fn score(set: &str) -> (f64, f64) {
         decoys.len()
     );
     (caught, altered)
+}
+
+/// One secret of each of a hundred kinds and a hundred decoys, by a seventh writer. The rules were mended on them.
+#[test]
+fn secrets_of_a_hundred_kinds_are_caught() {
+    let (caught, altered) = score("kinds");
+    assert!(caught >= 0.97 && altered <= 0.01);
 }
 
 /// What the trees were trained on. The share says what they can tell apart at all.
