@@ -39,6 +39,6 @@ impl Caller<'_> {
 
     pub(crate) fn label(&self, given: Option<&String>) -> String {
         let given = given.map(|label| label.trim().to_string()).filter(|label| !label.is_empty());
-        given.unwrap_or_else(|| self.host.clone())
+        given.unwrap_or_else(|| sync::clean_label(&self.host))
     }
 }

@@ -154,9 +154,10 @@ pub(crate) fn sync_error(error: sync::Error) -> Error {
         return newer_store(error);
     }
     let code = match &error {
-        sync::Error::Phrase(_) | sync::Error::PhraseUnknown | sync::Error::UnknownMember(_) => {
-            Code::InvalidArgument
-        }
+        sync::Error::Phrase(_)
+        | sync::Error::PhraseUnknown
+        | sync::Error::UnknownMember(_)
+        | sync::Error::Label(_) => Code::InvalidArgument,
         sync::Error::AlreadyJoined | sync::Error::NotJoined | sync::Error::Removed => Code::InvalidArgument,
         _ => Code::ReadError,
     };

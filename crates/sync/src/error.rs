@@ -38,6 +38,8 @@ pub enum Error {
     LastAdministrator,
     #[error("record of {bytes} bytes is larger than the limit of {limit}")]
     TooLarge { bytes: usize, limit: usize },
+    #[error("a label of a device cannot be used: {0}")]
+    Label(&'static str),
     #[error("the recovery phrase is mistyped: {0}")]
     Phrase(&'static str),
     #[error("no space in this storage accepts the recovery phrase")]

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::head::MembersRef;
 use crate::id::{DeviceId, Hash, SpaceId, random};
 use crate::keys::{DeviceKeys, PublicKey, SIGNATURE, SpaceKey, is_recipient, verify, wrap};
+use crate::label::{check_label, clean_label};
 use crate::phrase::Phrase;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,6 +76,7 @@ impl JoinRequest {
         if !is_recipient(&recipient) {
             return Err(Error::Damaged { what: WHAT_REQUEST });
         }
+        check_label(&label)?;
         Ok(JoinRequest { key, recipient, label, bytes })
     }
 
@@ -283,6 +285,8 @@ impl MemberList {
 
 fn decode_member(reader: &mut Reader<'_>) -> Result<Member> {
     let (key, recipient, label) = (reader.array()?, reader.text()?, reader.text()?);
+    // The list was signed by an administrator, who may have admitted what this version refuses.
+    let label = if check_label(&label).is_ok() { label } else { clean_label(&label) };
     let role = Role::from_number(reader.number()?).ok_or_else(|| reader.damaged())?;
     Ok(Member { key, recipient, label, role, is_recovery: reader.number()? == 1 })
 }
