@@ -79,6 +79,41 @@ pub fn inherited_env() -> BTreeMap<OsString, OsString> {
     std::env::vars_os().filter(|(name, _)| !is_session_variable(name)).collect()
 }
 
+/// What git needs to find itself, its settings, a place for temporary files and the language of the person: the second list is for Windows.
+const TOOL_VARIABLES: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR",
+    "DEVELOPER_DIR",
+];
+#[rustfmt::skip]
+const TOOL_VARIABLES_OF_WINDOWS: &[&str] = &[
+    "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "USERNAME", "SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "TEMP", "TMP",
+    "APPDATA", "LOCALAPPDATA", "ProgramData", "ProgramFiles", "ProgramFiles(x86)", "ProgramW6432", "CommonProgramFiles",
+];
+
+/// The environment for a tool that Loci runs to read something, such as git: a short list, without keys and tokens.
+#[allow(clippy::disallowed_methods)] // the one place
+pub fn tool_env() -> BTreeMap<OsString, OsString> {
+    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_tools)).collect()
+}
+
+fn is_for_tools(name: &str) -> bool {
+    // Names are the same in any case on Windows.
+    let known = TOOL_VARIABLES.iter().chain(TOOL_VARIABLES_OF_WINDOWS);
+    name.starts_with("LC_") || known.into_iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
 /// All programs of this name in `PATH`, in order.
 pub fn find_programs(places: &Environment, name: &str) -> Vec<PathBuf> {
     let folders = places.vars.get("PATH").into_iter().flat_map(std::env::split_paths);
@@ -153,6 +188,23 @@ pub fn pick_vars(names: &[&str]) -> BTreeMap<OsString, OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tools_get_places_and_language_but_no_keys() {
+        for name in ["PATH", "HOME", "LC_ALL", "LANG", "TZ", "SYSTEMROOT", "Path", "XDG_CONFIG_HOME"] {
+            assert!(is_for_tools(name), "{name}");
+        }
+        for name in [
+            "ANTHROPIC_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "GITHUB_TOKEN",
+            "SSH_AUTH_SOCK",
+            "GIT_DIR",
+            "LD_PRELOAD",
+        ] {
+            assert!(!is_for_tools(name), "{name}");
+        }
+    }
 
     #[test]
     fn windows_names_the_home_directory_otherwise() {

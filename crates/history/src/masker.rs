@@ -62,7 +62,7 @@ impl<'a> History<'a> {
         if let Some(output) = &mut call.output {
             replace_masked(output, |text| masker.mask_json(text));
         }
-        for text in call.error.iter_mut().chain(&mut call.file).chain([&mut call.tool]) {
+        for text in call.error.iter_mut().chain(&mut call.file).chain([&mut call.tool, &mut call.id]) {
             replace_masked(text, |text| masker.mask_text(text));
         }
         call
@@ -70,16 +70,32 @@ impl<'a> History<'a> {
 
     pub(crate) fn mask_message(&self, mut message: Message) -> Message {
         if let Some(masker) = self.masker() {
-            replace_masked(&mut message.text, |text| masker.mask_text(text));
+            let Message { text, id, parent_id, model, .. } = &mut message;
+            for text in [text, id].into_iter().chain(parent_id).chain(model) {
+                replace_masked(text, |text| masker.mask_text(text));
+            }
         }
         message
     }
 
-    /// Masks everything in a session that an agent or a person may have put a secret into: a title, a branch, a folder.
+    /// Masks everything in a session that an agent or a person may have put a secret into: a title, a branch, a folder, the name of a
+    /// file that is its ID. Every session passes here when it is read, before it is stored or shown.
     pub(crate) fn mask_session(&self, session: &mut Session) {
-        let Session { project, cwd, git_branch, version, title, models, .. } = session;
+        let Session {
+            session_id,
+            project,
+            cwd,
+            git_branch,
+            version,
+            title,
+            models,
+            parent_session_id,
+            agent_id,
+            ..
+        } = session;
         let title = title.as_mut().map(|(title, _)| title);
-        let texts = [project, cwd, git_branch, version].into_iter().chain(title).chain(models);
+        let texts = [session_id, project, cwd, git_branch, version].into_iter().chain(title).chain(models);
+        let texts = texts.chain(parent_session_id).chain(agent_id);
         texts.for_each(|text| self.mask_shared(text));
     }
 

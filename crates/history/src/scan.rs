@@ -521,7 +521,15 @@ fn survey_masked<T>(
     let read = read(&mut survey);
     let mut facts = survey.finish();
     facts.sessions.iter_mut().for_each(|session| history.mask_session(session));
-    facts.coverage.iter_mut().for_each(|(version, _)| history.mask_shared(version));
+    for (version, coverage) in &mut facts.coverage {
+        history.mask_shared(version);
+        // Names from the transcript, too.
+        for named in [&mut coverage.unknown_types, &mut coverage.unknown_fields] {
+            let masked =
+                std::mem::take(named).into_iter().map(|(name, count)| (history.mask_text(&name), count));
+            *named = masked.collect();
+        }
+    }
     (read, facts)
 }
 

@@ -1,10 +1,14 @@
 //! Keeps what git printed about the history up to HEAD: it stays the same until HEAD moves, and a long history takes git seconds.
 //!
-//! Only for commands that depend on HEAD and their arguments alone. Does not know what they print.
+//! Only for commands that depend on HEAD and their arguments alone. Does not know what they print: an answer in which a secret is
+//! found is not kept.
 
 use crate::RunGit;
-use history::{History, home};
+use history::History;
+use history::home;
+use history::masker::LazyMasker;
 use provenance::note::sha256_hex;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Answers that are kept; a larger one is asked for again.
@@ -18,14 +22,16 @@ pub struct KeptGit<'g> {
     folder: Option<PathBuf>,
     /// The repository and its HEAD.
     key: String,
+    /// None: secrets are not looked for, and nothing is kept.
+    masker: Option<&'g LazyMasker>,
 }
 
 impl<'g> KeptGit<'g> {
-    pub fn new(history: &History<'_>, root: &Path, git: RunGit<'g>) -> KeptGit<'g> {
+    pub fn new(history: &History<'g>, root: &Path, git: RunGit<'g>) -> KeptGit<'g> {
         let head = git(&["rev-parse", "--verify", "--quiet", "HEAD"], Vec::new()).unwrap_or_default();
         let head = String::from_utf8_lossy(&head).trim().to_string();
         let folder = history.home().map(|home| home.git_answers()).filter(|_| !head.is_empty());
-        KeptGit { git, folder, key: format!("{}\n{head}", root.display()) }
+        KeptGit { git, folder, key: format!("{}\n{head}", root.display()), masker: history.masker() }
     }
 
     /// What git prints for these arguments, from now or from before.
@@ -36,10 +42,16 @@ impl<'g> KeptGit<'g> {
             return Ok(bytes);
         }
         let printed = (self.git)(args, Vec::new())?;
-        if printed.len() <= MAX_BYTES {
+        if printed.len() <= MAX_BYTES && self.is_clean(&printed) {
             keep(folder, &file, &printed);
         }
         Ok(printed)
+    }
+
+    /// Whether masking leaves the answer as it is: file contents, patches and messages of commits may contain secrets.
+    fn is_clean(&self, printed: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(printed);
+        self.masker.is_some_and(|masker| matches!(masker.mask_text(&text), Cow::Borrowed(_)))
     }
 }
 

@@ -76,8 +76,8 @@ impl Collector {
         // A filter may print values that are not JSON, such as `NaN`: kept as a string.
         let (odd, mut record) = (parsed.is_err(), parsed.unwrap_or_else(|_| text_of(bytes)));
         self.tally.add(&record);
-        let bytes = if odd || may_harm(bytes) {
-            guard::defuse_value(&mut record);
+        let altered = guard::may_harm_json(bytes) && guard::defuse_value(&mut record);
+        let bytes = if odd || altered {
             Cow::Owned(format!("{record}\n").into_bytes())
         } else {
             Cow::Borrowed(bytes)
@@ -208,11 +208,6 @@ impl Collector {
 
 fn text_of(bytes: &[u8]) -> Value {
     Value::String(String::from_utf8_lossy(bytes).trim_end().to_string())
-}
-
-/// Whether a line may contain something that [`guard`] alters.
-fn may_harm(line: &[u8]) -> bool {
-    line.iter().any(|b| matches!(b, b'<' | b'[' | b'\\' | 0x80..))
 }
 
 /// The machine-readable reason why there is no file.

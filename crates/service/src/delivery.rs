@@ -195,7 +195,7 @@ impl Service {
         {
             text += &history;
         }
-        text + "\n" + &letter.text + "\n"
+        text + "\n" + &guard::defuse_text(&letter.text) + "\n"
     }
 
     /// A session's summary, labelled as history.

@@ -23,6 +23,7 @@ pub use code::edit_distance as letters_apart;
 pub use config::env;
 pub use daemon_paths::DaemonPaths;
 pub use delivery::Deliveries;
+pub use history::guard::defuse_answer;
 pub use history::home::random_token;
 pub use history::outcome::{Outcome, OutcomeSummary};
 pub use history::{SnapshotCache, WatchedList};

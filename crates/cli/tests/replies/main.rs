@@ -13,4 +13,6 @@ mod framing;
 mod hooks;
 mod hostile;
 mod hybrid;
+mod payloads;
 mod saved_results;
+mod written_files;

@@ -10,7 +10,7 @@ use api::code::GetOutline;
 use api::search::stamp_to_ms;
 use api::why::{Why, WhyFound, WhyStep};
 use api::{Code, Error, Handle, Request};
-use history::scope;
+use history::{guard, scope};
 use lineage::fact_check::{
     FactCheck, SymbolChange, Version, compared_names, mentions_any, read_file_commits,
 };
@@ -60,7 +60,8 @@ impl Handle<Handoff> for Service {
         request.check_params()?;
         let mut made = self.sum_up_session(request.session.trim())?;
         made.command = continue_command(&made, request.to.as_deref());
-        Ok(made)
+        // It is made to be the prompt of an agent.
+        Ok(guard::defuse_answer(made))
     }
 }
 

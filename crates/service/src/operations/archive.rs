@@ -20,7 +20,7 @@ impl Handle<ArchiveRequest> for Service {
         let store = transcripts::archive_store(&self.history()).ok_or_else(no_home)?;
         let mut all = store.list_archived().archived;
         let to_remove = select_removals(self, request, &mut all);
-        let removed: Vec<Listed> = to_remove.iter().map(to_listed).collect();
+        let removed: Vec<Listed> = to_remove.iter().map(|kept| to_listed(self, kept)).collect();
         if !request.dry_run && !to_remove.is_empty() {
             remove_copies(self, &store, &to_remove)?;
         } else {
@@ -38,7 +38,7 @@ impl Handle<ArchiveRequest> for Service {
             ..Archived::default()
         };
         all.sort_by(|a, b| (b.packed, &a.path).cmp(&(a.packed, &b.path)));
-        response.kept = all.iter().take(MAX_LISTED).map(to_listed).collect();
+        response.kept = all.iter().take(MAX_LISTED).map(|kept| to_listed(self, kept)).collect();
         Ok(response)
     }
 }
@@ -61,12 +61,13 @@ fn newest_event(kept: &ArchivedTranscript) -> Stamp {
     kept.sessions.iter().map(|session| session.ended_at).max().unwrap_or_default()
 }
 
-fn to_listed(kept: &ArchivedTranscript) -> Listed {
+fn to_listed(service: &Service, kept: &ArchivedTranscript) -> Listed {
+    let masked = |text: &str| service.history().mask_text(text);
     let id = kept.sessions.first().map(|session| session.session_id.to_string());
     Listed {
-        chat_id: id.unwrap_or_else(|| kept.hint.clone()),
+        chat_id: masked(&id.unwrap_or_else(|| kept.hint.clone())),
         source: kept.source.clone(),
-        file: kept.original.to_string_lossy().into_owned(),
+        file: masked(&kept.original.to_string_lossy()),
         bytes: kept.packed,
         newest: api::search::stamp_to_ms(newest_event(kept)),
     }

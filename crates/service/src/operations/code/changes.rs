@@ -91,14 +91,14 @@ pub(crate) fn run_git_briefly(root: &Path, args: &[&str]) -> Result<Vec<u8>, Str
     output.map_err(|error| error.to_string())
 }
 
-/// Git without monitors, locks and the network: variables that name another repository are set while git runs a hook. A repository
+/// Git without monitors, locks and the network, and with a few variables only: others name another repository while git runs a hook, or
+/// hold keys. A repository
 /// that was unpacked from an archive brings its configuration with it: no program that it names may run, and `log.showSignature` runs
 /// `gpg.program`.
 fn git_job(root: &Path, args: &[&str], stdin: Vec<u8>) -> Job<'static> {
     let quiet = ["core.fsmonitor=false", "core.quotePath=false", "log.showSignature=false"];
     let quiet = quiet.iter().flat_map(|setting| ["-c", setting]);
-    let mut vars = env::inherited_env();
-    vars.retain(|name, _| !name.to_string_lossy().starts_with("GIT_"));
+    let mut vars = env::tool_env();
     vars.extend([("GIT_NO_LAZY_FETCH".into(), "1".into()), ("GIT_TERMINAL_PROMPT".into(), "0".into())]);
     Job {
         program: "git".into(),
