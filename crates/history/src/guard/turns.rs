@@ -22,10 +22,12 @@ pub(super) fn defuse_turns(text: &str) -> Option<String> {
     let counts = |start: usize, marker: &Marker| match marker.word {
         // In lower case these are keys of configuration; after a blank line they begin a turn all the same.
         Word::Party => marker.is_capital || marker.has_text && is_after_blank_line(text, start),
-        // `User:` begins many lines of logs and forms: it counts beside the others.
-        Word::User => marker.is_capital && is_talk,
+        // `User:` begins many lines of logs and forms: it counts beside the others. A snippet may have lost them, and `USER:` is a format
+        // of its own.
+        Word::User => marker.is_capital && (is_talk || marker.is_loud),
         Word::ShortHuman | Word::ShortAssistant => is_short_talk && marker.is_capital,
-        Word::Instruction | Word::Response => marker.is_heading && is_exercise,
+        Word::Instruction => marker.is_heading,
+        Word::Response => marker.is_heading && (is_exercise || marker.is_third_level),
     };
     let (mut out, mut done) = (None, 0);
     for (start, marker) in markers.iter().filter(|(start, marker)| counts(*start, marker)) {
@@ -62,7 +64,9 @@ enum Word {
 struct Marker {
     word: Word,
     is_capital: bool,
+    is_loud: bool,
     is_heading: bool,
+    is_third_level: bool,
     has_text: bool,
     colon: usize,
     colon_length: usize,
@@ -109,7 +113,9 @@ impl Marker {
         Some(Marker {
             word,
             is_capital: rest[..end].contains(char::is_uppercase),
+            is_loud: !rest[..end].contains(char::is_lowercase),
             is_heading: lead.contains("##"),
+            is_third_level: lead.trim() == "###",
             has_text: said.starts_with(' ') && !said.lines().next().unwrap_or_default().trim().is_empty(),
             colon: line.len() - after.len(),
             colon_length: colon.len_utf8(),
