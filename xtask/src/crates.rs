@@ -46,7 +46,7 @@ pub(crate) const CRATES: &[(&str, &[&str])] = &[
     ("reply", &["api", "history", "query"]),
     ("lineage", &["api", "history", "provenance", "query", "record", "sources"]),
     ("digests", &["api", "history", "memory", "query", "record", "sources"]),
-    ("exchange", &["api", "db", "history", "memory", "record", "sources", "sync"]),
+    ("exchange", &["api", "db", "history", "memory", "os", "record", "sources", "sync"]),
     ("setup", &["api", "os"]),
     ("config", &["api", "history", "llm", "record", "setup", "sources", "os"]),
     ("views", &["api", "catalogue", "code", "config", "history", "lineage", "query", "record", "sources"]),

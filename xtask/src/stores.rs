@@ -90,7 +90,8 @@ impl Maker<'_> {
         let (cloud, laptop) = (self.home.join(CLOUD), self.home.join(LAPTOP));
         fs::create_dir_all(&cloud).map_err(|error| error.to_string())?;
         let url = format!("{MADE_AT}/{CLOUD}");
-        let started = self.run_line(self.home, &format!("sync init {url} --label desk -o json"), None)?;
+        let started =
+            self.run_line(self.home, &format!("sync init --show-phrase {url} --label desk -o json"), None)?;
         let phrase = serde_json::from_slice::<serde_json::Value>(&started.stdout).unwrap_or_default();
         let Some(phrase) = phrase["phrase"].as_str().map(str::to_string) else {
             println!("sync: `loci sync init` fails: {}", String::from_utf8_lossy(&started.stderr));

@@ -90,6 +90,8 @@ operations! { $
     sync::SyncUnshare,
     sync::SyncTake,
     sync::SyncRemove,
+    sync::SyncRekey,
+    sync::SyncCheck,
     sync::SyncLeave,
     maintenance::ArchiveRequest,
     maintenance::DoctorRequest,

@@ -99,7 +99,7 @@ impl Request for SyncInit {
 pub const JOIN: Operation = Operation {
     words: Some(Positional {
         value: "URL",
-        about: "The URL that the first device was given, and the recovery phrase or, for a team, the invitation; without a phrase, it is read from standard input",
+        about: "The URL that the first device was given and, for a team, the invitation. The recovery phrase is read from standard input",
         into: &["url", "phrase"],
         number: Number::InTurn,
     }),
@@ -108,15 +108,15 @@ pub const JOIN: Operation = Operation {
         param(
             "phrase",
             Shape::Text,
-            "PHRASE",
-            "The recovery phrase, or the invitation of a team; `-` reads it from standard input",
+            "INVITATION",
+            "The invitation of a team; the recovery phrase is read from standard input only",
         ),
         LABEL,
         param("team", Shape::Text, "NAME", "Join a team: without an invitation, ask for one"),
     ],
     required: &["url"],
     ..operation(
-        ("sync_join", "sync join", "loci sync join ~/Dropbox/loci -"),
+        ("sync_join", "sync join", "loci sync join ~/Dropbox/loci"),
         "Join the space that another device of yours has started",
         "the space and the name of this device; of a team without an invitation, the request for its administrator",
         schema_properties::<SyncJoin>,
@@ -158,6 +158,9 @@ pub struct SyncJoined {
     /// What the administrator of the team needs for `loci sync admit`. It contains no secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
+    /// Of a team on a folder: what keeps other users of this machine from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// Of a new space: whoever has it can read everything in the space.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phrase: Option<String>,
@@ -460,6 +463,9 @@ pub struct SyncRound {
     /// Records in the name of another member: ignored.
     #[serde(skip_serializing_if = "is_zero")]
     pub refused: u64,
+    /// Objects that the storage had lost of this device, and that were published again.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub repaired: u64,
     /// Received records that could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
@@ -740,6 +746,99 @@ impl Request for SyncRemove {
     fn check_params(&self) -> Result<(), Error> {
         check_team(self.team.as_ref())?;
         check_present(&self.device, "device", REMOVE.example)
+    }
+}
+
+pub const REKEY: Operation = Operation {
+    params: &[TEAM],
+    ..operation(
+        ("sync_rekey", "sync rekey", "loci sync rekey"),
+        "Replace the recovery phrase: the former one opens nothing that is written from now on",
+        "the new recovery phrase, which is shown once",
+        schema_properties::<SyncRekey>,
+    )
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SyncRekey {
+    pub team: Option<String>,
+}
+
+impl Request for SyncRekey {
+    const OPERATION: &'static Operation = &REKEY;
+    type Response = SyncRekeyed;
+
+    fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SyncRekeyed {
+    pub url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
+    /// Whoever has it can read everything in the space.
+    pub phrase: String,
+}
+
+impl Response for SyncRekeyed {}
+
+pub const CHECK: Operation = Operation {
+    params: &[
+        param("read", Shape::Flag, "", "Read every object and compare its content, not only its name"),
+        param(
+            "repair",
+            Shape::Flag,
+            "",
+            "Publish again what is missing of this device, also into a storage that was emptied",
+        ),
+        TEAM,
+    ],
+    ..operation(
+        ("sync_check", "sync check", "loci sync check --read"),
+        "Check that the storage has everything that the devices have published",
+        "the number of objects that should be there, and each that is missing or damaged",
+        schema_properties::<SyncCheck>,
+    )
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SyncCheck {
+    pub read: bool,
+    pub repair: bool,
+    pub team: Option<String>,
+}
+
+impl Request for SyncCheck {
+    const OPERATION: &'static Operation = &CHECK;
+    type Response = SyncChecked;
+
+    fn check_params(&self) -> Result<(), Error> {
+        check_team(self.team.as_ref())
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SyncChecked {
+    /// Packs, heads and member lists that should be there.
+    pub objects: u64,
+    /// Bytes that were read and compared.
+    pub bytes: u64,
+    /// Objects of this device that were published again.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub repaired: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<SyncFinding>,
+}
+
+impl Response for SyncChecked {
+    fn is_incomplete(&self) -> bool {
+        !self.findings.is_empty()
     }
 }
 

@@ -33,6 +33,8 @@ const LOCAL_OPERATIONS: &[&str] = &[
     "sync_take",
     "sync_remove",
     "sync_leave",
+    "sync_check",
+    "sync_rekey",
     "setup",
     "doctor",
     "status",

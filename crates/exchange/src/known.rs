@@ -22,6 +22,10 @@ use sync::DeviceId;
 /// Facts that were forgotten without a session, here or elsewhere: one that is there again was stated once more.
 const BLOCKED_STEP: &str = "create table blocked(fact text primary key) without rowid;";
 
+/// Forgotten sessions that were exchanged: a list of them that lost entries is mended from here.
+const TOMBSTONES_STEP: &str = "
+    create table tombstones(source text not null, session text not null, primary key (source, session)) without rowid;";
+
 /// Before version 0.2.0 this layout was written without the last column, and without the last two: see
 /// [`Known::add_columns`].
 const STEPS: &[&str] = &[
@@ -35,6 +39,7 @@ const STEPS: &[&str] = &[
     ) without rowid;",
     parts::STEP,
     BLOCKED_STEP,
+    TOMBSTONES_STEP,
 ];
 
 /// What is known of a copy.
@@ -230,6 +235,29 @@ impl Known {
 
     pub(crate) fn blocked(&self) -> Result<BTreeSet<String>, Error> {
         self.texts("select fact from blocked", [])
+    }
+
+    /// Remembers sessions as forgotten, on this device or another.
+    pub(crate) fn add_tombstones<'t>(
+        &self,
+        sessions: impl Iterator<Item = &'t (String, String)>,
+    ) -> Result<(), Error> {
+        let sql = "insert or ignore into tombstones values (?1, ?2)";
+        self.in_transaction(|| {
+            let mut sessions = sessions;
+            sessions.try_for_each(|(source, session)| self.execute(sql, [source, session]))
+        })
+    }
+
+    /// The forgotten sessions that were exchanged: source and ID.
+    pub(crate) fn tombstones(&self) -> Result<Vec<(String, String)>, Error> {
+        let read = || {
+            let mut statement =
+                self.connection.prepare_cached("select source, session from tombstones order by 1, 2")?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect::<Result<Vec<_>, _>>()
+        };
+        read().map_err(|error| failed(&error))
     }
 
     /// Removes the copies of earlier layouts, which would keep what is forgotten.

@@ -6,13 +6,14 @@ use crate::document::{export_fact, export_session, import_fact, import_session};
 use crate::known::Known;
 use crate::open_error::memory_error;
 use crate::origins::{OriginWriter, Origins};
+use crate::returned::{Newer, Returned};
 use crate::settings::{SpaceSettings, sync_error};
 use api::Error;
 use api::memory::{KeptFact, KeptSession};
 use history::History;
 use history::home::Home;
 use memory::{Fact, SessionMemory, State, Store};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use sync::{Body, Change, Record, Space};
 
 pub(crate) const SESSIONS: &str = "names";
@@ -128,21 +129,34 @@ fn compare_blocked(known: &Known, changes: &[Change]) -> Result<(Vec<String>, Ve
 pub(crate) fn apply_memory(
     history: &History<'_>,
     (known, origins): (&Known, &OriginWriter),
+    returned: Option<&Returned>,
     records: &[&Record],
 ) -> Result<(u64, Vec<String>), Error> {
     let Some(home) = history.home() else { return Ok((0, Vec::new())) };
-    let mut received = Received::default();
-    let unreadable: Vec<String> = records
-        .iter()
-        .filter(|record| received.add(record).is_none())
-        .map(|record| record.key.clone())
-        .collect();
+    let newer =
+        returned.map_or(Ok(BTreeMap::new()), |returned| compare_returned(history, returned, records))?;
+    let newer = |record: &Record| {
+        newer.get(&(record.collection.as_str(), record.key.as_str())).copied().unwrap_or(Newer::Theirs)
+    };
+    let (mut received, mut undecided) = (Received::default(), Received::default());
+    let mut unreadable = Vec::new();
+    for record in records {
+        let read = match newer(record) {
+            Newer::Ours => Some(()),
+            Newer::Theirs => received.add(record),
+            Newer::Unknown => undecided.add(record),
+        };
+        if read.is_none() {
+            unreadable.push(record.key.clone());
+        }
+    }
     let mut store = Store::open(&home.memory()).map_err(|error| memory_error(&error))?;
     let new: Vec<&&Record> = records.iter().filter(|record| is_new_fact(&store, record)).collect();
     let mut apply = || {
         store.allow_facts(&received.allowed)?;
         store.forget_received(&received.forgotten)?;
-        let changed = store.put_received(&received.sessions, &received.facts)?;
+        let changed = store.put_received(&received.sessions, &received.facts)?
+            + store.put_received_by_time(&undecided.sessions, &undecided.facts)?;
         store.mark_superseded()?;
         Ok(changed + received.forgotten.len() as u64)
     };
@@ -155,6 +169,27 @@ pub(crate) fn apply_memory(
         origins.set_fact(&record.key, record.version.device)?;
     }
     Ok((changed, unreadable))
+}
+
+/// Which of the records that arrive are newer than what is here.
+fn compare_returned<'r>(
+    history: &History<'_>,
+    returned: &Returned,
+    records: &[&'r Record],
+) -> Result<BTreeMap<(&'r str, &'r str), Newer>, Error> {
+    let ours = list_changes(history, &SpaceSettings::default())?;
+    let ours: BTreeMap<(&str, &str), &Change> =
+        ours.iter().map(|change| ((change.collection.as_str(), change.key.as_str()), change)).collect();
+    let mut newer = BTreeMap::new();
+    for record in records {
+        let key = (record.collection.as_str(), record.key.as_str());
+        if let (Some(ours), Body::Bytes(theirs)) = (ours.get(&key), &record.body)
+            && [SESSIONS, FACTS].contains(&key.0)
+        {
+            newer.insert(key, returned.compare(ours, theirs));
+        }
+    }
+    Ok(newer)
 }
 
 fn is_new_fact(store: &Store, record: &Record) -> bool {

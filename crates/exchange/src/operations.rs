@@ -3,15 +3,17 @@
 //! Does not know what travels, and does not read the environment.
 
 use crate::caller::Caller;
+use crate::returned::Returned;
 use crate::round::{preview, run_round};
 use crate::settings::{Place, SpaceSettings, exclude_project, sync_error};
-use crate::status::{find_members, keep_failure, read_status};
+use crate::status::{find_members, keep_failure, read_status, to_finding};
 use crate::team_round::run_team_round;
 use crate::teams::{describe, find_team, list_offered};
 use api::Error;
 use api::sync::{
-    SyncDevices, SyncDevicesRequest, SyncExclude, SyncInit, SyncJoin, SyncJoined, SyncLeave, SyncLeft,
-    SyncNow, SyncPreview, SyncPreviewed, SyncRemove, SyncRound, SyncStatus, SyncStatusRequest,
+    SyncCheck, SyncChecked, SyncDevices, SyncDevicesRequest, SyncExclude, SyncInit, SyncJoin, SyncJoined,
+    SyncLeave, SyncLeft, SyncNow, SyncPreview, SyncPreviewed, SyncRekey, SyncRekeyed, SyncRemove, SyncRound,
+    SyncStatus, SyncStatusRequest,
 };
 use history::home::Home;
 use history::scope;
@@ -54,7 +56,22 @@ pub fn init(caller: &Caller<'_>, request: &SyncInit) -> Result<SyncJoined, Error
     let (space, phrase) = place.enter(&url, &caller.variables, |folder, store, settings| {
         Space::create(folder, store, &label, settings)
     })?;
-    Ok(SyncJoined { phrase: Some(phrase.to_string()), ..finish_joining(&place, url, label, &space)? })
+    let warning = request.team.as_ref().and_then(|_| describe_unshared(&url));
+    Ok(SyncJoined {
+        warning,
+        phrase: Some(phrase.to_string()),
+        ..finish_joining(&place, url, label, &space)?
+    })
+}
+
+/// What keeps other users of this machine from a folder.
+fn describe_unshared(url: &str) -> Option<String> {
+    let mode = os::files::mode(&std::fs::metadata(url).ok()?);
+    let is_shared = cfg!(windows) || mode & 0o070 == 0o070 || mode & 0o007 == 0o007;
+    (!is_shared).then(|| {
+        let folder = api::operation::shell_quote(url);
+        format!("other users cannot write in this folder: chgrp GROUP {folder} && chmod 2770 {folder}")
+    })
 }
 
 pub fn join(caller: &Caller<'_>, request: &SyncJoin) -> Result<SyncJoined, Error> {
@@ -80,7 +97,9 @@ pub fn join(caller: &Caller<'_>, request: &SyncJoin) -> Result<SyncJoined, Error
     let space = place.enter(&url, &caller.variables, |folder, store, settings| {
         Space::recover(folder, store, &phrase, &label, settings)
     })?;
-    finish_joining(&place, url, label, &space)
+    let joined = finish_joining(&place, url, label, &space)?;
+    place.store_settings(&SpaceSettings { returned: true, ..place.joined_settings()? })?;
+    Ok(joined)
 }
 
 // ---- rounds
@@ -125,7 +144,8 @@ pub fn sync_now(caller: &Caller<'_>, request: &SyncNow) -> Result<SyncRound, Err
 }
 
 fn add_round(total: &mut SyncRound, round: SyncRound) {
-    let counts: [(&mut u64, u64); 10] = [
+    let counts: [(&mut u64, u64); 11] = [
+        (&mut total.repaired, round.repaired),
         (&mut total.sent, round.sent),
         (&mut total.transcripts, round.transcripts),
         (&mut total.memory, round.memory),
@@ -220,9 +240,63 @@ pub fn remove(caller: &Caller<'_>, request: &SyncRemove) -> Result<SyncStatus, E
     read_status(&home, &place, settings, &space)
 }
 
+/// Replaces the recovery phrase.
+pub fn replace_phrase(caller: &Caller<'_>, request: &SyncRekey) -> Result<SyncRekeyed, Error> {
+    let place = find_place(&caller.home()?, request.team.as_ref())?;
+    let (settings, mut space) = place.open(&caller.variables)?;
+    let phrase = space.replace_phrase().map_err(sync_error)?.to_string();
+    Ok(SyncRekeyed { url: settings.url, team: place.team, phrase })
+}
+
+/// Compares the storage with what should be in it.
+pub fn check(caller: &Caller<'_>, request: &SyncCheck) -> Result<SyncChecked, Error> {
+    let place = find_place(&caller.home()?, request.team.as_ref())?;
+    let (_, mut space) = place.open(&caller.variables)?;
+    let mut repaired = 0;
+    if request.repair {
+        space.accept_storage().map_err(sync_error)?;
+        let round = run_at(caller, &place);
+        keep_failure(&place, round.as_ref().err());
+        repaired = round?.repaired;
+    }
+    let checked = space.check(request.read).map_err(sync_error)?;
+    let findings = checked.findings.iter().map(to_finding).collect();
+    Ok(SyncChecked { objects: checked.objects, bytes: checked.bytes, repaired, findings })
+}
+
+/// The problems that are listed of each space.
+const LISTED: usize = 3;
+
+/// What is wrong with the storage of each space, as far as this device knows. None: it belongs to no space.
+pub fn list_problems(caller: &Caller<'_>) -> Result<Option<Vec<String>>, Error> {
+    let home = caller.home()?;
+    let places = all_places(&home);
+    if places.is_empty() {
+        return Ok(None);
+    }
+    let mut problems = Vec::new();
+    for place in places {
+        let (settings, space) = place.open(&caller.variables)?;
+        let status = read_status(&home, &place, settings, &space)?;
+        problems
+            .extend(status.failure.map(|why| format!("the last round with {} failed: {why}", status.url)));
+        for finding in status.findings.iter().take(LISTED) {
+            problems.push(format!("{} at {} in {}", finding.problem, finding.object, status.url));
+        }
+        if let Some(more) = status.findings.len().checked_sub(LISTED).filter(|more| *more > 0) {
+            problems.push(format!("{more} more in {}", status.url));
+        }
+    }
+    Ok(Some(problems))
+}
+
 pub fn leave(caller: &Caller<'_>, request: &SyncLeave) -> Result<SyncLeft, Error> {
     let place = find_place(&caller.home()?, request.team.as_ref())?;
     let settings = place.joined_settings()?;
+    if place.team.is_none() {
+        // Best effort: leaving is the remedy for a damaged state.
+        let _ = Returned::keep(caller, &place);
+    }
     place.delete()?;
     Ok(SyncLeft { url: settings.url })
 }

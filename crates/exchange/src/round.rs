@@ -6,9 +6,10 @@ use crate::copies::Exchange;
 use crate::copy_name::parse_name;
 use crate::known::{Kept, Known};
 use crate::origins::OriginWriter;
-use crate::settings::{Place, SpaceSettings, sync_error};
+use crate::returned::Returned;
+use crate::settings::{Place, sync_error};
 use crate::status::to_finding;
-use crate::{copies, memory_records, part, tombstone_records};
+use crate::{copies, lost, memory_records, part, tombstone_records};
 use api::sync::{SyncPreviewed, SyncRound, SyncTranscript};
 use api::{Code, Error};
 use history::error::read_error;
@@ -28,17 +29,32 @@ pub(crate) fn run_round(history: &History<'_>, variables: &[(String, String)]) -
     // Every store first: one that a newer Loci has written ends the round before it has changed anything.
     let (known, origins) = (Known::open(&home)?, OriginWriter::open(&home)?);
     fill_origins(&known, &origins)?;
+    tombstone_records::unite_tombstones(&known, &home)?;
     ingest::catch_up(history, false)?;
     let now = history.clock.now().0.max(0) as u64;
-    stage_changes(history, &mut space, &known, &settings, now)?;
+    let returned = Returned::load(&home, &settings)?;
+    // Tombstones first: what was forgotten must not be sent once more.
+    tombstone_records::stage_tombstones(&mut space, &home, now)?;
+    if returned.is_none() {
+        // What was changed here is above what arrives.
+        memory_records::stage_memory(history, &mut space, &known, &settings, now)?;
+    }
     let live = copies::live_names(history);
     let exchange = Exchange { home: &home, known: &known, origins: &origins, live: &live };
-    let mut receiver = Receiver::new(history, &exchange);
+    let mut receiver = Receiver::new(history, &exchange, returned.as_ref());
     let round = space.sync_staging(
         now,
         &mut |records| receiver.apply(records).map_err(|error| error.message),
         &mut |space| {
-            let staged = copies::stage_copies(history, space, &exchange, &settings, now);
+            let staged = lost::find_lost(space, &known).and_then(|is_any_lost| {
+                if is_any_lost {
+                    tombstone_records::stage_tombstones(space, &home, now)?;
+                }
+                if is_any_lost || returned.is_some() {
+                    memory_records::stage_memory(history, space, &known, &settings, now)?;
+                }
+                copies::stage_copies(history, space, &exchange, &settings, now)
+            });
             staged.map_err(|error| error.message)
         },
     );
@@ -49,8 +65,12 @@ pub(crate) fn run_round(history: &History<'_>, variables: &[(String, String)]) -
         ingest::catch_up(history, false)?;
     }
     let round = round.map_err(sync_error)?;
+    if returned.is_some() && round.findings.is_empty() {
+        Returned::finish(&Place::private(&home))?;
+    }
     Ok(SyncRound {
         sent: round.sent,
+        repaired: round.repaired.len() as u64,
         lists: round.lists,
         findings: round.findings.iter().map(to_finding).collect(),
         excluded: known.count_kept(Kept::Excluded)?,
@@ -93,32 +113,23 @@ fn name_devices(space: &Space, origins: &OriginWriter) -> Result<(), Error> {
     named.into_iter().try_for_each(|(device, label)| origins.name_device(device, label, ""))
 }
 
-/// Stages what must be above what arrives: a name that was given here, and what was forgotten.
-fn stage_changes(
-    history: &History<'_>,
-    space: &mut Space,
-    known: &Known,
-    settings: &SpaceSettings,
-    now: u64,
-) -> Result<(), Error> {
-    let home = history.home().ok_or_else(history::error::no_home)?;
-    // Tombstones first: what was forgotten must not be sent once more.
-    tombstone_records::stage_tombstones(space, &home, now)?;
-    memory_records::stage_memory(history, space, known, settings, now).map(drop)
-}
-
 /// Stores what arrives.
 struct Receiver<'r> {
     history: &'r History<'r>,
     exchange: &'r Exchange<'r>,
+    returned: Option<&'r Returned>,
     /// The copies that were stored or have grown.
     received: BTreeSet<u128>,
     outcome: SyncRound,
 }
 
 impl<'r> Receiver<'r> {
-    fn new(history: &'r History<'r>, exchange: &'r Exchange<'r>) -> Receiver<'r> {
-        Receiver { history, exchange, received: BTreeSet::new(), outcome: SyncRound::default() }
+    fn new(
+        history: &'r History<'r>,
+        exchange: &'r Exchange<'r>,
+        returned: Option<&'r Returned>,
+    ) -> Receiver<'r> {
+        Receiver { history, exchange, returned, received: BTreeSet::new(), outcome: SyncRound::default() }
     }
 
     fn apply(&mut self, records: &[Record]) -> Result<(), Error> {
@@ -127,8 +138,12 @@ impl<'r> Receiver<'r> {
         };
         let lock = Lock::acquire(self.exchange.home)?;
         let tombstones = of(tombstone_records::COLLECTION);
-        self.outcome.forgotten +=
-            tombstone_records::apply_tombstones(self.history, self.exchange.home, &lock, &tombstones)?;
+        self.outcome.forgotten += tombstone_records::apply_tombstones(
+            self.history,
+            (self.exchange.home, self.exchange.known),
+            &lock,
+            &tombstones,
+        )?;
         self.apply_copies(&of(copies::COLLECTION), &of(part::COLLECTION))?;
         drop(lock);
         let memory: Vec<&Record> =
@@ -140,6 +155,7 @@ impl<'r> Receiver<'r> {
             let (changed, unreadable) = memory_records::apply_memory(
                 self.history,
                 (self.exchange.known, self.exchange.origins),
+                self.returned,
                 &memory,
             )?;
             self.outcome.memory += changed;

@@ -3,6 +3,7 @@
 //! Does not know what travels.
 
 use crate::known::Known;
+use crate::returned;
 use api::{Code, Error};
 use db::durable::OpenError;
 use history::error::newer_store;
@@ -24,6 +25,9 @@ pub(crate) struct SpaceSettings {
     pub(crate) excluded: Vec<String>,
     /// Set by the first `loci sync now`: before it, nothing leaves by itself, so that projects can be excluded.
     pub(crate) started: bool,
+    /// This device has joined and has not read all that the others wrote: until then what it has is not later than what they have.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) returned: bool,
     /// In a team: what a person has shared. Nothing else leaves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) shared: Vec<SharedItem>,
@@ -129,9 +133,21 @@ impl Place {
         Ok((settings, space))
     }
 
-    /// Ends the membership of this device: keys and state are deleted.
+    /// Ends the membership of this device: keys and state are deleted. What it knew of memory stays, for the day on which it joins again.
     pub(crate) fn delete(&self) -> Result<(), Error> {
-        std::fs::remove_dir_all(&self.folder).map_err(|error| home::unwritable(&self.folder, &error))
+        let failed = |error: std::io::Error| home::unwritable(&self.folder, &error);
+        let mut is_any_kept = false;
+        for entry in std::fs::read_dir(&self.folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.ends_with(returned::FILE) {
+                is_any_kept = true;
+            } else if path.is_dir() {
+                std::fs::remove_dir_all(&path).map_err(failed)?;
+            } else {
+                std::fs::remove_file(&path).map_err(failed)?;
+            }
+        }
+        if is_any_kept { Ok(()) } else { std::fs::remove_dir(&self.folder).map_err(failed) }
     }
 }
 
@@ -163,6 +179,9 @@ pub(crate) fn sync_error(error: sync::Error) -> Error {
     };
     let hint = match &error {
         sync::Error::NotJoined => Some("loci sync init URL"),
+        sync::Error::NotOurs => {
+            Some("mount it; if it was emptied, `loci sync check --repair` fills it again")
+        }
         sync::Error::AlreadyJoined | sync::Error::UnknownMember(_) => Some("loci sync status"),
         sync::Error::Removed => Some("loci sync leave"),
         sync::Error::Store(StoreError::Refused { reason, .. }) if reason.contains(WRONG_CLOCK) => {

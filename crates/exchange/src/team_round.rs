@@ -131,7 +131,18 @@ pub(crate) fn run_team_round(
     ingest::catch_up(history, false)?;
     let too_large = stage_shared(history, &home, &mut space, place, &mut settings, now)?;
     let store = TeamStore::open(&place.folder)?;
-    let round = space.sync(now, &mut |records| store.keep(records).map_err(|error| error.message));
+    let round = space.sync_staging(
+        now,
+        &mut |records| store.keep(records).map_err(|error| error.message),
+        &mut |space| {
+            // What the storage has lost of what is shared is staged again.
+            if !space.has_lost().map_err(|error| error.to_string())? {
+                return Ok(());
+            }
+            let staged = stage_shared(history, &home, space, place, &mut settings, now);
+            staged.map(drop).map_err(|error| error.message)
+        },
+    );
     let mut receiver = Receiver {
         history,
         store: &store,
@@ -144,7 +155,8 @@ pub(crate) fn run_team_round(
     receiver.judge_all(&space, place.team.as_deref().unwrap_or_default())?;
     let round = round.map_err(sync_error)?;
     let findings = round.findings.iter().map(to_finding).collect();
-    Ok(SyncRound { sent: round.sent, lists: round.lists, too_large, findings, ..receiver.outcome })
+    let repaired = round.repaired.len() as u64;
+    Ok(SyncRound { sent: round.sent, lists: round.lists, too_large, repaired, findings, ..receiver.outcome })
 }
 
 /// Returns the number of items that have grown beyond what a record may have: others keep what they got last.

@@ -2,6 +2,7 @@
 //!
 //! Does not know what the sessions contained.
 
+use crate::known::Known;
 use crate::memory_records;
 use crate::settings::sync_error;
 use api::Error;
@@ -13,6 +14,20 @@ use sync::{Body, Change, Record, Space};
 
 pub(crate) const COLLECTION: &str = "forgotten";
 const SEPARATOR: char = '\t';
+
+/// The list of this device and what was exchanged are one set: entries that the list has lost are put back, so that what was forgotten
+/// does not come back with the next update.
+pub(crate) fn unite_tombstones(known: &Known, home: &Home) -> Result<(), Error> {
+    let mut tombstones = Tombstones::read(Some(home))?;
+    let exchanged = known.tombstones()?;
+    if exchanged.iter().any(|(source, id)| !tombstones.contains(source, id)) {
+        let _lock = Lock::acquire(home)?;
+        tombstones = Tombstones::read(Some(home))?;
+        let added = tombstones.add(home, exchanged.into_iter());
+        added.map_err(|error| home::unwritable(&home.tombstones(), &error))?;
+    }
+    known.add_tombstones(tombstones.iter())
+}
 
 /// Stages the forgotten sessions, and removes what memory had of them from the storage.
 pub(crate) fn stage_tombstones(space: &mut Space, home: &Home, now: u64) -> Result<u64, Error> {
@@ -28,7 +43,7 @@ pub(crate) fn stage_tombstones(space: &mut Space, home: &Home, now: u64) -> Resu
 /// Forgets what other devices have forgotten, as `loci forget` does. The caller holds the writer lock. Returns how many sessions.
 pub(crate) fn apply_tombstones(
     history: &History<'_>,
-    home: &Home,
+    (home, known): (&Home, &Known),
     lock: &Lock,
     records: &[&Record],
 ) -> Result<u64, Error> {
@@ -44,6 +59,7 @@ pub(crate) fn apply_tombstones(
     }
     let added = tombstones.add(home, wanted.iter().cloned());
     added.map_err(|error| home::unwritable(&home.tombstones(), &error))?;
+    known.add_tombstones(wanted.iter())?;
     ingest::forget_sessions(history, home, lock, &|source, id| {
         wanted.contains(&(source.to_string(), id.to_string()))
     })?;

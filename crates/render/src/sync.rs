@@ -6,8 +6,8 @@ use crate::Render;
 use crate::format::{count_of, format_size};
 use crate::options::{RenderOptions, Style};
 use api::sync::{
-    SyncAdmitted, SyncDevice, SyncDevices, SyncFinding, SyncItem, SyncJoined, SyncLeft, SyncPreviewed,
-    SyncRound, SyncShared, SyncStatus, SyncTaken,
+    SyncAdmitted, SyncChecked, SyncDevice, SyncDevices, SyncFinding, SyncItem, SyncJoined, SyncLeft,
+    SyncPreviewed, SyncRekeyed, SyncRound, SyncShared, SyncStatus, SyncTaken,
 };
 use api::terminal_text::{append_fmt, one_line, short_id, truncate_width};
 
@@ -22,6 +22,9 @@ impl Render for SyncJoined {
             );
         }
         let mut out = format!("{label} synchronises with {url}\n");
+        if let Some(warning) = &self.warning {
+            append_fmt(&mut out, format_args!("warning: {}\n", one_line(warning)));
+        }
         if let Some(phrase) = &self.phrase {
             let phrase = options.paint(Style::Bold, phrase);
             append_fmt(
@@ -30,9 +33,8 @@ impl Render for SyncJoined {
                     "\nRecovery phrase: {phrase}\n\nKeep it: it is shown once, and whoever has it can read everything in the space.\n"
                 ),
             );
-            let (who, secret) =
-                if self.team.is_some() { ("Others", "") } else { ("On another device", " -") };
-            append_fmt(&mut out, format_args!("{who}: loci sync join {url}{secret}{team}\n"));
+            let who = if self.team.is_some() { "Others" } else { "On another device" };
+            append_fmt(&mut out, format_args!("{who}: loci sync join {url}{team}\n"));
         }
         out + &match self.team {
             Some(_) => format!("next: loci sync share ITEM{team}\n"),
@@ -122,6 +124,7 @@ impl Render for SyncRound {
             (self.suggested, "fact", "to review: loci memory list --state review"),
             (self.offered, "session", "to take over: loci sync status --team NAME"),
             (self.refused, "record", "ignored: in the name of another member"),
+            (self.repaired, "object", "published again: the storage had lost or changed it"),
         ] {
             if count > 0 {
                 append_fmt(&mut out, format_args!("{} {next}\n", count_of(count, what)));
@@ -258,6 +261,34 @@ fn render_devices(devices: &[SyncDevice], options: &RenderOptions) -> String {
         );
     }
     out
+}
+
+impl Render for SyncRekeyed {
+    fn render(&self, options: &RenderOptions) -> String {
+        format!(
+            "Recovery phrase: {}\n\nKeep it: it is shown once, and replaces the former one in {}.\n",
+            options.paint(Style::Bold, &self.phrase),
+            one_line(&self.url)
+        )
+    }
+}
+
+impl Render for SyncChecked {
+    fn render(&self, _: &RenderOptions) -> String {
+        let mut out = match self.bytes {
+            0 => format!("{} looked for\n", count_of(self.objects, "object")),
+            bytes => {
+                format!("{} looked for, {} read\n", count_of(self.objects, "object"), format_size(bytes))
+            }
+        };
+        if self.repaired > 0 {
+            append_fmt(&mut out, format_args!("{} published again\n", count_of(self.repaired, "object")));
+        }
+        if self.findings.is_empty() {
+            out.push_str("nothing is missing or damaged\n");
+        }
+        out + &render_findings(&self.findings)
+    }
 }
 
 impl Render for SyncLeft {

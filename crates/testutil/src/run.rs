@@ -72,8 +72,18 @@ impl Finished {
 }
 
 /// A command that runs the binary with the environment of [`set_environment`].
+///
+/// A recovery phrase among the arguments is written to its standard input, which is where it belongs.
 pub fn command(home: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(binary());
+    let (phrases, args): (Vec<&str>, Vec<&str>) = args.iter().partition(|arg| arg.starts_with("loci1-"));
+    let mut command = match phrases.first() {
+        Some(phrase) => {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", "phrase=$1; shift; echo \"$phrase\" | \"$@\"", "sh", phrase, binary()]);
+            shell
+        }
+        None => Command::new(binary()),
+    };
     set_environment(&mut command, home);
     command.args(args);
     command

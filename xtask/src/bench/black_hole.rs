@@ -135,7 +135,7 @@ impl Device {
         }
         fs::create_dir_all(bucket).map_err(to_message)?;
         let url = bucket.to_string_lossy();
-        self.run(&["sync", "init", &url, "--label", "bench"], false)?;
+        self.run(&["sync", "init", "--show-phrase", &url, "--label", "bench"], false)?;
         let (_, round) = self.run(&["sync", "now"], false)?;
         let round: Value = serde_json::from_slice(&round).map_err(to_message)?;
         if round["sent"].as_u64().unwrap_or(0) == 0 {

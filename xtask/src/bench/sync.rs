@@ -37,12 +37,15 @@ pub(super) fn run(args: &[String]) -> Outcome {
     let _ = fs::remove_dir_all(corpus.home.join(".local/share/loci/sync"));
     loci(&corpus.home, &["index"]).run_for_output()?;
     let url = bucket.to_string_lossy().into_owned();
-    let started = loci(&corpus.home, &["sync", "init", &url]).run_for_output()?;
+    let started = loci(&corpus.home, &["sync", "init", "--show-phrase", &url]).run_for_output()?;
     let (sending, _) = measure(&loci(&corpus.home, &["sync", "now"]))?;
     println!("       sending takes {sending:.1} s of CPU");
 
     let phrase = read_phrase(&started)?;
-    loci(&fetched, &["sync", "join", &url, &phrase]).run_for_output()?;
+    // The phrase is no argument.
+    let program = binaries.loci.to_string_lossy().into_owned();
+    let join = ["-c", "echo \"$0\" | \"$1\" sync join \"$2\"", &phrase, &program, &url];
+    Case::new("sync join", Path::new("sh"), &fetched, &join).run_for_output()?;
     let (fetching, peak) = measure(&loci(&fetched, &["sync", "now"]))?;
 
     let archive = ".local/share/loci/archive";

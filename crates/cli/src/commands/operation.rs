@@ -27,6 +27,8 @@ pub(crate) struct Invocation {
     format: OutputFormat,
     /// `--yes`: skip the confirmation prompt.
     yes: bool,
+    /// `--show-phrase`, or a terminal: the recovery phrase may be printed.
+    may_show_phrase: bool,
     /// Print the envelope an agent gets.
     hybrid: bool,
     colour: bool,
@@ -58,8 +60,11 @@ const CONFIRMED_OPERATIONS: &[(&str, &str, &str)] = &[
 ];
 /// The operation that prints whole messages and therefore takes `--unmasked`.
 const UNMASKABLE_OPERATION: &str = "gather_chats";
-/// The operation whose secret may be typed.
+/// The operation whose secret is typed.
 const PHRASE_OPERATION: &str = "sync_join";
+/// The operations that show the recovery phrase: an agent that runs one would have it in its transcript.
+const PHRASE_SHOWN: &[&str] = &["sync_init", "sync_rekey"];
+const SHOW_PHRASE: &str = "show_phrase";
 /// Second names of commands: what people look for after they have lost a machine.
 const SECOND_NAMES: &[(&str, &str)] = &[("sync_join", "recover")];
 /// The operations that can be drawn as a page; `page.rs` has how.
@@ -94,6 +99,13 @@ pub(crate) fn build_command(operation: &'static Operation) -> Command {
             .help("Skip the confirmation prompt")
             .action(ArgAction::SetTrue);
         command = command.arg(yes);
+    }
+    if PHRASE_SHOWN.contains(&operation.name) {
+        let show = Arg::new(SHOW_PHRASE)
+            .long(flag_name(SHOW_PHRASE))
+            .help("Print the recovery phrase although the output is no terminal")
+            .action(ArgAction::SetTrue);
+        command = command.arg(show);
     }
     let command = command
         .arg(
@@ -198,7 +210,10 @@ pub(crate) fn build_invocation(operation: &'static Operation, matches: &ArgMatch
     let params = valid.and_then(|()| collect_params(operation, matches, service.clock, &service.cwd));
     let no_color = service::env::text_var(&service.places, "NO_COLOR").is_some();
     let colour = wants_colour(matches, no_color, output::stdout_size().1);
-    Invocation { operation, params, service, format: shown, yes, hybrid: matches.get_flag(HYBRID), colour }
+    let hybrid = matches.get_flag(HYBRID);
+    let may_show_phrase =
+        !PHRASE_SHOWN.contains(&operation.name) || matches.get_flag(SHOW_PHRASE) || output::stdout_size().1;
+    Invocation { operation, params, service, format: shown, yes, may_show_phrase, hybrid, colour }
 }
 
 fn collect_params(
@@ -332,7 +347,14 @@ impl Invocation {
 
     fn call_operation(&self, mut params: Map<String, Value>) -> Result<AnyResponse, Error> {
         if self.operation.name == PHRASE_OPERATION {
-            read_phrase(&mut params);
+            read_phrase(&mut params)?;
+        }
+        if !self.may_show_phrase {
+            let message = "the recovery phrase is shown once, and the output is no terminal";
+            let typed = self.operation.command_line(&params);
+            return Err(Error::new(Code::InvalidArgument, message)
+                .hint("run it in a terminal")
+                .hint(format!("{typed} --show-phrase")));
         }
         daemon_client::add_message_key(self.operation.name, &mut params);
         self.service.progress.on_step(output::print_step);
@@ -420,11 +442,24 @@ impl Invocation {
     }
 }
 
-/// Reads the recovery phrase from standard input, so that it need not be in the history of the shell.
-fn read_phrase(params: &mut Map<String, Value>) {
-    let is_request = params.contains_key("team") && !params.contains_key("phrase");
-    if !is_request && params.get("phrase").is_none_or(|given| given == "-") {
-        params.insert("phrase".to_string(), json!(output::prompt_line("Recovery phrase: ")));
+/// Reads the recovery phrase from standard input: as an argument, the history of the shell and other programs would have it. A team is
+/// asked without any secret, and joined with an invitation, which is none.
+fn read_phrase(params: &mut Map<String, Value>) -> Result<(), Error> {
+    let is_team = params.contains_key("team");
+    let given = params.get("phrase").and_then(Value::as_str).map(str::to_owned);
+    match given.as_deref() {
+        None if is_team => Ok(()),
+        None | Some("-") => {
+            params.insert("phrase".to_string(), json!(output::prompt_line("Recovery phrase: ")));
+            Ok(())
+        }
+        Some(invitation) if is_team && invitation.contains('.') => Ok(()),
+        Some(_) => {
+            let message = "the recovery phrase is read from standard input, not from arguments";
+            Err(Error::new(Code::InvalidArgument, message)
+                .hint("loci sync join URL, and type it")
+                .hint("loci sync join URL < FILE"))
+        }
     }
 }
 

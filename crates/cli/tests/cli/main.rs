@@ -36,6 +36,7 @@ mod search;
 mod show;
 mod sync;
 mod sync_growth;
+mod sync_repair;
 mod team;
 mod update;
 mod walk;

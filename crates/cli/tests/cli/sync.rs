@@ -31,7 +31,7 @@ impl Devices {
     pub(crate) fn joined() -> Devices {
         let (bucket, work, laptop) = (Home::new(), Home::new(), Home::new());
         let url = bucket.path().display();
-        let started = run(&work, &format!("sync init {url} --label work"));
+        let started = run(&work, &format!("sync init --show-phrase {url} --label work"));
         let phrase = started["phrase"].as_str().unwrap().to_string();
         let joined = run(&laptop, &format!("sync join {url} {phrase} --label laptop"));
         assert_eq!((&joined["space"], &joined["phrase"]), (&started["space"], &Value::Null));
@@ -506,7 +506,7 @@ fn a_fresh_machine_recovers_everything_with_the_phrase_alone() {
 fn the_phrase_is_read_from_standard_input() {
     let (shared, work, laptop) = (Home::new(), Home::new(), Home::new());
     let bucket = shared.path().to_str().unwrap();
-    let started = run(&work, &format!("sync init {bucket}"));
+    let started = run(&work, &format!("sync init --show-phrase {bucket}"));
     let mut join = std::process::Command::new("sh");
     testutil::set_environment(&mut join, laptop.path());
     let line = format!(
@@ -526,14 +526,14 @@ fn mistakes_are_explained() {
     for (line, said) in [
         ("sync now".to_string(), "loci sync init URL"),
         (format!("sync join {bucket} abcde-fghij"), "recovery phrase"),
-        ("sync init /no/such/folder".to_string(), "mkdir -p /no/such/folder"),
-        ("sync init ftp://host/x".to_string(), "neither s3 nor az"),
+        ("sync init --show-phrase /no/such/folder".to_string(), "mkdir -p /no/such/folder"),
+        ("sync init --show-phrase ftp://host/x".to_string(), "neither s3 nor az"),
     ] {
         let home = Home::new();
         let refused = run_line(&home, &line).expect(1);
         assert!(refused.stderr.contains(said), "{line}: {}", refused.stderr);
     }
-    let twice = run_line(&devices.work, &format!("sync init {bucket}")).expect(1);
+    let twice = run_line(&devices.work, &format!("sync init --show-phrase {bucket}")).expect(1);
     assert!(twice.stderr.contains("already belongs"), "{}", twice.stderr);
 }
 
@@ -603,7 +603,7 @@ fn follow_guide(url: &str, variables: &[(String, String)]) {
         shell.args(["-c", line]);
         testutil::run_command(shell).expect(0).text().to_string()
     };
-    let started = type_line(&work, &format!("loci sync init {url} --label work -o text"));
+    let started = type_line(&work, &format!("loci sync init --show-phrase {url} --label work -o text"));
     let phrase = started.split("Recovery phrase: ").nth(1).unwrap().lines().next().unwrap();
     assert!(type_line(&work, "loci sync preview -o text").contains("flaky upload test"));
     assert!(type_line(&work, "loci sync now -o text").starts_with("sent 1 record"));
@@ -655,7 +655,10 @@ fn what_goes_wrong_on_the_wire_is_said_and_ends_with_it() {
     variables.push(("AWS_TIMEOUT".into(), "1 second".into()));
     let (work, laptop) = (Home::new(), Home::new());
     let loci = |home: &Home, words: &[&str]| run_with(home, &variables, words);
-    let started = loci(&work, &["sync", "init", "s3://loci/wire", "--json"]).expect(0).records().remove(0);
+    let started = loci(&work, &["sync", "init", "--show-phrase", "s3://loci/wire", "--json"])
+        .expect(0)
+        .records()
+        .remove(0);
     let phrase = started["phrase"].as_str().unwrap();
     loci(&laptop, &["sync", "join", "s3://loci/wire", phrase]).expect(0);
     let cases = [
@@ -708,7 +711,7 @@ fn wrong_clocks_cost_nothing() {
         clocks[device].apply(&mut command);
         testutil::run_command(command)
     };
-    let started = loci(0, &["sync", "init", url, "--json"]).expect(0).records().remove(0);
+    let started = loci(0, &["sync", "init", "--show-phrase", url, "--json"]).expect(0).records().remove(0);
     loci(1, &["sync", "join", url, started["phrase"].as_str().unwrap()]).expect(0);
     for (device, home) in homes.iter().enumerate() {
         home.add(&session(device as u32 + 1, SHOP, "Count the walruses"));

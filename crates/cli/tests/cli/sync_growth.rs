@@ -221,7 +221,8 @@ fn two_devices_that_write_one_transcript_agree_elsewhere() {
     let bucket = Home::new();
     let twins = Twins { folder: Home::new(), homes: [Home::new(), Home::new()] };
     let url = bucket.path().display();
-    let phrase = twins.run(0, &format!("sync init {url}"))["phrase"].as_str().unwrap().to_string();
+    let phrase =
+        twins.run(0, &format!("sync init --show-phrase {url}"))["phrase"].as_str().unwrap().to_string();
     twins.run(1, &format!("sync join {url} {phrase}"));
     let join = || {
         let home = Home::new();

@@ -93,7 +93,7 @@ impl Team {
     fn new() -> Team {
         let (bucket, ada, bob) = (Home::new(), Person::new("ada"), Person::new("bob"));
         let url = bucket.path().display().to_string();
-        let started = ada.run(&format!("sync init {url} --team core --label ada"));
+        let started = ada.run(&format!("sync init --show-phrase {url} --team core --label ada"));
         assert!(started["phrase"].is_string(), "{started}");
         join(&ada, &bob, &url, "bob", "writer");
         Team { bucket, ada, bob }
@@ -336,7 +336,7 @@ fn a_team_and_the_devices_of_a_person_stay_apart() {
     let team = Team::new();
     let (own, laptop) = (Home::new(), Home::new());
     let url = own.path().display().to_string();
-    let started = team.bob.run(&format!("sync init {url} --label desk"));
+    let started = team.bob.run(&format!("sync init --show-phrase {url} --label desk"));
     run(&laptop, &format!("sync join {url} {} --label laptop", started["phrase"].as_str().unwrap()));
     let private = team.bob.add_fact("Only for the devices of Bob");
     let fact = team.ada.add_fact(RULE);
@@ -379,7 +379,7 @@ fn teams_are_named_in_mistakes() {
         ("sync now --team other", "one of: core"),
         ("sync share f-000000 --team core --yes", "no fact has an ID"),
         ("sync share nothing --team core --yes", "no session matches the ID prefix"),
-        ("sync init /tmp --team a/b", "invalid team name"),
+        ("sync init --show-phrase /tmp --team a/b", "invalid team name"),
         ("sync admit nonsense --team core", "join request"),
     ] {
         assert!(team.ada.refused(line).contains(said), "{line}: {}", team.ada.refused(line));
@@ -398,7 +398,7 @@ fn of_several_teams_one_must_be_named_and_only_that_one_is_meant() {
     let team = Team::new();
     let (other, url) = (Home::new(), team.url());
     let second = other.path().display().to_string();
-    team.ada.run(&format!("sync init {second} --team zoo --label ada"));
+    team.ada.run(&format!("sync init --show-phrase {second} --team zoo --label ada"));
     let fact = team.ada.add_fact(RULE);
     for line in
         [format!("sync share {fact} --yes"), format!("sync unshare {fact}"), "sync take 0000".to_string()]
@@ -510,8 +510,12 @@ fn follow_guide(url: &str, variables: &[(String, String)]) {
         assert!(guide.lines().any(|written| written.trim() == line), "the guide does not have `{line}`");
         let mut typed = line.replace("/mnt/team/loci", url);
         typed = values.iter().fold(typed, |typed, (name, value)| typed.replace(name, value));
-        // A person would answer the question.
-        let confirmed = if line.contains(" share ") { " --yes" } else { "" };
+        // A person would answer the question, and see the phrase.
+        let confirmed = match line {
+            _ if line.contains(" share ") => " --yes",
+            _ if line.contains(" init ") => " --show-phrase",
+            _ => "",
+        };
         let words =
             testutil::split_words(&format!("{}{confirmed} -o text", typed.strip_prefix("loci ").unwrap()));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();

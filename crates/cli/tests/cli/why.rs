@@ -371,7 +371,7 @@ fn a_step_on_another_device_names_it() {
     let (bucket, laptop) = (Home::new(), Home::new());
     let type_line = |home: &Home, args: &[&str]| run_command(command(home.path(), args)).expect(0).records();
     let url = bucket.path().to_str().unwrap();
-    let started = type_line(&work, &["sync", "init", url, "--label", "work"]).remove(0);
+    let started = type_line(&work, &["sync", "init", "--show-phrase", url, "--label", "work"]).remove(0);
     type_line(&laptop, &["sync", "join", url, started["phrase"].as_str().unwrap(), "--label", "laptop"]);
     for home in [&work, &laptop] {
         type_line(home, &["sync", "now"]);

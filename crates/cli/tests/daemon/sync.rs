@@ -10,7 +10,8 @@ use testutil::Home;
 fn a_session_reaches_the_other_device_without_a_command() {
     let (bucket, work, laptop) = (Home::new(), Fixture::new(), Fixture::new());
     let url = bucket.path().to_str().unwrap();
-    let started = work.loci_without_daemon(&["sync", "init", url, "--label", "work"]).expect(0);
+    let started =
+        work.loci_without_daemon(&["sync", "init", "--show-phrase", url, "--label", "work"]).expect(0);
     let phrase = started.records()[0]["phrase"].as_str().unwrap().to_string();
     laptop.loci_without_daemon(&["sync", "join", url, &phrase, "--label", "laptop"]).expect(0);
     let serve = |device: &Fixture| {

@@ -56,7 +56,8 @@ fn sample_value(tool: &Tool, name: &str) -> Value {
 fn tools_accept_exactly_the_parameters_they_list() {
     let home = sample_home();
     testutil::write_file(&home.path().join("tree/quokka.py"), b"class Quokka:\n    pass\n");
-    run_line(&home, &format!("sync init {} --label desk", home.path().join("tree").display())).expect(0);
+    run_line(&home, &format!("sync init --show-phrase {} --label desk", home.path().join("tree").display()))
+        .expect(0);
     let mut agent = McpClient::new(home.path(), &[("CLAUDE_CODE_SESSION_ID", "aaaa1111")]);
     let listed = agent.request("tools/list", json!({}))["result"]["tools"].take();
     let in_default_set = |tool: &&Tool| tool.sets.iter().any(|set| Set::USUAL.contains(set));

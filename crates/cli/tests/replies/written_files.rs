@@ -119,7 +119,7 @@ fn every_written_file_is_listed_and_holds_no_token_unless_it_says_so() {
         "handoff aaaa1111".to_string(),
         "digest".to_string(),
         "recommend 'as we discussed fix conn'".to_string(),
-        format!("sync init {}", storage.display()),
+        format!("sync init --show-phrase {}", storage.display()),
         "sync now".to_string(),
         "doctor".to_string(),
     ] {

@@ -12,6 +12,13 @@ use std::collections::BTreeSet;
 /// Source, session and fact ID. An empty ID means the whole session; an empty session, a fact that no session contains.
 pub type ForgottenEntry = (String, String, String);
 
+/// Which of two devices wrote later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Later {
+    Theirs,
+    ByTime,
+}
+
 /// What became of a suggestion that its author has withdrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Withdrawn {
@@ -25,10 +32,19 @@ pub enum Withdrawn {
 impl Store {
     /// Stores entries of the other device and returns how many changed. What was forgotten here stays out.
     pub fn put_received(&mut self, sessions: &[SessionMemory], facts: &[Fact]) -> Result<u64, Error> {
+        self.put_merged(sessions, facts, Later::Theirs)
+    }
+
+    /// The same where nobody knows which device wrote later: among equals, the name and the summary with the later time stay.
+    pub fn put_received_by_time(&mut self, sessions: &[SessionMemory], facts: &[Fact]) -> Result<u64, Error> {
+        self.put_merged(sessions, facts, Later::ByTime)
+    }
+
+    fn put_merged(&mut self, sessions: &[SessionMemory], facts: &[Fact], later: Later) -> Result<u64, Error> {
         self.in_transaction(|store| {
             let mut changed = 0;
             for theirs in sessions {
-                changed += u64::from(store.put_received_session(theirs)?);
+                changed += u64::from(store.put_received_session(theirs, later)?);
             }
             for theirs in facts {
                 changed += u64::from(store.put_received_fact(theirs)?);
@@ -37,7 +53,7 @@ impl Store {
         })
     }
 
-    fn put_received_session(&self, theirs: &SessionMemory) -> Result<bool, Error> {
+    fn put_received_session(&self, theirs: &SessionMemory, later: Later) -> Result<bool, Error> {
         if self.is_forgotten(&theirs.source, &theirs.session_id, WHOLE_SESSION)? {
             return Ok(false);
         }
@@ -46,7 +62,7 @@ impl Store {
         let ours = self.session(&theirs.source, &theirs.session_id)?;
         let mut merged = ours.as_ref().map_or_else(
             || theirs.clone(),
-            |ours| merge_sessions(&strip_forgotten(ours, &forgotten), &theirs),
+            |ours| merge_sessions(&strip_forgotten(ours, &forgotten), &theirs, later),
         );
         merged.tags.retain(|tag, _| !merged.removed_tags.contains(tag));
         let changed = ours.as_ref() != Some(&merged);
@@ -162,10 +178,11 @@ fn strip_forgotten(session: &SessionMemory, forgotten: &BTreeSet<String>) -> Ses
     stripped
 }
 
-/// What someone stronger wrote stays: a model's name is not replaced by a derived one. Among equals, the other device wrote later.
-fn merge_sessions(ours: &SessionMemory, theirs: &SessionMemory) -> SessionMemory {
+/// What someone stronger wrote stays: a model's name is not replaced by a derived one. Among equals, the later.
+fn merge_sessions(ours: &SessionMemory, theirs: &SessionMemory, later: Later) -> SessionMemory {
     let stronger = |ours: &AttributedText, theirs: &AttributedText| {
-        if ours.by > theirs.by { ours.clone() } else { theirs.clone() }
+        let is_ours_later = ours.by == theirs.by && later == Later::ByTime && ours.at > theirs.at;
+        if ours.by > theirs.by || is_ours_later { ours.clone() } else { theirs.clone() }
     };
     // A tag that a person gave again on the other device is no longer removed.
     let is_given = |tag: &&String| theirs.tags.get(*tag) == Some(&By::Person);

@@ -41,6 +41,7 @@ const CHECKS: &[Check] = &[
     ("daemon", check_daemon),
     ("resolve time", check_resolve_time),
     ("memory", check_memory),
+    ("sync", check_sync),
     ("note queue", check_note_queue),
     ("watching", check_watches),
     ("exits", check_exits),
@@ -102,6 +103,17 @@ fn check_home(install: &Installation<'_>) -> Option<CheckResult> {
     match home.network_warning() {
         Some(message) => warning(message, "export XDG_DATA_HOME=/local/data XDG_CACHE_HOME=/local/cache"),
         None => ok(format!("data in {}, cache in {}", home.data.display(), home.cache.display())),
+    }
+}
+
+/// What `loci sync status` knows of each space, without contacting its storage.
+fn check_sync(install: &Installation<'_>) -> Option<CheckResult> {
+    install.home.as_ref()?;
+    match exchange::operations::list_problems(&install.service.sync_caller()) {
+        Ok(None) => None,
+        Ok(Some(problems)) if problems.is_empty() => ok("nothing is wrong with the storage".to_string()),
+        Ok(Some(problems)) => problem(problems.join("; "), "loci sync check"),
+        Err(error) => problem(error.message, "loci sync status"),
     }
 }
 

@@ -4,15 +4,15 @@
 
 use crate::Service;
 use api::sync::{
-    SyncAdmit, SyncDevicesRequest, SyncExclude, SyncInit, SyncJoin, SyncLeave, SyncNow, SyncPreview,
-    SyncRemove, SyncShare, SyncStatusRequest, SyncTake, SyncUnshare,
+    SyncAdmit, SyncCheck, SyncDevicesRequest, SyncExclude, SyncInit, SyncJoin, SyncLeave, SyncNow,
+    SyncPreview, SyncRekey, SyncRemove, SyncShare, SyncStatusRequest, SyncTake, SyncUnshare,
 };
 use api::{Error, Handle, Request};
 use config::env::{cloud_variables, host_name};
 use exchange::{Caller, operations, teams};
 
 impl Service {
-    fn sync_caller(&self) -> Caller<'_> {
+    pub(super) fn sync_caller(&self) -> Caller<'_> {
         Caller { history: self.history(), variables: cloud_variables(), host: host_name() }
     }
 
@@ -45,5 +45,7 @@ handle! {
     SyncDevicesRequest => operations::list_devices,
     SyncExclude => operations::exclude,
     SyncRemove => operations::remove,
+    SyncRekey => operations::replace_phrase,
+    SyncCheck => operations::check,
     SyncLeave => operations::leave,
 }

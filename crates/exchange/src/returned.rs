@@ -1,0 +1,97 @@
+//! A device that joins a space in which it, or its memory, was before: what it knew when it left is the base, so that what it has not
+//! changed since is not later than what the others wrote meanwhile.
+//!
+//! Does not merge: `memory` does. Knows no time of a change but what memory keeps: the time of a name and of a summary.
+
+use crate::caller::Caller;
+use crate::memory_records::{self, SESSIONS};
+use crate::settings::{Place, SpaceSettings, sync_error};
+use api::Error;
+use history::error::read_error;
+use history::home::{self, Home};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use sync::Change;
+
+/// What a device keeps when it leaves.
+pub(crate) const FILE: &str = "left.json";
+
+/// The records of memory as they were exchanged when this device left, by collection and key. Empty if it never was in a space.
+#[derive(Default)]
+pub(crate) struct Returned {
+    base: BTreeMap<(String, String), Vec<u8>>,
+}
+
+/// What is known of a record that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Newer {
+    /// It was changed here since this device left, and not elsewhere.
+    Ours,
+    /// It was changed elsewhere, or not at all.
+    Theirs,
+    /// Both, or nobody knows.
+    Unknown,
+}
+
+impl Returned {
+    fn path(place: &Place) -> PathBuf {
+        place.folder.join(FILE)
+    }
+
+    /// None: this device has read what the others wrote, and every round since has compared with that.
+    pub(crate) fn load(home: &Home, settings: &SpaceSettings) -> Result<Option<Returned>, Error> {
+        if !settings.returned {
+            return Ok(None);
+        }
+        let text = match std::fs::read(Returned::path(&Place::private(home))) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Some(Returned::default()));
+            }
+            text => text.map_err(read_error)?,
+        };
+        // A damaged one says nothing, as if there were none.
+        let kept: Vec<(String, String, String)> = serde_json::from_slice(&text).unwrap_or_default();
+        let base = kept.into_iter().map(|(collection, key, body)| ((collection, key), body.into_bytes()));
+        Ok(Some(Returned { base: base.collect() }))
+    }
+
+    /// Keeps what was exchanged, for the day on which this device joins again.
+    pub(crate) fn keep(caller: &Caller<'_>, place: &Place) -> Result<(), Error> {
+        let (settings, space) = place.open(&caller.variables)?;
+        let mut kept = Vec::new();
+        for change in memory_records::list_changes(&caller.history, &settings)? {
+            if space.is_exchanged(&change).map_err(sync_error)?
+                && let sync::Body::Bytes(body) = change.body
+            {
+                kept.push((change.collection, change.key, String::from_utf8_lossy(&body).into_owned()));
+            }
+        }
+        let path = Returned::path(place);
+        let json = serde_json::to_vec(&kept).map_err(read_error)?;
+        home::replace_file(&path, &json).map_err(|error| home::unwritable(&path, &error))
+    }
+
+    /// All was read: from now on what is changed here is later than what was read.
+    pub(crate) fn finish(place: &Place) -> Result<(), Error> {
+        place.store_settings(&SpaceSettings { returned: false, ..place.joined_settings()? })?;
+        match std::fs::remove_file(Returned::path(place)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(read_error(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Compares what is here and what arrives with what was here when this device left.
+    pub(crate) fn compare(&self, ours: &Change, theirs: &[u8]) -> Newer {
+        let Some(base) = self.base.get(&(ours.collection.clone(), ours.key.clone())) else {
+            return Newer::Unknown;
+        };
+        let is_changed_here = ours.body != sync::Body::Bytes(base.clone());
+        match (is_changed_here, theirs != base.as_slice()) {
+            (true, false) => Newer::Ours,
+            (false, _) => Newer::Theirs,
+            // A session has the time of each change.
+            (true, true) if ours.collection == SESSIONS => Newer::Unknown,
+            (true, true) => Newer::Theirs,
+        }
+    }
+}
