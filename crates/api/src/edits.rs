@@ -700,6 +700,9 @@ pub struct EditPlanned {
     pub new_warnings: Vec<EditPlace>,
     /// A unified diff.
     pub diff: String,
+    /// The edit of this tree that a crash left half written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<InterruptedEdit>,
 }
 
 impl Response for EditPlanned {}
@@ -732,9 +735,37 @@ pub struct EditApplied {
     /// `applied` or `undone`.
     pub state: String,
     pub files: Vec<String>,
+    /// Files that were not rolled back because they have changed since.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<String>,
 }
 
 impl Response for EditApplied {}
+
+/// An edit whose files are neither all as before nor all as after, because applying or undoing it did not end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct InterruptedEdit {
+    pub id: String,
+    /// What happened, and how many files are written.
+    pub message: String,
+    pub root: String,
+    pub written: u64,
+    pub files: u64,
+    /// Temporary files that it left.
+    pub temporary: u64,
+    /// The command that finishes it.
+    pub finish: String,
+    /// The command that rolls it back.
+    pub roll_back: String,
+}
+
+impl std::fmt::Display for InterruptedEdit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let InterruptedEdit { message, finish, roll_back, .. } = self;
+        write!(f, "{message}; `{finish}` finishes it, `{roll_back}` rolls it back")
+    }
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -742,6 +773,9 @@ pub struct EditList {
     pub edits: Vec<EditEntry>,
     /// How many edits of the tree were `planned`, `applied`, `undone`, `rolled-back`, or `refused`, by reason.
     pub counts: BTreeMap<String, u64>,
+    /// The edit of this tree that a crash left half written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<InterruptedEdit>,
 }
 
 impl Response for EditList {

@@ -2,6 +2,7 @@
 //!
 //! Does not look for problems: that is `doctor`.
 
+use crate::edits::InterruptedEdit;
 use crate::operation::{Operation, Request, Response};
 use crate::schema::schema_properties;
 use schemars::JsonSchema;
@@ -45,6 +46,9 @@ pub struct Status {
     pub daemon: DaemonState,
     /// The sizes of Loci's own files, in bytes.
     pub sizes: BTreeMap<String, u64>,
+    /// Edits of source trees that a crash left half written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interrupted_edits: Vec<InterruptedEdit>,
     pub data: String,
     pub cache: String,
 }

@@ -36,6 +36,10 @@ fn main() -> ExitCode {
     {
         return run_supervisor();
     }
+    if let Err(error) = os::processes::fail_at_file_size_limit() {
+        output::write_stderr(&format!("loci: {error}\n"));
+    }
+    service::report_waiting(output::print_note);
     let exit = match args::parse() {
         Ok(Some(ParsedCommand::View(call))) => call.run(),
         Ok(Some(ParsedCommand::Operation(invocation))) => invocation.run(),

@@ -37,6 +37,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "Save responses to agents larger than this many bytes to a file [default: 8192]",
     ),
     ("LOCI_INDEXER_SECONDS", "Seconds after which `loci code index --scip` stops an indexer [default: 1800]"),
+    (
+        "LOCI_HOME_TREE",
+        "`on`: accept the home folder as a source tree, as in a container whose home is the project",
+    ),
     ("LOCI_CHECK_SECONDS", "Seconds after which `loci edit … --check` stops a compiler [default: 1200]"),
     ("LOCI_THREADS", "Number of threads that read transcripts [default: one per core]"),
     (

@@ -72,6 +72,13 @@ impl Connection {
         sent
     }
 
+    /// Ends the connection, and with it the thread that reads from it.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Relaxed);
+        // a client that is gone has ended it already
+        let _ = lock_unpoisoned(&self.stream).shutdown(Shutdown::Both);
+    }
+
     /// False after a failed write.
     pub(crate) fn is_open(&self) -> bool {
         !self.closed.load(Relaxed)

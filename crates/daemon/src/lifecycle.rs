@@ -174,6 +174,7 @@ fn new_server(
         closing: AtomicBool::new(false),
         running: Mutex::default(),
         extra_calls: Arc::default(),
+        open: Mutex::default(),
     }
 }
 

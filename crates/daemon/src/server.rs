@@ -46,6 +46,8 @@ pub trait CallHandler: Send + Sync + 'static {
 /// Limits on connections, and on concurrent calls per connection.
 const MAX_CONNECTIONS: u64 = 256;
 const MAX_CALLS_PER_CONNECTION: u64 = 16;
+/// Beyond the limit, the connection that was idle for longest ends, if it was for this time.
+const IDLE_UNDER_PRESSURE: Duration = Duration::from_secs(1);
 /// A client that has begun a line must finish it within this time.
 const LINE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval of progress notifications.
@@ -146,6 +148,8 @@ pub(crate) struct Server {
     pub(crate) running: Mutex<BTreeMap<u64, Arc<Progress>>>,
     /// Number of calls beyond the first of each connection.
     pub(crate) extra_calls: Arc<AtomicU64>,
+    /// The connections by number, with the time of their latest request.
+    pub(crate) open: Mutex<BTreeMap<u64, (Connection, Instant)>>,
 }
 
 impl Server {
@@ -155,6 +159,25 @@ impl Server {
 
     fn record_request(&self) {
         *self.last_request.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn open_connections(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, (Connection, Instant)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the connection that was idle for longest, so that another client is served. Returns whether there was one.
+    fn end_idle_connection(&self) -> bool {
+        let mut open = self.open_connections();
+        let idle = open.iter().filter(|(_, (connection, since))| {
+            since.elapsed() >= IDLE_UNDER_PRESSURE && connection.running_calls().is_empty()
+        });
+        let Some(number) = idle.min_by_key(|(_, (_, since))| *since).map(|(number, _)| *number) else {
+            return false;
+        };
+        if let Some((connection, _)) = open.remove(&number) {
+            connection.close();
+        }
+        true
     }
 
     fn status_json(&self) -> Value {
@@ -196,7 +219,7 @@ fn admit_connection(server: &Arc<Server>, stream: Stream) {
         server.log.write_entry("refused", &json!({"why": "another user"}));
         return;
     }
-    if server.counters.connections.fetch_add(1, Relaxed) >= MAX_CONNECTIONS {
+    if server.counters.connections.fetch_add(1, Relaxed) >= MAX_CONNECTIONS && !server.end_idle_connection() {
         server.counters.connections.fetch_sub(1, Relaxed);
         let busy = api::Error::new(Code::WriterBusy, "the daemon has too many connections");
         let _ = (&stream).write_all(rpc::format_failure(&Value::Null, &busy, false).as_bytes());
@@ -215,17 +238,24 @@ fn admit_connection(server: &Arc<Server>, stream: Stream) {
 fn serve_connection(server: &Arc<Server>, stream: &Stream) {
     let Ok(writing) = stream.try_clone() else { return };
     let _ = stream.set_read_timeout(Some(LINE_TIMEOUT));
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
     let connection = Connection::new(writing, &server.extra_calls);
+    let number = NUMBER.fetch_add(1, Relaxed);
+    server.open_connections().insert(number, (connection.clone(), Instant::now()));
     let mut reader = BufReader::new(stream);
     let mut frame = Vec::new();
     while read_frame(&mut reader, &mut frame) {
         server.record_request();
+        if let Some((_, since)) = server.open_connections().get_mut(&number) {
+            *since = Instant::now();
+        }
         match Request::parse(&frame) {
             Ok(request) => handle_request(server, &connection, request),
             Err(response) => drop(connection.send(&rpc::to_line(&response))),
         }
         frame.clear();
     }
+    server.open_connections().remove(&number);
     if frame.len() > MAX_REQUEST_BYTES {
         connection.send(&rpc::to_line(&rpc::error_response(
             &Value::Null,

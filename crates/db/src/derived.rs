@@ -5,6 +5,7 @@
 //! Does not know what any table means.
 
 use crate::{Connection, Error, READ_ONLY, has_wal, immutable_uri, peek_layout, prepare_read_only};
+use os::files::OpenOptionsExt;
 use rusqlite::{OpenFlags, TransactionBehavior};
 use std::cmp::Ordering;
 use std::path::Path;
@@ -38,6 +39,8 @@ pub fn open_writer(path: &Path, number: i64) -> Result<(Connection, Layout), Err
     if peek_layout(path).is_some_and(|found| found > number) {
         return open_reader(path, number);
     }
+    // SQLite creates files with mode 0644, and gives the log that of the database
+    let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         .union(OpenFlags::SQLITE_OPEN_CREATE)
         .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);

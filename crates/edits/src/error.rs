@@ -3,6 +3,7 @@
 //! Does not know exit codes or protocols.
 
 use crate::edit::Place;
+use crate::journal::Interrupted;
 use std::io::{Error as IoError, ErrorKind};
 
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +42,11 @@ pub enum EditError {
     NoChange,
     #[error("changed since the edit was planned: {}", .0.join(", "))]
     Changed(Vec<String>),
+    /// An edit that is named is finished or rolled back first.
+    #[error("{0}")]
+    Interrupted(Box<Interrupted>),
+    #[error("edit `{}` cannot be finished: changed since: {}", .way_out.id, .paths.join(", "))]
+    CannotFinish { paths: Vec<String>, way_out: Box<Interrupted> },
     #[error("read-only file: {0}")]
     ReadOnly(String),
     #[error("{0} is a link, or has several names")]
@@ -61,7 +67,7 @@ pub enum EditError {
     Io { path: String, error: IoError },
     #[error("rolled back: {path}: {error}")]
     RolledBack { path: String, error: IoError },
-    #[error("{error}; not rolled back, tried again by the next edit: {}", .paths.join(", "))]
+    #[error("{error}; not rolled back: {}", .paths.join(", "))]
     NotRolledBack { paths: Vec<String>, error: IoError },
     /// Only under test: the process would have been killed here.
     #[error("stopped by a fault")]
@@ -105,7 +111,8 @@ impl EditError {
             EditError::InStep { error, .. } => error.reason(),
             EditError::Generated(_) => "generated",
             EditError::NoChange => "no-change",
-            EditError::Changed(_) => "changed",
+            EditError::Changed(_) | EditError::CannotFinish { .. } => "changed",
+            EditError::Interrupted(_) => "interrupted",
             EditError::ReadOnly(_) | EditError::Linked(_) | EditError::Outside(_) => "not-writable",
             EditError::Encoding(_) => "encoding",
             EditError::Busy => "busy",

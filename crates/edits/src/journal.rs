@@ -1,15 +1,21 @@
-//! The plans and applied edits of a tree: stores plans, applies them, undoes them, and completes or rolls back what a crash left
-//! behind.
+//! The plans and applied edits of a tree: stores plans, applies them, undoes them, and finishes or rolls back what a crash left
+//! behind when that is asked for. Nothing else writes the tree: reading the journal does not.
 //!
 //! Does not know how a plan was made.
+
+mod interrupted;
+
+pub use interrupted::Interrupted;
 
 use crate::edit::FileEdit;
 use crate::error::EditError;
 use crate::plan::Plan;
+use crate::staging::Staging;
 use crate::text::SourceText;
 use crate::transaction::{
-    Direction, Disk, Fault, JournalFile, NoFault, Step, replace_file, staged_path, write_synced,
+    Direction, Disk, Fault, JournalFile, NoFault, RolledBack, Step, replace_file, write_synced,
 };
+use os::files::{DirBuilderExt, OpenOptionsExt};
 use serde::{Deserialize, Serialize};
 use std::fs::{DirEntry, File, TryLockError};
 use std::io::{Error as IoError, ErrorKind};
@@ -22,7 +28,7 @@ const MAX_AGE_MILLIS: i64 = 30 * 24 * 3600 * 1000;
 /// The oldest entries are dropped until the others fit.
 const MAX_BYTES: u64 = 64 << 20;
 /// How often, and after how long, a lock that is held for an instant is asked for again.
-const PROBE_RETRIES: u32 = 3;
+const PROBE_RETRIES: u32 = 20;
 const PROBE_PAUSE: Duration = Duration::from_millis(5);
 /// Only the user may read what was in the files.
 const PRIVATE: u32 = 0o600;
@@ -39,6 +45,17 @@ pub enum JournalState {
     Unstaging,
     Undoing,
     Undone,
+}
+
+impl Direction {
+    /// The states of an entry while a transaction renames files, and afterwards.
+    fn running(self) -> JournalState {
+        if self == Direction::Apply { JournalState::Applying } else { JournalState::Undoing }
+    }
+
+    fn done(self) -> JournalState {
+        if self == Direction::Apply { JournalState::Applied } else { JournalState::Undone }
+    }
 }
 
 impl JournalState {
@@ -71,6 +88,8 @@ pub struct Applied {
     pub id: String,
     pub title: String,
     pub files: Vec<String>,
+    /// Files that were not rolled back because someone else has changed them since.
+    pub kept: Vec<String>,
 }
 
 /// The edits of one tree.
@@ -106,9 +125,10 @@ impl Journal {
         let path = self.folder.join("lock");
         let failed = |error: IoError| EditError::io(path.to_string_lossy(), error);
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
-        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        let file = File::options().create(true).truncate(false).write(true).mode(PRIVATE).open(&path);
+        let file = file.map_err(failed)?;
         let mut locked = file.try_lock();
-        // is_writing() holds a shared lock for an instant
+        // is_writing() and interrupted() hold a shared lock for an instant
         for _ in 0..PROBE_RETRIES {
             if matches!(locked, Err(TryLockError::WouldBlock)) {
                 std::thread::sleep(PROBE_PAUSE);
@@ -162,8 +182,10 @@ impl Journal {
     pub fn apply(&self, plan: &Plan, now: i64) -> Result<Applied, EditError> {
         plan.require_complete()?;
         let _lock = self.lock()?;
-        self.recover_locked()?;
         let id = plan.id();
+        if let Some(finished) = self.resume(&id, Direction::Apply)? {
+            return Ok(finished);
+        }
         if self.entry(&id).is_ok_and(|entry| self.is_in_place(&entry)) {
             return Err(EditError::AlreadyApplied(id));
         }
@@ -175,21 +197,24 @@ impl Journal {
         Ok(applied(&entry))
     }
 
-    /// Undoes an applied edit, if its files are still as it left them.
+    /// Undoes an applied edit, if its files are still as it left them. One that was interrupted is rolled back.
     pub fn undo(&self, id: &str) -> Result<Applied, EditError> {
         let _lock = self.lock()?;
-        self.recover_locked()?;
+        if let Some(rolled_back) = self.resume(id, Direction::Undo)? {
+            return Ok(rolled_back);
+        }
         let mut entry = self.entry(id)?;
         if entry.state != JournalState::Applied {
             return Err(EditError::NotApplied(id.to_owned()));
         }
         self.require_digests(entry.files.iter().map(|file| (file.path.as_str(), file.after)))?;
+        let staging = Staging::of_tree(&self.root, id);
         let mut contents = Vec::new();
         for number in 0..entry.files.len() {
             contents.push(self.backup(&entry, number, Direction::Apply));
             let file = &mut entry.files[number];
             self.disk().check_target(&file.path)?;
-            file.staged = file.before.map(|_| staged_path(&file.path, id));
+            file.staged = staging.path(number, &file.path);
         }
         entry.state = JournalState::Unstaging;
         self.run(&mut entry, &contents, Direction::Undo)?;
@@ -210,6 +235,7 @@ impl Journal {
         let moved = plan.files.iter().filter_map(|file| file.moved_to.as_deref()).map(|path| (path, None));
         let read = plan.read.iter().map(|(path, digest)| (path.as_str(), Some(*digest)));
         self.require_digests(planned.chain(moved).chain(read))?;
+        let staging = Staging::of_tree(&self.root, id);
         let (mut files, mut contents) = (Vec::new(), Vec::new());
         let mut add = |path: &str, before: Option<u64>, bytes: Option<Vec<u8>>, mode: u32| {
             let number = files.len();
@@ -218,7 +244,7 @@ impl Journal {
                 before,
                 after: bytes.as_ref().map(|bytes| Digest::of_bytes(bytes).0),
                 backup: before.map(|_| number.to_string()),
-                staged: bytes.as_ref().map(|_| staged_path(path, id)),
+                staged: staging.path(number, path),
                 mode,
             });
             contents.push(bytes);
@@ -246,7 +272,8 @@ impl Journal {
     ) -> Result<(), EditError> {
         let mut changed = Vec::new();
         for (path, wanted) in files {
-            if self.disk().digest(path).ok() != Some(wanted) {
+            // a file is planned, and read for other places
+            if self.disk().digest(path).ok() != Some(wanted) && !changed.iter().any(|it| it == path) {
                 changed.push(path.to_owned());
             }
         }
@@ -265,10 +292,12 @@ impl Journal {
         if error.kind() == ErrorKind::Interrupted {
             return Err(EditError::Killed);
         }
-        let left = self.abandon(entry, direction);
-        if !left.is_empty() {
-            return Err(EditError::NotRolledBack { paths: left, error });
+        let left = self.roll_back(entry, direction);
+        let paths: Vec<String> = left.failed.into_iter().chain(left.foreign).collect();
+        if !paths.is_empty() {
+            return Err(EditError::NotRolledBack { paths, error });
         }
+        self.end_rolled_back(entry, direction)?;
         let path = entry.files.first().map_or_else(String::new, |file| file.path.clone());
         Err(EditError::RolledBack { path, error })
     }
@@ -280,27 +309,27 @@ impl Journal {
         direction: Direction,
     ) -> Result<(), IoError> {
         self.write_backups(entry, direction)?;
+        self.mark_running(&entry.id)?;
         self.write_entry(entry)?;
         for (file, bytes) in entry.files.iter().zip(contents) {
-            if let (Some(staged), Some(bytes)) = (&file.staged, bytes) {
-                self.disk().stage(staged, bytes, file.mode)?;
+            if let Some(bytes) = bytes {
+                self.disk().stage(&file.staged, bytes, file.mode)?;
             }
         }
-        let (running, done) = match direction {
-            Direction::Apply => (JournalState::Applying, JournalState::Applied),
-            Direction::Undo => (JournalState::Undoing, JournalState::Undone),
-        };
-        entry.state = running;
+        entry.state = direction.running();
         self.write_entry(entry)?;
-        self.disk().complete(&entry.files, direction)?;
-        entry.state = done;
-        self.write_entry(entry)
+        self.disk().complete(&entry.files, direction, &entry.id)?;
+        self.disk().remove_staged(&entry.files);
+        entry.state = direction.done();
+        self.write_entry(entry)?;
+        self.clear_running();
+        Ok(())
     }
 
     /// Keeps the contents from which a transaction starts.
     fn write_backups(&self, entry: &JournalEntry, direction: Direction) -> Result<(), IoError> {
         let folder = self.folder.join(&entry.id);
-        std::fs::create_dir_all(&folder)?;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         for number in 0..entry.files.len() {
             if let Some(name) = backup_name(entry, number, direction) {
                 self.disk().step(Step::WriteBackup)?;
@@ -328,76 +357,32 @@ impl Journal {
 
     fn write_entry(&self, entry: &JournalEntry) -> Result<(), IoError> {
         self.disk().step(Step::WriteJournal)?;
-        replace_file(&self.entry_path(&entry.id), &serde_json::to_vec(entry).unwrap_or_default(), PRIVATE)
+        self.save_entry(entry)
     }
 
-    /// Brings the tree back to where a transaction started. Returns the files that someone else has changed.
-    fn abandon(&self, entry: &mut JournalEntry, direction: Direction) -> Vec<String> {
+    fn save_entry(&self, entry: &JournalEntry) -> Result<(), IoError> {
+        let bytes = serde_json::to_vec(entry).map_err(IoError::other)?;
+        replace_file(&self.entry_path(&entry.id), &bytes, PRIVATE)
+    }
+
+    /// Brings the tree back to where a transaction started, but for files that someone else has changed.
+    fn roll_back(&self, entry: &JournalEntry, direction: Direction) -> RolledBack {
         let disk = Disk { root: &self.root, fault: &NoFault };
         let content = |number: usize| self.backup(entry, number, direction);
-        let foreign = disk.roll_back(&entry.files, direction, &content);
+        disk.roll_back(&entry.files, direction, &content)
+    }
+
+    /// A transaction that was rolled back is over.
+    fn end_rolled_back(&self, entry: &mut JournalEntry, direction: Direction) -> Result<(), EditError> {
         match direction {
-            // the next start tries again
-            _ if !foreign.is_empty() => {}
             Direction::Apply => self.drop_entry(&entry.id),
             Direction::Undo => {
                 entry.state = JournalState::Applied;
-                let bytes = serde_json::to_vec(entry).unwrap_or_default();
-                let _ = replace_file(&self.entry_path(&entry.id), &bytes, PRIVATE);
+                self.save_entry(entry).map_err(|error| EditError::io(&entry.id, error))?;
                 self.drop_undo_backups(entry);
             }
         }
-        foreign
-    }
-
-    // ---- recovery
-
-    /// Completes or rolls back what a crash left behind. Returns the IDs of the edits concerned.
-    pub fn recover(&self) -> Result<Vec<String>, EditError> {
-        if !self.folder.is_dir() {
-            return Ok(Vec::new());
-        }
-        let _lock = self.lock()?;
-        self.recover_locked()
-    }
-
-    fn recover_locked(&self) -> Result<Vec<String>, EditError> {
-        let mut recovered = Vec::new();
-        for mut entry in self.entries() {
-            match entry.state {
-                JournalState::Applied | JournalState::Undone => continue,
-                JournalState::Staging => {
-                    self.disk().remove_staged(&entry.files);
-                    self.drop_entry(&entry.id);
-                }
-                JournalState::Unstaging => {
-                    self.disk().remove_staged(&entry.files);
-                    entry.state = JournalState::Applied;
-                    self.write_entry(&entry).map_err(|error| EditError::io(&entry.id, error))?;
-                }
-                JournalState::Applying => self.settle(&mut entry, Direction::Apply)?,
-                JournalState::Undoing => self.settle(&mut entry, Direction::Undo)?,
-            }
-            recovered.push(entry.id);
-        }
-        Ok(recovered)
-    }
-
-    /// Completes a transaction if all its files allow it, and otherwise rolls it back.
-    fn settle(&self, entry: &mut JournalEntry, direction: Direction) -> Result<(), EditError> {
-        if self.disk().can_complete(&entry.files, direction) {
-            let done = self.disk().complete(&entry.files, direction);
-            done.map_err(|error| EditError::io(&entry.id, error))?;
-            entry.state =
-                if direction == Direction::Apply { JournalState::Applied } else { JournalState::Undone };
-            return self.write_entry(entry).map_err(|error| EditError::io(&entry.id, error));
-        }
-        let foreign = self.abandon(entry, direction);
-        if !foreign.is_empty() {
-            // what someone else wrote since stays; the journal is closed, or it would be tried again at every start
-            self.drop_entry(&entry.id);
-            return Err(EditError::Changed(foreign));
-        }
+        self.clear_running();
         Ok(())
     }
 
@@ -471,5 +456,5 @@ fn backup_name(entry: &JournalEntry, number: usize, direction: Direction) -> Opt
 
 fn applied(entry: &JournalEntry) -> Applied {
     let files = entry.files.iter().map(|file| file.path.clone()).collect();
-    Applied { id: entry.id.clone(), title: entry.title.clone(), files }
+    Applied { id: entry.id.clone(), title: entry.title.clone(), files, kept: Vec::new() }
 }

@@ -1,12 +1,13 @@
 //! Replaces, creates and removes several files so that after a crash at any point the tree can be brought to the state before or
-//! the state after: the journal is written first, files are staged beside their targets, then renamed in order.
+//! the state after: the journal is written first, files are staged on the same file system, then renamed in order.
 //!
 //! Does not know what the files contain.
 
 use crate::error::EditError;
-use os::files::OpenOptionsExt;
+use crate::staging::beside;
+use os::files::{DirBuilderExt, OpenOptionsExt};
 use serde::{Deserialize, Serialize};
-use std::fs::OpenOptions;
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{Error as IoError, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use syntax::Digest;
@@ -47,8 +48,8 @@ pub struct JournalFile {
     pub after: Option<u64>,
     /// The file with the content before, in the folder of the entry.
     pub backup: Option<String>,
-    /// The staged file beside the target, while a transaction is running.
-    pub staged: Option<String>,
+    /// The staged file, while a transaction is running; relative to the tree, or absolute.
+    pub staged: String,
     /// The permissions of the file.
     pub mode: u32,
 }
@@ -127,21 +128,24 @@ impl Disk<'_> {
         Ok(())
     }
 
-    /// Writes and syncs a new file beside its target.
+    /// Writes and syncs a new file.
     pub(crate) fn stage(&self, staged: &str, bytes: &[u8], mode: u32) -> Result<(), IoError> {
         self.step(Step::Stage)?;
         write_synced(&self.root.join(staged), bytes, mode)
     }
 
     /// Completes a transaction in a direction: every file reaches its goal, or already has it.
-    pub(crate) fn complete(&self, files: &[JournalFile], direction: Direction) -> Result<(), IoError> {
+    pub(crate) fn complete(
+        &self,
+        files: &[JournalFile],
+        direction: Direction,
+        id: &str,
+    ) -> Result<(), IoError> {
         let (removed, written): (Vec<_>, Vec<_>) = files.iter().partition(|it| it.goal(direction).is_none());
         for file in written {
-            if let Some(staged) = file.staged.as_ref().map(|staged| self.root.join(staged))
-                && staged.exists()
-            {
+            if self.root.join(&file.staged).exists() {
                 self.step(Step::Rename)?;
-                std::fs::rename(staged, self.root.join(&file.path))?;
+                self.replace_by_staged(file, id)?;
             }
         }
         for file in removed {
@@ -154,63 +158,119 @@ impl Disk<'_> {
         Ok(())
     }
 
-    /// Whether every file has its goal or can still reach it.
-    pub(crate) fn can_complete(&self, files: &[JournalFile], direction: Direction) -> bool {
-        files.iter().all(|file| {
-            let now = self.digest(&file.path).ok().flatten();
-            let staged = file.staged.as_ref().and_then(|staged| std::fs::read(self.root.join(staged)).ok());
-            let is_staged =
-                staged.is_some_and(|bytes| Some(Digest::of_bytes(&bytes).0) == file.goal(direction));
-            let is_free = now == file.origin(direction);
-            now == file.goal(direction) || is_free && (is_staged || file.goal(direction).is_none())
-        })
+    /// Renames a staged file over its target. If another file system is mounted there, a copy beside the target is renamed.
+    fn replace_by_staged(&self, file: &JournalFile, id: &str) -> Result<(), IoError> {
+        let (staged, target) = (self.root.join(&file.staged), self.root.join(&file.path));
+        match std::fs::rename(&staged, &target) {
+            Err(error) if error.kind() == ErrorKind::CrossesDevices => {
+                let copy = self.root.join(beside(&file.path, id));
+                write_synced(&copy, &std::fs::read(&staged)?, file.mode)?;
+                std::fs::rename(copy, target)?;
+                remove_file(&staged)
+            }
+            renamed => renamed,
+        }
     }
 
-    /// Brings every file that has its goal back to where it was, with the content of each by its number. Returns the paths that someone else has changed.
+    /// The files that neither have their goal nor can still reach it.
+    pub(crate) fn find_blocked(&self, files: &[JournalFile], direction: Direction) -> Vec<String> {
+        let can_reach = |file: &JournalFile| {
+            let now = self.digest(&file.path).ok().flatten();
+            let goal = file.goal(direction);
+            let staged = || std::fs::read(self.root.join(&file.staged)).ok();
+            let is_staged = || staged().is_some_and(|bytes| Some(Digest::of_bytes(&bytes).0) == goal);
+            now == goal || now == file.origin(direction) && (goal.is_none() || is_staged())
+        };
+        files.iter().filter(|file| !can_reach(file)).map(|file| file.path.clone()).collect()
+    }
+
+    /// How many files have reached their goal.
+    pub(crate) fn count_at_goal(&self, files: &[JournalFile], direction: Direction) -> usize {
+        let is_there = |file: &&JournalFile| self.digest(&file.path).ok() == Some(file.goal(direction));
+        files.iter().filter(is_there).count()
+    }
+
+    pub(crate) fn count_staged(&self, files: &[JournalFile]) -> usize {
+        files.iter().filter(|file| self.root.join(&file.staged).exists()).count()
+    }
+
+    /// Brings every file that has its goal back to where it was, with the content of each by its number.
     pub(crate) fn roll_back(
         &self,
         files: &[JournalFile],
         direction: Direction,
         content: &dyn Fn(usize) -> Option<Vec<u8>>,
-    ) -> Vec<String> {
-        let mut foreign = Vec::new();
+    ) -> RolledBack {
+        let mut left = RolledBack::default();
         for (number, file) in files.iter().enumerate() {
             let now = self.digest(&file.path).ok().flatten();
             if now == file.goal(direction) && now != file.origin(direction) {
-                let target = self.root.join(&file.path);
-                let done = match (file.origin(direction), content(number)) {
-                    (None, _) => remove_file(&target),
-                    (Some(_), Some(bytes)) => replace_file(&target, &bytes, file.mode),
-                    (Some(_), None) => Err(IoError::other("its former content is lost")),
-                };
-                foreign.extend(done.is_err().then(|| file.path.clone()));
+                if let Err(error) = self.restore(file, direction, content(number)) {
+                    left.failed.push(file.path.clone());
+                    left.error = Some(error);
+                }
             } else if now != file.origin(direction) {
-                foreign.push(file.path.clone());
+                left.foreign.push(file.path.clone());
             }
         }
-        self.remove_staged(files);
-        foreign
+        if left.failed.is_empty() {
+            self.remove_staged(files);
+        }
+        left
     }
 
-    pub(crate) fn remove_staged(&self, files: &[JournalFile]) {
-        for staged in files.iter().filter_map(|file| file.staged.as_ref()) {
-            let _ = remove_file(&self.root.join(staged));
+    fn restore(
+        &self,
+        file: &JournalFile,
+        direction: Direction,
+        content: Option<Vec<u8>>,
+    ) -> Result<(), IoError> {
+        match (file.origin(direction), content) {
+            (None, _) => remove_file(&self.root.join(&file.path)),
+            (Some(_), Some(bytes)) => {
+                let staged = self.root.join(&file.staged);
+                if let Some(folder) = staged.parent() {
+                    // the folder is removed once nothing is staged in it
+                    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+                }
+                write_synced(&staged, &bytes, file.mode)?;
+                self.replace_by_staged(file, "rollback")
+            }
+            (Some(_), None) => Err(IoError::other("its former content is lost")),
         }
     }
+
+    /// Removes what is staged, and the folder made for it once it is empty.
+    pub(crate) fn remove_staged(&self, files: &[JournalFile]) {
+        for file in files {
+            let staged = self.root.join(&file.staged);
+            // best effort: a file that stays is counted by `count_staged`
+            let _ = remove_file(&staged);
+            if Path::new(&file.staged).is_absolute()
+                && let Some(folder) = staged.parent()
+            {
+                let _ = std::fs::remove_dir(folder);
+            }
+        }
+    }
+}
+
+/// What a rollback could not bring back.
+#[derive(Debug, Default)]
+pub(crate) struct RolledBack {
+    /// Someone else has changed them.
+    pub(crate) foreign: Vec<String>,
+    pub(crate) failed: Vec<String>,
+    pub(crate) error: Option<IoError>,
 }
 
 const NEW_FILE_MODE: u32 = 0o644;
 const OWNER_WRITES: u32 = 0o200;
 
-/// The name of the staged file beside a target.
-pub(crate) fn staged_path(path: &str, id: &str) -> String {
-    let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
-    let staged = format!(".{name}.loci-{id}");
-    if folder.is_empty() { staged } else { format!("{folder}/{staged}") }
-}
-
 pub(crate) fn write_synced(path: &Path, bytes: &[u8], mode: u32) -> Result<(), IoError> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)?;
+    // a link that someone planted there is replaced, not followed
+    remove_file(path)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
     file.write_all(bytes)?;
     os::files::set_open_mode(&file, mode)?;
     file.sync_all()

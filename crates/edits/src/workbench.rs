@@ -20,7 +20,9 @@ use crate::scratch::Scratch;
 use crate::settle::{Settled, settle_plan};
 use crate::signature::plan_signature;
 use crate::sources::SymbolPlace;
+use crate::transaction::write_synced;
 use crate::tree::Tree;
+use os::files::OpenOptionsExt;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -146,12 +148,11 @@ pub struct Workbench {
 const TRUSTED: &str = "trusted";
 
 impl Workbench {
-    /// The tree at `root`, with plans, journals and scratch copies in `folder`. Completes or rolls back what a crash left.
-    pub fn open(root: &Path, folder: &Path) -> Result<Workbench, EditError> {
+    /// The tree at `root`, with plans, journals and scratch copies in `folder`. Opening it writes nothing.
+    pub fn open(root: &Path, folder: &Path) -> Workbench {
         let journal = Journal::new(root, folder);
-        journal.recover()?;
         let outcomes = OutcomeLog::new(folder);
-        Ok(Workbench { journal, outcomes, root: root.to_path_buf(), folder: folder.to_path_buf() })
+        Workbench { journal, outcomes, root: root.to_path_buf(), folder: folder.to_path_buf() }
     }
 
     pub fn is_trusted(&self) -> bool {
@@ -164,7 +165,7 @@ impl Workbench {
         let path = self.folder.join(TRUSTED);
         let done = if is_trusted {
             let root = self.root.as_os_str().as_encoded_bytes();
-            std::fs::create_dir_all(&self.folder).and_then(|()| std::fs::write(&path, root))
+            std::fs::create_dir_all(&self.folder).and_then(|()| write_synced(&path, root, 0o600))
         } else if path.exists() {
             std::fs::remove_file(&path)
         } else {
@@ -203,8 +204,12 @@ impl Workbench {
     /// Waits until no other check uses the copy: a second one would restore files under the first one's compiler.
     fn lock_check(&self) -> Result<File, IoError> {
         std::fs::create_dir_all(&self.folder)?;
-        let file =
-            File::options().create(true).truncate(false).write(true).open(self.folder.join("check.lock"))?;
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(self.folder.join("check.lock"))?;
         file.lock()?;
         Ok(file)
     }

@@ -101,56 +101,142 @@ fn an_edit_is_applied_and_undone_byte_for_byte() {
     assert!(matches!(setup.journal().undo(&applied.id), Err(EditError::NotApplied(_))));
 }
 
-#[test]
-fn a_kill_between_any_two_steps_of_applying_leaves_before_or_after() {
-    let (mut kills, mut seen) = (0, [0, 0]);
+/// Kills a transaction before each of its steps, and looks only; then every way out leads to where it says.
+fn kill_at_each_step(start: impl Fn(&Setup), run: impl Fn(&Journal, &Setup) -> Result<(), EditError>) {
+    let (mut kills, mut named, mut partly) = (0, 0, 0);
     for step in 0.. {
-        let setup = Setup::new();
-        let before = setup.snapshot();
-        let killed = setup.journal().with_fault(fail_at(step, ErrorKind::Interrupted)).apply(&setup.plan, 1);
-        if killed.is_ok() {
+        let mut results = Vec::new();
+        for way_out in ["apply", "undo"] {
+            let setup = Setup::new();
+            let before = setup.snapshot();
+            setup.journal().apply(&setup.plan, 1).unwrap();
+            let after = setup.snapshot();
+            setup.journal().undo(&setup.plan.id()).unwrap();
+            start(&setup);
+            if run(&setup.journal().with_fault(fail_at(step, ErrorKind::Interrupted)), &setup).is_ok() {
+                break;
+            }
+            kills += 1;
+            let killed = setup.snapshot();
+            let interrupted = setup.journal().interrupted();
+            let is_whole = killed == before || killed == after;
+            assert!(interrupted.is_some() || is_whole, "step {step}: {killed:?}");
+            setup.journal().entries();
+            assert_eq!(setup.snapshot(), killed, "step {step}: looking writes nothing");
+            named += usize::from(interrupted.is_some());
+            partly += usize::from(!is_whole);
+            let id = setup.plan.id();
+            if way_out == "apply" {
+                if setup.journal().finish(&id).unwrap().is_none() {
+                    // it was at rest, and may be so on either side
+                    let _ = setup.journal().apply(&setup.plan, 2);
+                }
+                assert_eq!(setup.snapshot(), after, "step {step}");
+            } else {
+                match setup.journal().undo(&id) {
+                    Ok(_) => {}
+                    Err(EditError::NotApplied(_) | EditError::NoSuchEdit(_)) => {
+                        assert!(interrupted.is_none())
+                    }
+                    Err(error) => panic!("step {step}: {error}"),
+                }
+                assert_eq!(setup.snapshot(), before, "step {step}");
+            }
+            assert_eq!(setup.journal().interrupted(), None, "step {step}");
+            results.push(way_out);
+        }
+        if results.is_empty() {
             break;
         }
-        assert!(matches!(killed, Err(EditError::Killed)), "{killed:?}");
-        kills += 1;
-        setup.journal().recover().unwrap();
-        let now = setup.snapshot();
-        let is_after = now != before;
-        seen[usize::from(is_after)] += 1;
-        if is_after {
-            assert!(
-                now.iter().all(|(path, text)| !path.starts_with('.') && !text.contains("Get")),
-                "{now:?}"
-            );
-            setup.journal().undo(&setup.plan.id()).unwrap();
-        } else {
-            setup.journal().apply(&setup.plan, 2).unwrap();
-            setup.journal().undo(&setup.plan.id()).unwrap();
-        }
-        assert_eq!(setup.snapshot(), before, "step {step}");
     }
-    assert!(kills > 10 && seen[0] > 3 && seen[1] > 3, "{kills} {seen:?}");
+    assert!(kills > 20 && named > 10 && partly > 4, "{kills} {named} {partly}");
 }
 
 #[test]
-fn a_kill_between_any_two_steps_of_undoing_leaves_after_or_before() {
-    let (mut kills, mut seen) = (0, [0, 0]);
+fn a_kill_between_any_two_steps_of_applying_leaves_two_ways_out() {
+    kill_at_each_step(|_| {}, |journal, setup| journal.apply(&setup.plan, 2).map(|_| ()));
+}
+
+#[test]
+fn a_kill_between_any_two_steps_of_undoing_leaves_two_ways_out() {
+    kill_at_each_step(
+        |setup| drop(setup.journal().apply(&setup.plan, 2).unwrap()),
+        |journal, setup| journal.undo(&setup.plan.id()).map(|_| ()),
+    );
+}
+
+/// A setup whose edit was killed once its first file was written.
+fn interrupted_setup() -> Setup {
     for step in 0.. {
         let setup = Setup::new();
-        let before = setup.snapshot();
-        let id = setup.journal().apply(&setup.plan, 1).unwrap().id;
-        let after = setup.snapshot();
-        let killed = setup.journal().with_fault(fail_at(step, ErrorKind::Interrupted)).undo(&id);
-        if killed.is_ok() {
+        let _ = setup.journal().with_fault(fail_at(step, ErrorKind::Interrupted)).apply(&setup.plan, 1);
+        if setup.root().join("Fetch.java").exists() {
+            return setup;
+        }
+    }
+    unreachable!("some step writes the first file")
+}
+
+#[test]
+fn an_interrupted_edit_keeps_others_out_until_it_is_finished_or_rolled_back() {
+    let setup = interrupted_setup();
+    let named = setup.journal().interrupted().unwrap();
+    assert_eq!((named.id, named.files), (setup.plan.id(), 4));
+    assert!((1..4).contains(&named.written), "{}", named.written);
+    let killed = setup.snapshot();
+    let other = Plan { title: "another".into(), ..setup.plan.clone() };
+    let refused = setup.journal().apply(&Plan { files: Vec::new(), ..other }, 2);
+    assert!(matches!(refused, Err(EditError::Interrupted(_))), "{refused:?}");
+    assert_eq!(setup.snapshot(), killed);
+    setup.journal().undo(&setup.plan.id()).unwrap();
+    assert!(setup.snapshot().iter().any(|(path, _)| path == "Get.java"));
+}
+
+#[test]
+fn git_does_not_show_what_a_killed_edit_has_staged() {
+    let setup = Setup::new();
+    let git = |args: &[&str]| {
+        let ran = std::process::Command::new("git")
+            .args(args)
+            .current_dir(setup.root())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{args:?}: {}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8(ran.stdout).unwrap()
+    };
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["-c", "user.name=n", "-c", "user.email=a@b", "commit", "-qm", "x"]);
+    let mut most = 0;
+    for step in 0.. {
+        let ran = setup.journal().with_fault(fail_at(step, ErrorKind::Interrupted)).apply(&setup.plan, 1);
+        let is_done = ran.is_ok();
+        let status = git(&["status", "--porcelain", "--untracked-files=all"]);
+        assert!(!status.contains("loci"), "step {step}: {status}");
+        most = most.max(setup.journal().interrupted().map_or(0, |it| it.temporary));
+        match setup.journal().undo(&setup.plan.id()) {
+            Ok(_) => assert!(!setup.root().join(".git/loci").exists(), "step {step}"),
+            Err(EditError::NoSuchEdit(_) | EditError::NotApplied(_)) => {}
+            Err(error) => panic!("step {step}: {error}"),
+        }
+        assert_eq!(git(&["status", "--porcelain"]), "", "step {step}");
+        if is_done {
             break;
         }
-        kills += 1;
-        setup.journal().recover().unwrap();
-        let now = setup.snapshot();
-        assert!(now == before || now == after, "step {step}: {now:?}");
-        seen[usize::from(now == after)] += 1;
     }
-    assert!(kills > 5 && seen[0] > 2 && seen[1] > 1, "{kills} {seen:?}");
+    assert_eq!(most, 3, "they were staged somewhere");
+}
+
+#[test]
+fn a_file_that_is_planned_and_read_is_named_once() {
+    let setup = Setup::new();
+    let mut plan = setup.plan.clone();
+    let digest = plan.files.iter().find(|file| file.path == "B.java").unwrap().digest;
+    plan.read.insert("B.java".into(), digest);
+    std::fs::write(setup.root().join("B.java"), "package p; class B { Get b; }").unwrap();
+    let refused = setup.journal().apply(&plan, 1).unwrap_err();
+    assert_eq!(refused.to_string(), "changed since the edit was planned: B.java");
 }
 
 #[test]
@@ -293,18 +379,14 @@ fn a_file_changed_after_planning_or_applying_is_named() {
 
 #[test]
 fn a_file_that_someone_changed_during_a_crash_is_kept() {
-    let setup = Setup::new();
-    let steps = (0..)
-        .find(|step| {
-            let setup = Setup::new();
-            let _ = setup.journal().with_fault(fail_at(*step, ErrorKind::Interrupted)).apply(&setup.plan, 1);
-            setup.root().join("Fetch.java").exists()
-        })
-        .unwrap();
-    let _ = setup.journal().with_fault(fail_at(steps, ErrorKind::Interrupted)).apply(&setup.plan, 1);
+    let setup = interrupted_setup();
     std::fs::write(setup.root().join("B.java"), "mine").unwrap();
-    let refused = setup.journal().recover().unwrap_err();
-    assert!(matches!(&refused, EditError::Changed(files) if files == &["B.java"]), "{refused:?}");
+    let killed = setup.snapshot();
+    let refused = setup.journal().finish(&setup.plan.id()).unwrap_err();
+    assert!(matches!(&refused, EditError::CannotFinish { paths, .. } if paths == &["B.java"]), "{refused:?}");
+    assert_eq!(setup.snapshot(), killed, "nothing is written");
+    let rolled_back = setup.journal().undo(&setup.plan.id()).unwrap();
+    assert_eq!(rolled_back.kept, ["B.java"]);
     let now = setup.snapshot();
     assert!(now.iter().any(|(path, text)| path == "B.java" && text == "mine"), "{now:?}");
     assert!(now.iter().all(|(path, _)| !path.starts_with('.') && path != "Fetch.java"), "{now:?}");

@@ -12,13 +12,11 @@ use crate::status::to_finding;
 use crate::{copies, lost, memory_records, part, tombstone_records};
 use api::sync::{SyncPreviewed, SyncRound, SyncTranscript};
 use api::{Code, Error};
-use history::error::read_error;
 use history::home::{Home, Lock};
 use history::tombstones::Tombstones;
 use history::{History, ingest};
 use sources::archive::Store;
 use std::collections::BTreeSet;
-use std::fs::File;
 use sync::{DeviceId, Record, Space};
 
 /// Runs a round. `variables` are those of the cloud's own tools.
@@ -85,12 +83,9 @@ pub(crate) fn run_round(history: &History<'_>, variables: &[(String, String)]) -
 }
 
 /// Two rounds at once, of the daemon and of a person, would each plan what to send from what the other is just sending.
-fn lock_round(home: &Home) -> Result<File, Error> {
-    let opened =
-        File::options().create(true).truncate(false).write(true).open(home.sync().join("round.lock"));
-    let file = opened.map_err(read_error)?;
-    file.try_lock().map_err(|_| sync_error(sync::Error::Busy))?;
-    Ok(file)
+fn lock_round(home: &Home) -> Result<Lock, Error> {
+    let path = home.sync().join("round.lock");
+    Lock::try_acquire_at(home, &path)?.ok_or_else(|| sync_error(sync::Error::Busy))
 }
 
 /// A device that received sessions before origins were stored knows them from the copies.

@@ -49,10 +49,22 @@ pub(crate) fn newer_masking(path: &std::path::Path, found: i64, known: i64) -> E
 /// The end of the operating system's message for `ENOSPC`.
 const NO_SPACE: &str = "(os error 28)";
 
+/// What tantivy says of a worker that ended with an error.
+const WRITER_ENDED: &str = "index writer was killed";
+/// With less free space than this, a segment could not be written.
+const ROOM_FOR_SEGMENT: u64 = 16 << 20;
+
 pub fn index_error(error: &search::Error) -> Error {
     // An error in one of the engine's threads arrives as text only, in either variant.
     if let search::Error::Io { path, .. } | search::Error::Engine { path, .. } = error
         && error.to_string().contains(NO_SPACE)
+    {
+        return home::disk_full(path);
+    }
+    // of a worker that could not write, only this is passed on
+    if let search::Error::Engine { path, why } = error
+        && why.contains(WRITER_ENDED)
+        && home::free_bytes(path.parent().unwrap_or(path)).is_some_and(|free| free < ROOM_FOR_SEGMENT)
     {
         return home::disk_full(path);
     }

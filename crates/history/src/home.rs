@@ -8,8 +8,9 @@ use api::{Code, Error};
 use os::files::{DirBuilderExt, OpenOptionsExt};
 use sources::Environment;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Debug)]
@@ -208,10 +209,12 @@ impl Home {
         self.data.join("writer.lock")
     }
 
-    /// Creates both directories, accessible only to their owner.
+    /// Creates both directories, accessible only to their owner, as is that of state if it exists.
     pub fn create_dirs(&self) -> Result<(), Error> {
+        let state = self.state.is_dir().then_some(&self.state);
         [&self.data, &self.cache]
             .into_iter()
+            .chain(state)
             .try_for_each(|dir| create_private_dir(dir).map_err(|e| unwritable(dir, &e)))
     }
 }
@@ -235,6 +238,21 @@ pub fn create_private_dir(dir: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     if os::files::is_open_to_others(&std::fs::metadata(dir)?) {
         os::files::set_mode(dir, 0o700)?;
+    }
+    Ok(())
+}
+
+/// Takes the access of others away from the files in a directory.
+pub(crate) fn make_files_private(dir: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        match entry.metadata() {
+            Ok(meta) if meta.is_file() && os::files::is_open_to_others(&meta) => {
+                os::files::set_mode(&entry.path(), 0o600)?;
+            }
+            // a file that was merged meanwhile is gone
+            _ => {}
+        }
     }
     Ok(())
 }
@@ -282,6 +300,16 @@ pub struct Lock {
 
 /// How long a second writer waits for the first.
 const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
+/// After this time it says for whom it waits.
+const SILENT_WAIT: Duration = Duration::from_secs(1);
+
+/// Says for whom a writer waits. Set by an interface that a person sees.
+static ON_WAIT: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Sets what says for whom a writer waits; the first call counts.
+pub fn report_waiting(report: fn(&str)) {
+    let _ = ON_WAIT.set(report);
+}
 
 impl Lock {
     /// Acquires the writer lock, waiting for the current writer.
@@ -308,7 +336,16 @@ impl Lock {
     }
 
     fn wait_for(home: &Home, path: &Path, will_do: impl Fn() -> bool) -> Result<Option<Lock>, Error> {
-        let until = Instant::now() + LOCK_TIMEOUT;
+        Lock::wait_at_most(LOCK_TIMEOUT, home, path, will_do)
+    }
+
+    fn wait_at_most(
+        patience: Duration,
+        home: &Home,
+        path: &Path,
+        will_do: impl Fn() -> bool,
+    ) -> Result<Option<Lock>, Error> {
+        let (began, mut is_reported) = (Instant::now(), false);
         loop {
             if let Some(lock) = Lock::try_acquire_at(home, path)? {
                 return Ok(Some(lock));
@@ -316,12 +353,17 @@ impl Lock {
             if will_do() {
                 return Ok(None);
             }
-            if Instant::now() > until {
-                return Err(Error::new(
-                    Code::WriterBusy,
-                    format!("another loci process is writing{}", holder_suffix(path)),
-                )
-                .hint("wait for it or stop it, then retry"));
+            if began.elapsed() > patience {
+                return Err(busy_error(path, patience));
+            }
+            if !is_reported && began.elapsed() > SILENT_WAIT.min(patience) {
+                is_reported = true;
+                if let Some(report) = ON_WAIT.get() {
+                    report(&format!(
+                        "waiting for another loci process that is writing{}",
+                        holder_suffix(path)
+                    ));
+                }
             }
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -366,10 +408,26 @@ impl Lock {
     }
 }
 
+fn busy_error(lock: &Path, waited: Duration) -> Error {
+    let message = format!(
+        "another loci process is writing{}; it did not end within {} s",
+        holder_suffix(lock),
+        waited.as_secs()
+    );
+    let error = Error::new(Code::WriterBusy, message);
+    match read_holder(lock) {
+        Some(pid) => error.hint(format!("if it is stopped, `kill -CONT {pid}` lets it go on; then retry")),
+        None => error.hint("wait for it or stop it, then retry"),
+    }
+}
+
+/// The process that holds a lock, for messages; it could not write its number on a full disk.
+fn read_holder(lock: &Path) -> Option<u32> {
+    std::fs::read_to_string(lock).ok()?.trim().parse().ok()
+}
+
 fn holder_suffix(lock: &Path) -> String {
-    let mut pid = String::new();
-    let read = File::open(lock).and_then(|mut file| file.read_to_string(&mut pid));
-    if read.is_ok() && !pid.is_empty() { format!(" (process {pid})") } else { String::new() }
+    read_holder(lock).map_or_else(String::new, |pid| format!(" (process {pid})"))
 }
 
 /// A random token of 32 hexadecimal digits.
@@ -404,4 +462,30 @@ fn make_key(home: &Home) -> Option<[u8; 32]> {
     let _ = std::fs::hard_link(&beside, home.key());
     let _ = std::fs::remove_file(&beside);
     read_key(&home.key())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_that_waits_too_long_says_for_whom_and_what_helps() {
+        let tmp = tempfile::tempdir().unwrap();
+        let dir = |name: &str| tmp.path().join(name);
+        let (data, cache, state) = (dir("data"), dir("cache"), dir("state"));
+        let home = Home { data, state, stores: cache.clone(), cache };
+        let held = Lock::acquire(&home).unwrap();
+        let refused = Lock::wait_at_most(Duration::from_millis(100), &home, &home.lock(), || false);
+        let Err(error) = refused else { panic!("the lock is held") };
+        let pid = std::process::id();
+        assert_eq!(error.code, Code::WriterBusy);
+        assert!(error.message.contains(&format!("(process {pid})")), "{}", error.message);
+        assert!(
+            error.hints.iter().any(|hint| hint.contains(&format!("kill -CONT {pid}"))),
+            "{:?}",
+            error.hints
+        );
+        drop(held);
+        assert!(Lock::wait_at_most(Duration::ZERO, &home, &home.lock(), || false).unwrap().is_some());
+    }
 }

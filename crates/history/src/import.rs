@@ -397,14 +397,39 @@ impl Pending {
     }
 }
 
-/// A name that is safe on every file system, and different for different sessions.
+/// A name that is safe on every file system, and different for different sessions, also where case does not count.
 fn file_name(id: &str) -> String {
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let safe: String = id.chars().take(80).map(|c| if is_safe(c) { c } else { '-' }).collect();
-    if safe == id && !id.starts_with('.') {
+    if is_portable(id) {
         return format!("{id}.jsonl");
     }
-    format!("{}-{:016x}.jsonl", safe.trim_start_matches('.'), record::event_key(b'i', &[id.as_bytes()]))
+    let is_safe = |c: &char| c.is_ascii_alphanumeric() || "-_".contains(*c);
+    let safe: String = id.chars().take(80).map(|c| if is_safe(&c) { c } else { '-' }).collect();
+    format!("{}-{:016x}.jsonl", safe.to_ascii_lowercase(), record::event_key(b'i', &[id.as_bytes()]))
+}
+
+/// Whether an ID can be a name as it is, and is not one that another ID gets.
+fn is_portable(id: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
+    let has_key = id
+        .rsplit_once('-')
+        .is_some_and(|(_, end)| end.len() == 16 && end.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    id.len() <= 80
+        && id.bytes().all(is_plain)
+        && !id.starts_with('.')
+        && !id.ends_with('.')
+        && !id.is_empty()
+        && !has_key
+        && !is_reserved(id)
+}
+
+/// Whether a name stands for a device on Windows, whatever its extension.
+fn is_reserved(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name);
+    let is_port = |prefix| {
+        let number = stem.strip_prefix(prefix).map(str::as_bytes);
+        number.is_some_and(|number| number.len() == 1 && number[0].is_ascii_digit())
+    };
+    ["con", "prn", "aux", "nul"].contains(&stem) || is_port("com") || is_port("lpt")
 }
 
 /// Passes the items of a JSON list on, one at a time.
@@ -422,5 +447,32 @@ impl<'de> Visitor<'de> for EachItem<'_> {
             (self.0)(item);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_name;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_names_of_imports_differ_on_every_file_system() {
+        let ids = [
+            "a", "A", "session", "Session", "SESSION", "con", "CON", "con.x", "aux", "nul.txt", "com1",
+            "lpt9", "end.", "end", ".hidden", "hidden", "..", "a/b", "a-b", "a:b", "", "x y", "é", "É",
+        ];
+        let hashed = file_name("A").trim_end_matches(".jsonl").to_owned();
+        let names: Vec<String> = ids.into_iter().chain([hashed.as_str()]).map(file_name).collect();
+        let folded: BTreeSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
+        assert_eq!(folded.len(), names.len(), "{names:?}");
+        for name in &names {
+            let stem = name.split('.').next().unwrap();
+            assert!(!["", "con", "aux", "nul", "com1", "lpt9"].contains(&stem), "{name}");
+            assert!(!name.contains(['/', '\\', ':', ' ']) && !name.contains(".."), "{name}");
+        }
+        assert_eq!(
+            file_name("0f8fad5b-d9cb-469f-a165-70867728950e"),
+            "0f8fad5b-d9cb-469f-a165-70867728950e.jsonl"
+        );
     }
 }

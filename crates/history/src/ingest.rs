@@ -27,7 +27,7 @@ use sources::archive::Store;
 use sources::{Names, SOURCES, SurveyOptions, SurveyOutcome, Transcript};
 pub use stages::Text;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -275,6 +275,7 @@ struct Ingest<'s> {
     history: History<'s>,
     catalogue: Writer,
     index: search::Writer,
+    index_folder: PathBuf,
     store: Store,
     tombstones: Tombstones,
     names: Names,
@@ -335,7 +336,8 @@ impl<'s> Ingest<'s> {
         let store = copies::open_store(home, &catalogue, caught)?;
         let tombstones = Tombstones::read(Some(home))?;
         let names = Names::default();
-        Ok(Ingest { history, catalogue, index, store, tombstones, names, knows_archive: false })
+        let index_folder = home.index();
+        Ok(Ingest { history, catalogue, index, index_folder, store, tombstones, names, knows_archive: false })
     }
 
     fn run(&mut self, caught: &mut UpdateReport) -> Result<(), Error> {
@@ -387,6 +389,9 @@ impl<'s> Ingest<'s> {
         }
         if self.index.last_sequence() != self.catalogue.sequence() {
             self.index.commit(self.catalogue.sequence()).map_err(|e| index_error(&e))?;
+            // the engine creates its files with the mode that the umask leaves
+            let folder = &self.index_folder;
+            home::make_files_private(folder).map_err(|error| home::unwritable(folder, &error))?;
         }
         if self.catalogue.is_unclean().map_err(store_error)? {
             self.index.purge().map_err(|error| index_error(&error))?;

@@ -11,7 +11,7 @@ use api::{Code, Error};
 use catalogue::FolderUse;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What is known of the folders in which sessions took place.
@@ -44,10 +44,8 @@ impl Projects {
         let path = home.projects();
         let write = || {
             home::create_private_dir(&home.data)?;
-            let new = path.with_extension("new");
-            let mut file = std::fs::File::create(&new)?;
-            file.write_all(serde_json::to_string_pretty(self).unwrap_or_default().as_bytes())?;
-            std::fs::rename(&new, &path)
+            let text = serde_json::to_string_pretty(self).map_err(std::io::Error::other)?;
+            home::replace_file(&path, text.as_bytes())
         };
         write().map_err(|error| home::unwritable(&path, &error))
     }

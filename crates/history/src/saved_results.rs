@@ -13,16 +13,18 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Total size of all files; the oldest are removed first. A single result may be larger.
+/// Total size of all files; the oldest are removed first. A larger result is not saved.
 const MAX_TOTAL_BYTES: u64 = 256 << 20;
 /// How long they are kept.
 pub const KEPT_DAYS: u64 = 7;
 const DAY: i64 = 86_400_000;
 const EXTENSION: &str = ".jsonl";
 
+#[derive(Clone)]
 pub struct SavedResults {
     dir: PathBuf,
     clock: Clock,
+    max_bytes: u64,
 }
 
 /// A file that is being written; deleted on drop unless finished.
@@ -31,12 +33,13 @@ pub struct ResultWriter {
     pub path: PathBuf,
     pub bytes: u64,
     pub lines: u64,
+    max_bytes: u64,
     whole: bool,
 }
 
 /// Deletes every saved result, and returns how many there were. Any of them may quote a session without naming it.
 pub fn remove_all(home: &home::Home) -> Result<u64, Error> {
-    let saved = SavedResults { dir: home.saved_results(), clock: Clock::System };
+    let saved = SavedResults::in_home(home);
     let all = Cleanup { max_age_days: 0, ..Cleanup::default() };
     let done = saved.remove_old(&all)?;
     if done.kept > 0 {
@@ -48,13 +51,24 @@ pub fn remove_all(home: &home::Home) -> Result<u64, Error> {
 
 /// The number of saved results.
 pub fn count_all(home: &home::Home) -> Result<u64, Error> {
-    let saved = SavedResults { dir: home.saved_results(), clock: Clock::System };
+    let saved = SavedResults::in_home(home);
     Ok(saved.list_files()?.map_or(0, |(_, files)| files.len() as u64))
 }
 
 impl SavedResults {
     pub fn new(places: &Environment, clock: Clock) -> SavedResults {
-        SavedResults { dir: places.xdg_dir("XDG_STATE_HOME", ".local/state").join("loci/refs"), clock }
+        let dir = places.xdg_dir("XDG_STATE_HOME", ".local/state").join("loci/refs");
+        SavedResults { dir, clock, max_bytes: MAX_TOTAL_BYTES }
+    }
+
+    fn in_home(home: &home::Home) -> SavedResults {
+        SavedResults { dir: home.saved_results(), clock: Clock::System, max_bytes: MAX_TOTAL_BYTES }
+    }
+
+    /// With another limit on the size of all files, for tests.
+    #[must_use]
+    pub fn with_limit(self, max_bytes: u64) -> SavedResults {
+        SavedResults { max_bytes, ..self }
     }
 
     /// Creates a file, named after session, time and query.
@@ -63,7 +77,7 @@ impl SavedResults {
         let name = self.new_name(session, query)?;
         let file = dir.create_file(&name, 0o600)?;
         let (path, file) = (self.dir.join(&name), std::io::BufWriter::with_capacity(64 * 1024, file));
-        Ok(ResultWriter { file, path, bytes: 0, lines: 0, whole: false })
+        Ok(ResultWriter { file, path, bytes: 0, lines: 0, max_bytes: self.max_bytes, whole: false })
     }
 
     fn new_name(&self, session: &str, query: &str) -> std::io::Result<String> {
@@ -167,14 +181,14 @@ impl SavedResults {
         Ok(done)
     }
 
-    /// Removes the oldest files beyond the total size; the newest is kept regardless of its size.
+    /// Removes the oldest files beyond the total size.
     pub fn enforce_size_limit(&self) {
         let Ok(Some((dir, mut files))) = self.list_files() else { return };
         files.sort_by_key(|file| std::cmp::Reverse(file.at));
         let mut taken = 0;
-        for (n, file) in files.iter().enumerate() {
+        for file in &files {
             taken += file.bytes;
-            if n > 0 && taken > MAX_TOTAL_BYTES {
+            if taken > self.max_bytes {
                 let _ = dir.remove_file(&file.name);
             }
         }
@@ -206,7 +220,11 @@ struct SavedFile {
 }
 
 impl ResultWriter {
+    /// Fails with `FileTooLarge` beyond the size that all saved results may have together.
     pub fn write_line(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        if self.bytes + bytes.len() as u64 > self.max_bytes {
+            return Err(std::io::ErrorKind::FileTooLarge.into());
+        }
         self.file.write_all(bytes)?;
         (self.bytes, self.lines) = (self.bytes + bytes.len() as u64, self.lines + 1);
         Ok(())
@@ -273,4 +291,31 @@ fn read_part(
     let next = from + cut as u64;
     let text = String::from_utf8_lossy(&bytes[..cut]).into_owned();
     Ok(Part { text, line_bytes: end, next_byte: (next < end).then_some(next) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn saved_results_never_take_more_than_their_limit() {
+        let tmp = tempfile::tempdir().unwrap();
+        let places = Environment { home: tmp.path().to_path_buf(), vars: BTreeMap::new() };
+        let saved = SavedResults::new(&places, Clock::System).with_limit(1000);
+        let size = || saved.list_files().unwrap().unwrap().1.iter().map(|file| file.bytes).sum::<u64>();
+        let line = [b'x'; 100];
+        for _ in 0..3 {
+            let mut file = saved.create_file("s", "q").unwrap();
+            (0..6).for_each(|_| file.write_line(&line).unwrap());
+            file.finish().unwrap();
+            saved.enforce_size_limit();
+            assert!(size() <= 1000, "{}", size());
+        }
+        let mut large = saved.create_file("s", "q").unwrap();
+        let refused = (0..11).find_map(|_| large.write_line(&line).err()).unwrap();
+        assert_eq!(refused.kind(), std::io::ErrorKind::FileTooLarge);
+        drop(large);
+        assert!(size() <= 1000, "what was begun is deleted: {}", size());
+    }
 }

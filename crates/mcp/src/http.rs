@@ -4,6 +4,7 @@
 //! Does not implement the protocol: the SDK does.
 
 use crate::server::Server;
+use crate::sessions::Sessions;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{Either, Empty};
 use hyper::body::{Bytes, Incoming};
@@ -39,13 +40,11 @@ pub(crate) async fn serve_connections(
 ) -> std::io::Result<()> {
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, options.port))).await?;
     let port = listener.local_addr()?.port();
-    let service = StreamableHttpService::new(
-        move || Ok(server.clone()),
-        Arc::new(LocalSessionManager::default()),
-        server_config(port),
-    );
+    let sessions = Arc::new(Sessions::new());
+    let service =
+        StreamableHttpService::new(move || Ok(server.clone()), sessions.manager.clone(), server_config(port));
+    let gate = Arc::new(Gate { service, sessions, token: options.token.clone(), hosts: host_names(port) });
     ready(&format!("http://127.0.0.1:{port}/mcp/{}", options.token));
-    let token: Arc<str> = options.token.as_str().into();
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         // Further connections wait in the kernel's queue, without a file descriptor of ours.
@@ -55,10 +54,8 @@ pub(crate) async fn serve_connections(
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let (service, token) = (service.clone(), token.clone());
-        let answer = hyper::service::service_fn(move |request| {
-            handle_request(service.clone(), token.clone(), request)
-        });
+        let gate = gate.clone();
+        let answer = hyper::service::service_fn(move |request| handle_request(gate.clone(), request));
         tokio::spawn(async move {
             let stream = hyper_util::rt::TokioIo::new(stream);
             let mut connection = hyper::server::conn::http1::Builder::new();
@@ -72,26 +69,51 @@ pub(crate) async fn serve_connections(
 /// Keeps out pages of other sites shown in a browser, under whichever name they address this machine.
 fn server_config(port: u16) -> StreamableHttpServerConfig {
     let mut settings = StreamableHttpServerConfig::default();
-    settings.allowed_hosts = ["127.0.0.1", "localhost"].map(|host| format!("{host}:{port}")).to_vec();
-    settings.allowed_origins =
-        ["127.0.0.1", "localhost"].map(|host| format!("http://{host}:{port}")).to_vec();
+    settings.allowed_hosts = host_names(port).to_vec();
+    settings.allowed_origins = host_names(port).map(|host| format!("http://{host}")).to_vec();
     settings.max_request_body_bytes = 1 << 20;
     settings
 }
 
+fn host_names(port: u16) -> [String; 2] {
+    ["127.0.0.1", "localhost"].map(|host| format!("{host}:{port}"))
+}
+
+/// What a request passes before the SDK handles it.
+struct Gate {
+    service: Service,
+    sessions: Arc<Sessions>,
+    token: String,
+    hosts: [String; 2],
+}
+
 type HttpResponse = Response<Either<BoxBody<Bytes, Infallible>, Empty<Bytes>>>;
 
-async fn handle_request(
-    service: Service,
-    token: Arc<str>,
-    request: Request<Incoming>,
-) -> Result<HttpResponse, Infallible> {
-    if has_token(&request, &token) {
-        return Ok(service.handle(request).await.map(Either::Left));
-    }
+async fn handle_request(gate: Arc<Gate>, request: Request<Incoming>) -> Result<HttpResponse, Infallible> {
+    let refused = match () {
+        () if !names_only(&request, &gate.hosts) => StatusCode::FORBIDDEN,
+        () if !has_token(&request, &gate.token) => StatusCode::UNAUTHORIZED,
+        () => {
+            match request.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
+                Some(id) => gate.sessions.record_use(id),
+                None => gate.sessions.make_room().await,
+            }
+            return Ok(gate.service.handle(request).await.map(Either::Left));
+        }
+    };
     let mut response = Response::new(Either::Right(Empty::new()));
-    *response.status_mut() = StatusCode::UNAUTHORIZED;
+    *response.status_mut() = refused;
     Ok(response)
+}
+
+/// The header with the ID of a session.
+const SESSION: &str = "mcp-session-id";
+
+/// Whether a request has exactly one `Host`, and no absolute URI of another host. The SDK checks the first `Host` only.
+fn names_only(request: &Request<Incoming>, hosts: &[String]) -> bool {
+    let in_uri = request.uri().authority().map(hyper::http::uri::Authority::as_str);
+    let named = request.headers().get_all(header::HOST).iter().count();
+    named == 1 && in_uri.is_none_or(|authority| hosts.iter().any(|host| host.eq_ignore_ascii_case(authority)))
 }
 
 /// The token is in the path, or in a header for clients that can set one.

@@ -6,6 +6,7 @@
 mod http;
 mod prompts;
 mod server;
+mod sessions;
 mod stdio;
 mod tools;
 

@@ -3,7 +3,7 @@
 use crate::Render;
 use crate::format::count_of;
 use crate::options::{RenderOptions, Style};
-use api::edits::{EditApplied, EditList, EditPlace, EditPlanned, NEEDS_COMPILER, Trust};
+use api::edits::{EditApplied, EditList, EditPlace, EditPlanned, InterruptedEdit, NEEDS_COMPILER, Trust};
 use api::terminal_text::{append_fmt, one_line, strip_controls};
 
 impl Render for EditPlanned {
@@ -39,7 +39,14 @@ impl Render for EditPlanned {
             ),
         };
         append_fmt(&mut out, format_args!("{next}\n"));
+        push_interrupted(&mut out, self.interrupted.as_ref());
         out
+    }
+}
+
+fn push_interrupted(out: &mut String, interrupted: Option<&InterruptedEdit>) {
+    if let Some(edit) = interrupted {
+        append_fmt(out, format_args!("{}\n", strip_controls(&edit.to_string())));
     }
 }
 
@@ -64,6 +71,10 @@ impl Render for EditApplied {
     fn render(&self, _: &RenderOptions) -> String {
         let mut out = format!("{} {}: {}\n", self.state, self.id, one_line(&self.title));
         self.files.iter().for_each(|file| append_fmt(&mut out, format_args!("  {}\n", strip_controls(file))));
+        if !self.kept.is_empty() {
+            append_fmt(&mut out, format_args!("left as they are, because they have changed since:\n"));
+        }
+        self.kept.iter().for_each(|file| append_fmt(&mut out, format_args!("  {}\n", strip_controls(file))));
         out
     }
 }
@@ -83,6 +94,7 @@ impl Render for EditList {
         if !counts.is_empty() {
             append_fmt(&mut out, format_args!("{}\n", counts.join(", ")));
         }
+        push_interrupted(&mut out, self.interrupted.as_ref());
         out
     }
 }

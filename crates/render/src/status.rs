@@ -51,6 +51,9 @@ impl Render for Status {
         row("daemon", daemon_row(self));
         let total: u64 = self.sizes.values().sum();
         row("disk", format!("{}{}", format_size(total), size_details(self)));
+        for edit in &self.interrupted_edits {
+            row("edits", strip_controls(&format!("{}: {edit}", edit.root)).to_string());
+        }
         out
     }
 }

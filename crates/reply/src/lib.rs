@@ -180,6 +180,9 @@ impl Collector {
         if self.failed.is_some() && given < self.lines {
             envelope.next_offset = Some(given);
             envelope.notes.push(format!("the first {given} of {} records", self.lines));
+            if self.failed.as_deref() == Some(TOO_LARGE) {
+                envelope.notes.push("larger than 256 MB: ask for fewer records or fields".to_string());
+            }
         }
         envelope.data = Some(Value::Array(data));
         envelope
@@ -210,10 +213,14 @@ fn text_of(bytes: &[u8]) -> Value {
     Value::String(String::from_utf8_lossy(bytes).trim_end().to_string())
 }
 
+/// The result is larger than all saved results may be together.
+const TOO_LARGE: &str = "refs_too_large";
+
 /// The machine-readable reason why there is no file.
 fn failure_reason(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => "refs_full".to_string(),
+        std::io::ErrorKind::FileTooLarge => TOO_LARGE.to_string(),
         _ => format!("refs_unwritable: {error}"),
     }
 }

@@ -6,6 +6,7 @@
 mod consolidation;
 
 use crate::Service;
+use crate::operations::code::code_query::is_home_folder;
 use crate::operations::code::tree::Tree;
 use crate::operations::code::workbench::edits_folder;
 use api::Error;
@@ -39,9 +40,16 @@ impl Service {
         for transcript in found.transcripts {
             folders.extend(transcript.path.parent().map(Path::to_path_buf));
         }
-        let own = self.home();
-        let is_ours = |path: &Path| own.as_ref().is_some_and(|home| path.starts_with(home.archive()));
-        folders.into_iter().filter(|path| !is_ours(path)).collect()
+        folders.into_iter().filter(|path| !self.is_own_folder(path)).collect()
+    }
+
+    /// Whether a folder is one that Loci itself writes: watching it, the daemon would wake itself up. Imported histories are read
+    /// like those of agents.
+    fn is_own_folder(&self, path: &Path) -> bool {
+        self.home().is_some_and(|home| {
+            let own = [&home.data, &home.cache, &home.state];
+            own.iter().any(|own| path.starts_with(own)) && !path.starts_with(home.imports())
+        })
     }
 
     /// The recently used source trees, each with its folders.
@@ -51,7 +59,13 @@ impl Service {
         kept.sort_by(|a, b| b.cmp(a));
         let oldest = self.clock.now().0 / 1000 - LATELY;
         let fresh = kept.into_iter().filter(|(at, _)| *at >= oldest);
-        fresh.filter_map(|(_, path)| folders_of(&path)).take(TREES).collect()
+        let trees = fresh.filter_map(|(_, path)| folders_of(&path));
+        let trees = trees.filter(|(root, _)| !is_home_folder(self, root)).take(TREES);
+        let without_own = |(root, mut folders): (PathBuf, Vec<PathBuf>)| {
+            folders.retain(|folder| !self.is_own_folder(folder));
+            (root, folders)
+        };
+        trees.map(without_own).collect()
     }
 
     /// The recently used source tree with the longest queue of notes, and its length.

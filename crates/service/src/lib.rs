@@ -24,7 +24,7 @@ pub use config::env;
 pub use daemon_paths::DaemonPaths;
 pub use delivery::Deliveries;
 pub use history::guard::defuse_answer;
-pub use history::home::random_token;
+pub use history::home::{random_token, report_waiting};
 pub use history::outcome::{Outcome, OutcomeSummary};
 pub use history::{SnapshotCache, WatchedList};
 pub use hook::EVENTS as HOOK_EVENTS;

@@ -12,6 +12,7 @@ mod forget;
 mod gather_chats;
 mod import;
 mod index;
+mod interrupted_edits;
 pub(crate) mod mailbox;
 pub(crate) mod memory;
 mod projects;

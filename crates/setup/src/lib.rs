@@ -109,6 +109,16 @@ pub fn is_program(path: &Path) -> bool {
     os::files::is_program(path)
 }
 
+/// How many agents are set up, from the receipt in the data folder.
+pub fn count_agents(data: &Path) -> Result<usize, Error> {
+    let path = Receipt::path(data);
+    match Receipt::read(data) {
+        Ok(receipt) => Ok(receipt.agents.len()),
+        Err(ReadError::Io(error)) => Err(Error::Io { path, error }),
+        Err(ReadError::Newer { found, known }) => Err(Error::Newer { path, found, known }),
+    }
+}
+
 /// Implements the operation.
 pub fn run_setup(machine: &Machine, ask: &SetupRequest) -> Result<SetupDone, Error> {
     let mut done = SetupDone { remove: ask.remove, dry_run: ask.dry_run, ..SetupDone::default() };

@@ -20,6 +20,7 @@ use crate::pack::MAX_RECORD;
 use crate::record::{Body, Record, hash_key};
 use crate::state::{Staged, State};
 use crate::storage::Store;
+use os::files::OpenOptionsExt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -297,7 +298,8 @@ impl Space {
     fn lock(&self) -> Result<File> {
         let path = self.folder.join("sync.lock");
         let busy = |_| Error::Busy;
-        let file = File::options().create(true).truncate(false).write(true).open(path).map_err(busy)?;
+        let mut options = File::options();
+        let file = options.create(true).truncate(false).write(true).mode(0o600).open(path).map_err(busy)?;
         file.try_lock().map_err(|_| Error::Busy)?;
         Ok(file)
     }

@@ -96,6 +96,7 @@ pub fn set_environment(command: &mut Command, home: &Path) {
         .env("HOME", home)
         .env("TZ", "UTC")
         .env("LOCI_DAEMON", "off")
+        .env("LOCI_HOME_TREE", "on")
         .env("PATH", "/usr/bin:/bin")
         .current_dir(home);
 }

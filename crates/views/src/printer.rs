@@ -193,7 +193,9 @@ fn start_counting(
         )
         .hint("use `-o jsonl`, or `--stats-only` for the counts alone"));
     }
-    let records = request.stats_first.then(|| views.saved_results.create_file("", "stats_first"));
+    // deleted once it is printed, so that it may be larger than what is saved
+    let spool = || views.saved_results.clone().with_limit(u64::MAX).create_file("", "stats_first");
+    let records = request.stats_first.then(spool);
     let records = records.transpose().map_err(|error| {
         Error::new(
             Code::ReadError,

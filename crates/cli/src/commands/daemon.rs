@@ -103,6 +103,34 @@ pub(crate) fn run(matches: &ArgMatches) -> Exit {
     done.unwrap_or_else(|error| output::report_error(shown, &error))
 }
 
+/// Stops the daemon that runs; returns its process ID.
+fn stop_daemon(place: &RuntimePaths) -> Result<Option<u32>, Error> {
+    let Some(holder) = Holder::read_current(place) else { return Ok(None) };
+    let accepted = match Client::connect(place) {
+        Ok(mut client) => client.call("drain", Map::new(), &Meta::default(), &mut |_, _| true).is_ok(),
+        Err(_) => false,
+    };
+    let gone = || Holder::read_current(place).is_none();
+    if !(accepted && wait_until(Duration::from_secs(5), gone)) {
+        // It does not respond: send a signal, and only if the process is the one that took the leader lock.
+        holder.terminate();
+    }
+    if !wait_until(Duration::from_secs(5), gone) {
+        return Err(Error::new(Code::WriterBusy, format!("process {} does not exit", holder.pid))
+            .hint("inspect it with `ps` and kill it; no data is lost"));
+    }
+    Ok(Some(holder.pid))
+}
+
+/// Stops the daemon once no agent uses Loci any more.
+pub(crate) fn stop_running(places: &Environment) -> Result<(), Error> {
+    let Some(place) = daemon_client::runtime_paths(places) else { return Ok(()) };
+    if stop_daemon(&place)?.is_some() {
+        output::print_note("the daemon has stopped");
+    }
+    Ok(())
+}
+
 /// Starts the daemon detached from the terminal and the parent process.
 fn start_detached() -> Result<Exit, Error> {
     os::processes::leave_parent();
@@ -171,30 +199,13 @@ impl DaemonCommand {
 
     fn stop(&self) -> Result<Exit, Error> {
         let place = self.runtime_paths()?;
-        let Some(holder) = Holder::read_current(&place) else {
+        let Some(pid) = stop_daemon(&place)? else {
             self.print_result(&json!({"running": false, "stopped": false}), "no daemon is running")?;
             return Ok(Exit::Nothing);
         };
-        let accepted = match Client::connect(&place) {
-            Ok(mut client) => client.call("drain", Map::new(), &Meta::default(), &mut |_, _| true).is_ok(),
-            Err(_) => false,
-        };
-        let gone = || Holder::read_current(&place).is_none();
-        if !(accepted && wait_until(Duration::from_secs(5), gone)) {
-            // It does not respond: send a signal, and only if the process is the one that took the leader lock.
-            holder.terminate();
-        }
-        if !wait_until(Duration::from_secs(5), gone) {
-            return Err(Error::new(Code::WriterBusy, format!("process {} does not exit", holder.pid))
-                .hint("inspect it with `ps` and kill it; no data is lost"));
-        }
-        self.print_result(
-            &json!({"running": false, "stopped": true, "pid": holder.pid}),
-            "the daemon has stopped",
-        )?;
+        self.print_result(&json!({"running": false, "stopped": true, "pid": pid}), "the daemon has stopped")?;
         Ok(Exit::Found)
     }
-
     fn print_status(&self) -> Result<Exit, Error> {
         let place = self.runtime_paths()?;
         let status = read_daemon_status(&place);

@@ -358,10 +358,16 @@ impl Invocation {
         }
         daemon_client::add_message_key(self.operation.name, &mut params);
         self.service.progress.on_step(output::print_step);
-        output::with_progress(&self.service, || {
+        let is_removal =
+            self.operation.name == "setup" && params.contains_key("remove") && !is_dry_run(&params);
+        let response = output::with_progress(&self.service, || {
             let response = daemon_client::call_operation(&self.service, self.operation, &params);
             response.unwrap_or_else(|| api::call(&self.service, self.operation, params))
-        })
+        })?;
+        if is_removal && self.service.count_agents()? == 0 {
+            super::daemon::stop_running(&self.service.places)?;
+        }
+        Ok(response)
     }
 
     /// Shows a dry run and asks for confirmation. Without a terminal, returns `refusal` as an error.

@@ -51,7 +51,7 @@ fn plan_rename(home: &Home) -> String {
 
 /// `LOCI_KILLS` sets the number of kills: `LOCI_KILLS=500 cargo test -p loci --test cli -- edit_safety::`
 #[test]
-fn a_kill_before_any_change_of_a_file_leaves_before_or_after() {
+fn a_kill_before_any_change_of_a_file_is_finished_or_rolled_back_by_command() {
     let kills: usize = testutil::needs::number_variable("LOCI_KILLS", 30);
     let step = if kills < 100 { 4 } else { 1 };
     let tracer = Tracer::new();
@@ -79,9 +79,13 @@ fn a_kill_before_any_change_of_a_file_leaves_before_or_after() {
                     break;
                 }
                 done += 1;
+                let killed = snapshot(&home);
                 run_loci(&home, &["edit", "list", "--root", "tree"]);
-                let now = snapshot(&home);
-                assert!(now == before || now == after, "{word} of {count} files, call {at}: {now:?}");
+                assert_eq!(snapshot(&home), killed, "looking writes nothing");
+                let way_out = if done % 2 == 0 { "apply" } else { "undo" };
+                run_loci(&home, &["edit", way_out, &id, "--root", "tree"]);
+                let (now, expected) = (snapshot(&home), if way_out == "apply" { &after } else { &before });
+                assert!(now == *expected, "{word} of {count} files, call {at}, {way_out}: {now:?}");
                 seen[usize::from(now == after)] += 1;
             }
         }

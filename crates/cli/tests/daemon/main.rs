@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::pedantic)]
 #![allow(clippy::zombie_processes)] // the fixture stops its daemon
 
+mod at_rest;
 mod dispatch;
 mod election;
 mod equivalence;

@@ -215,3 +215,25 @@ fn a_line_between_the_commits_of_catalogue_and_index_is_found() {
         assert_eq!(found["results"].as_array().unwrap().len(), 1, "{word}: {found}");
     }
 }
+
+/// A writer that is stopped, and not ended.
+#[test]
+fn a_second_writer_says_for_whom_it_waits() {
+    let home = Home::new();
+    home.add(&session(1));
+    let instance = Instance::new(home.path());
+    instance.index();
+    for line in ["index", "forget 00000001 --yes"] {
+        let lock = hold_writer_lock(&instance);
+        fs::write(instance.data.join("loci/writer.lock"), "4321").unwrap();
+        let freed = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(2500));
+            drop(lock);
+        });
+        let done = instance.run(line);
+        freed.join().unwrap();
+        let message = "waiting for another loci process that is writing (process 4321)";
+        assert_eq!(done.stderr.matches(message).count(), 1, "{line}: {}", done.stderr);
+        assert_eq!(done.code, Some(0), "{line}: {}", done.stderr);
+    }
+}

@@ -31,6 +31,7 @@ mod kills;
 mod long_reader;
 mod migration;
 mod mixed_kills;
+mod modes;
 mod newer;
 mod power_loss;
 mod price_of_change;

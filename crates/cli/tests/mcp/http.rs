@@ -134,6 +134,55 @@ fn other_sites_are_rejected_even_with_the_token() {
     }
 }
 
+/// Which of two hosts a server believes differs, and a URI of another host is a request to that host.
+#[test]
+fn a_request_that_names_two_hosts_is_rejected() {
+    let server = HttpServer::start(&sample_home());
+    let path = format!("/mcp/{}", server.token());
+    let (own, evil) = (server.host().to_owned(), "evil.example");
+    let cases: &[(&str, Headers<'_>, u16)] = &[
+        (&path, &[("Host", &own), ("Host", evil)], 403),
+        (&path, &[("Host", &own), ("Host", &own)], 403),
+        (&format!("http://{evil}{path}"), &[], 403),
+        (&format!("http://{own}@{evil}{path}"), &[], 403),
+        (&format!("http://{own}{path}"), &[], 200),
+    ];
+    for (path, headers, status) in cases {
+        let (actual, response) = server.post(path, headers, &initialize_request(0));
+        assert_eq!(actual, *status, "{path} {headers:?}: {response}");
+    }
+}
+
+/// Clients that start sessions and never end them. `LOCI_SESSIONS=12000` runs the long form.
+#[test]
+fn sessions_that_nobody_ends_do_not_take_memory_for_ever() {
+    let server = HttpServer::start(&sample_home());
+    let path = format!("/mcp/{}", server.token());
+    let start = || {
+        let (status, response) = server.post(&path, &[], &initialize_request(0));
+        assert_eq!(status, 200, "{response}");
+        let lines = response.lines().filter_map(|line| line.split_once(": "));
+        let mut ids = lines.filter(|(name, _)| name.eq_ignore_ascii_case("mcp-session-id"));
+        ids.next().unwrap().1.trim().to_owned()
+    };
+    let ping = |id: &str| {
+        let body = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}).to_string();
+        server.post(&path, &[("Mcp-Session-Id", id)], &body).0
+    };
+    (0..100).for_each(|_| drop(start()));
+    let (unused, used) = (start(), start());
+    let before = memory_kb(server.child.id());
+    for n in 0..testutil::needs::number_variable("LOCI_SESSIONS", 600) {
+        start();
+        if n % 50 == 0 {
+            assert_eq!(ping(&used), 200, "a session in use stays, after {n} others");
+        }
+    }
+    let grown = memory_kb(server.child.id()).saturating_sub(before);
+    assert!(grown <= 8 * 1024, "{grown} kB more");
+    assert_eq!(ping(&unused), 404, "the one unused for longest has ended");
+}
+
 #[test]
 fn a_body_over_one_megabyte_is_rejected_and_the_server_continues() {
     let server = HttpServer::start(&sample_home());

@@ -13,6 +13,7 @@ mod conformance;
 mod edits;
 mod http;
 mod inspector;
+mod interrupted_edit;
 mod protocol;
 mod raw_client;
 mod scripted_client;

@@ -2,13 +2,14 @@
 
 use crate::ProcessLimits;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io::Error;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 /// The process that started this one, or the one that took its place.
 pub fn parent_id() -> Option<u32> {
@@ -93,6 +94,12 @@ pub fn host_name() -> String {
 /// The file names that a program of this name can have.
 pub fn program_names(name: &str) -> Vec<OsString> {
     vec![name.into()]
+}
+
+/// A file that grows beyond the limit of this process (`RLIMIT_FSIZE`) is an error of the write, not the end of the process.
+/// A handler, not `SIG_IGN`: programs that this process starts do not inherit it.
+pub fn fail_at_file_size_limit() -> std::io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(|_| ())
 }
 
 /// The signals that ask this process to end.

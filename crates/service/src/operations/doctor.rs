@@ -49,6 +49,7 @@ const CHECKS: &[Check] = &[
     ("wiring", check_wiring),
     ("leftovers", check_leftovers),
     ("messages", check_messages),
+    ("edits", check_edits),
     ("space", check_disk_space),
 ];
 
@@ -94,6 +95,14 @@ fn run_checks(service: &Service) -> DoctorReport {
         Some(Finding { check, severity: found.severity, message: found.message, fix: found.fix })
     };
     DoctorReport { findings: CHECKS.iter().filter_map(finding).collect(), bundle: None }
+}
+
+/// A tree in which only some files have a change may not build, and does not say why.
+fn check_edits(install: &Installation<'_>) -> Option<CheckResult> {
+    let all = super::interrupted_edits::all_interrupted(install.service);
+    let first = all.first()?;
+    let messages: Vec<String> = all.iter().map(|it| format!("{}: {it}", it.root)).collect();
+    problem(messages.join("; "), first.roll_back.clone())
 }
 
 fn check_home(install: &Installation<'_>) -> Option<CheckResult> {

@@ -2,8 +2,9 @@
 //!
 //! Does not know how an edit is planned or written: `edits` does.
 
-use super::code::workbench::{open_bench, read_deadline, to_error};
+use super::code::workbench::{open_bench, read_deadline, to_error, to_plain_error};
 use super::code::{code_query, tree};
+use super::interrupted_edits::describe;
 use crate::Service;
 use api::edits::{
     ApplyEdit, BatchEdit, ChangeSignature, DeleteSymbol, EditApplied, EditEntry, EditList, EditPlace,
@@ -63,13 +64,18 @@ impl Handle<ApplyEdit> for Service {
     fn handle(&self, request: &ApplyEdit) -> Result<EditApplied, Error> {
         request.check_params()?;
         let (root, bench) = open_bench(self, request.root.as_ref())?;
-        let mut plan = bench.journal.load_plan(&request.id).map_err(|error| to_error(&error))?;
+        let finished = bench.journal.finish(&request.id).map_err(|error| refuse(self, &bench, &error))?;
+        if let Some(finished) = finished {
+            bench.outcomes.record(EditOutcome::Applied);
+            return Ok(to_applied(finished, "applied"));
+        }
+        let mut plan = bench.journal.load_plan(&request.id).map_err(|error| to_error(self, &error))?;
         if !(request.confirm.is_empty() && request.leave.is_empty()) {
             let sources = with_root(self, &root, open_sources)?;
             let decided = plan.decide_places(&sources, &request.confirm, &request.leave);
             decided.map_err(|error| refuse(self, &bench, &error))?;
             if plan.is_complete() {
-                bench.journal.save_plan(&plan).map_err(|error| to_error(&error))?;
+                bench.journal.save_plan(&plan).map_err(|error| to_error(self, &error))?;
             }
         }
         Ok(to_applied(apply_plan(self, &bench, &plan)?, "applied"))
@@ -90,10 +96,11 @@ impl Handle<ShowEdit> for Service {
     fn handle(&self, request: &ShowEdit) -> Result<EditPlanned, Error> {
         request.check_params()?;
         let (_, bench) = open_bench(self, request.root.as_ref())?;
-        let plan = bench.journal.load_plan(&request.id).map_err(|error| to_error(&error))?;
+        let plan = bench.journal.load_plan(&request.id).map_err(|error| to_error(self, &error))?;
         let entry = bench.journal.entry(&request.id);
         let applied = entry.is_ok_and(|entry| entry.state == JournalState::Applied);
-        Ok(EditPlanned { id: request.id.clone(), applied, ..to_planned(self, &plan) })
+        let interrupted = bench.journal.interrupted().map(|it| describe(self, &it));
+        Ok(EditPlanned { id: request.id.clone(), applied, interrupted, ..to_planned(self, &plan) })
     }
 }
 
@@ -108,20 +115,25 @@ impl Handle<ListEdits> for Service {
             files: entry.files.into_iter().map(|file| file.path).collect(),
         };
         let edits = bench.journal.entries().into_iter().map(to_entry).collect();
-        Ok(EditList { edits, counts: bench.outcomes.counts() })
+        let interrupted = bench.journal.interrupted().map(|it| describe(self, &it));
+        Ok(EditList { edits, counts: bench.outcomes.counts(), interrupted })
     }
 }
 
 impl Handle<TrustChecks> for Service {
     fn handle(&self, request: &TrustChecks) -> Result<Trust, Error> {
         let (root, bench) = open_bench(self, request.root.as_ref())?;
-        bench.set_trusted(!request.revoke).map_err(|error| to_error(&error))?;
+        bench.set_trusted(!request.revoke).map_err(|error| to_error(self, &error))?;
         Ok(Trust { root: root.to_string_lossy().into_owned(), trusted: bench.is_trusted() })
     }
 }
 
 fn plan(service: &Service, wanted: &WantedEdit) -> Result<EditPlanned, Error> {
     let (root, bench) = open_bench(service, wanted.root.as_ref())?;
+    if let Some(interrupted) = bench.journal.interrupted() {
+        // some files have their new names and others do not: a plan of such a tree is wrong
+        return Err(to_error(service, &EditError::Interrupted(Box::new(interrupted))));
+    }
     let (tree, steps, mut plan) =
         with_root(service, &root, |query| plan_steps(service, query, &bench, wanted))?;
     let mut new_warnings = Vec::new();
@@ -135,7 +147,7 @@ fn plan(service: &Service, wanted: &WantedEdit) -> Result<EditPlanned, Error> {
         plan.checked_by = Some(checked.checker);
         new_warnings = checked.settled.new_warnings.iter().map(|it| to_place(&it.place())).collect();
     }
-    let id = bench.journal.save_plan(&plan).map_err(|error| to_error(&error))?;
+    let id = bench.journal.save_plan(&plan).map_err(|error| to_error(service, &error))?;
     bench.outcomes.record(EditOutcome::Planned);
     if wanted.apply {
         apply_plan(service, &bench, &plan)?;
@@ -167,7 +179,7 @@ fn apply_plan(service: &Service, bench: &Workbench, plan: &Plan) -> Result<Appli
 /// Counts a refusal. Its hints show source lines.
 fn refuse(service: &Service, bench: &Workbench, error: &EditError) -> Error {
     bench.outcomes.record_refusal(error);
-    let mut refused = to_error(error);
+    let mut refused = to_error(service, error);
     refused.hints.iter_mut().for_each(|hint| *hint = service.history().mask_text(hint));
     refused
 }
@@ -244,7 +256,7 @@ fn load_missing(partial: &mut PartialCodebase<'_>, tree: &Tree) -> Result<bool, 
 fn find_place(query: &CodeQuery<'_>, sources: &Sources, step: &EditStep) -> Result<SymbolPlace, Error> {
     let path = &step.path;
     if let Some(found) = sources.parse_place(path) {
-        return found.map_err(|error| to_error(&error));
+        return found.map_err(|error| to_plain_error(&error));
     }
     let all = query.resolve_overloads(path)?;
     let find = |symbol: &Symbol| {
@@ -264,7 +276,13 @@ fn find_place(query: &CodeQuery<'_>, sources: &Sources, step: &EditStep) -> Resu
 }
 
 fn to_applied(done: Applied, state: &str) -> EditApplied {
-    EditApplied { id: done.id, title: done.title, state: state.to_owned(), files: done.files }
+    EditApplied {
+        id: done.id,
+        title: done.title,
+        state: state.to_owned(),
+        files: done.files,
+        kept: done.kept,
+    }
 }
 
 fn to_place(place: &Place) -> EditPlace {

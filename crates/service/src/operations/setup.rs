@@ -34,6 +34,12 @@ impl Handle<SetupRequest> for Service {
 }
 
 impl Service {
+    /// How many agents are set up to use Loci.
+    pub fn count_agents(&self) -> Result<usize, Error> {
+        let home = self.home().ok_or_else(no_home)?;
+        setup::count_agents(&home.data).map_err(|error| setup_error(&error))
+    }
+
     /// The toolsets that agents get. Those of the request are stored, unless it only asks what would change.
     fn choose_toolsets(&self, request: &SetupRequest) -> Result<ToolsetChoice, Error> {
         let sets = config::toolsets(&self.places, &request.toolsets);

@@ -3,6 +3,7 @@
 //! Does not judge the figures: that is `doctor`.
 
 use super::index;
+use super::interrupted_edits::all_interrupted;
 use crate::{Service, memory_store};
 use api::status::{DaemonState, History, Model, Remembers, Status, StatusRequest, Waiting};
 use api::{Error, Handle, Request};
@@ -25,6 +26,7 @@ impl Handle<StatusRequest> for Service {
             messages: mailbox_status(&home)?,
             daemon: daemon_status(self),
             sizes: store_sizes(&home),
+            interrupted_edits: all_interrupted(self),
             data: home.data.to_string_lossy().into_owned(),
             cache: home.cache.to_string_lossy().into_owned(),
         })

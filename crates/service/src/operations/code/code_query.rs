@@ -4,6 +4,7 @@
 
 use super::tree::{Tree, store_error};
 use crate::Service;
+use crate::operations::interrupted_edits::interrupted_in;
 use api::code::{Coverage, FindSymbols, SymbolRef, TypeRef};
 use api::{Code, Error};
 use code::Baseline;
@@ -84,7 +85,27 @@ pub(crate) fn resolve_root(service: &Service, named: Option<&String>) -> Result<
         )
         .hint("--root selects the source tree"));
     }
+    if is_home_folder(service, &root) {
+        let message = format!("{shown} is a home folder, not a source tree");
+        return Err(Error::new(Code::InvalidArgument, message)
+            .hint("--root DIR selects the source tree")
+            .hint(format!("{HOME_IS_TREE}=on accepts a home folder that is one, as in a container")));
+    }
     Ok(root)
+}
+
+/// Accepts the home folder as a source tree.
+const HOME_IS_TREE: &str = "LOCI_HOME_TREE";
+
+/// Whether a folder is the home folder, or above it and no repository. It contains the files of everything else, and those that Loci
+/// itself writes.
+pub(crate) fn is_home_folder(service: &Service, root: &Path) -> bool {
+    let home = &service.places.home;
+    if !home.is_absolute() || crate::env::text_var(&service.places, HOME_IS_TREE).as_deref() == Some("on") {
+        return false;
+    }
+    let home = scope::canonical_path(home);
+    home == root || home.starts_with(root) && !root.join(".git").exists()
 }
 
 /// Brings the index of a tree up to date and runs a query on it.
@@ -132,6 +153,7 @@ impl<'a> CodeQuery<'a> {
     fn new(service: &'a Service, tree: Tree) -> CodeQuery<'a> {
         let (access, mut notes) = access::read_access(tree.root());
         notes.extend(tree.notes.iter().cloned());
+        notes.extend(interrupted_in(service, tree.root()).map(|edit| edit.to_string()));
         let lately = access.recency_ranks();
         let (met, failed) = (RefCell::default(), RefCell::new(None));
         let now = service.clock.now().0;

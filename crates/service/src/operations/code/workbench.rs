@@ -6,6 +6,7 @@
 use super::code_query::resolve_root;
 use super::tree;
 use crate::Service;
+use crate::operations::interrupted_edits::describe;
 use api::{Code, Error};
 use edits::{EditError, Workbench};
 use history::home::Home;
@@ -17,7 +18,7 @@ pub(crate) fn open_bench(service: &Service, root: Option<&String>) -> Result<(Pa
     let home = service.home().ok_or_else(|| Error::new(Code::NotFound, "HOME is not set"))?;
     let folder = edits_folder(&home, &root);
     history::home::create_private_dir(&folder).map_err(|error| history::home::unwritable(&folder, &error))?;
-    let bench = Workbench::open(&root, &folder).map_err(|error| to_error(&error))?;
+    let bench = Workbench::open(&root, &folder);
     Ok((root, bench))
 }
 
@@ -39,7 +40,24 @@ pub(crate) fn read_deadline(service: &Service, variable: &str, default: u64) -> 
 /// How many places an error lists.
 const PLACES_IN_ERROR: usize = 20;
 
-pub(crate) fn to_error(error: &EditError) -> Error {
+/// An edit that a crash left half written comes with both ways out.
+pub(crate) fn to_error(service: &Service, error: &EditError) -> Error {
+    match error {
+        EditError::Interrupted(edit) => {
+            let edit = describe(service, edit);
+            to_plain_error(error)
+                .hint(format!("{} finishes it", edit.finish))
+                .hint(format!("{} rolls it back", edit.roll_back))
+        }
+        EditError::CannotFinish { way_out, .. } => {
+            let edit = describe(service, way_out);
+            to_plain_error(error).hint(format!("{} rolls back its other files", edit.roll_back))
+        }
+        _ => to_plain_error(error),
+    }
+}
+
+pub(crate) fn to_plain_error(error: &EditError) -> Error {
     let code = match error.reason() {
         "bad-name" => Code::InvalidArgument,
         "not-found" => Code::NotFound,
