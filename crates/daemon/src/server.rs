@@ -236,9 +236,9 @@ fn admit_connection(server: &Arc<Server>, stream: Stream) {
 }
 
 fn serve_connection(server: &Arc<Server>, stream: &Stream) {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
     let Ok(writing) = stream.try_clone() else { return };
     let _ = stream.set_read_timeout(Some(LINE_TIMEOUT));
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
     let connection = Connection::new(writing, &server.extra_calls);
     let number = NUMBER.fetch_add(1, Relaxed);
     server.open_connections().insert(number, (connection.clone(), Instant::now()));

@@ -88,10 +88,9 @@ impl Returned {
         let is_changed_here = ours.body != sync::Body::Bytes(base.clone());
         match (is_changed_here, theirs != base.as_slice()) {
             (true, false) => Newer::Ours,
-            (false, _) => Newer::Theirs,
             // A session has the time of each change.
             (true, true) if ours.collection == SESSIONS => Newer::Unknown,
-            (true, true) => Newer::Theirs,
+            _ => Newer::Theirs,
         }
     }
 }

@@ -173,8 +173,10 @@ pub(crate) fn sync_error(error: sync::Error) -> Error {
         sync::Error::Phrase(_)
         | sync::Error::PhraseUnknown
         | sync::Error::UnknownMember(_)
-        | sync::Error::Label(_) => Code::InvalidArgument,
-        sync::Error::AlreadyJoined | sync::Error::NotJoined | sync::Error::Removed => Code::InvalidArgument,
+        | sync::Error::Label(_)
+        | sync::Error::AlreadyJoined
+        | sync::Error::NotJoined
+        | sync::Error::Removed => Code::InvalidArgument,
         _ => Code::ReadError,
     };
     let hint = match &error {

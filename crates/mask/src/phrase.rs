@@ -124,7 +124,7 @@ pub(crate) mod tests {
     fn a_phrase_is_masked_in_every_form() {
         for seed in 0..40_u8 {
             let phrase = sample_phrase(std::array::from_fn(|at| {
-                seed.wrapping_mul(37).wrapping_add((at * at) as u8 ^ 91)
+                seed.wrapping_mul(37).wrapping_add((at * at) as u8 ^ 0x5b)
             }));
             let bare = phrase.replace('-', "");
             for text in [

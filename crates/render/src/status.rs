@@ -52,7 +52,7 @@ impl Render for Status {
         let total: u64 = self.sizes.values().sum();
         row("disk", format!("{}{}", format_size(total), size_details(self)));
         for edit in &self.interrupted_edits {
-            row("edits", strip_controls(&format!("{}: {edit}", edit.root)).to_string());
+            row("edits", strip_controls(&format!("{}: {edit}", edit.root)).clone());
         }
         out
     }

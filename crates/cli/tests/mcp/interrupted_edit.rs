@@ -111,8 +111,8 @@ fn reading_commands_name_an_interrupted_edit_and_leave_it() {
     }
     assert_named(&half.run(&format!("edit show {} -o text", half.id), 0), "edit show");
     assert_named(&half.run("edit rename use take", 1), "edit rename");
-    assert_named(&run_line(&half.home, "status -o text").expect(0).text(), "status");
-    assert_named(&run_line(&half.home, "doctor -o text").expect(1).text(), "doctor");
+    assert_named(run_line(&half.home, "status -o text").expect(0).text(), "status");
+    assert_named(run_line(&half.home, "doctor -o text").expect(1).text(), "doctor");
 }
 
 #[test]

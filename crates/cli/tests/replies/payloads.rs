@@ -7,7 +7,7 @@
 
 use crate::hooks::run_hook;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use testutil::{ALPHA, BETA, Home, McpClient, Session, run_line};
 
 struct Sample {
@@ -19,7 +19,7 @@ struct Sample {
 
 /// The samples, and whether each goes through every output.
 fn read_samples(variable: &str, committed: &str) -> (Vec<Sample>, usize) {
-    let given = std::env::var_os(variable).map(PathBuf::from);
+    let given = testutil::needs::path_variable(variable);
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../history/testdata").join(committed);
     let every = if given.is_some() { 1 } else { 6 };
     let lines = std::fs::read_to_string(given.unwrap_or(own)).unwrap();

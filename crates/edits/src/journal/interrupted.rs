@@ -141,7 +141,7 @@ impl Journal {
             self.complete(&mut entry, running)?;
             return Ok(Some(applied(&entry)));
         }
-        let left = self.roll_back(&mut entry, running);
+        let left = self.roll_back(&entry, running);
         if let Some(error) = left.error {
             return Err(EditError::NotRolledBack { paths: left.failed, error });
         }

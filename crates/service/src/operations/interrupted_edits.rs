@@ -31,10 +31,8 @@ pub(crate) fn all_interrupted(service: &Service) -> Vec<InterruptedEdit> {
 pub(crate) fn describe(service: &Service, it: &Interrupted) -> InterruptedEdit {
     let root = it.root.to_string_lossy().into_owned();
     let is_here = history::scope::enclosing_project(&service.cwd) == it.root;
-    let place = match is_here {
-        true => String::new(),
-        false => format!(" --root {}", api::operation::shell_quote(&root)),
-    };
+    let place =
+        if is_here { String::new() } else { format!(" --root {}", api::operation::shell_quote(&root)) };
     let (apply, undo) =
         (format!("loci edit apply {}{place}", it.id), format!("loci edit undo {}{place}", it.id));
     let (finish, roll_back) = if it.is_undo { (undo, apply) } else { (apply, undo) };
