@@ -115,7 +115,7 @@ impl Exit {
         (
             Exit::Incomplete,
             3,
-            "part of the history could not be read, with or without results from the rest (see `loci sources --problems`)",
+            "part of the history could not be read or was lost, with or without results from the rest (see `loci sources --problems` and `loci doctor`)",
         ),
     ];
 

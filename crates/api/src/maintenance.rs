@@ -180,17 +180,25 @@ pub const DOCTOR: Operation = Operation {
     answer: "one finding per check, and the path of the bundle. The exit code is 1 if a check finds a problem",
     example: "loci doctor",
     words: None,
-    params: &[param(
-        "bundle",
-        Shape::Text,
-        "FILE",
-        "Also write a tar file for a bug report: versions, counts, findings, settings and the end of the daemon log, \
-         but no messages; secrets and your home directory are masked",
-    )],
+    params: &[
+        param(
+            "bundle",
+            Shape::Text,
+            "FILE",
+            "Also write a tar file for a bug report: versions, counts, findings, settings and the end of the daemon log, \
+             but no messages; secrets and your home directory are masked",
+        ),
+        param(
+            "dismiss",
+            Shape::Text,
+            "ID",
+            "Stop reporting a loss, by the ID in its finding: what was lost stays lost",
+        ),
+    ],
     required: &[],
     shapes: schema_properties::<DoctorRequest>,
     handy: &[],
-    read_only: true,
+    read_only: false,
     rows: &["findings"],
     stats: &["severity"],
 };
@@ -199,6 +207,7 @@ pub const DOCTOR: Operation = Operation {
 #[serde(deny_unknown_fields, default)]
 pub struct DoctorRequest {
     pub bundle: Option<String>,
+    pub dismiss: Option<String>,
 }
 
 impl Request for DoctorRequest {

@@ -242,6 +242,17 @@ fn write_tsv_error(error: &api::Error, out: &mut Vec<u8>) {
     out.extend_from_slice(error.code.word().as_bytes());
 }
 
+/// Says on stderr what an answer could miss, and makes the exit code say it too. An answer is not withheld for it.
+pub(crate) fn note_losses(losses: Result<Vec<service::StandingProblem>, api::Error>, exit: Exit) -> Exit {
+    let note = match losses {
+        Ok(open) => service::describe_losses(&open),
+        Err(error) => Some(error.to_string()),
+    };
+    let Some(note) = note else { return exit };
+    print_note(&note);
+    if exit == Exit::Failed { exit } else { Exit::Incomplete }
+}
+
 pub(crate) fn format_count(n: usize, word: &str) -> String {
     format!("{n} {word}{}", if n == 1 { "" } else { "s" })
 }

@@ -4,6 +4,7 @@
 
 pub mod derived;
 pub mod durable;
+pub mod sealed;
 
 use rusqlite::OpenFlags;
 pub use rusqlite::{

@@ -166,6 +166,16 @@ impl Home {
         self.data.join("forgotten")
     }
 
+    /// Both copies of the tombstones: one with the archive, so that whoever restores or carries it away has them.
+    pub(crate) fn tombstone_copies(&self) -> [PathBuf; 2] {
+        [self.archive().join("forgotten"), self.tombstones()]
+    }
+
+    /// What was lost or damaged and not mended yet. Every home that has indexed anything has this list, if only an empty one.
+    pub(crate) fn standing_problems(&self) -> PathBuf {
+        self.data.join("problems")
+    }
+
     /// Held while memory is consolidated.
     pub fn memory_lock(&self) -> PathBuf {
         self.data.join("memory.lock")

@@ -18,7 +18,7 @@ use crate::projects::Projects;
 use crate::scan::{count_alone, read_problem, read_through};
 use crate::search_text::is_searchable;
 use crate::tombstones::Tombstones;
-use crate::{History, catalogue_cache, transcripts};
+use crate::{History, catalogue_cache, standing_problems, transcripts};
 use api::Error;
 use catalogue::{ApplyOutcome, ChangedEvent, StoredFile, Survey, TouchedFile, Watermark, Writer};
 use record::{Problem, ProblemKind, Row};
@@ -174,6 +174,7 @@ pub fn catch_up_locked(
 ) -> Result<UpdateReport, Error> {
     let home = &home.reload();
     let mut caught = UpdateReport::default();
+    standing_problems::check_tombstones(home, lock, history.clock.now())?;
     let forgotten = finish_forgetting(history, home, lock);
     let Err(error) = forgotten.and_then(|()| run_update(history, home, rebuild, &mut caught)) else {
         if caught.added > 0 {

@@ -34,6 +34,7 @@ pub mod search_text;
 pub mod shared_messages;
 pub mod snapshot;
 mod snapshot_cache;
+pub mod standing_problems;
 pub mod to_record;
 pub mod tombstones;
 pub mod transcripts;

@@ -6,6 +6,7 @@
 
 use crate::failure::{Failure, FailureClass, Fault, Usage};
 use db::durable::OpenError;
+use db::sealed::{self, SealedConnection};
 use db::{Connection, OptionalExtension, Row, Transaction, params};
 use record::Stamp;
 use std::path::Path;
@@ -40,7 +41,7 @@ impl Error {
 }
 
 pub struct Ledger {
-    connection: Connection,
+    connection: SealedConnection,
 }
 
 /// A job, identified by the fingerprint of its prompt, and its subject.
@@ -134,7 +135,7 @@ pub struct ClosedEndpoint {
 
 impl Ledger {
     pub fn open(path: &Path) -> Result<Ledger, Error> {
-        Ok(Ledger { connection: db::durable::open_writer(path, MIGRATIONS)? })
+        Ok(Ledger { connection: sealed::open_writer(path, MIGRATIONS)? })
     }
 
     /// Opens an existing ledger to read. `None` if no call was ever made; an error if it was created by a newer Loci or is
@@ -144,7 +145,7 @@ impl Ledger {
             return Ok(None);
         }
         match db::durable::try_open_reader(path, MIGRATIONS)? {
-            Some(connection) => Ok(Some(Ledger { connection })),
+            Some(connection) => Ok(Some(Ledger { connection: SealedConnection::unsealed(connection) })),
             // An older one is migrated.
             None => Ledger::open(path).map(Some),
         }

@@ -9,7 +9,8 @@ mod spool;
 pub use db::durable::find_damage;
 pub use spool::{Drained, Spool};
 
-use db::{Connection, OptionalExtension, Row, params};
+use db::sealed::{self, SealedConnection};
+use db::{OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -122,7 +123,7 @@ pub const MAX_FAILURES: u32 = 3;
 pub const MAX_CRASHES: u32 = 10;
 
 pub struct Mailbox {
-    db: Connection,
+    db: SealedConnection,
 }
 
 /// Selects messages.
@@ -136,7 +137,7 @@ pub struct MessageFilter<'a> {
 
 impl Mailbox {
     pub fn open(path: &Path) -> Result<Mailbox, Error> {
-        Ok(Mailbox { db: db::durable::open_writer(path, MIGRATIONS)? })
+        Ok(Mailbox { db: sealed::open_writer(path, MIGRATIONS)? })
     }
 
     /// Opens an existing mailbox. `None` if there is none yet; an error if it was created by a newer Loci or is damaged: it must
@@ -146,7 +147,7 @@ impl Mailbox {
             return Ok(None);
         }
         match db::durable::try_open_reader(path, MIGRATIONS)? {
-            Some(db) => Ok(Some(Mailbox { db })),
+            Some(db) => Ok(Some(Mailbox { db: SealedConnection::unsealed(db) })),
             // An older one is migrated.
             None => Mailbox::open(path).map(Some),
         }

@@ -27,6 +27,7 @@ pub mod talk;
 
 pub use command::{committed, slash};
 pub use db::durable::find_damage;
+pub use db::sealed;
 pub use derive::{DerivedMemory, derive_memory};
 pub use digest::{Digest, DigestMessage, Reply};
 pub use entry::{

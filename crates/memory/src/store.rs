@@ -13,7 +13,8 @@ pub use received::{ForgottenEntry, Withdrawn};
 
 use crate::entry::{Fact, SessionMemory};
 use db::durable::{self, OpenError};
-use db::{Connection, OptionalExtension, derived};
+use db::sealed::{self, SealedConnection};
+use db::{OptionalExtension, derived};
 use record::Stamp;
 use std::path::{Path, PathBuf};
 
@@ -58,7 +59,7 @@ impl From<OpenError> for Error {
 }
 
 pub struct Store {
-    connection: Connection,
+    connection: SealedConnection,
     path: PathBuf,
 }
 
@@ -95,7 +96,7 @@ pub struct ImportOutcome {
 impl Store {
     /// Opens the store for writing and creates it if needed.
     pub fn open(path: &Path) -> Result<Store, Error> {
-        let connection = durable::open_writer(path, MIGRATIONS)?;
+        let connection = sealed::open_writer(path, MIGRATIONS)?;
         Ok(Store { connection, path: path.to_path_buf() })
     }
 
@@ -105,7 +106,10 @@ impl Store {
             return Ok(None);
         }
         match durable::open_reader(path, MIGRATIONS) {
-            Some(connection) => Ok(Some(Store { connection, path: path.to_path_buf() })),
+            Some(connection) => {
+                let connection = SealedConnection::unsealed(connection);
+                Ok(Some(Store { connection, path: path.to_path_buf() }))
+            }
             // Opening for writing migrates an older schema, and reports the error for a newer or damaged file.
             None => Store::open(path).map(Some),
         }
@@ -114,9 +118,9 @@ impl Store {
     /// A copy in memory, for a run whose writes are thrown away. None: of a store that was never written.
     pub fn copy_in_memory(stored: Option<&Store>) -> Result<Store, Error> {
         let path = stored.map_or_else(PathBuf::new, |store| store.path.clone());
-        let connection = durable::copy_in_memory(stored.map(|store| &store.connection), MIGRATIONS)
+        let connection = durable::copy_in_memory(stored.map(|store| &*store.connection), MIGRATIONS)
             .map_err(|error| Error::from_db(&path, error))?;
-        Ok(Store { connection, path })
+        Ok(Store { connection: SealedConnection::unsealed(connection), path })
     }
 
     fn error_mapper(&self) -> impl Fn(db::Error) -> Error + use<> {

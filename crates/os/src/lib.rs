@@ -4,6 +4,7 @@
 //! One module per system implements the same functions; a caller never asks which system it is on. Does not know what the files
 //! and processes are for.
 
+pub mod checked_file;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]

@@ -71,3 +71,15 @@ pub(crate) fn forget_sessions(home: &Home, doomed: &dyn Fn(&str, &str) -> bool) 
     }
     Ok(())
 }
+
+/// The same for what an older memory that was put back brings: opens it for writing only if there is such a session.
+pub(crate) fn forget_returned_sessions(
+    home: &Home,
+    doomed: &dyn Fn(&str, &str) -> bool,
+) -> Result<(), Error> {
+    let returned = match Store::open_read_only(&home.memory()).map_err(|error| store_error(&error))? {
+        Some(store) => store.list_sessions(doomed).map_err(|error| store_error(&error))?,
+        None => return Ok(()),
+    };
+    if returned.is_empty() { Ok(()) } else { forget_sessions(home, doomed) }
+}

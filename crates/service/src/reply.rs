@@ -3,6 +3,7 @@
 //!
 //! Does not know the protocol that carries the envelope.
 
+use crate::losses::describe_losses;
 use crate::{Outcome, Service};
 use ::reply::Collector;
 use api::control::INLINE;
@@ -99,6 +100,7 @@ impl Service {
             *at += request.offset.unwrap_or(0);
         }
         envelope.notes.extend(outcome_notes(&outcome, &request));
+        envelope.notes.extend(describe_losses(&self.losses_of_view(view)?));
         Ok((self.with_recalled_note(envelope, NOTE), outcome))
     }
 
@@ -141,6 +143,17 @@ impl Service {
 
     /// Wraps an operation's response in an envelope.
     pub fn wrap_response(
+        &self,
+        operation: &'static Operation,
+        answer: &AnyResponse,
+        control: &Control,
+    ) -> Result<Envelope, Error> {
+        let mut envelope = self.wrap_whole_response(operation, answer, control)?;
+        envelope.notes.extend(describe_losses(&self.losses_of_operation(operation)?));
+        Ok(envelope)
+    }
+
+    fn wrap_whole_response(
         &self,
         operation: &'static Operation,
         answer: &AnyResponse,

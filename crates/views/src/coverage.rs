@@ -5,9 +5,9 @@
 use crate::ViewQuery;
 use crate::printer::Printer;
 use api::{Error, ViewRequest};
-use history::coverage;
 use history::outcome::Outcome;
 use history::scan::{by_time, is_empty, scan_rows, searched_roots};
+use history::{coverage, standing_problems};
 use record::{Cell, Coverage, Record};
 use sources::{SOURCES, SurveyOptions};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,19 @@ pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) 
                 ("note", Cell::text(p.note.clone())),
             ]
         });
-        question.print_records(lines.collect(), printer);
+        let mut lines: Vec<Record<'static>> = lines.collect();
+        if let Some(home) = question.history.home() {
+            let losses = standing_problems::list_open(&home, question.history.clock.now())?;
+            lines.extend(losses.into_iter().map(|one| {
+                vec![
+                    ("problem", Cell::text(one.kind)),
+                    ("file", Cell::text(home.data.to_string_lossy().into_owned())),
+                    ("offset", Cell::count(0)),
+                    ("note", Cell::text(format!("{} ({})", one.message, one.id))),
+                ]
+            }));
+        }
+        question.print_records(lines, printer);
         return Ok(library.outcome);
     }
     let mut sums: BTreeMap<(usize, String), VersionCoverage> = BTreeMap::new();

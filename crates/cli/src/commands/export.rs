@@ -61,7 +61,8 @@ fn write_document(service: &Service, matches: &ArgMatches) -> Result<Exit, Error
         Some(path) => write_file(Path::new(path), &document)?,
         None => output::print_stdout(&document)?,
     }
-    Ok(if session.partial { Exit::Incomplete } else { Exit::Found })
+    let exit = if session.partial { Exit::Incomplete } else { Exit::Found };
+    Ok(output::note_losses(service.losses_of_operation(&api::gather_chats::OPERATION), exit))
 }
 
 pub(crate) fn read_session(service: &Service, id: String, with_tools: bool) -> Result<Box<OneChat>, Error> {

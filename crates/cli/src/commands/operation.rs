@@ -324,6 +324,11 @@ impl Invocation {
         }
     }
 
+    /// Says what the answer could miss: see [`output::note_losses`].
+    pub(crate) fn note_losses(&self, exit: Exit) -> Exit {
+        output::note_losses(self.service.losses_of_operation(self.operation), exit)
+    }
+
     fn report_error(&self, error: Error) -> Exit {
         if !self.operation.is_about_code() {
             return output::report_error(self.format, &error);
@@ -442,7 +447,7 @@ impl Invocation {
         let pager = environment::pager(&self.service);
         let print = |text: String| output::print_paged(&text, &pager);
         match self.format_response(response, control).and_then(print) {
-            Ok(()) => response.exit(),
+            Ok(()) => self.note_losses(response.exit()),
             Err(error) => self.report_error(error),
         }
     }

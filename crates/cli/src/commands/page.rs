@@ -93,7 +93,7 @@ fn write_document(
         Some(path) => export::write_file(path, &document)?,
         None => output::print_stdout(&document)?,
     }
-    Ok(response.exit())
+    Ok(invocation.note_losses(response.exit()))
 }
 
 fn to_json(response: &AnyResponse) -> String {

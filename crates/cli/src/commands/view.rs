@@ -198,11 +198,12 @@ impl RecordPrinter {
         if empty {
             print_note(&explain_empty(call, ending));
         }
-        match (ending.lost > 0, empty) {
+        let exit = match (ending.lost > 0, empty) {
             (true, _) => Exit::Incomplete,
             (_, true) => Exit::Nothing,
             _ => Exit::Found,
-        }
+        };
+        output::note_losses(call.service.losses_of_view(self.view), exit)
     }
 }
 

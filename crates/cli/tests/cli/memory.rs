@@ -643,6 +643,13 @@ fn export_memory(home: &Home) -> Value {
     all
 }
 
+/// As in a home that never had a memory: without what says that there was one.
+fn remove_memory(home: &Home) {
+    for name in ["memory.db", "memory.db.seal"] {
+        let _ = fs::remove_file(home.path().join(".local/share/loci").join(name));
+    }
+}
+
 /// `LOCI_KILLS` sets the number of kills: `LOCI_KILLS=200 cargo test -p loci --test cli -- memory::`
 #[test]
 fn a_killed_consolidation_is_completed_by_the_next_without_duplicates() {
@@ -651,7 +658,7 @@ fn a_killed_consolidation_is_completed_by_the_next_without_duplicates() {
     let expected = export_memory(&home);
     let kills: u64 = testutil::needs::number_variable("LOCI_KILLS", 16);
     for n in 0..kills {
-        let _ = fs::remove_file(home.path().join(".local/share/loci/memory.db"));
+        remove_memory(&home);
         let mut stored_before = 0;
         for _ in 0..3 {
             let mut child = spawn_loci(&home, &["memory", "consolidate"]);
@@ -674,7 +681,7 @@ fn concurrent_consolidations_leave_the_same_memory_as_one() {
     run_json(&home, "memory consolidate");
     let expected = export_memory(&home);
     for _ in 0..3 {
-        fs::remove_file(home.path().join(".local/share/loci/memory.db")).unwrap();
+        remove_memory(&home);
         let all = [0; 3].map(|_| spawn_loci(&home, &["memory", "consolidate", "-o", "json"]));
         let mut named = 0;
         for child in all {

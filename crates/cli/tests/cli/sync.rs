@@ -329,7 +329,7 @@ fn a_fact_that_is_stated_again_after_it_was_forgotten_is_known_everywhere() {
     // A device that lost its memory allows nothing.
     run_line(&devices.work, &format!("memory forget {id} --yes")).expect(0);
     devices.rounds();
-    for name in ["memory.db", "memory.db-wal", "memory.db-shm"] {
+    for name in ["memory.db", "memory.db-wal", "memory.db-shm", "memory.db.seal"] {
         let _ = std::fs::remove_file(devices.laptop.path().join(".local/share/loci").join(name));
     }
     devices.rounds();
@@ -359,7 +359,7 @@ fn a_lost_archive_takes_nothing_from_the_other_device() {
     std::fs::remove_file(path).unwrap();
     let data = devices.work.path().join(".local/share/loci");
     std::fs::remove_dir_all(data.join("archive")).unwrap();
-    for name in ["memory.db", "memory.db-wal", "memory.db-shm"] {
+    for name in ["memory.db", "memory.db-wal", "memory.db-shm", "memory.db.seal"] {
         let _ = std::fs::remove_file(data.join(name));
     }
     devices.rounds();

@@ -56,7 +56,8 @@ fn no_stored_file_mentions_a_forgotten_session() {
     assert_eq!(done["savedResults"], 1);
     assert_eq!(files_containing(&home, SECRET_PLAN), [""; 0]);
     // The ID stays where it keeps the session away: in the tombstones, and in the path of the agent's own transcript.
-    let expected = [".cache/loci/catalogue.db", ".local/share/loci/forgotten"];
+    let expected =
+        [".cache/loci/catalogue.db", ".local/share/loci/archive/forgotten", ".local/share/loci/forgotten"];
     let expected = expected.map(|path| home.path().join(path).display().to_string());
     assert_eq!(files_containing(&home, DOOMED), expected);
 }

@@ -21,6 +21,7 @@ mod concurrency;
 mod damage;
 mod disk;
 mod equivalence;
+mod flip_any_byte;
 mod forgetting;
 mod freshness;
 mod full_disk;

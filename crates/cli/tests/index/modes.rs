@@ -50,7 +50,7 @@ fn others_can_read_nothing_even_with_an_open_umask() {
         &["why", "src/a.py", "--root", "work"],
         &["edit", "rename", "get", "fetch", "--apply", "--root", "work"],
         &["agent", "add", "a", "--client", "claude"],
-        &["sync", "init", &storage, "--label", "a"],
+        &["sync", "init", &storage, "--label", "a", "--show-phrase"],
         &["sync", "now"],
         &["index", "--rebuild"],
     ];

@@ -90,11 +90,11 @@ impl Fixture {
     }
 
     pub(crate) fn execute_sql(&self, sql: &str) {
-        db::Connection::open(self.ledger()).unwrap().execute_batch(sql).unwrap();
+        change_database(&self.ledger(), sql);
     }
 
     pub(crate) fn execute_memory_sql(&self, sql: &str) {
-        db::Connection::open(self.path(".local/share/loci/memory.db")).unwrap().execute_batch(sql).unwrap();
+        change_database(&self.path(".local/share/loci/memory.db"), sql);
     }
 }
 
@@ -163,4 +163,22 @@ pub(crate) fn list_files(folder: &Path) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// Changes a sealed database as Loci would: its triggers need functions that only Loci has, so that it is sealed again afterwards.
+fn change_database(path: &Path, sql: &str) {
+    let connection = db::Connection::open(path).unwrap();
+    let triggers: Vec<String> = {
+        let mut named = connection
+            .prepare("select name from sqlite_schema where type = 'trigger' and name like 'loci%'")
+            .unwrap();
+        let rows = named.query_map([], |row| row.get(0)).unwrap();
+        rows.map(|name| name.unwrap()).collect()
+    };
+    for trigger in triggers {
+        connection.execute_batch(&format!("drop trigger \"{trigger}\"")).unwrap();
+    }
+    connection.execute_batch(sql).unwrap();
+    drop(connection);
+    db::sealed::accept(path).unwrap();
 }

@@ -335,20 +335,26 @@ impl Store {
         })
     }
 
-    /// Deletes every session that `doomed` selects; returns how many.
+    /// Deletes every session that `selects` names; returns how many.
     pub fn forget_all(&mut self, selects: &dyn Fn(&str, &str) -> bool) -> Result<u64, Error> {
         self.remove_backups()?;
+        let gone = self.list_sessions(selects)?;
+        self.in_transaction(|store| gone.iter().try_for_each(|(source, id)| store.drop_session(source, id)))?;
+        Ok(gone.len() as u64)
+    }
+
+    /// The sessions that are remembered, or are evidence of a fact, and that `selects` names.
+    pub fn list_sessions(
+        &self,
+        selects: &dyn Fn(&str, &str) -> bool,
+    ) -> Result<Vec<(String, String)>, Error> {
         let sql = "select source, session_id from sessions union select source, session_id from evidence";
         let mut statement = self.connection.prepare(sql).map_err(self.error_mapper())?;
         let all = statement
             .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
             .map_err(self.error_mapper())?;
         let all = all.collect::<Result<Vec<_>, _>>().map_err(self.error_mapper())?;
-        drop(statement);
-        let gone: Vec<(String, String)> =
-            all.into_iter().filter(|(source, id)| selects(source, id)).collect();
-        self.in_transaction(|store| gone.iter().try_for_each(|(source, id)| store.drop_session(source, id)))?;
-        Ok(gone.len() as u64)
+        Ok(all.into_iter().filter(|(source, id)| selects(source, id)).collect())
     }
 
     /// Removes the copies of earlier layouts, first: a kill in between forgets nothing, and the request is repeated.

@@ -6,7 +6,7 @@
 
 mod bundle;
 
-use crate::{Service, env};
+use crate::{Service, env, memory_store};
 use api::alerts::{Metric, threshold_of};
 use api::maintenance::{DoctorReport, DoctorRequest, Finding, Severity};
 use api::setup::SetupRequest;
@@ -79,7 +79,11 @@ fn problem(message: String, fix: impl Into<String>) -> Option<CheckResult> {
 impl Handle<DoctorRequest> for Service {
     fn handle(&self, request: &DoctorRequest) -> Result<DoctorReport, Error> {
         request.check_params()?;
+        if let Some(name) = &request.dismiss {
+            self.dismiss_loss(name)?;
+        }
         let mut checkup = run_checks(self);
+        checkup.findings.extend(find_losses(self));
         if let Some(file) = &request.bundle {
             checkup.bundle = Some(bundle::write_bundle(self, &checkup, file)?);
         }
@@ -103,6 +107,34 @@ fn check_edits(install: &Installation<'_>) -> Option<CheckResult> {
     let first = all.first()?;
     let messages: Vec<String> = all.iter().map(|it| format!("{}: {it}", it.root)).collect();
     problem(messages.join("; "), first.roll_back.clone())
+}
+
+/// What was lost or damaged and neither mended nor dismissed: a finding each.
+fn find_losses(service: &Service) -> Vec<Finding> {
+    const CHECK: &str = "losses";
+    let finding = |severity, message, fix| Finding { check: CHECK.to_string(), severity, message, fix };
+    let (open, dismissed) = match service.all_losses() {
+        Ok(losses) => losses,
+        Err(error) => return vec![finding(Severity::Problem, error.message, None)],
+    };
+    let mut findings: Vec<Finding> = Vec::new();
+    for one in &open {
+        let dismiss = format!("loci doctor --dismiss {}", one.id);
+        let fix = if one.fix.is_empty() { dismiss } else { format!("{}, or {dismiss}", one.fix) };
+        findings.push(finding(Severity::Problem, format!("{} ({})", one.message, one.id), Some(fix)));
+    }
+    let last = dismissed.iter().filter_map(|one| Some((one.dismissed?, one))).max_by_key(|(at, _)| *at);
+    if let Some((at, one)) = last {
+        let message = format!(
+            "{} dismissed, the last at {}: {} ({})",
+            dismissed.len(),
+            record::Stamp(at),
+            one.message,
+            one.id
+        );
+        findings.push(finding(Severity::Ok, message, None));
+    }
+    findings
 }
 
 fn check_home(install: &Installation<'_>) -> Option<CheckResult> {
@@ -336,7 +368,22 @@ fn check_databases(install: &Installation<'_>) -> Option<CheckResult> {
     if let Some(newer) = find_newer_database(home) {
         return problem(newer, UPDATE);
     }
+    // What its readers ask, and not only whether its pages hang together.
+    if let Err(error) = read_memory(install.service) {
+        let fix = error.hints.first().cloned().unwrap_or_default();
+        return problem(error.message, fix);
+    }
     if existing.is_empty() { None } else { ok(format!("{} databases, all intact", existing.len())) }
+}
+
+fn read_memory(service: &Service) -> Result<(), Error> {
+    let Some(store) = memory_store::open_existing(service)? else { return Ok(()) };
+    let failed = |error| memory_store::store_error(&error);
+    store.load_all().map_err(failed)?;
+    store.last_run().map_err(failed)?;
+    store.forgotten_entries().map_err(failed)?;
+    store.derived_up_to().map_err(failed)?;
+    Ok(())
 }
 
 /// Describes the first of these databases that a newer Loci has written.

@@ -2,11 +2,12 @@
 //!
 //! Does not know how transcripts are indexed: that is `ingest`.
 
-use crate::Service;
+use crate::{Service, memory_store};
 use api::maintenance::{Index, Indexed};
 use api::{Error, Handle};
 use history::error::{no_home, store_error};
-use history::home::Home;
+use history::home::{Home, Lock};
+use history::tombstones::Tombstones;
 use history::{catalogue_cache, ingest};
 use std::path::Path;
 use std::time::Instant;
@@ -17,6 +18,17 @@ impl Handle<Index> for Service {
         let mut notes = if request.rebuild { Vec::new() } else { ingest::repair_stores(&self.history())? };
         let caught = ingest::catch_up(&self.history(), request.rebuild)?;
         notes.extend(caught.notes);
+        let lock = Lock::acquire(&self.home().ok_or_else(no_home)?)?;
+        self.check_databases(&lock)?;
+        // An older memory that was put back may have what was forgotten since.
+        let gone = Tombstones::read(self.home().as_ref())?;
+        if !gone.is_empty()
+            && let Some(home) = self.home()
+        {
+            // A damaged memory is a problem by now, and no reason to index nothing.
+            let _ = memory_store::forget_returned_sessions(&home, &|source, id| gone.contains(source, id));
+        }
+        drop(lock);
         // A rebuild has moved catalogue and index.
         let home = self.home().ok_or_else(no_home)?;
         let mut done = Indexed {

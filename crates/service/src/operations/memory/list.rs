@@ -8,6 +8,7 @@ use crate::{Service, memory_store};
 use api::memory::{ListMemory, Memories, MemoryLine};
 use api::{Error, Handle, Request};
 use history::scope;
+use history::tombstones::Tombstones;
 use memory::{Fact, State};
 use std::path::Path;
 
@@ -15,7 +16,15 @@ impl Handle<ListMemory> for Service {
     fn handle(&self, request: &ListMemory) -> Result<Memories, Error> {
         request.check_params()?;
         let Some(store) = memory_store::open_existing(self)? else { return Ok(Memories::default()) };
-        let (sessions, facts) = store.load_all().map_err(|error| memory_store::store_error(&error))?;
+        let (mut sessions, mut facts) =
+            store.load_all().map_err(|error| memory_store::store_error(&error))?;
+        // An older memory that was put back may have what was forgotten since.
+        let gone = Tombstones::read(self.home().as_ref())?;
+        sessions.retain(|one| !gone.contains(&one.source, &one.session_id));
+        facts.retain(|fact| {
+            fact.evidence.is_empty()
+                || fact.evidence.iter().any(|one| !gone.contains(&one.source, &one.session_id))
+        });
         let stale = stale_in(self, &scope::enclosing_project(&self.cwd), &sessions, &facts);
         let in_review = facts.iter().filter(|fact| fact.state == State::Review).count() as u64;
         let wants = |kind: &str| request.kind.as_deref().is_none_or(|wanted| wanted == kind);
