@@ -301,6 +301,9 @@ impl Store {
     }
 }
 
+/// Why nothing of a file is known that was read.
+const OVER_BUDGET: &str = "not parsed: it takes more work than a file of its size may";
+
 /// The folder of the SCIP indexes that belong to a stored index.
 pub fn scip_folder(path: &Path) -> PathBuf {
     path.with_extension("scip")
@@ -421,9 +424,15 @@ impl RefreshJob<'_> {
             let (old, digest) = (rows.get(&result.path).cloned(), result.digest);
             let context = parse_context(projects, result.project, &result.path);
             match result.file {
-                Ok(None) => {}
+                Ok(None) => {
+                    // the content is the same, and so is what was said of it
+                    unread.extend(before.get(&result.path).map(|reason| (result.path, reason.clone())));
+                }
                 Ok(Some(file)) => {
                     self.done.parsed += 1;
+                    if file.facts.is_over_budget() {
+                        unread.insert(result.path, OVER_BUDGET.to_owned());
+                    }
                     edits.push(FileEdit { old, new: Some(file), digest, context });
                 }
                 Err(reason) => {

@@ -75,7 +75,13 @@ pub fn read_files(
                 stopped.store(true, Ordering::Relaxed);
                 break;
             }
-            results.push(worker.read_file(path, *project));
+            // asked within a file as well: the largest ones take seconds
+            let is_wanted = || (moment.progress)(at as u64, files.len() as u64);
+            let Some(result) = worker.read_file(path, *project, &is_wanted) else {
+                stopped.store(true, Ordering::Relaxed);
+                break;
+            };
+            results.push(result);
         }
         if let Ok(mut done) = done.lock() {
             done.extend(results);
@@ -109,22 +115,34 @@ struct FileReader<'a> {
 }
 
 impl FileReader<'_> {
-    fn read_file(&mut self, path: &str, project: u32) -> ReadResult {
+    /// `None` if the caller cancelled.
+    fn read_file(
+        &mut self,
+        path: &str,
+        project: u32,
+        is_wanted: &(dyn Fn() -> bool + Sync),
+    ) -> Option<ReadResult> {
         let mut result = ReadResult { path: path.to_owned(), project, bytes: 0, digest: 0, file: Ok(None) };
         match read_source(self.root, path) {
             Ok(bytes) => {
                 result.bytes = bytes.len() as u64;
                 result.digest = Digest::of_bytes(&bytes).0;
                 if (self.known)(path, project) != Some(result.digest) {
-                    result.file = self.parse_file(path, project, &bytes).map(Some);
+                    result.file = self.parse_file(path, project, &bytes, is_wanted).transpose()?.map(Some);
                 }
             }
             Err(error) => result.file = Err(error.to_string()),
         }
-        result
+        Some(result)
     }
 
-    fn parse_file(&mut self, path: &str, project: u32, bytes: &[u8]) -> Result<SourceFile, String> {
+    fn parse_file(
+        &mut self,
+        path: &str,
+        project: u32,
+        bytes: &[u8],
+        is_wanted: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<SourceFile>, String> {
         let language = language_of(Path::new(path)).ok_or("unsupported language")?;
         if !self.readers.iter().any(|(name, _)| *name == language.name) {
             let reader = Reader::new(language).map_err(|error| error.to_string())?;
@@ -133,7 +151,8 @@ impl FileReader<'_> {
         let reader = self.readers.iter_mut().find(|(name, _)| *name == language.name);
         let (_, reader) = reader.ok_or("unsupported language")?;
         let text = decode_text(bytes);
-        let facts = reader.read(&text, &self.projects[project as usize].symbols);
-        Ok(SourceFile { path: path.to_owned(), project, generated: is_generated(path, &text), facts })
+        let facts = reader.read_while(&text, &self.projects[project as usize].symbols, is_wanted);
+        let generated = is_generated(path, &text);
+        Ok(facts.map(|facts| SourceFile { path: path.to_owned(), project, generated, facts }))
     }
 }

@@ -467,4 +467,13 @@ pub enum GapKind {
     Missing,
     /// Nesting deeper than the traversal limit.
     TooDeep,
+    /// The whole file: reading it costs more than a file of its size may. Nothing of it is known.
+    OverBudget,
+}
+
+impl FileFacts {
+    /// Whether nothing of the file is known because reading it costs too much.
+    pub fn is_over_budget(&self) -> bool {
+        self.gaps.iter().any(|gap| gap.kind == GapKind::OverBudget)
+    }
 }

@@ -5,13 +5,14 @@
 
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{Reach, path_of_file};
-use crate::token::Token;
+use crate::token::Source;
 use crate::walk::{
     BlankRange, BlankRule, DEFAULT_DIALECT, DEFAULT_HEAD_RULES, Dialect, Head, HeadRules, LazyDialect, Role,
     TokenRule, Walk, child_of_kind, children_of_kind, empty_part, is_word_char, node_span, other_spans,
 };
 use facts::Span;
 use facts::{MemberKind, Position, TypeKind, Visibility};
+use rustc_hash::FxHashSet;
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
@@ -168,9 +169,11 @@ fn macro_before_name(before: &str, after: &str) -> Option<BlankRange> {
 }
 
 /// A semicolon after the brace of a type.
-pub(crate) fn is_stylistic(mark: Node, parent: Node) -> bool {
+pub(crate) fn is_stylistic(mark: Node, around: &[Node]) -> bool {
     mark.kind() == ";"
-        && matches!(parent.kind(), "translation_unit" | "declaration_list" | "field_declaration_list")
+        && around.last().is_some_and(|parent| {
+            matches!(parent.kind(), "translation_unit" | "declaration_list" | "field_declaration_list")
+        })
 }
 
 /// `static` makes a function or variable local to its file; in a type, it makes a member of the type.
@@ -301,6 +304,9 @@ fn read_declaration<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         read_specifier(walk, specifier, name.filter(|_| is_typedef));
     }
     for (declarator, whole) in named.iter().zip(&declarators) {
+        if !walk.spend_on_name(node) {
+            break;
+        }
         let mut head = (walk.dialect.head)(walk, node);
         head.set_name(walk, Some(declarator.name));
         head.excluded.extend(other_spans(&declarators, *whole));
@@ -314,11 +320,16 @@ fn read_declaration<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
 /// Whether a typedef repeats the name of a type that the same file declares: `typedef struct a a;`.
 fn is_forward(walk: &Walk, specifier: Node, name: &str) -> bool {
     let own = specifier.child_by_field_name("name").is_some_and(|tag| walk.node_text(tag) == name);
-    let is_body = |three: &[Token]| {
-        let [keyword, tag, brace] = [0, 1, 2].map(|at| walk.source.text_of(&three[at]));
-        matches!(keyword, "struct" | "union" | "enum" | "class") && tag == name && brace == "{"
-    };
-    own && walk.source.tokens.windows(3).any(is_body)
+    own && walk.bodied_tags.get_or_init(|| tags_with_body(&walk.source)).contains(name)
+}
+
+fn tags_with_body<'a>(source: &Source<'a>) -> FxHashSet<&'a str> {
+    let bodies = source.tokens.windows(3).filter_map(|three| {
+        let [keyword, tag, brace] = [0, 1, 2].map(|at| source.text_of(&three[at]));
+        let is_body = matches!(keyword, "struct" | "union" | "enum" | "class") && brace == "{";
+        is_body.then_some(tag)
+    });
+    bodies.collect()
 }
 
 fn read_declared<'a>(

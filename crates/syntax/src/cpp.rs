@@ -46,7 +46,8 @@ const HEAD_RULES: HeadRules = HeadRules {
 /// The parameters of a template belong to what it declares.
 fn read_head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     let mut head = c::read_head(walk, node);
-    let template = |it: &Node<'a>| it.parent().filter(|around| around.kind() == "template_declaration");
+    let template =
+        |it: &Node<'a>| walk.parent_of(*it).filter(|around| around.kind() == "template_declaration");
     let around = std::iter::successors(template(&node), template).last();
     if let Some(around) = around {
         head.declaration = around;

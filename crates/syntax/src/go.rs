@@ -54,7 +54,9 @@ static DIALECT: LazyDialect = LazyDialect::new(Dialect {
         ("field_declaration_list", TokenRule::LineTerminated),
         ("interface_type", TokenRule::LineTerminated),
     ],
-    is_stylistic: |mark, parent| mark.kind() == ";" && parent.kind() != "for_clause",
+    is_stylistic: |mark, around| {
+        mark.kind() == ";" && around.last().is_none_or(|parent| parent.kind() != "for_clause")
+    },
     head: read_head,
     import: read_import,
     custom: read_custom,
@@ -86,8 +88,8 @@ fn visibility_of(name: &str) -> Visibility {
 }
 
 /// The node that carries the documentation: `type A int` is documented before `type`, each entry of `type ( … )` by itself.
-fn documented_node(node: Node<'_>) -> Node<'_> {
-    match node.parent() {
+fn documented_node<'a>(walk: &Walk<'a>, node: Node<'a>) -> Node<'a> {
+    match walk.parent_of(node) {
         Some(parent) if parent.named_child_count() == 1 && child_of_kind(parent, "(").is_none() => {
             match parent.kind() {
                 "type_declaration" | "const_declaration" | "var_declaration" => parent,
@@ -146,7 +148,7 @@ fn read_custom<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
 
 fn read_type<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let mut head = read_head(walk, node);
-    head.declaration = documented_node(node);
+    head.declaration = documented_node(walk, node);
     head.start = head.declaration.start_byte();
     let made_of = node.child_by_field_name("type");
     let kind = match made_of.map(|it| it.kind()) {
@@ -200,29 +202,54 @@ fn read_method<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
 
 fn find_descendant<'a>(node: Node<'a>, kind: &str) -> Option<Node<'a>> {
     let mut cursor = node.walk();
-    node.named_children(&mut cursor)
-        .find_map(|it| if it.kind() == kind { Some(it) } else { find_descendant(it, kind) })
+    if !cursor.goto_first_child() {
+        return None;
+    }
+    loop {
+        if cursor.node().is_named() && cursor.node().kind() == kind {
+            return Some(cursor.node());
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return None;
+            }
+        }
+    }
 }
 
 /// `a, b = 1, 2` declares two members. A constant without a value derives it from its position in the group.
 fn read_values<'a>(walk: &mut Walk<'a>, node: Node<'a>, kind: MemberKind) {
     let names: Vec<Node> = node.children_by_field_name("name", &mut node.walk()).collect();
+    let place = count_constants_before(walk, node);
     for name in names.iter().filter(|name| name.kind() != ",") {
+        if !walk.spend_on_name(node) {
+            break;
+        }
         let mut head = read_head(walk, node);
         walk.node_text(*name).clone_into(&mut head.name);
         head.visibility = Some(visibility_of(&head.name));
-        head.declaration = documented_node(node);
+        head.declaration = documented_node(walk, node);
         head.start = head.declaration.start_byte();
         head.excluded.extend(other_spans(&names, *name));
         head.is_inlined = kind == MemberKind::Constant;
         head.is_static = true;
         walk.add_member(kind, node, &head);
         if kind == MemberKind::Constant && (head.body.is_none() || walk.node_text(node).contains("iota")) {
-            let place = std::iter::successors(node.prev_named_sibling(), Node::prev_named_sibling);
-            let place = place.filter(|it| it.kind() == "const_spec").count();
             walk.amend_last_member(|member| member.shape.push_token(&format!("+{place}")));
         }
     }
+}
+
+/// How many constants are before one in its list.
+fn count_constants_before<'a>(walk: &mut Walk<'a>, node: Node<'a>) -> usize {
+    let list = walk.parent_of(node).map_or(0, |list| list.id());
+    let (before, place) = walk.last_constant;
+    let place = if before == list { place + 1 } else { 0 };
+    walk.last_constant = (list, place);
+    place
 }
 
 fn read_fields<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
@@ -236,6 +263,9 @@ fn read_fields<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         return walk.add_member(MemberKind::Field, node, &head);
     }
     for name in names.iter().filter(|name| name.kind() != ",") {
+        if !walk.spend_on_name(node) {
+            break;
+        }
         let mut head = read_head(walk, node);
         walk.node_text(*name).clone_into(&mut head.name);
         head.visibility = Some(visibility_of(&head.name));

@@ -91,7 +91,7 @@ const BEHAVIOUR_MODIFIERS: &[&str] = &["synchronized", "native", "strictfp"];
 
 fn read_head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     let mut head = Head::new(walk, node);
-    head.visibility = Some(default_visibility(node));
+    head.visibility = Some(default_visibility(walk, node));
     if let Some(modifiers) = child_of_kind(node, "modifiers") {
         let mut cursor = modifiers.walk();
         for word in modifiers.children(&mut cursor) {
@@ -140,8 +140,8 @@ fn apply_modifier<'a>(walk: &Walk<'a>, head: &mut Head<'a>, word: Node<'a>) {
 }
 
 /// Members of interfaces and annotations, and enum constants, are public by default.
-fn default_visibility(node: Node) -> Visibility {
-    let around = node.parent().map_or("", |parent| parent.kind());
+fn default_visibility<'a>(walk: &Walk<'a>, node: Node<'a>) -> Visibility {
+    let around = walk.parent_of(node).map_or("", |parent| parent.kind());
     match (node.kind(), around) {
         ("enum_constant", _) | (_, "interface_body" | "annotation_type_body") => Visibility::Public,
         _ => Visibility::Package,
@@ -194,6 +194,9 @@ fn read_custom<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
 fn read_fields<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let declarators = children_of_kind(node, "variable_declarator");
     for declarator in &declarators {
+        if !walk.spend_on_name(node) {
+            break;
+        }
         let mut head = read_head(walk, node);
         head.name = declarator.child_by_field_name("name").map_or("", |name| walk.node_text(name)).to_owned();
         head.body = declarator.child_by_field_name("value");

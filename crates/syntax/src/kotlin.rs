@@ -157,9 +157,12 @@ fn read_class<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
 fn read_property<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let several = child_of_kind(node, "multi_variable_declaration");
     for name in children_of_kind(several.unwrap_or(node), "variable_declaration") {
+        if !walk.spend_on_name(node) {
+            break;
+        }
         let mut head = read_head(walk, node);
         head.set_name(walk, child_of_kind(name, "identifier"));
-        let value = child_of_kind(node, "=").and_then(|mark| mark.next_named_sibling());
+        let value = child_of_kind(node, "=").and_then(|mark| walk.named_sibling_after(mark));
         let accessors = ["property_delegate", "getter", "setter"].map(|kind| child_of_kind(node, kind));
         let mut bodies = value.into_iter().chain(accessors.into_iter().flatten());
         (head.body, head.extra_body) = (bodies.next(), bodies.next());

@@ -2,6 +2,7 @@
 //!
 //! Does not know a particular language; `reader` lists them.
 
+use crate::effort::EffortLimit;
 use crate::module_path::{self, ModulePath};
 use crate::preprocessor::Symbols;
 use crate::token::{PreparedText, Source};
@@ -41,7 +42,7 @@ pub(crate) enum Extraction {
     Custom {
         /// Rewrites constructs that the grammar rejects, without moving any byte, and returns the tokens.
         prepare: fn(&str, &Symbols) -> PreparedText,
-        extract: for<'a> fn(&'a Tree, &'a Source<'a>) -> FileFacts,
+        extract: for<'a> fn(&'a Tree, &'a Source<'a>, &'a EffortLimit<'a>) -> FileFacts,
     },
 }
 

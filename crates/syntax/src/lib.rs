@@ -2,9 +2,11 @@
 //!
 //! Knows one file at a time. Does not know other files, projects, the file system, or what a name refers to.
 
+mod ancestors;
 mod c;
 mod cpp;
 pub mod csharp;
+mod effort;
 mod go;
 mod java;
 mod kotlin;

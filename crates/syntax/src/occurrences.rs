@@ -11,6 +11,8 @@ use crate::token::{Token, TokenKind};
 use crate::walk::is_word_char;
 use facts::Span;
 use rules::{Extent, NameRules, Rule, default_rule, rules_of};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use tree_sitter::{Node, Tree};
 
 /// An occurrence of a name.
@@ -106,7 +108,8 @@ impl ParsedText {
     pub fn occurrences(&self, text: &str, name: &str) -> Occurrences {
         let places = whole_words(text, name);
         let (tree, tokens) = (&self.tree, &self.prepared.tokens);
-        Finder { rules: rules_of(self.language), text, tree, tokens }.find(&places)
+        let (path, steps) = (RefCell::default(), Cell::new(0));
+        Finder { rules: rules_of(self.language), text, tree, tokens, path, steps }.find(&places)
     }
 }
 
@@ -128,7 +131,14 @@ struct Finder<'a> {
     text: &'a str,
     tree: &'a Tree,
     tokens: &'a [Token],
+    /// The nodes from the root to the place that is being classified: `Node::parent` would search each of them from the root.
+    path: RefCell<Rc<Vec<Node<'a>>>>,
+    /// How many nodes were on the paths so far.
+    steps: Cell<usize>,
 }
+
+/// Of a name that occurs ten thousand times, each five thousand levels deep, the rest is not understood.
+const MAX_STEPS: usize = 50_000_000;
 
 /// A binding that was found, before bindings are joined into variables.
 struct Binding<'a> {
@@ -137,6 +147,8 @@ struct Binding<'a> {
     visible: Span,
     hidden: Span,
     scope: Node<'a>,
+    /// The declaration around the scope.
+    within: Span,
     extent: Extent,
 }
 
@@ -168,15 +180,18 @@ impl<'a> Finder<'a> {
         let Some(node) = root.named_descendant_for_byte_range(span.from as usize, span.to as usize) else {
             return (found, None);
         };
-        found.in_macro = has_ancestor(node, self.rules.macros);
+        if !self.enter_path(root, node) {
+            return (found, None);
+        }
+        found.in_macro = self.has_ancestor(node, self.rules.macros);
         let is_whole = (node.start_byte(), node.end_byte()) == (span.from as usize, span.to as usize);
         if !is_whole || !self.rules.names.contains(&node.kind()) {
             found.role = self.role_in_text(node, span, found.in_macro);
             return (found, None);
         }
-        found.is_type = node.kind() == "type_identifier" || is_in_type_path(node);
+        found.is_type = node.kind() == "type_identifier" || self.is_in_type_path(node);
         let is_broken = |node: Node| node.is_error() || node.is_missing();
-        if node.parent().is_none_or(is_broken) {
+        if self.parent_of(node).is_none_or(is_broken) {
             return (found, None);
         }
         let (rule, at_rule) = self.rule_of(node);
@@ -189,24 +204,23 @@ impl<'a> Finder<'a> {
 
     /// The role of a word inside a leaf that is not a name: a comment, a string, or text that was not parsed.
     fn role_in_text(&self, node: Node<'a>, span: Span, in_macro: bool) -> Role {
-        let is_inactive = |token: &Token| {
-            matches!(token.kind, TokenKind::Inactive | TokenKind::Directive) && token.span.overlaps(span)
-        };
-        let is_comment = |token: &Token| {
-            matches!(token.kind, TokenKind::Comment | TokenKind::Doc) && token.span.overlaps(span)
-        };
+        // tokens do not overlap each other
+        let first = self.tokens.partition_point(|token| token.span.to <= span.from);
+        let near = || self.tokens[first..].iter().take_while(|token| token.span.from < span.to);
+        let is_inactive = |token: &Token| matches!(token.kind, TokenKind::Inactive | TokenKind::Directive);
+        let is_comment = |token: &Token| matches!(token.kind, TokenKind::Comment | TokenKind::Doc);
         let kind = node.kind();
         let is_text = ["string", "literal", "char", "template", "regex"].iter().any(|it| kind.contains(it))
             || kind.contains("text");
         if kind.ends_with("private_property_identifier") || kind == "lifetime" || kind == "label" {
             Role::Label
-        } else if kind.contains("comment") || self.tokens.iter().any(is_comment) {
+        } else if kind.contains("comment") || near().any(is_comment) {
             Role::Comment
-        } else if self.tokens.iter().any(is_inactive) {
+        } else if near().any(is_inactive) {
             Role::Inactive
         } else if is_text && in_macro && self.rules.captures && self.is_capture(span) {
             Role::Capture
-        } else if is_text && self.rules.quoted_types && has_ancestor(node, &["type"]) {
+        } else if is_text && self.rules.quoted_types && self.has_ancestor(node, &["type"]) {
             Role::Name
         } else if is_text {
             Role::Text
@@ -226,7 +240,7 @@ impl<'a> Finder<'a> {
 
     /// The rule for a name and the node it applies to; climbs out of patterns, which bind every plain name in them.
     fn rule_of(&self, leaf: Node<'a>) -> (Rule, Node<'a>) {
-        if has_ancestor(leaf, self.rules.imports) {
+        if self.has_ancestor(leaf, self.rules.imports) {
             return (Rule::Import, leaf);
         }
         if leaf.kind().starts_with("shorthand_") && leaf.kind() != "shorthand_property_identifier" {
@@ -234,7 +248,7 @@ impl<'a> Finder<'a> {
         }
         let mut node = leaf;
         let mut in_pattern = false;
-        while let Some(parent) = node.parent() {
+        for parent in self.around(leaf) {
             if let Some(rule) = self.rules.find(parent.kind(), field_of(parent, node)) {
                 let is_use = in_pattern && !rule.binds_patterns();
                 return if is_use { (Rule::Name, leaf) } else { (rule, node) };
@@ -257,7 +271,7 @@ impl<'a> Finder<'a> {
         found: &mut Occurrence,
         at: usize,
     ) -> Option<Binding<'a>> {
-        let parent = node.parent().unwrap_or(node);
+        let parent = self.parent_of(node).unwrap_or(node);
         let is_last =
             || parent.named_child(parent.named_child_count().saturating_sub(1) as u32) == Some(node);
         let (role, local) = match rule {
@@ -266,14 +280,16 @@ impl<'a> Finder<'a> {
             Rule::Bind(extent) | Rule::BindIfDeclared(extent) => {
                 (Role::Binding, Some((VariableKind::Local, extent)))
             }
-            Rule::Parameter => role_of_parameter(parent),
+            Rule::Parameter => self.role_of_parameter(parent),
             Rule::TypeParameter => (Role::Binding, Some((VariableKind::TypeParameter, Extent::Declaration))),
             Rule::ShorthandBinding => return self.bind_shorthand(parent, found, at),
             Rule::Item(extent) if self.is_in_body(parent) => {
                 let kind = if is_variable(parent) { VariableKind::Local } else { VariableKind::Item };
                 (Role::Binding, Some((kind, extent)))
             }
-            Rule::Declares if parent.parent().is_some_and(|it| it.kind() == "object") => (Role::Key, None),
+            Rule::Declares if self.parent_of(parent).is_some_and(|it| it.kind() == "object") => {
+                (Role::Key, None)
+            }
             Rule::Item(_) | Rule::Declares => (Role::Declaration, None),
             Rule::Name => (Role::Name, None),
             Rule::MemberAfter(receiver) if parent.child_by_field_name(receiver).is_none() => {
@@ -299,7 +315,7 @@ impl<'a> Finder<'a> {
     fn bind_shorthand(&self, pattern: Node<'a>, found: &mut Occurrence, at: usize) -> Option<Binding<'a>> {
         found.role = Role::ShorthandBinding;
         let (rule, node) = self.rule_of(pattern);
-        let parent = node.parent()?;
+        let parent = self.parent_of(node)?;
         match rule {
             Rule::Bind(extent) => self.binding(at, VariableKind::Local, node, extent),
             Rule::Item(extent) if self.is_in_body(parent) => {
@@ -326,7 +342,7 @@ impl<'a> Finder<'a> {
     }
 
     fn binding(&self, at: usize, kind: VariableKind, node: Node<'a>, extent: Extent) -> Option<Binding<'a>> {
-        let declaration = node.parent()?;
+        let declaration = self.parent_of(node)?;
         let scope = self.scope_of(declaration, extent);
         let part = |fields: &[&str]| fields.iter().find_map(|field| scope.child_by_field_name(field));
         let (from, to) = match extent {
@@ -344,32 +360,33 @@ impl<'a> Finder<'a> {
         let is_comprehension = declaration.kind() == "for_in_clause";
         let source = declaration.child_by_field_name("right").filter(|_| is_comprehension);
         let hidden = source.map_or_else(Span::default, |node| Span::new(node.start_byte(), node.end_byte()));
-        Some(Binding { occurrence: at, kind, visible: Span::new(from, to), hidden, scope, extent })
+        let within = self.outer_declaration(scope);
+        Some(Binding { occurrence: at, kind, visible: Span::new(from, to), hidden, scope, within, extent })
     }
 
     fn scope_of(&self, declaration: Node<'a>, extent: Extent) -> Node<'a> {
         let root = self.tree.root_node();
         let kinds = match extent {
             Extent::Declaration => {
-                let list = declaration.parent().unwrap_or(root);
-                return list.parent().filter(|_| list.kind().contains("parameter")).unwrap_or(list);
+                let list = self.parent_of(declaration).unwrap_or(root);
+                return self.parent_of(list).filter(|_| list.kind().contains("parameter")).unwrap_or(list);
             }
             Extent::Function => self.rules.functions,
             Extent::Condition => self.rules.conditions,
             _ => self.rules.scopes,
         };
-        let start = if extent == Extent::Outer { declaration.parent() } else { Some(declaration) };
-        let mut around = std::iter::successors(start, Node::parent);
+        let start = Some(declaration).filter(|_| extent != Extent::Outer);
+        let mut around = start.into_iter().chain(self.around(declaration));
         let scope = around.find(|node| kinds.contains(&node.kind())).unwrap_or(root);
         // parameters and the variables of the body share one scope
-        let function = scope.parent().filter(|it| self.rules.functions.contains(&it.kind()));
+        let function = self.parent_of(scope).filter(|it| self.rules.functions.contains(&it.kind()));
         let is_body = scope.kind().ends_with("block") || scope.kind().ends_with("body");
         function.filter(|_| is_body).unwrap_or(scope)
     }
 
     /// Whether the innermost function around a declaration is closer than the innermost type.
     fn is_in_body(&self, declaration: Node<'a>) -> bool {
-        let around = std::iter::successors(declaration.parent(), Node::parent);
+        let around = self.around(declaration);
         let kinds = (self.rules.functions, self.rules.type_bodies);
         let first =
             around.map(|node| node.kind()).find(|kind| kinds.0.contains(kind) || kinds.1.contains(kind));
@@ -388,8 +405,7 @@ impl<'a> Finder<'a> {
             };
             let at = known.iter().find(same).map_or_else(
                 || {
-                    let within = self.outer_declaration(binding.scope);
-                    let Binding { kind, visible, hidden, .. } = *binding;
+                    let Binding { kind, visible, hidden, within, .. } = *binding;
                     found.variables.push(Variable { kind, visible, hidden, within });
                     found.variables.len() as u32 - 1
                 },
@@ -403,14 +419,14 @@ impl<'a> Finder<'a> {
     }
 
     fn outer_declaration(&self, scope: Node<'a>) -> Span {
-        let around = std::iter::successors(Some(scope), Node::parent);
+        let around = std::iter::once(scope).chain(self.around(scope));
         let outer = around.filter(|node| self.rules.functions.contains(&node.kind())).last();
         let node = outer.unwrap_or(scope);
         Span::new(node.start_byte(), node.end_byte())
     }
 
     fn owner_of_key(&self, node: Node<'a>) -> Option<String> {
-        let mut around = std::iter::successors(node.parent(), Node::parent).take(6);
+        let mut around = self.around(node).take(6);
         let owner = around.find_map(|node| {
             let (_, field) = self.rules.key_owners.iter().find(|(kind, _)| *kind == node.kind())?;
             node.child_by_field_name(field)
@@ -424,25 +440,60 @@ impl<'a> Finder<'a> {
     fn node_text(&self, node: Node) -> &'a str {
         self.text.get(node.start_byte()..node.end_byte()).unwrap_or_default()
     }
-}
 
-/// A parameter of a function; of a record it is a member, of a class it is visible to all members.
-fn role_of_parameter(parameter: Node<'_>) -> (Role, Option<(VariableKind, Extent)>) {
-    let around = std::iter::successors(Some(parameter), Node::parent);
-    let declaration = around.into_iter().find(|node| !node.kind().contains("parameter"));
-    let is_property = has_child(parameter, "accessibility_modifier") || has_child(parameter, "readonly");
-    match declaration.map_or("", |it| it.kind()) {
-        "record_declaration" => (Role::Declaration, None),
-        "class_declaration" | "struct_declaration" => (Role::Unparsed, None),
-        _ if is_property => (Role::Unparsed, None),
-        _ => (Role::Binding, Some((VariableKind::Parameter, Extent::Function))),
+    /// Descends to a node; returns false if that was done too often.
+    fn enter_path(&self, root: Node<'a>, node: Node<'a>) -> bool {
+        let mut path = vec![root];
+        let mut at = root;
+        while at != node {
+            let Some(next) = at.child_with_descendant(node) else { return false };
+            path.push(next);
+            at = next;
+            if self.steps.replace(self.steps.get() + 1) > MAX_STEPS {
+                return false;
+            }
+        }
+        self.path.replace(Rc::new(path));
+        true
     }
-}
 
-/// Whether a name begins the path of a type: the `checks` of `checks.Check` is a module, also where a variable has its name.
-fn is_in_type_path(name: Node<'_>) -> bool {
-    let mut around = std::iter::successors(name.parent(), Node::parent);
-    around.find(|it| it.kind() != "nested_identifier").is_some_and(|it| it.kind() == "nested_type_identifier")
+    /// The nodes around one on the path, innermost first.
+    fn around(&self, node: Node<'a>) -> impl Iterator<Item = Node<'a>> + use<'a> {
+        let path = Rc::clone(&self.path.borrow());
+        let at = path.iter().rposition(|it| *it == node).unwrap_or(0);
+        self.steps.set(self.steps.get() + path.len() - at);
+        (0..at).rev().map(move |at| path[at])
+    }
+
+    fn parent_of(&self, node: Node<'a>) -> Option<Node<'a>> {
+        self.around(node).next()
+    }
+
+    fn has_ancestor(&self, node: Node<'a>, kinds: &[&str]) -> bool {
+        let is_one = |it: Node| kinds.contains(&it.kind());
+        !kinds.is_empty() && (is_one(node) || self.around(node).any(is_one))
+    }
+
+    /// Whether a name begins the path of a type: the `checks` of `checks.Check` is a module, also where a variable has its name.
+    fn is_in_type_path(&self, name: Node<'a>) -> bool {
+        let mut around = self.around(name);
+        around
+            .find(|it| it.kind() != "nested_identifier")
+            .is_some_and(|it| it.kind() == "nested_type_identifier")
+    }
+
+    /// A parameter of a function; of a record it is a member, of a class it is visible to all members.
+    fn role_of_parameter(&self, parameter: Node<'a>) -> (Role, Option<(VariableKind, Extent)>) {
+        let around = std::iter::once(parameter).chain(self.around(parameter));
+        let declaration = around.into_iter().find(|node| !node.kind().contains("parameter"));
+        let is_property = has_child(parameter, "accessibility_modifier") || has_child(parameter, "readonly");
+        match declaration.map_or("", |it| it.kind()) {
+            "record_declaration" => (Role::Declaration, None),
+            "class_declaration" | "struct_declaration" => (Role::Unparsed, None),
+            _ if is_property => (Role::Unparsed, None),
+            _ => (Role::Binding, Some((VariableKind::Parameter, Extent::Function))),
+        }
+    }
 }
 
 /// Binds names to the innermost variable that is visible there.
@@ -454,15 +505,15 @@ fn bind_names(found: &mut Occurrences) {
             continue;
         }
         let at = occurrence.span.from;
-        let fits = |variable: &&(usize, &Variable)| {
+        let fits = |variable: &(usize, &Variable)| {
             let can_be = !occurrence.is_type
                 || matches!(variable.1.kind, VariableKind::TypeParameter | VariableKind::Item);
             let is_in = |span: Span| (span.from..span.to).contains(&at);
             can_be && is_in(variable.1.visible) && !is_in(variable.1.hidden)
         };
-        let innermost = variables.iter().enumerate().collect::<Vec<_>>();
-        let innermost = innermost.iter().filter(fits).min_by_key(|(_, it)| it.visible.to - it.visible.from);
-        occurrence.variable = innermost.map(|(at, _)| *at as u32);
+        let innermost =
+            variables.iter().enumerate().filter(fits).min_by_key(|(_, it)| it.visible.to - it.visible.from);
+        occurrence.variable = innermost.map(|(at, _)| at as u32);
     }
 }
 
@@ -476,10 +527,6 @@ fn is_variable(declaration: Node) -> bool {
     ["declarator", "assignment", "_spec", "for_statement", "as_pattern_target"]
         .iter()
         .any(|it| kind.ends_with(it))
-}
-
-fn has_ancestor(node: Node, kinds: &[&str]) -> bool {
-    !kinds.is_empty() && std::iter::successors(Some(node), Node::parent).any(|it| kinds.contains(&it.kind()))
 }
 
 fn field_of<'a>(parent: Node<'a>, child: Node<'a>) -> &'a str {

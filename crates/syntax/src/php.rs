@@ -130,6 +130,9 @@ fn set_variable_name<'a>(walk: &Walk<'a>, head: &mut Head<'a>, element: Node<'a>
 fn read_values<'a>(walk: &mut Walk<'a>, node: Node<'a>, element: &str, kind: MemberKind) {
     let elements = children_of_kind(node, element);
     for element in &elements {
+        if !walk.spend_on_name(node) {
+            break;
+        }
         let mut head = read_head(walk, node);
         set_variable_name(walk, &mut head, *element);
         head.excluded.extend(other_spans(&elements, *element));

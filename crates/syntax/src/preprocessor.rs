@@ -82,7 +82,7 @@ impl ConditionStack {
     }
 
     fn evaluate_condition(&self, condition: &str) -> bool {
-        ConditionParser { text: condition.as_bytes(), at: 0, defined: &self.defined }.parse_or()
+        ConditionParser { text: condition.as_bytes(), at: 0, open: 0, defined: &self.defined }.parse_or()
     }
 }
 
@@ -90,8 +90,13 @@ impl ConditionStack {
 struct ConditionParser<'a> {
     text: &'a [u8],
     at: usize,
+    /// How many parentheses are open.
+    open: usize,
     defined: &'a Symbols,
 }
+
+/// A condition with more open parentheses does not hold.
+const MAX_OPEN: usize = 100;
 
 impl ConditionParser<'_> {
     fn parse_or(&mut self) -> bool {
@@ -129,7 +134,13 @@ impl ConditionParser<'_> {
             negated = !negated;
         }
         let holds = if self.consume_operator(b"(") {
+            if self.open == MAX_OPEN {
+                self.at = self.text.len();
+                return false;
+            }
+            self.open += 1;
             let inner = self.parse_or();
+            self.open -= 1;
             self.consume_operator(b")");
             inner
         } else {

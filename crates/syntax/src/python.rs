@@ -10,6 +10,7 @@ use crate::walk::{
     plain_member,
 };
 use facts::{MemberKind, Position, TypeKind, Visibility};
+use rustc_hash::{FxHashMap, FxHashSet};
 use tree_sitter::{Node, TreeCursor};
 
 pub(crate) const LANGUAGE: Language = Language {
@@ -100,27 +101,25 @@ fn module_path_of(_: &str, path: &str) -> ModulePath {
 }
 
 /// Whether a node is a docstring: a string that comes first in a module, class or function.
-fn is_docstring(node: Node) -> bool {
+fn is_docstring(node: Node, around: &[Node]) -> bool {
     if node.kind() != "expression_statement" || node.child_count() != 1 {
         return false;
     }
     let is_text = node.child(0).is_some_and(|only| matches!(only.kind(), "string" | "concatenated_string"));
-    let Some(parent) = node.parent().filter(|_| is_text) else { return false };
-    let first = parent.named_children(&mut parent.walk()).find(|it| it.kind() != "comment") == Some(node);
-    let documented = match parent.kind() {
+    let Some((parent, above)) = around.split_last().filter(|_| is_text) else { return false };
+    match parent.kind() {
         "module" => true,
         "block" => {
-            parent.parent().is_some_and(|it| matches!(it.kind(), "class_definition" | "function_definition"))
+            above.last().is_some_and(|it| matches!(it.kind(), "class_definition" | "function_definition"))
         }
         _ => false,
-    };
-    first && documented
+    }
 }
 
 fn read_head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
     let mut head = Head::new(walk, node);
     head.visibility = Some(visibility_of(&head.name));
-    if let Some(around) = node.parent().filter(|it| it.kind() == "decorated_definition") {
+    if let Some(around) = walk.parent_of(node).filter(|it| it.kind() == "decorated_definition") {
         head.declaration = around;
         head.start = around.start_byte();
         head.attributes = children_of_kind(around, "decorator");
@@ -280,6 +279,7 @@ fn assigned_type<'a>(walk: &Walk<'a>, method: Node<'a>, value: Node<'a>) -> Opti
     }
     let name = Some(value).filter(|value| value.kind() == "identifier").map(|value| walk.node_text(value))?;
     let parameters = named_children_of(method.child_by_field_name("parameters")?);
+    walk.budget.spend(parameters.len());
     let named = |it: &Node<'a>| {
         let first = it.child_by_field_name("name").or_else(|| it.named_child(0));
         first.is_some_and(|first| walk.node_text(first) == name)
@@ -289,9 +289,12 @@ fn assigned_type<'a>(walk: &Walk<'a>, method: Node<'a>, value: Node<'a>) -> Opti
 
 /// Adds attributes to their classes, each once, unless the class declares them itself.
 fn add_attributes(walk: &mut Walk) {
+    let mut names: FxHashMap<u32, FxHashSet<String>> = FxHashMap::default();
     for (owner, member) in std::mem::take(&mut walk.late_members) {
         let members = &walk.facts.types[owner as usize].members;
-        if !members.iter().any(|known| known.name == member.name) {
+        let known =
+            names.entry(owner).or_insert_with(|| members.iter().map(|known| known.name.clone()).collect());
+        if known.insert(member.name.clone()) {
             walk.push_member(owner, member);
         }
     }
@@ -329,7 +332,7 @@ fn read_annotation<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         }
         _ => {
             for inner in named_children_of(node) {
-                read_annotation(walk, inner);
+                walk.descend(inner, |walk| read_annotation(walk, inner));
             }
         }
     }

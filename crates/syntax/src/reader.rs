@@ -2,18 +2,19 @@
 //!
 //! Does not know a particular language: each row supplies the grammar, the preparation of the text and the extraction of facts.
 
+use crate::effort::{EffortLimit, PIECE};
 use crate::language::{Extraction, Language};
 use crate::preprocessor::Symbols;
-use crate::token::{PreparedText, Source, Token};
+use crate::token::{PreparedText, Source, Token, count_lines};
 use crate::walk::LazyDialect;
 use crate::{
     c, cpp, csharp, go, java, kotlin, php, python, recovery, ruby, rust, shell, swift, typescript, walk,
 };
-use facts::FileFacts;
-use facts::Span;
+use facts::{FileFacts, Gap, GapKind, Scope, Span};
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 use std::path::Path;
-use tree_sitter::{Parser, Point, Range, Tree};
+use tree_sitter::{ParseOptions, ParseState, Parser, Point, Range, Tree};
 
 pub const LANGUAGES: &[Language] = &[
     csharp::LANGUAGE,
@@ -68,23 +69,46 @@ impl Reader {
         self.parser.language().is_none_or(|grammar| grammar.id_for_node_kind(word, false) != 0)
     }
 
-    /// Extracts the facts of one file, with a set of defined preprocessor symbols.
+    /// Extracts the facts of one file, with a set of defined preprocessor symbols. Of a file that would cost more than its size
+    /// allows, nothing is known but a gap.
     pub fn read(&mut self, text: &str, symbols: &Symbols) -> FileFacts {
-        match &self.language.extraction {
+        self.read_while(text, symbols, &|| true).unwrap_or_default()
+    }
+
+    /// The same, as long as the caller wants it. `None` if it does not any more.
+    pub fn read_while(
+        &mut self,
+        text: &str,
+        symbols: &Symbols,
+        is_wanted: &(dyn Fn() -> bool + Sync),
+    ) -> Option<FileFacts> {
+        let budget = EffortLimit::new(text.len(), is_wanted);
+        let facts = match &self.language.extraction {
             Extraction::Table(reading) => {
                 let mut prepared = reading.prepare_text(text);
-                let (tree, skipped) = self.parse_table(reading, &mut prepared);
-                let Some(tree) = tree else { return FileFacts::default() };
-                let mut facts = walk::extract_facts(reading, &tree, text, &prepared.hidden);
-                recovery::record_skipped(&mut facts, text, &skipped);
-                facts
+                let (tree, skipped) = self.parse_table(reading, &mut prepared, &budget);
+                tree.and_then(|tree| {
+                    let extract = |budget: &EffortLimit| {
+                        walk::extract_facts(reading, &tree, text, &prepared.hidden, budget)
+                    };
+                    let mut facts = extract_on_stack(&tree, &budget, is_wanted, &extract)?;
+                    recovery::record_skipped(&mut facts, text, &skipped);
+                    Some(facts)
+                })
             }
             Extraction::Custom { prepare, extract } => {
                 let prepared = prepare(text, symbols);
                 let source = Source { text, tokens: &prepared.tokens };
-                self.parse_tree(&prepared).map_or_else(FileFacts::default, |tree| extract(&tree, &source))
+                self.parse_in_budget(&prepared, &budget).and_then(|tree| {
+                    let extract = |budget: &EffortLimit| extract(&tree, &source, budget);
+                    extract_on_stack(&tree, &budget, is_wanted, &extract)
+                })
             }
+        };
+        if budget.is_cancelled() {
+            return None;
         }
+        Some(facts.unwrap_or_else(|| unread_facts(text, &self.language.extraction)))
     }
 
     /// The tokens of a text in a table-driven language, in source order.
@@ -92,8 +116,9 @@ impl Reader {
     pub fn read_tokens(&mut self, text: &str) -> Vec<Token> {
         let Extraction::Table(reading) = &self.language.extraction else { return Vec::new() };
         let mut prepared = reading.prepare_text(text);
-        let (tree, _) = self.parse_table(reading, &mut prepared);
-        tree.map_or_else(Vec::new, |tree| walk::tokenize(reading, &tree, text))
+        let budget = EffortLimit::new(text.len(), &|| true);
+        let (tree, _) = self.parse_table(reading, &mut prepared, &budget);
+        tree.map_or_else(Vec::new, |tree| walk::tokenize(reading, &tree, text, &budget))
     }
 
     /// Parses a text of a table-driven language; returns what was hidden from the grammar because it is damaged.
@@ -101,17 +126,52 @@ impl Reader {
         &mut self,
         reading: &LazyDialect,
         prepared: &mut PreparedText,
+        budget: &EffortLimit,
     ) -> (Option<Tree>, Vec<Span>) {
         if reading.skips_damage() {
-            recovery::parse_recovering(|prepared| self.parse_tree(prepared), prepared)
+            recovery::parse_recovering(|prepared| self.parse_in_budget(prepared, budget), prepared)
         } else {
-            (self.parse_tree(prepared), Vec::new())
+            (self.parse_in_budget(prepared, budget), Vec::new())
         }
     }
 
-    /// Always returns a tree: a parser returns `None` only when a timeout or cancellation flag is set.
+    /// `None` if the text takes more than its budget.
     pub(crate) fn parse_tree(&mut self, prepared: &PreparedText) -> Option<Tree> {
-        self.parser.parse(&prepared.bytes, None)
+        self.parse_in_budget(prepared, &EffortLimit::new(prepared.bytes.len(), &|| true))
+    }
+
+    fn parse_in_budget(&mut self, prepared: &PreparedText, budget: &EffortLimit) -> Option<Tree> {
+        self.parse_reusing(prepared, None, budget)
+    }
+
+    fn parse_reusing(
+        &mut self,
+        prepared: &PreparedText,
+        known: Option<&Tree>,
+        budget: &EffortLimit,
+    ) -> Option<Tree> {
+        budget.begin_parse();
+        let bytes = &prepared.bytes;
+        let mut report = |_: &ParseState| match budget.spend_report() {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        };
+        let options = ParseOptions::new().progress_callback(&mut report);
+        let tree = self.parser.parse_with_options(
+            &mut |at, _| {
+                let end = bytes.len().min(at + PIECE);
+                bytes.get(at..end).filter(|_| budget.spend_read()).unwrap_or_default()
+            },
+            known,
+            Some(options),
+        );
+        // a parser that got no more text took what it had for the whole
+        let tree = tree.filter(|_| budget.can_read());
+        if tree.is_none() {
+            // otherwise the next parse would go on with this one
+            self.parser.reset();
+        }
+        tree
     }
 
     /// Parses what is outside of some spans, reusing a tree that was edited as the text was. The lexer is not shown the spans: with
@@ -123,9 +183,82 @@ impl Reader {
         known: Option<&Tree>,
     ) -> Option<Tree> {
         self.parser.set_included_ranges(&ranges_outside(&prepared.bytes, left_out)).ok()?;
-        let tree = self.parser.parse(&prepared.bytes, known);
+        let tree = self.parse_reusing(prepared, known, &EffortLimit::new(prepared.bytes.len(), &|| true));
         self.parser.set_included_ranges(&[]).ok()?;
         tree
+    }
+}
+
+/// Up to this depth, a tree is walked on the stack of the caller.
+/// The deepest of eleven thousand real files reaches 190.
+const SHALLOW: usize = 300;
+
+/// That of the threads that read a tree. Unused stack costs nothing.
+const STACK_BYTES: usize = 16 << 20;
+
+/// Walks a tree, a deep one on a thread with a larger stack. `None` if that takes more than the budget.
+fn extract_on_stack(
+    tree: &Tree,
+    budget: &EffortLimit,
+    is_wanted: &(dyn Fn() -> bool + Sync),
+    extract: &(dyn Fn(&EffortLimit) -> FileFacts + Sync),
+) -> Option<FileFacts> {
+    if !is_deeper_than(tree, SHALLOW) {
+        let facts = extract(budget);
+        return (!budget.is_spent()).then_some(facts);
+    }
+    let bytes = tree.root_node().end_byte();
+    let walk = || {
+        let budget = EffortLimit::new(bytes, is_wanted);
+        let facts = extract(&budget);
+        ((!budget.is_spent()).then_some(facts), budget.is_cancelled())
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, walk);
+        // without a thread, the file counts as over its budget
+        let (facts, is_cancelled) =
+            thread.ok()?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        if is_cancelled {
+            budget.cancel();
+        }
+        facts
+    })
+}
+
+fn is_deeper_than(tree: &Tree, most: usize) -> bool {
+    let mut cursor = tree.walk();
+    let mut depth = 0;
+    loop {
+        if cursor.goto_first_child() {
+            depth += 1;
+            if depth > most {
+                return true;
+            }
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return false;
+            }
+            depth -= 1;
+        }
+    }
+}
+
+/// What is known of a file that is over its budget: that it is.
+fn unread_facts(text: &str, extraction: &Extraction) -> FileFacts {
+    let (is_textual, requires_imports) = match extraction {
+        Extraction::Table(reading) => (reading.is_textual(), true),
+        Extraction::Custom { .. } => (false, false),
+    };
+    FileFacts {
+        scopes: vec![Scope::default()],
+        bytes: text.len() as u32,
+        lines: count_lines(text),
+        is_textual,
+        requires_imports,
+        gaps: vec![Gap { span: Span::new(0, text.len()), line: 1, kind: GapKind::OverBudget }],
+        ..FileFacts::default()
     }
 }
 

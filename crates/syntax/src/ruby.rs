@@ -162,8 +162,8 @@ fn read_singleton_class<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     walk.section = section;
 }
 
-fn is_in_singleton_class(node: Node) -> bool {
-    let around = node.parent().and_then(|body| body.parent());
+fn is_in_singleton_class<'a>(walk: &Walk<'a>, node: Node<'a>) -> bool {
+    let around = walk.parent_of(node).and_then(|body| walk.parent_of(body));
     around.is_some_and(|around| around.kind() == "singleton_class")
 }
 
@@ -173,7 +173,7 @@ fn read_method<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         return walk.visit_non_declaring(&mut node.walk());
     }
     let is_singleton = node.kind() == "singleton_method";
-    head.is_static = is_singleton || is_in_singleton_class(node);
+    head.is_static = is_singleton || is_in_singleton_class(walk, node);
     if is_singleton {
         // sections do not apply to `def self.name`
         head.visibility = Some(Visibility::Public);
@@ -234,12 +234,16 @@ fn read_call<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
 fn hide_method(walk: &mut Walk, symbol: &str, visibility: Visibility) {
     let Some(owner) = walk.owner else { return };
     let members = &mut walk.facts.types[owner as usize].members;
+    walk.budget.spend(members.len());
     let named = members.iter_mut().filter(|it| symbol.strip_prefix(':') == Some(&it.name));
     named.for_each(|member| member.visibility = visibility);
 }
 
 fn read_attributes<'a>(walk: &mut Walk<'a>, node: Node<'a>, names: &[Node<'a>]) {
     for name in names.iter().filter(|name| name.kind() == "simple_symbol") {
+        if !walk.spend_on_names(names.len()) {
+            break;
+        }
         let mut head = read_head(walk, node);
         head.name = walk.node_text(*name).trim_start_matches(':').to_owned();
         head.body = None;

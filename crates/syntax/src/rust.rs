@@ -97,11 +97,12 @@ fn module_path_of(project: &str, path: &str) -> ModulePath {
 const IGNORED_ATTRIBUTES: &[&str] = &["inline", "cold", "allow", "expect", "warn", "deny", "doc", "rustfmt"];
 
 /// Depending on the line width, rustfmt adds braces around the value of a match arm or closure, and a comma after an arm.
-fn is_stylistic_token(mark: Node, parent: Node) -> bool {
+fn is_stylistic_token(mark: Node, around: &[Node]) -> bool {
+    let Some((parent, above)) = around.split_last() else { return false };
     match (mark.kind(), parent.kind()) {
         (",", "match_arm") => true,
         ("{" | "}", "block") => {
-            let around = parent.parent().map_or("", |around| around.kind());
+            let around = above.last().map_or("", |around| around.kind());
             let arm = matches!(around, "match_arm" | "closure_expression");
             let only = parent
                 .named_child(0)
@@ -136,7 +137,7 @@ fn read_head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
         _ => {}
     }
     let declares_type = walk.role_of(node) != Role::Other && matches!(walk.role_of(node), Role::Type(_));
-    if head.visibility.is_none() && (declares_type || !inherits_visibility(node)) {
+    if head.visibility.is_none() && (declares_type || !inherits_visibility(walk, node)) {
         head.visibility = Some(Visibility::Private);
     }
     head
@@ -151,11 +152,11 @@ fn ignored_modifiers(node: Node) -> Vec<Span> {
 }
 
 /// Variants, and members of a trait or of its implementation, have the visibility of the item that contains them.
-fn inherits_visibility(node: Node) -> bool {
+fn inherits_visibility<'a>(walk: &Walk<'a>, node: Node<'a>) -> bool {
     if node.kind() == "enum_variant" {
         return true;
     }
-    let around = node.parent().and_then(|list| list.parent());
+    let around = walk.parent_of(node).and_then(|list| walk.parent_of(list));
     around.is_some_and(|it| {
         it.kind() == "trait_item" || (it.kind() == "impl_item" && it.child_by_field_name("trait").is_some())
     })
@@ -173,8 +174,7 @@ fn parse_visibility(word: &str) -> Visibility {
 
 /// Collects attributes, which precede their item as siblings in the tree.
 fn read_attributes<'a>(walk: &Walk<'a>, head: &mut Head<'a>, node: Node<'a>) {
-    let mut at = node.prev_sibling();
-    while let Some(sibling) = at {
+    for sibling in walk.siblings_before(node) {
         match sibling.kind() {
             "attribute_item" => {
                 head.start = sibling.start_byte();
@@ -192,7 +192,6 @@ fn read_attributes<'a>(walk: &Walk<'a>, head: &mut Head<'a>, node: Node<'a>) {
             "line_comment" | "block_comment" => {}
             _ => break,
         }
-        at = sibling.prev_sibling();
     }
     head.attributes.reverse();
 }
@@ -228,7 +227,7 @@ fn read_custom<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
 
 /// Qualifier that distinguishes `from` in `impl From<A>` from `from` in `impl From<B>`, independent of the path to the trait.
 fn trait_qualifier<'a>(walk: &Walk<'a>, node: Node<'a>) -> String {
-    let around = node.parent().and_then(|list| list.parent());
+    let around = walk.parent_of(node).and_then(|list| walk.parent_of(list));
     let Some(implemented) = around.and_then(|it| it.child_by_field_name("trait")) else {
         return String::new();
     };
@@ -261,7 +260,11 @@ fn read_use_tree<'a>(walk: &mut Walk<'a>, node: Node<'a>, before: &[&'a str]) {
         before.iter().copied().chain(more).collect()
     };
     match node.kind() {
-        "use_list" => named_children_of(node).into_iter().for_each(|each| read_use_tree(walk, each, before)),
+        "use_list" => {
+            for each in named_children_of(node) {
+                walk.descend(each, |walk| read_use_tree(walk, each, before));
+            }
+        }
         "scoped_use_list" => {
             let path = joined(walk, node.child_by_field_name("path"));
             if let Some(list) = node.child_by_field_name("list") {
@@ -330,11 +333,12 @@ fn read_impl<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
 
 /// The name inside `&'a mut A<T>`.
 fn plain_name(node: Node<'_>) -> Node<'_> {
-    let inner = match node.kind() {
-        "generic_type" | "reference_type" | "pointer_type" => node.child_by_field_name("type"),
-        _ => None,
-    };
-    inner.map_or(node, plain_name)
+    let mut name = node;
+    while matches!(name.kind(), "generic_type" | "reference_type" | "pointer_type") {
+        let Some(inner) = name.child_by_field_name("type") else { break };
+        name = inner;
+    }
+    name
 }
 
 /// Reads the fields of a tuple struct, which are named by their index.

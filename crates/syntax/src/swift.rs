@@ -3,6 +3,7 @@
 //! Does not know where a module ends: types of one project share one namespace. Labels and default values of parameters are part of
 //! the signature.
 
+use crate::ancestors::siblings_before;
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{Reach, path_of_file};
 use crate::walk::{
@@ -173,11 +174,14 @@ fn read_enum_entry<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let names: Vec<Node> = node.children_by_field_name("name", &mut node.walk()).collect();
     let visibility = walk.owner.and_then(|owner| walk.facts.types[owner as usize].visibility);
     for (at, name) in names.iter().enumerate() {
+        if !walk.spend_on_name(node) {
+            break;
+        }
         let mut head = read_head(walk, node);
         head.set_name(walk, Some(*name));
         head.body = value_between(node, "raw_value", &names, at);
         head.is_inlined = true;
-        head.excluded.extend(spans_of_others(&names, at, node));
+        head.excluded.extend(spans_of_others(walk, &names, at, node));
         head.visibility = visibility;
         head.is_static = true;
         walk.add_member(MemberKind::EnumValue, node, &head);
@@ -188,10 +192,13 @@ fn read_enum_entry<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
 fn read_property<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let patterns: Vec<Node> = node.children_by_field_name("name", &mut node.walk()).collect();
     for (at, pattern) in patterns.iter().enumerate() {
+        if !walk.spend_on_name(node) {
+            break;
+        }
         for name in bound_names(*pattern, 0) {
             let mut head = read_head(walk, node);
             head.set_name(walk, Some(name));
-            head.excluded.extend(spans_of_others(&patterns, at, node));
+            head.excluded.extend(spans_of_others(walk, &patterns, at, node));
             let value = value_between(node, "value", &patterns, at);
             let observers = child_of_kind(node, "willset_didset_block");
             head.extra_body = observers.filter(|_| value.is_some());
@@ -210,8 +217,11 @@ fn value_between<'a>(node: Node<'a>, field: &str, names: &[Node<'a>], at: usize)
 }
 
 /// The spans of the other names in a declaration, with their values: of `b` in `a = 1, b = 2, c`, those of `a = 1,` and `, c`.
-fn spans_of_others(names: &[Node], at: usize, node: Node) -> [Span; 2] {
-    let comma = |next: &Node| next.prev_sibling().filter(|it| it.kind() == ",").unwrap_or(*next).start_byte();
+fn spans_of_others<'a>(walk: &Walk<'a>, names: &[Node<'a>], at: usize, node: Node<'a>) -> [Span; 2] {
+    let before = |next: &Node<'a>| siblings_before(Some(node), *next).next();
+    let comma = |next: &Node<'a>| before(next).filter(|it| it.kind() == ",").unwrap_or(*next).start_byte();
+    // each of them reads the others
+    walk.budget.spend(names.len());
     let after = names.get(at + 1).map_or(node.end_byte(), comma);
     [Span::new(names[0].start_byte(), names[at].start_byte()), Span::new(after, node.end_byte())]
 }

@@ -177,14 +177,15 @@ fn module_path_of(project: &str, path: &str) -> ModulePath {
 }
 
 /// Semicolons at line ends, member separators, and parentheses around a single untyped parameter.
-fn is_stylistic_token(mark: Node, parent: Node) -> bool {
+fn is_stylistic_token(mark: Node, around: &[Node]) -> bool {
+    let Some((parent, above)) = around.split_last() else { return false };
     match (mark.kind(), parent.kind()) {
         (";", kind) => kind != "for_statement",
         // leading operator of a union or intersection laid out over several lines
         ("|", "union_type") | ("&", "intersection_type") => parent.child(0) == Some(mark),
         (",", "interface_body" | "object_type") => true,
         ("(" | ")", "formal_parameters") => {
-            let arrow = parent.parent().filter(|it| it.kind() == "arrow_function");
+            let arrow = above.last().filter(|it| it.kind() == "arrow_function");
             let typed = arrow.is_some_and(|it| it.child_by_field_name("return_type").is_some());
             let lone = parent.named_child(0).filter(|_| parent.named_child_count() == 1);
             let plain =
@@ -211,19 +212,19 @@ fn read_head<'a>(walk: &Walk<'a>, node: Node<'a>) -> Head<'a> {
         nameless.clone_into(&mut head.name);
     }
     head.attributes = children_of_kind(node, "decorator");
-    let around = node.parent();
+    let around = walk.parent_of(node);
     if around.is_some_and(|it| matches!(it.kind(), "class_body" | "interface_body" | "object_type")) {
         read_member_modifiers(walk, &mut head, node);
     } else {
-        read_export_wrappers(&mut head, node);
+        read_export_wrappers(walk, &mut head, node);
     }
     head.bases = base_nodes(node);
     head
 }
 
 /// Reads the wrappers of a top-level declaration: `export`, `declare`, decorators.
-fn read_export_wrappers<'a>(head: &mut Head<'a>, node: Node<'a>) {
-    let mut around = node.parent();
+fn read_export_wrappers<'a>(walk: &Walk<'a>, head: &mut Head<'a>, node: Node<'a>) {
+    let mut around = walk.parent_of(node);
     let is_wrap = |it: &Node| matches!(it.kind(), "export_statement" | "ambient_declaration");
     let mut seen = false;
     while let Some(wrap) = around.filter(is_wrap) {
@@ -232,7 +233,7 @@ fn read_export_wrappers<'a>(head: &mut Head<'a>, node: Node<'a>) {
         head.attributes.splice(0..0, children_of_kind(wrap, "decorator"));
         head.excluded.extend(child_of_kind(wrap, "export").map(node_span));
         seen |= wrap.kind() == "export_statement";
-        around = wrap.parent();
+        around = walk.parent_of(wrap);
     }
     head.visibility = Some(if seen { Visibility::Public } else { Visibility::Private });
 }
@@ -248,14 +249,14 @@ fn read_member_modifiers<'a>(walk: &Walk<'a>, head: &mut Head<'a>, node: Node<'a
     head.excluded.extend(word.map(node_span));
     head.excluded.extend(child_of_kind(node, "async").map(node_span));
     head.is_static = child_of_kind(node, "static").is_some();
-    let mut at = node.prev_sibling();
-    while let Some(sibling) = at.filter(|it| matches!(it.kind(), "decorator" | "comment")) {
+    let mut before = Vec::new();
+    for sibling in walk.siblings_before(node).take_while(|it| matches!(it.kind(), "decorator" | "comment")) {
         if sibling.kind() == "decorator" {
             head.start = sibling.start_byte();
-            head.attributes.insert(0, sibling);
+            before.push(sibling);
         }
-        at = sibling.prev_sibling();
     }
+    head.attributes.splice(0..0, before.into_iter().rev());
 }
 
 fn base_nodes(node: Node<'_>) -> Vec<Node<'_>> {
@@ -402,7 +403,7 @@ fn read_namespace<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     } else {
         walk.name_words(name).unwrap_or_default()
     };
-    let seen = node.parent().is_some_and(|it| it.kind() == "export_statement");
+    let seen = walk.parent_of(node).is_some_and(|it| it.kind() == "export_statement");
     walk.read_nested_scope(&words, if seen { Visibility::Public } else { Visibility::Private }, node, body);
 }
 
@@ -437,6 +438,9 @@ fn read_enum_values<'a>(walk: &mut Walk<'a>, body: Node<'a>) {
 fn read_variables<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let declarators = children_of_kind(node, "variable_declarator");
     for declarator in &declarators {
+        if !walk.spend_on_name(node) {
+            break;
+        }
         let value = declarator.child_by_field_name("value");
         let function = value.filter(|it| matches!(it.kind(), "arrow_function" | "function_expression"));
         let constant = child_of_kind(node, "const").is_some();

@@ -14,6 +14,8 @@ mod references;
 mod textual;
 mod tokens;
 
+use crate::ancestors::{SiblingsBefore, parent_within, sibling_after, siblings_before};
+use crate::effort::EffortLimit;
 use crate::token::{PreparedText, Source};
 use blanking::blank_text;
 pub(crate) use blanking::{BlankRange, BlankRule, is_word_char};
@@ -28,8 +30,10 @@ pub(crate) use head_rules::{DEFAULT_HEAD_RULES, HeadRules, field_of, find_part};
 use interner::Interner;
 pub(crate) use member_access::{AccessRule, DEFAULT_MEMBER_ACCESS, MemberAccessRules};
 pub(crate) use members::plain_member;
+use references::ReferenceOrder;
 pub(crate) use references::{FOLDER_ROOTS, starts_uppercase};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::{OnceCell, RefCell};
 use std::sync::OnceLock;
 pub(crate) use tokens::tokenize;
 use tree_sitter::{Node, Tree, TreeCursor};
@@ -86,10 +90,11 @@ pub(crate) struct Dialect {
     pub(crate) interchangeable_quotes: bool,
     /// Whether functions can be overloaded by parameter types.
     pub(crate) has_overloads: bool,
-    /// Whether a node is a docstring of the declaration that contains it.
-    pub(crate) is_doc: fn(Node) -> bool,
+    /// Whether the first node of its parent is a docstring of the declaration that contains it. The slice has the nodes around it,
+    /// outermost first, as that of `is_stylistic`.
+    pub(crate) is_doc: fn(Node, &[Node]) -> bool,
     /// Whether a punctuation token is purely stylistic.
-    pub(crate) is_stylistic: fn(Node, Node) -> bool,
+    pub(crate) is_stylistic: fn(Node, &[Node]) -> bool,
     pub(crate) head: for<'a> fn(&Walk<'a>, Node<'a>) -> Head<'a>,
     pub(crate) import: for<'a> fn(&mut Walk<'a>, Node<'a>),
     pub(crate) custom: for<'a> fn(&mut Walk<'a>, &mut TreeCursor<'a>),
@@ -111,7 +116,7 @@ pub(crate) const DEFAULT_DIALECT: Dialect = Dialect {
     inherits_imports: true,
     interchangeable_quotes: false,
     has_overloads: false,
-    is_doc: |_| false,
+    is_doc: |_, _| false,
     is_stylistic: |_, _| false,
     head: |walk, node| Head::new(walk, node),
     import: |_, _| {},
@@ -144,6 +149,11 @@ impl LazyDialect {
     /// Whether damage is hidden from the grammar.
     pub(crate) fn skips_damage(&self) -> bool {
         self.dialect.head_rules.is_some_and(|rules| rules.skips_damage)
+    }
+
+    /// Whether references are only names in the text.
+    pub(crate) fn is_textual(&self) -> bool {
+        self.dialect.head_rules.is_some()
     }
 
     /// Blanks the parts of a text that the grammar rejects.
@@ -255,13 +265,13 @@ impl<'a> Head<'a> {
 
     /// The span from the first token after the attributes to the body.
     fn signature_span(&self, walk: &Walk) -> Span {
-        let within =
-            |at: usize| self.attributes.iter().find(|it| it.start_byte() <= at && at < it.end_byte());
+        let attributes = SortedSpans::new(self.attributes.iter().map(|it| node_span(*it)).collect());
         let mut from = self.start;
         let end = self.body.map_or(self.declaration.end_byte(), |body| body.start_byte());
         for token in walk.source.tokens_in(Span::new(self.start, end)) {
             from = token.span.from as usize;
-            if within(from).is_none() {
+            let (attributes_end, _) = attributes.at(token.span.from);
+            if attributes_end <= token.span.from || !walk.budget.spend(1) {
                 break;
             }
         }
@@ -278,19 +288,31 @@ pub(crate) struct Walk<'a> {
     pub(crate) facts: FileFacts,
     interner: Interner<'a>,
     /// Names bound by the imports of this file.
-    imported: Vec<&'a str>,
+    imported: FxHashSet<&'a str>,
     pub(crate) scope: u32,
     pub(crate) owner: Option<u32>,
     /// Whether declarations at this point are visible outside, that is, not inside a body.
     pub(crate) declaring: bool,
-    type_parameters: Vec<&'a str>,
+    type_parameters: TypeParameters<'a>,
     variable_scope: member_access::VariableScope<'a>,
-    depth: u32,
+    /// The nodes around the current one whose children are being visited, outermost first.
+    open: Vec<Node<'a>>,
+    pub(crate) budget: &'a EffortLimit<'a>,
+    /// The list of constants of which one was read last, and how many are before that one.
+    pub(crate) last_constant: (usize, usize),
+    /// The kinds and keys of the members of each type.
+    member_keys: FxHashSet<(u32, MemberKind, String)>,
+    /// The names of the C types that have a body in this file, once asked for.
+    pub(crate) bodied_tags: OnceCell<FxHashSet<&'a str>>,
+    reference_order: RefCell<ReferenceOrder>,
     /// The module part of each scope that has one; `module_nodes` has the node of each module.
     modules: FxHashMap<u32, u32>,
     module_nodes: Vec<(u32, Node<'a>)>,
+    /// The index into `module_nodes` of each scope, and of each node.
+    module_of_scope: FxHashMap<u32, usize>,
+    module_of_node: FxHashMap<usize, usize>,
     /// Each scope of a nested module with its enclosing scope.
-    outer_scopes: Vec<(u32, u32)>,
+    outer_scopes: FxHashMap<u32, u32>,
     /// Ranges of types, members and imports, including the comments before them.
     claimed: Vec<Span>,
     /// The ranges of types only.
@@ -309,12 +331,14 @@ pub(crate) fn extract_facts(
     tree: &Tree,
     text: &str,
     hidden: &[Span],
+    budget: &EffortLimit,
 ) -> FileFacts {
-    let tokens = tokenize(reading, tree, text);
+    let tokens = tokenize(reading, tree, text, budget);
     let root = tree.root_node();
     let dialect = &reading.dialect;
-    let mut walk = Walk::new(dialect, reading.tables_for(tree), Source { text, tokens: &tokens }, root);
-    walk.module_nodes.push((0, root));
+    let source = Source { text, tokens: &tokens };
+    let mut walk = Walk::new(dialect, reading.tables_for(tree), source, root, budget);
+    walk.add_module_node(0, root);
     walk.visit_children(&mut root.walk());
     walk.finish_modules();
     match dialect.head_rules {
@@ -332,6 +356,7 @@ impl<'a> Walk<'a> {
         tables: &'static Tables,
         source: Source<'a>,
         root: Node<'a>,
+        budget: &'a EffortLimit<'a>,
     ) -> Walk<'a> {
         let lines = crate::token::count_lines(source.text);
         let facts = FileFacts {
@@ -349,16 +374,23 @@ impl<'a> Walk<'a> {
             root,
             facts,
             interner: Interner::default(),
-            imported: Vec::new(),
+            imported: FxHashSet::default(),
             scope: 0,
             owner: None,
             declaring: true,
-            type_parameters: Vec::new(),
+            type_parameters: TypeParameters::default(),
             variable_scope: member_access::VariableScope::default(),
-            depth: 0,
+            open: Vec::new(),
+            budget,
+            last_constant: (0, 0),
+            member_keys: FxHashSet::default(),
+            bodied_tags: OnceCell::new(),
+            reference_order: RefCell::default(),
             modules: FxHashMap::default(),
             module_nodes: Vec::new(),
-            outer_scopes: Vec::new(),
+            module_of_scope: FxHashMap::default(),
+            module_of_node: FxHashMap::default(),
+            outer_scopes: FxHashMap::default(),
             claimed: Vec::new(),
             type_ranges: Vec::new(),
             late_members: Vec::new(),
@@ -392,12 +424,12 @@ impl<'a> Walk<'a> {
     /// Visits the children of the node at the cursor.
     pub(crate) fn visit_children(&mut self, cursor: &mut TreeCursor<'a>) {
         let parent = cursor.node();
-        if self.depth >= MAX_DEPTH {
+        if self.is_too_deep() {
             return gaps::record_too_deep(&mut self.facts, parent);
         }
-        self.depth += 1;
+        self.open.push(parent);
         if cursor.goto_first_child() {
-            loop {
+            while self.budget.spend(1) {
                 if cursor.node().is_named() {
                     self.visit(cursor, parent);
                 }
@@ -407,7 +439,58 @@ impl<'a> Walk<'a> {
             }
             cursor.goto_parent();
         }
-        self.depth -= 1;
+        self.open.pop();
+    }
+
+    fn is_too_deep(&self) -> bool {
+        self.open.len() >= MAX_DEPTH as usize
+    }
+
+    /// Takes the steps to read one of several names of a declaration, for which the whole of it is read.
+    pub(crate) fn spend_on_name(&self, declaration: Node) -> bool {
+        self.spend_on_names(declaration.child_count() as usize)
+    }
+
+    /// Takes the steps to read one of some names, for which each of the others is looked at several times.
+    pub(crate) fn spend_on_names(&self, count: usize) -> bool {
+        self.budget.spend(8 * count)
+    }
+
+    /// Reads what is in a node, unless the nesting is too deep.
+    pub(crate) fn descend(&mut self, node: Node<'a>, read: impl FnOnce(&mut Self)) {
+        if !self.is_too_deep() && self.budget.spend(1) {
+            self.open.push(node);
+            read(self);
+            self.open.pop();
+        }
+    }
+
+    /// The parent of a node at or near the current one.
+    pub(crate) fn parent_of(&self, node: Node<'a>) -> Option<Node<'a>> {
+        parent_within(&self.open, node)
+    }
+
+    /// The siblings before a node at or near the current one, the nearest first.
+    pub(crate) fn siblings_before(&self, node: Node<'a>) -> impl Iterator<Item = Node<'a>> + use<'a, '_> {
+        let siblings: SiblingsBefore<'a> = siblings_before(self.parent_of(node), node);
+        siblings.take_while(|_| self.budget.spend(1))
+    }
+
+    /// The named sibling after a node at or near the current one.
+    pub(crate) fn named_sibling_after(&self, node: Node<'a>) -> Option<Node<'a>> {
+        let parent = self.parent_of(node);
+        let mut next = sibling_after(parent, node);
+        while next.is_some_and(|next| !next.is_named()) && self.budget.spend(1) {
+            next = next.and_then(|next| sibling_after(parent, next));
+        }
+        next
+    }
+
+    fn add_module_node(&mut self, scope: u32, node: Node<'a>) {
+        let at = self.module_nodes.len();
+        self.module_of_scope.insert(scope, at);
+        self.module_of_node.insert(node.id(), at);
+        self.module_nodes.push((scope, node));
     }
 
     /// Visits the children of a node that contains no declarations visible outside.
@@ -453,7 +536,7 @@ impl<'a> Walk<'a> {
         let target = self.intern_path(path.0, path.1);
         let kind = match alias {
             Some(name) => {
-                self.imported.push(name);
+                self.imported.insert(name);
                 ImportKind::Alias(self.intern_word(name))
             }
             None => ImportKind::Namespace,
@@ -463,7 +546,7 @@ impl<'a> Walk<'a> {
 
     /// Records a name that an import binds implicitly: `a` of `import a.b`.
     pub(crate) fn add_imported_name(&mut self, word: &'a str) {
-        self.imported.push(word);
+        self.imported.insert(word);
     }
 
     /// Reads a namespace or module nested in this file.
@@ -480,8 +563,8 @@ impl<'a> Walk<'a> {
         let parent = Some(outer).filter(|_| self.dialect.inherits_imports);
         self.facts.scopes.push(Scope { parent, namespace, imports: Vec::new() });
         self.scope = self.facts.scopes.len() as u32 - 1;
-        self.outer_scopes.push((self.scope, outer));
-        self.module_nodes.push((self.scope, node));
+        self.outer_scopes.insert(self.scope, outer);
+        self.add_module_node(self.scope, node);
         let owner = self.owner.take();
         self.visit_children(&mut body.walk());
         if let Some(module) = self.modules.get(&self.scope) {
@@ -513,9 +596,10 @@ impl<'a> Walk<'a> {
     pub(crate) fn enter_file_module(&mut self, words: &[&'a str]) {
         let file = self.scope;
         self.enter_file_namespace(words);
-        self.outer_scopes.push((self.scope, file));
-        if let Some(module) = self.module_nodes.iter_mut().find(|(scope, _)| *scope == file) {
-            module.0 = self.scope;
+        self.outer_scopes.insert(self.scope, file);
+        if let Some(at) = self.module_of_scope.remove(&file) {
+            self.module_nodes[at].0 = self.scope;
+            self.module_of_scope.insert(self.scope, at);
         }
     }
 
@@ -539,7 +623,7 @@ impl<'a> Walk<'a> {
         if let Some(known) = self.modules.get(&scope) {
             return *known;
         }
-        let node = self.module_nodes.iter().find(|(of, _)| *of == scope).map(|(_, node)| *node);
+        let node = self.module_of_scope.get(&scope).map(|at| self.module_nodes[*at].1);
         let at = self.facts.types.len() as u32;
         let mut part = empty_part(TypeKind::Module, scope);
         part.visibility = Some(Visibility::Public);
@@ -547,11 +631,10 @@ impl<'a> Walk<'a> {
             part.span = node_span(node);
             part.signature = Span::new(node.start_byte(), node.start_byte());
         }
-        let around = self.outer_scopes.iter().find(|(of, _)| *of == scope);
-        if let (Some(last), Some((_, around))) = (self.facts.scopes[scope as usize].namespace.last(), around)
-        {
+        let around = self.outer_scopes.get(&scope).copied();
+        if let (Some(last), Some(around)) = (self.facts.scopes[scope as usize].namespace.last(), around) {
             self.facts.word_text(*last).clone_into(&mut part.name);
-            part.scope = *around;
+            part.scope = around;
         }
         self.facts.types.push(part);
         self.modules.insert(scope, at);
@@ -710,9 +793,10 @@ impl<'a> Walk<'a> {
     /// Start of the comments before a byte: the end of the last significant token.
     fn start_with_comments(&self, byte: usize) -> usize {
         let index = self.source.token_index(byte as u32);
-        let before = self.source.tokens[..index]
-            .iter()
-            .rfind(|it| it.kind.is_significant() && it.span.from < it.span.to);
+        let before = self.source.tokens[..index].iter().rfind(|it| {
+            self.budget.spend(1);
+            it.kind.is_significant() && it.span.from < it.span.to
+        });
         before.map_or(0, |token| token.span.to as usize)
     }
 
@@ -720,23 +804,8 @@ impl<'a> Walk<'a> {
     fn raw_digest(&self, from: usize, to: usize, at: u32) -> Digest {
         let nested = self.facts.types[at as usize + 1..].iter().filter(|part| part.outer == Some(at));
         let nested: Vec<Span> = nested.map(|part| part.span).collect();
-        self.digest_spans(&Walk::subtract_spans(Span::new(from, to), &nested))
-    }
-
-    /// Subtracts ranges, which must be sorted, from a range.
-    fn subtract_spans(within: Span, without: &[Span]) -> Vec<Span> {
-        let mut from = within.from;
-        let mut found = Vec::new();
-        for each in without.iter().filter(|each| each.from < within.to && each.to > within.from) {
-            if each.from > from {
-                found.push(Span { from, to: each.from });
-            }
-            from = from.max(each.to);
-        }
-        if from < within.to {
-            found.push(Span { from, to: within.to });
-        }
-        found
+        self.budget.spend(self.facts.types.len() - at as usize);
+        self.digest_spans(&subtract_spans(Span::new(from, to), &[&SortedSpans::new(nested)]))
     }
 
     fn digest_spans(&self, ranges: &[Span]) -> Digest {
@@ -746,24 +815,24 @@ impl<'a> Walk<'a> {
 
     /// Sets the digests of each module: its code that runs on load, and the bytes of its free items.
     fn finish_modules(&mut self) {
-        for (scope, node) in self.module_nodes.clone() {
-            let inner = self.module_nodes.iter().filter(|(of, _)| *of != scope).map(|(_, it)| node_span(*it));
-            let inner: Vec<Span> = inner.filter(|it| it.from > node_span(node).from).collect();
-            let without = |more: &[Span]| {
-                let mut all = [&inner[..], more].concat();
-                all.sort_unstable();
-                all
-            };
+        let inner = self.inner_modules();
+        let claimed = SortedSpans::new(self.claimed.clone());
+        let types = SortedSpans::new(self.type_ranges.clone());
+        for (at, inner) in inner.iter().enumerate() {
+            let (scope, node) = self.module_nodes[at];
             let mut loads = Vec::new();
-            for range in Walk::subtract_spans(Walk::load_span(node), &without(&self.claimed)) {
+            for range in subtract_spans(Walk::load_span(node), &[inner, &claimed]) {
                 self.push_tokens(&mut loads, range);
+            }
+            if !self.budget.spend(1) {
+                break;
             }
             self.scope = scope;
             if loads.is_empty() && !self.modules.contains_key(&scope) {
                 continue;
             }
             let at = self.module_part() as usize;
-            let raw = self.digest_spans(&Walk::subtract_spans(node_span(node), &without(&self.type_ranges)));
+            let raw = self.digest_spans(&subtract_spans(node_span(node), &[inner, &types]));
             let doc = self.read_module_doc(node);
             let part = &mut self.facts.types[at];
             part.raw_digest = raw;
@@ -775,12 +844,117 @@ impl<'a> Walk<'a> {
         self.scope = 0;
     }
 
+    /// The outermost modules inside of each module that do not begin where it begins.
+    fn inner_modules(&self) -> Vec<SortedSpans> {
+        let spans: Vec<Span> = self.module_nodes.iter().map(|(_, node)| node_span(*node)).collect();
+        let mut order: Vec<usize> = (0..spans.len()).collect();
+        // an outer module before what is in it; the file first
+        order.sort_by_key(|at| (spans[*at].from, std::cmp::Reverse(spans[*at].to), *at));
+        let mut inner = vec![Vec::new(); spans.len()];
+        let mut open: Vec<usize> = Vec::new();
+        for at in order {
+            while open.last().is_some_and(|last| spans[*last].to <= spans[at].from) {
+                open.pop();
+            }
+            // where several begin at one place, each of them has what is in the innermost
+            for around in open.iter().rev() {
+                if spans[*around].from < spans[at].from {
+                    inner[*around].push(spans[at]);
+                    let begins_above = |above: &&usize| spans[**above].from == spans[*around].from;
+                    let same =
+                        open.iter().rev().skip_while(|it| *it != around).skip(1).take_while(begins_above);
+                    same.for_each(|above| inner[*above].push(spans[at]));
+                    break;
+                }
+            }
+            open.push(at);
+        }
+        inner.into_iter().map(SortedSpans::new).collect()
+    }
+
     /// The part of a module that runs on load: the whole file, or the body of a nested module.
     fn load_span(node: Node<'a>) -> Span {
         let Some(body) = node.child_by_field_name("body") else { return node_span(node) };
         // in Ruby, a body has no braces
         let brace = usize::from(body.child(0).is_some_and(|first| first.kind() == "{"));
         Span::new(body.start_byte() + brace, body.end_byte().saturating_sub(brace))
+    }
+}
+
+/// Spans in order, each with the end of the longest up to it.
+struct SortedSpans {
+    spans: Vec<Span>,
+    reach: Vec<u32>,
+}
+
+impl SortedSpans {
+    fn new(mut spans: Vec<Span>) -> SortedSpans {
+        spans.sort_unstable();
+        let mut longest = 0;
+        let reach = |span: &Span| {
+            longest = longest.max(span.to);
+            longest
+        };
+        SortedSpans { reach: spans.iter().map(reach).collect(), spans }
+    }
+
+    /// Where the spans end that begin before a place.
+    fn reach_before(&self, place: u32) -> u32 {
+        let next = self.spans.partition_point(|span| span.from < place);
+        next.checked_sub(1).map_or(0, |last| self.reach[last])
+    }
+
+    /// Where the spans end that cover a place, and where the next one begins.
+    fn at(&self, place: u32) -> (u32, u32) {
+        let next = self.spans.partition_point(|span| span.from <= place);
+        let reach = next.checked_sub(1).map_or(0, |last| self.reach[last]);
+        (reach, self.spans.get(next).map_or(u32::MAX, |span| span.from))
+    }
+}
+
+/// Subtracts spans from a range.
+fn subtract_spans(within: Span, without: &[&SortedSpans]) -> Vec<Span> {
+    let mut from = within.from;
+    let mut kept = Vec::new();
+    while from < within.to {
+        let covers = without.iter().map(|spans| spans.at(from));
+        let (reach, next) = covers.fold((0, u32::MAX), |all, one| (all.0.max(one.0), all.1.min(one.1)));
+        if reach > from {
+            from = reach;
+            continue;
+        }
+        let to = next.min(within.to);
+        kept.push(Span { from, to });
+        from = to;
+    }
+    kept
+}
+
+/// The type parameters in scope.
+#[derive(Default)]
+struct TypeParameters<'a> {
+    words: Vec<&'a str>,
+    counts: FxHashMap<&'a str, u32>,
+}
+
+impl<'a> TypeParameters<'a> {
+    fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    fn push(&mut self, word: &'a str) {
+        self.words.push(word);
+        *self.counts.entry(word).or_default() += 1;
+    }
+
+    fn truncate(&mut self, length: usize) {
+        for word in self.words.drain(length..) {
+            self.counts.entry(word).and_modify(|count| *count -= 1);
+        }
+    }
+
+    fn contains(&self, word: &str) -> bool {
+        self.counts.get(word).is_some_and(|count| *count > 0)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::kinds::Kind;
 use super::walk::{Walk, after_attributes, child_of_kind, is_visibility, node_span, parse_visibility};
+use crate::effort::EffortLimit;
 use crate::token::{Source, TokenKind};
 use crate::walk::gaps;
 use facts::Digest;
@@ -15,8 +16,12 @@ use tree_sitter::{Node, Tree, TreeCursor};
 const BASE_WITH_ARGUMENTS: &str = "primary_constructor_base_type";
 
 /// Extracts all facts from a tree. `tree` may come from a prepared text that differs from the source at the same offsets.
-pub(crate) fn extract_facts<'a>(tree: &'a Tree, source: &'a Source<'a>) -> FileFacts {
-    let mut walk = Walk::new(source);
+pub(crate) fn extract_facts<'a>(
+    tree: &'a Tree,
+    source: &'a Source<'a>,
+    budget: &'a EffortLimit<'a>,
+) -> FileFacts {
+    let mut walk = Walk::new(source, budget);
     let root = tree.root_node();
     walk.visit_children(&mut root.walk());
     gaps::record_gaps(&mut walk.facts, root);
@@ -341,6 +346,7 @@ impl<'a> Walk<'a> {
         let before = self.source.tokens[..index].iter().rfind(|token| token.kind.is_significant());
         let mut from = before.map_or(0, |token| token.span.to) as usize;
         let mut bytes = Vec::new();
+        self.budget.spend(self.facts.types.len() - at as usize);
         for nested in self.facts.types[at as usize + 1..].iter().filter(|part| part.outer == Some(at)) {
             bytes.extend(Span::new(from, nested.span.from as usize).text_in(self.source.text).as_bytes());
             from = nested.span.to as usize;

@@ -20,6 +20,8 @@ pub fn tokenize(text: &str, symbols: &Symbols) -> Vec<Token> {
         at_line_start: true,
         tokens: Vec::with_capacity(text.len() / 5),
         conditions: ConditionStack::new(symbols),
+        nesting: 0,
+        plain_until: 0,
     };
     lexer.run();
     lexer.tokens
@@ -33,7 +35,14 @@ struct Lexer<'a> {
     at_line_start: bool,
     tokens: Vec<Token>,
     conditions: ConditionStack,
+    /// How many interpolations are open around this position.
+    nesting: u32,
+    /// Up to here, no `$` or `@` starts a string.
+    plain_until: usize,
 }
+
+/// Interpolations nested more deeply are text.
+const MAX_NESTING: u32 = 100;
 
 impl Lexer<'_> {
     fn run(&mut self) {
@@ -163,10 +172,17 @@ impl Lexer<'_> {
     }
 
     /// Whether the `$` or `@` here starts a string: `$"`, `@"`, `$@"`, `@$"`, `$$"""`.
-    fn is_string_start(&self) -> bool {
+    fn is_string_start(&mut self) -> bool {
+        if self.at < self.plain_until {
+            return false;
+        }
         let rest = &self.bytes[self.at..];
         let prefix = rest.iter().take_while(|b| matches!(b, b'$' | b'@')).count();
-        rest.get(prefix) == Some(&b'"')
+        let is_start = rest.get(prefix) == Some(&b'"');
+        if !is_start {
+            self.plain_until = self.at + prefix;
+        }
+        is_start
     }
 
     fn lex_prefixed_string(&mut self) -> TokenKind {
@@ -242,6 +258,14 @@ impl Lexer<'_> {
     /// Lexes an interpolation including its closing braces. A `:` outside brackets starts a format specifier, in which quotes are
     /// literal: `{time:yyyy-MM-dd'T'HH}`.
     fn lex_interpolation(&mut self, closing: usize) {
+        if self.nesting < MAX_NESTING {
+            self.nesting += 1;
+            self.lex_hole(closing);
+            self.nesting -= 1;
+        }
+    }
+
+    fn lex_hole(&mut self, closing: usize) {
         let mut depth = 0usize;
         while let Some(byte) = self.peek(0) {
             match byte {

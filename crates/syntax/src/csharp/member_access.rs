@@ -4,8 +4,11 @@
 //! Does not resolve names, and does not record constructors, indexers and operators: they are used without a name.
 
 use super::kinds::Kind;
+use super::references::MAX_DEPTH;
 use super::walk::{NameChain, Variable, Walk, child_of_kind};
+use crate::ancestors::sibling_after;
 use facts::{MemberReference, ParameterCount, ReceiverExpr, WrittenType};
+use rustc_hash::FxHashSet;
 use tree_sitter::{Node, TreeCursor};
 
 impl<'a> Walk<'a> {
@@ -105,12 +108,12 @@ impl<'a> Walk<'a> {
         if self.variable_scope.local_functions.is_empty() {
             return;
         }
-        let names = std::mem::take(&mut self.variable_scope.local_functions);
+        let names: FxHashSet<&str> = self.variable_scope.local_functions.drain(..).collect();
         let Walk { facts, .. } = self;
         for used in
             facts.member_references[from..].iter_mut().filter(|used| used.receiver == ReceiverExpr::Implicit)
         {
-            if names.contains(&&*facts.words[used.word as usize]) {
+            if names.contains(&*facts.words[used.word as usize]) {
                 used.receiver = ReceiverExpr::External;
             }
         }
@@ -131,6 +134,16 @@ impl<'a> Walk<'a> {
 
     /// The receiver that a variable of a written type is.
     pub(crate) fn written_type_receiver(&mut self, node: Node<'a>) -> ReceiverExpr {
+        if self.open.len() >= MAX_DEPTH as usize || !self.budget.spend(1) {
+            return ReceiverExpr::Unknown;
+        }
+        self.open.push(node);
+        let on = self.read_written_type(node);
+        self.open.pop();
+        on
+    }
+
+    fn read_written_type(&mut self, node: Node<'a>) -> ReceiverExpr {
         let written = match Kind::of_node(node) {
             Kind::PredefinedType => WrittenType::PREDEFINED,
             Kind::NullableType | Kind::RefType => {
@@ -455,7 +468,7 @@ impl<'a> Walk<'a> {
     fn visit_declarator(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let node = cursor.node();
         let on = self.visit_children(cursor);
-        let declared = node.parent().and_then(|parent| parent.child_by_field_name("type"));
+        let declared = self.parent_of(node).and_then(|parent| parent.child_by_field_name("type"));
         let name = node.child_by_field_name("name").filter(|_| node.named_child_count() > 1);
         if let Some(name) = name.filter(|_| declared.is_some_and(|it| it.kind() == "implicit_type")) {
             self.bind_variable(self.node_text(name), on);
@@ -488,7 +501,9 @@ impl<'a> Walk<'a> {
                 walk.for_each_child(cursor, |walk, cursor, parent| {
                     let name =
                         cursor.node().named_child(0).filter(|name| Kind::of_node(*name) == Kind::Identifier);
-                    let named = |name: &Node| name.next_sibling().is_some_and(|next| next.kind() == ":");
+                    let named = |name: &Node<'a>| {
+                        sibling_after(Some(cursor.node()), *name).is_some_and(|next| next.kind() == ":")
+                    };
                     if let Some(name) = name.filter(named) {
                         walk.access_name(name, on);
                     }

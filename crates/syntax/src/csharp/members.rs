@@ -28,6 +28,9 @@ impl<'a> Walk<'a> {
         self.drop_local_functions(uses);
         self.locals = locals;
         let takes = self.parameter_count_with_receiver(node);
+        if kind == Kind::EnumMember {
+            self.count_enum_value(node);
+        }
         self.type_parameters.truncate(known);
         let mut members = self.build_members(kind, node, from);
         for member in &mut members {
@@ -38,6 +41,17 @@ impl<'a> Walk<'a> {
             part.declaration_count += 1;
             part.members.extend(members);
         }
+    }
+
+    /// Notes the last explicit value up to a member of an enumeration, and how many members follow that one.
+    fn count_enum_value(&mut self, node: Node<'a>) {
+        let list = self.open.last().map_or(0, Node::id);
+        let (before, explicit, after) = self.enum_values;
+        let (explicit, after) = if before == list { (explicit, after) } else { (None, 0) };
+        self.enum_values = match node.child_by_field_name("value") {
+            Some(value) => (list, Some(value), 0),
+            None => (list, explicit, after + 1),
+        };
     }
 
     fn build_members(&self, kind: Kind, node: Node<'a>, from: usize) -> Vec<Member> {
@@ -139,18 +153,7 @@ impl<'a> Walk<'a> {
     fn build_enum_value(&self, node: Node<'a>, from: usize) -> Member {
         let mut draft = self.start_draft(MemberKind::EnumValue, node, from);
         let name = node.child_by_field_name("name").map_or("", |name| self.node_text(name));
-        let mut after = 0;
-        let mut at = Some(node);
-        let explicit = loop {
-            let Some(here) = at else { break None };
-            if Kind::of_node(here) == Kind::EnumMember {
-                if let Some(value) = here.child_by_field_name("value") {
-                    break Some(value);
-                }
-                after += 1;
-            }
-            at = here.prev_named_sibling();
-        };
+        let (_, explicit, after) = self.enum_values;
         if let Some(value) = explicit {
             draft.shape.append_shape(&self.shape_of(node_span(value), from));
         }

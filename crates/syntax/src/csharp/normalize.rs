@@ -34,7 +34,7 @@ impl<'a> Walk<'a> {
     pub(crate) fn shape_of(&self, span: Span, from: usize) -> Shape {
         let mut shape = Shape::default();
         let mut resume = 0;
-        for token in self.source.tokens_in(span) {
+        for token in self.source.tokens_in(span).take_while(|_| self.budget.spend(1)) {
             if token.span.from < resume {
                 continue;
             }
@@ -98,8 +98,9 @@ impl<'a> Walk<'a> {
                 self.push_parameter(&mut out, child, from, &mut count);
             } else if child.kind() == "params" {
                 array = Some(child.start_byte());
-            } else if let Some(start) =
-                array.filter(|_| Kind::of_node(child) == Kind::Identifier && is_parameter_name(list, child))
+            } else if let Some(start) = array
+                .filter(|_| Kind::of_node(child) == Kind::Identifier && is_parameter_name(list, child))
+                .filter(|_| self.budget.spend(list.child_count() as usize))
             {
                 let declared = Span::new(start, child.start_byte());
                 self.push_parameter_parts(&mut out, declared, Some(child), None, from, &mut count);
@@ -229,7 +230,7 @@ impl<'a> Walk<'a> {
     }
 
     pub(crate) fn push_tokens(&self, out: &mut Vec<u8>, span: Span) {
-        for token in self.source.tokens_in(span) {
+        for token in self.source.tokens_in(span).take_while(|_| self.budget.spend(1)) {
             let text = self.source.text_of(token).as_bytes();
             if token.kind == TokenKind::Literal && text.contains(&b'\r') {
                 // a checkout on another platform may change line endings
@@ -250,7 +251,7 @@ impl<'a> Walk<'a> {
     pub(crate) fn join_tokens(&self, span: Span) -> String {
         let mut out = String::new();
         let mut before: Option<&Token> = None;
-        for token in self.source.tokens_in(span) {
+        for token in self.source.tokens_in(span).take_while(|_| self.budget.spend(1)) {
             let text = self.source.text_of(token);
             if before
                 .is_some_and(|before| needs_space(self.source.text_of(before), before.kind, text, token.kind))
@@ -268,6 +269,7 @@ impl<'a> Walk<'a> {
         let index = self.source.token_index(node.start_byte() as u32);
         let before = &self.source.tokens[..index];
         let first = before.iter().rposition(|token| token.kind.is_significant()).map_or(0, |at| at + 1);
+        self.budget.spend(before.len() - first);
         let lines = before[first..].iter().filter(|token| token.kind == TokenKind::Doc);
         let text: Vec<&str> =
             lines.flat_map(|token| self.source.text_of(token).lines().map(strip_comment_marks)).collect();

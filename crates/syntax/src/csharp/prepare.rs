@@ -5,6 +5,7 @@
 //! Does not know names: consumers of the tree take the text of a node from the source, never from the prepared text.
 
 use crate::token::{Source, Token, TokenKind};
+use std::cell::OnceCell;
 
 /// Constructs that the grammar does not support yet, each with an example. A test checks them against the current grammar: once
 /// the grammar supports one, its rule can be removed.
@@ -38,7 +39,15 @@ pub(crate) fn prepare_bytes(source: &Source) -> Vec<u8> {
     }
     let tokens: Vec<Token> =
         source.tokens.iter().filter(|token| token.kind.is_significant()).copied().collect();
-    let mut rules = Workarounds { source, tokens: &tokens, bytes };
+    let mut rules = Workarounds {
+        source,
+        tokens: &tokens,
+        bytes,
+        pairs: OnceCell::new(),
+        chain: Chain::default(),
+        words: (0, 0),
+        parenthesis: (0, 0),
+    };
     for at in 0..tokens.len() {
         rules.apply_at(at);
     }
@@ -55,6 +64,20 @@ struct Workarounds<'a> {
     /// The significant tokens.
     tokens: &'a [Token],
     bytes: Vec<u8>,
+    /// The bracket that each bracket belongs to.
+    pairs: OnceCell<Vec<Option<u32>>>,
+    chain: Chain,
+    /// The last words and separators that were passed, and the last search for a parenthesis: from where, and where it ended.
+    words: (usize, usize),
+    parenthesis: (usize, usize),
+}
+
+/// The chain of member accesses that was followed last: each of its `?.` would follow the rest of it again.
+#[derive(Default)]
+struct Chain {
+    /// Where `?.` and `?[` are, in order.
+    marks: Vec<usize>,
+    assigns: bool,
 }
 
 impl<'a> Workarounds<'a> {
@@ -143,9 +166,13 @@ impl<'a> Workarounds<'a> {
             return;
         }
         let mut end = at + 2;
+        if (self.words.0..self.words.1).contains(&end) {
+            end = self.words.1;
+        }
         while self.is_word_at(end) || matches!(self.text_at(end), "," | "." | "?" | "<" | ">") {
             end += 1;
         }
+        self.words = (at + 2, end);
         if self.text_at(end) == ")" && self.text_at(end + 1) == "=>" {
             self.blank_at(at);
         }
@@ -153,16 +180,33 @@ impl<'a> Workarounds<'a> {
 
     /// `a?.b = c`: blanks the question mark if the chain after it ends in an assignment.
     fn fix_conditional_assignment(&mut self, at: usize) {
+        if self.chain.marks.binary_search(&at).is_err() {
+            self.follow_chain(at);
+        }
+        if self.chain.assigns {
+            self.bytes[self.tokens[at].span.from as usize] = b' ';
+        }
+    }
+
+    fn follow_chain(&mut self, at: usize) {
+        self.chain.marks.clear();
+        self.chain.marks.push(at);
         let mut end = at + 1;
         let mut wants_name = self.text_at(at) == "?.";
         loop {
             match self.text_at(end) {
                 "(" | "[" if !wants_name => end = self.closing_bracket(end) + 1,
-                "." | "?." if !wants_name => {
+                mark @ ("." | "?.") if !wants_name => {
+                    if mark == "?." {
+                        self.chain.marks.push(end);
+                    }
                     wants_name = true;
                     end += 1;
                 }
-                "?" if self.text_at(end + 1) == "[" && !wants_name => end += 1,
+                "?" if self.text_at(end + 1) == "[" && !wants_name => {
+                    self.chain.marks.push(end);
+                    end += 1;
+                }
                 "!" if !wants_name => end += 1,
                 _ if wants_name && self.is_word_at(end) => {
                     wants_name = false;
@@ -171,55 +215,48 @@ impl<'a> Workarounds<'a> {
                 _ => break,
             }
         }
-        let assigns = matches!(
+        self.chain.assigns = matches!(
             self.text_at(end),
             "=" | "+=" | "-=" | "*=" | "/=" | "%=" | "&=" | "|=" | "^=" | "<<=" | "??="
         );
-        if assigns {
-            self.bytes[self.tokens[at].span.from as usize] = b' ';
-        }
     }
 
     /// The token that closes the bracket opened here.
     fn closing_bracket(&self, open: usize) -> usize {
-        let mut depth = 0usize;
-        for at in open..self.tokens.len() {
+        self.paired_bracket(open).unwrap_or(self.tokens.len())
+    }
+
+    fn paired_bracket(&self, at: usize) -> Option<usize> {
+        let pairs = self.pairs.get_or_init(|| self.pair_brackets());
+        pairs.get(at).copied().flatten().map(|pair| pair as usize)
+    }
+
+    fn pair_brackets(&self) -> Vec<Option<u32>> {
+        let mut pairs = vec![None; self.tokens.len()];
+        let mut open = Vec::new();
+        for at in 0..self.tokens.len() {
             match self.text_at(at) {
-                "(" | "[" | "{" => depth += 1,
+                "(" | "[" | "{" => open.push(at),
                 ")" | "]" | "}" => {
-                    depth = depth.saturating_sub(1);
-                    if depth == 0 {
-                        return at;
+                    if let Some(opened) = open.pop() {
+                        (pairs[at], pairs[opened]) = (Some(opened as u32), Some(at as u32));
                     }
                 }
                 _ => {}
             }
         }
-        self.tokens.len()
+        pairs
     }
 
     /// `=> Field(it) = value`, where the call returns a reference, is parsed as a sum.
     fn fix_assigned_call(&mut self, at: usize) {
-        let Some(open) = self.opening_bracket(at - 1) else { return };
+        let Some(open) = self.paired_bracket(at - 1) else { return };
         let chain =
             |at: usize| self.is_word_at(at) || matches!(self.text_at(at), "." | "::" | "<" | ">" | "," | "?");
         let start = (0..open).rev().take_while(|at| chain(*at)).last();
         if start.is_some_and(|start| self.text_before(start) == "=>") {
             self.overwrite_token(at, "+");
         }
-    }
-
-    /// The token that opens the bracket closed here.
-    fn opening_bracket(&self, close: usize) -> Option<usize> {
-        let mut depth = 0usize;
-        (0..=close).rev().find(|at| {
-            match self.text_at(*at) {
-                ")" | "]" | "}" => depth += 1,
-                "(" | "[" | "{" => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            depth == 0
-        })
     }
 
     /// `operator +=` is parsed as `operator +`.
@@ -235,11 +272,8 @@ impl<'a> Workarounds<'a> {
     /// `extension(T source) { … }` is parsed as a class of that form; `declarations` recognizes it by the word in the source.
     fn fix_extension_block(&mut self, at: usize) {
         let begins = matches!(self.text_before(at), "{" | "}" | ";" | "]");
-        let open = if self.text_at(at + 1) == "<" {
-            (at + 2..self.tokens.len()).find(|at| self.text_at(*at) == "(").unwrap_or(at)
-        } else {
-            at + 1
-        };
+        let open =
+            if self.text_at(at + 1) == "<" { self.next_parenthesis(at + 2).unwrap_or(at) } else { at + 1 };
         if !begins || self.text_at(open) != "(" {
             return;
         }
@@ -247,6 +281,14 @@ impl<'a> Workarounds<'a> {
         if matches!(self.text_at(after), "{" | "where") {
             self.overwrite_token(at, "class ext");
         }
+    }
+
+    fn next_parenthesis(&mut self, from: usize) -> Option<usize> {
+        if !(self.parenthesis.0..=self.parenthesis.1).contains(&from) {
+            let next = (from..self.tokens.len()).find(|at| self.text_at(*at) == "(");
+            self.parenthesis = (from, next.unwrap_or(self.tokens.len()));
+        }
+        Some(self.parenthesis.1).filter(|at| *at < self.tokens.len())
     }
 
     /// `union Pet(Cat, Dog)` is parsed as a class with a constructor that has unnamed parameters.

@@ -5,6 +5,7 @@
 
 use super::kinds::Kind;
 use super::walk::{ChainPart, NameChain, Walk};
+use crate::ancestors::sibling_after;
 use facts::Span;
 use facts::{Path, Position, ReceiverExpr, Reference, Segment};
 use tree_sitter::{Node, TreeCursor};
@@ -39,13 +40,13 @@ impl<'a> Walk<'a> {
         mut visit: impl FnMut(&mut Self, &mut TreeCursor<'a>, Node<'a>),
     ) {
         let parent = cursor.node();
-        if self.depth >= MAX_DEPTH {
+        if self.open.len() >= MAX_DEPTH as usize {
             self.record_too_deep(parent);
             return;
         }
-        self.depth += 1;
+        self.open.push(parent);
         if cursor.goto_first_child() {
-            loop {
+            while self.budget.spend(1) {
                 if cursor.node().is_named() {
                     visit(self, cursor, parent);
                 }
@@ -55,7 +56,7 @@ impl<'a> Walk<'a> {
             }
             cursor.goto_parent();
         }
-        self.depth -= 1;
+        self.open.pop();
     }
 
     /// Visits a node; returns its value as the receiver of a member access.
@@ -100,10 +101,8 @@ impl<'a> Walk<'a> {
             Role::Name(position) => self.record_chain(node, position).unwrap_or(ReceiverExpr::Unknown),
             Role::Local => {
                 let declared = parent.child_by_field_name("type").or_else(|| {
-                    parent
-                        .parent()
-                        .filter(|_| Kind::of_node(parent) == Kind::Declarator)?
-                        .child_by_field_name("type")
+                    let around = Some(parent).filter(|_| Kind::of_node(parent) == Kind::Declarator)?;
+                    self.parent_of(around)?.child_by_field_name("type")
                 });
                 let word = declared.map_or("", |node| self.last_word(node));
                 self.locals.insert(self.node_text(node), word);
@@ -123,7 +122,7 @@ impl<'a> Walk<'a> {
     }
 
     fn name_role(&self, node: Node<'a>, parent: Node<'a>, field: &str) -> Role {
-        let followed = |mark: &str| node.next_sibling().is_some_and(|next| next.kind() == mark);
+        let followed = |mark: &str| sibling_after(Some(parent), node).is_some_and(|next| next.kind() == mark);
         let first = || parent.named_child(0) == Some(node);
         match (Kind::of_node(parent), field) {
             (Kind::Attribute, "name") => Role::Name(Position::Attribute),
@@ -155,9 +154,9 @@ impl<'a> Walk<'a> {
             (Kind::Subpattern, _) if followed(":") => Role::Ignored,
             (Kind::AnonymousObject, _) if followed("=") => Role::Ignored,
             (Kind::ConstantPattern | Kind::SwitchSection, _) => Role::Name(Position::Bare),
-            (Kind::Binary, "left") if is_pattern_operand(parent) => Role::Name(Position::Bare),
+            (Kind::Binary, "left") if self.is_pattern_operand(parent) => Role::Name(Position::Bare),
             (Kind::Argument, _) if self.is_nameof_argument(parent) => Role::Name(Position::Bare),
-            (Kind::Parenthesized, _) if is_called(parent) => Role::Name(Position::Bare),
+            (Kind::Parenthesized, _) if self.is_called(parent) => Role::Name(Position::Bare),
             _ if matches!(Kind::of_node(node), Kind::QualifiedName | Kind::AliasQualifiedName) => {
                 Role::Name(Position::Value)
             }
@@ -165,9 +164,28 @@ impl<'a> Walk<'a> {
         }
     }
 
+    fn is_called(&self, node: Node<'a>) -> bool {
+        self.parent_of(node).is_some_and(|parent| {
+            Kind::of_node(parent) == Kind::Invocation && parent.child_by_field_name("function") == Some(node)
+        })
+    }
+
+    /// Whether the first operand of an expression may be a type: the grammar parses `a is B && c` as `a is (B && c)`.
+    fn is_pattern_operand(&self, operand: Node<'a>) -> bool {
+        let mut node = operand;
+        while let Some(parent) = self.parent_of(node).filter(|_| self.budget.spend(1)) {
+            match Kind::of_node(parent) {
+                Kind::ConstantPattern => return true,
+                Kind::Binary if parent.child_by_field_name("left") == Some(node) => node = parent,
+                _ => return false,
+            }
+        }
+        false
+    }
+
     /// Whether an argument belongs to `nameof`.
     fn is_nameof_argument(&self, argument: Node<'a>) -> bool {
-        let call = argument.parent().and_then(|list| list.parent());
+        let call = self.parent_of(argument).and_then(|list| self.parent_of(list));
         let function = call.and_then(|call| call.child_by_field_name("function"));
         function.is_some_and(|function| self.node_text(function) == "nameof")
     }
@@ -223,6 +241,13 @@ impl<'a> Walk<'a> {
 
     /// Collects the words of a chain; `None` if the node is not a chain.
     pub(crate) fn flatten_chain(&self, node: Node<'a>, out: &mut NameChain<'a>) -> Option<()> {
+        self.flatten_part(node, out, 0)
+    }
+
+    fn flatten_part(&self, node: Node<'a>, out: &mut NameChain<'a>, depth: u32) -> Option<()> {
+        if depth >= MAX_DEPTH || !self.budget.spend(1) {
+            return None;
+        }
         match Kind::of_node(node) {
             Kind::Identifier => {
                 out.parts.push(ChainPart {
@@ -237,13 +262,13 @@ impl<'a> Walk<'a> {
                 out.parts.push(ChainPart { word: self.node_text(name), arity, end: name.end_byte() as u32 });
             }
             Kind::AliasQualifiedName => {
-                self.flatten_chain(node.child_by_field_name("name")?, out)?;
+                self.flatten_part(node.child_by_field_name("name")?, out, depth + 1)?;
                 out.alias = Some(self.node_text(node.child_by_field_name("alias")?));
             }
             kind @ (Kind::QualifiedName | Kind::MemberAccess) => {
                 let before = if kind == Kind::QualifiedName { "qualifier" } else { "expression" };
-                self.flatten_chain(node.child_by_field_name(before)?, out)?;
-                self.flatten_chain(node.child_by_field_name("name")?, out)?;
+                self.flatten_part(node.child_by_field_name(before)?, out, depth + 1)?;
+                self.flatten_part(node.child_by_field_name("name")?, out, depth + 1)?;
             }
             _ => return None,
         }
@@ -252,6 +277,9 @@ impl<'a> Walk<'a> {
 
     /// Visits the type arguments of a name, at any position in it.
     pub(crate) fn visit_type_arguments(&mut self, node: Node<'a>) {
+        if self.open.len() >= MAX_DEPTH as usize || !self.budget.spend(1) {
+            return;
+        }
         match Kind::of_node(node) {
             Kind::Identifier => {}
             Kind::GenericName => {
@@ -260,11 +288,11 @@ impl<'a> Walk<'a> {
                 }
             }
             _ => {
-                for at in 0..node.named_child_count() {
-                    if let Some(child) = node.named_child(at as u32) {
-                        self.visit_type_arguments(child);
-                    }
+                self.open.push(node);
+                for child in node.named_children(&mut node.walk()) {
+                    self.visit_type_arguments(child);
                 }
+                self.open.pop();
             }
         }
     }
@@ -314,22 +342,6 @@ impl<'a> Walk<'a> {
 
 /// The length of a type argument list; that of `<,>` is two.
 fn type_argument_count(list: Node) -> u16 {
-    let commas = (0..list.child_count()).filter_map(|at| list.child(at)).filter(|it| it.kind() == ",");
-    commas.count() as u16 + 1
-}
-
-fn is_called(node: Node) -> bool {
-    node.parent().is_some_and(|parent| {
-        Kind::of_node(parent) == Kind::Invocation && parent.child_by_field_name("function") == Some(node)
-    })
-}
-
-/// Whether the first operand of an expression may be a type: the grammar parses `a is B && c` as `a is (B && c)`.
-fn is_pattern_operand(node: Node) -> bool {
-    let Some(parent) = node.parent() else { return false };
-    match Kind::of_node(parent) {
-        Kind::ConstantPattern => true,
-        Kind::Binary => parent.child_by_field_name("left") == Some(node) && is_pattern_operand(parent),
-        _ => false,
-    }
+    let commas = list.children(&mut list.walk()).filter(|it| it.kind() == ",").count();
+    commas as u16 + 1
 }

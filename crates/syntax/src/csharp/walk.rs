@@ -3,6 +3,8 @@
 //! Does not know how a node is handled: declarations, members, references and member accesses each have a file.
 
 use super::kinds::Kind;
+use crate::ancestors::parent_within;
+use crate::effort::EffortLimit;
 use crate::token::Source;
 use crate::walk::interner::Interner;
 use facts::Span;
@@ -22,13 +24,17 @@ pub(crate) struct Walk<'a> {
     pub(crate) variable_scope: VariableScope<'a>,
     /// Reused for each chain of names, to avoid an allocation.
     pub(crate) chain: NameChain<'a>,
-    pub(crate) depth: u32,
+    /// The nodes around the current one, outermost first.
+    pub(crate) open: Vec<Node<'a>>,
+    pub(crate) budget: &'a EffortLimit<'a>,
+    /// The list of values that was read last, its last explicit value, and how many values follow that one.
+    pub(crate) enum_values: (usize, Option<Node<'a>>, u32),
     /// The receiver of the current extension block.
     pub(crate) extension_receiver: Option<Parameters>,
 }
 
 impl<'a> Walk<'a> {
-    pub(crate) fn new(source: &'a Source<'a>) -> Walk<'a> {
+    pub(crate) fn new(source: &'a Source<'a>, budget: &'a EffortLimit<'a>) -> Walk<'a> {
         Walk {
             source,
             facts: FileFacts {
@@ -44,9 +50,16 @@ impl<'a> Walk<'a> {
             locals: Locals::default(),
             variable_scope: VariableScope::default(),
             chain: NameChain::default(),
-            depth: 0,
+            open: Vec::new(),
+            budget,
+            enum_values: (0, None, 0),
             extension_receiver: None,
         }
+    }
+
+    /// The parent of a node at or near the current one.
+    pub(crate) fn parent_of(&self, node: Node<'a>) -> Option<Node<'a>> {
+        parent_within(&self.open, node)
     }
 
     pub(crate) fn intern_word(&mut self, text: &'a str) -> u32 {

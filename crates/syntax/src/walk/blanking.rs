@@ -18,12 +18,22 @@ pub(crate) struct BlankRule {
 /// Byte offsets to blank, relative to the mark; negative before it.
 pub(crate) type BlankRange = Range<isize>;
 
+/// A rule looks no further around a mark: in a line of 8 MB, each of a million marks would read all of it.
+const CONTEXT: usize = 4096;
+
+/// The last boundary of a character up to a place.
+fn boundary(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
 /// Applies blanking rules to a text.
 pub(super) fn blank_text(text: &str, rules: &[BlankRule]) -> PreparedText {
     let mut hidden = Vec::new();
     for rule in rules {
         for (at, _) in text.match_indices(rule.mark) {
-            let Some(blank) = (rule.range)(&text[..at], &text[at..]) else { continue };
+            let (from, to) = (boundary(text, at.saturating_sub(CONTEXT)), boundary(text, at + CONTEXT));
+            let Some(blank) = (rule.range)(&text[from..at], &text[at..to]) else { continue };
             let place = |offset: isize| at.saturating_add_signed(offset).min(text.len());
             hidden.push(Span::new(place(blank.start), place(blank.end)));
         }

@@ -63,11 +63,11 @@ impl<'a> Walk<'a> {
                     .tokens_in(node_span(node))
                     .next()
                     .map_or(node.end_byte() as u32, |it| it.span.from);
-                let outer = node.parent().map_or(first, |_| node.end_byte() as u32);
+                let outer = if node == self.root { first } else { node.end_byte() as u32 };
                 build_doc(&self.comments_in(Span { from: node.start_byte() as u32, to: outer }, inside))
             }
             // the first comment of a C file is a licence, or documents the first declaration
-            DocStyle::Above if self.dialect.head_rules.is_some() && node.parent().is_none() => None,
+            DocStyle::Above if self.dialect.head_rules.is_some() && node == self.root => None,
             DocStyle::Above => {
                 let first = self.source.tokens_in(node_span(node)).next()?;
                 build_doc(&self.comments_above(first.span.from as usize))
@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
 
     fn comments_in(&self, range: Span, wanted: impl Fn(&Token, &str) -> bool) -> Vec<&'a str> {
         let tokens = &self.source.tokens[self.source.token_index(range.from)..];
-        let within = tokens.iter().take_while(|token| token.span.from < range.to);
+        let within = tokens.iter().take_while(|token| token.span.from < range.to && self.budget.spend(1));
         within
             .map(|token| (token, self.source.text_of(token)))
             .filter(|(token, text)| wanted(token, text))
@@ -92,6 +92,9 @@ impl<'a> Walk<'a> {
         let mut next = byte;
         let mut found = Vec::new();
         for token in self.source.tokens[..index].iter().rev().filter(|it| it.span.from < it.span.to) {
+            if !self.budget.spend(1) {
+                break;
+            }
             let gap = self.source.text.get(token.span.to as usize..next).unwrap_or_default();
             let adjacent = gap.matches('\n').count() == 1 && !self.is_trailing(token);
             if token.kind != TokenKind::Comment || !adjacent {
@@ -114,6 +117,7 @@ impl<'a> Walk<'a> {
     fn is_trailing(&self, comment: &Token) -> bool {
         let before = self.source.text.get(..comment.span.from as usize).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
+        self.budget.spend(line.len() / 16);
         self.dialect.head_rules.is_some() && !line.trim().is_empty()
     }
 

@@ -3,7 +3,7 @@
 //! Does not know why it failed.
 
 use super::{MAX_DEPTH, node_span};
-use facts::{FileFacts, Gap, GapKind};
+use facts::{FileFacts, Gap, GapKind, Span};
 use tree_sitter::Node;
 
 /// Records a node whose children were not visited.
@@ -20,9 +20,15 @@ fn push_gap(facts: &mut FileFacts, node: Node, kind: GapKind) {
 pub(crate) fn record_gaps(facts: &mut FileFacts, root: Node) {
     visit_gaps(root, 0, &mut |node, kind| push_gap(facts, node, kind));
     let FileFacts { types, gaps, .. } = facts;
+    let mut spans: Vec<Span> = gaps.iter().map(|gap| gap.span).collect();
+    spans.sort_unstable();
+    let mut longest = 0;
+    let reach: Vec<u32> = spans.iter().map(|span| (longest = longest.max(span.to), longest).1).collect();
     for part in types {
-        let inside = |gap: &Gap| gap.span.from >= part.span.from && gap.span.from <= part.span.to;
-        part.degraded = gaps.iter().any(|gap| inside(gap) || gap.span.overlaps(part.span));
+        let first = spans.partition_point(|span| span.from < part.span.from);
+        let begins_inside = spans.get(first).is_some_and(|span| span.from <= part.span.to);
+        let reaches_into = first > 0 && part.span.from < part.span.to && reach[first - 1] > part.span.from;
+        part.degraded = begins_inside || reaches_into;
     }
 }
 

@@ -9,13 +9,17 @@ use rustc_hash::FxHashMap;
 #[derive(Default)]
 pub(crate) struct Interner<'a> {
     words: FxHashMap<&'a str, u32>,
+    /// Each word by its index.
+    texts: Vec<&'a str>,
     paths: FxHashMap<Path, u32>,
 }
 
 impl<'a> Interner<'a> {
     pub(crate) fn intern_word(&mut self, facts: &mut FileFacts, text: &'a str) -> u32 {
+        let texts = &mut self.texts;
         *self.words.entry(text).or_insert_with(|| {
             facts.words.push(text.into());
+            texts.push(text);
             facts.words.len() as u32 - 1
         })
     }
@@ -32,6 +36,6 @@ impl<'a> Interner<'a> {
 
     /// Looks up an interned word.
     pub(crate) fn word_text(&self, word: u32) -> Option<&'a str> {
-        self.words.iter().find(|(_, known)| **known == word).map(|(text, _)| *text)
+        self.texts.get(word as usize).copied()
     }
 }

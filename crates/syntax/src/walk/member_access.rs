@@ -5,7 +5,7 @@
 
 use super::{MAX_DEPTH, Walk, field_of, node_span, starts_uppercase};
 use facts::{MemberReference, ParameterCount, ReceiverExpr, WrittenType};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tree_sitter::{Node, TreeCursor};
 
 /// How a node kind accesses members. The strings are the grammar's field names.
@@ -149,7 +149,7 @@ impl<'a> Walk<'a> {
     pub(super) fn collect_member_references(&mut self) {
         let root = self.root;
         self.variable_scope.scope_end = root.end_byte() as u32;
-        self.depth = 0;
+        self.open.clear();
         self.access_children(&mut root.walk());
     }
 
@@ -176,6 +176,10 @@ impl<'a> Walk<'a> {
     }
 
     fn written_type_receiver(&mut self, node: Node<'a>) -> ReceiverExpr {
+        self.enter(node, |walk| walk.read_written_type(node))
+    }
+
+    fn read_written_type(&mut self, node: Node<'a>) -> ReceiverExpr {
         let first = node.named_child(0);
         let kind = node.kind();
         if TYPE_WRAPPERS.contains(&kind) {
@@ -234,12 +238,12 @@ impl<'a> Walk<'a> {
 
     fn access_children(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let mut last = ReceiverExpr::Unknown;
-        if self.depth >= MAX_DEPTH {
+        if self.is_too_deep() {
             return last;
         }
-        self.depth += 1;
+        self.open.push(cursor.node());
         if cursor.goto_first_child() {
-            loop {
+            while self.budget.spend(1) {
                 if cursor.node().is_named() {
                     last = self.access_node(cursor);
                 }
@@ -249,13 +253,16 @@ impl<'a> Walk<'a> {
             }
             cursor.goto_parent();
         }
-        self.depth -= 1;
+        self.open.pop();
         last
     }
 
     /// Visits a node; returns its value as the receiver of a member access.
     fn access_node(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let node = cursor.node();
+        if !self.budget.spend(1) {
+            return ReceiverExpr::Unknown;
+        }
         match self.tables.access_rules.get(node.kind_id() as usize).copied().flatten() {
             Some(AccessRule::Member(of, name)) => self.access_member(cursor, of, name),
             Some(AccessRule::Method(of, name, arguments)) => self.access_method(cursor, of, name, arguments),
@@ -265,33 +272,50 @@ impl<'a> Walk<'a> {
                 node.child_by_field_name(field)
                     .map_or(ReceiverExpr::Unknown, |declared| self.written_type_receiver(declared))
             }
-            Some(AccessRule::Construct(declared, body)) => self.access_construct(node, declared, body),
+            Some(AccessRule::Construct(declared, body)) => {
+                self.enter(node, |walk| walk.access_construct(node, declared, body))
+            }
             Some(AccessRule::Transparent) => self.access_children(cursor),
             Some(AccessRule::Variable(name, declared, value)) => {
-                self.access_variable(node, name, declared, value)
+                self.enter(node, |walk| walk.access_variable(node, name, declared, value))
             }
             Some(AccessRule::Scope) => self.access_scope(cursor),
             Some(AccessRule::RebindsSelf) => self.access_type_body(cursor),
             Some(AccessRule::Name) => self.access_name(node, cursor.field_name()),
-            Some(AccessRule::Import) => self.access_import(node, None),
+            Some(AccessRule::Import) => self.enter(node, |walk| walk.access_import(node, None)),
             Some(AccessRule::ReExport(source)) if node.child_by_field_name(source).is_some() => {
-                self.access_import(node, None)
+                self.enter(node, |walk| walk.access_import(node, None))
             }
             Some(AccessRule::Module) => self.access_module(cursor),
             Some(AccessRule::TokenTree) => self.access_token_tree(cursor),
-            Some(AccessRule::MethodReference) => self.access_method_reference(node),
-            Some(AccessRule::Keyed(key)) => self.access_keyed(node, key, ReceiverExpr::Unknown),
+            Some(AccessRule::MethodReference) => self.enter(node, |walk| walk.access_method_reference(node)),
+            Some(AccessRule::Keyed(key)) => {
+                self.enter(node, |walk| walk.access_keyed(node, key, ReceiverExpr::Unknown))
+            }
             Some(AccessRule::Shorthand) => {
                 self.push_member_reference(node, ReceiverExpr::Unknown);
                 self.access_name(node, None)
             }
             Some(AccessRule::Lookup) => self.access_lookup(node),
-            Some(AccessRule::StructPattern(of)) => self.access_struct_pattern(node, of),
+            Some(AccessRule::StructPattern(of)) => {
+                self.enter(node, |walk| walk.access_struct_pattern(node, of))
+            }
             Some(AccessRule::ReExport(_)) | None => {
                 self.access_children(cursor);
                 ReceiverExpr::Unknown
             }
         }
+    }
+
+    /// Reads a node that is not read child by child, unless the nesting is too deep.
+    fn enter(&mut self, node: Node<'a>, read: impl FnOnce(&mut Self) -> ReceiverExpr) -> ReceiverExpr {
+        if self.is_too_deep() {
+            return ReceiverExpr::Unknown;
+        }
+        self.open.push(node);
+        let on = read(self);
+        self.open.pop();
+        on
     }
 
     /// The body of a type or an object, in which `self` or `this` may be another value.
@@ -316,9 +340,10 @@ impl<'a> Walk<'a> {
         }
         let mut cursor = node.walk();
         let mut more = cursor.goto_first_child();
-        while more {
+        while more && self.budget.spend(1) {
             if cursor.node().is_named() {
-                self.access_import(cursor.node(), cursor.field_name());
+                let (inner, field) = (cursor.node(), cursor.field_name());
+                self.enter(inner, |walk| walk.access_import(inner, field));
             }
             more = cursor.goto_next_sibling();
         }
@@ -328,7 +353,7 @@ impl<'a> Walk<'a> {
     /// A nested module: relative paths in it start from its scope.
     fn access_module(&mut self, cursor: &mut TreeCursor<'a>) -> ReceiverExpr {
         let node = cursor.node();
-        let inner = self.module_nodes.iter().find(|(_, module)| *module == node).map(|(scope, _)| *scope);
+        let inner = self.module_of_node.get(&node.id()).map(|at| self.module_nodes[*at].0);
         let outer = self.scope;
         self.scope = inner.unwrap_or(outer);
         self.access_children(cursor);
@@ -413,7 +438,8 @@ impl<'a> Walk<'a> {
         let outer = self.variable_scope.replaced.len();
         let outside = !std::mem::replace(&mut self.variable_scope.in_body, true);
         let around = std::mem::replace(&mut self.variable_scope.in_type_body, false);
-        if node.kind() == "method_definition" && node.parent().is_some_and(|it| it.kind() == "object") {
+        if node.kind() == "method_definition" && self.parent_of(node).is_some_and(|it| it.kind() == "object")
+        {
             self.push_key(node, "name", ReceiverExpr::Unknown);
         }
         self.bind_parameters(node);
@@ -460,10 +486,10 @@ impl<'a> Walk<'a> {
         if self.dialect.member_access.hoisted.is_empty() {
             return;
         }
-        let (mut bound, mut outer) = (Vec::new(), Vec::new());
+        let (mut bound, mut outer) = (Vec::new(), FxHashSet::default());
         self.collect_hoisted(&mut node.walk(), 0, &mut bound, &mut outer);
         for name in bound {
-            if !outer.contains(&self.node_text(name)) {
+            if !outer.contains(self.node_text(name)) {
                 self.bind_pattern(name, ReceiverExpr::Unknown);
             }
         }
@@ -474,13 +500,13 @@ impl<'a> Walk<'a> {
         cursor: &mut TreeCursor<'a>,
         depth: u32,
         bound: &mut Vec<Node<'a>>,
-        outer: &mut Vec<&'a str>,
+        outer: &mut FxHashSet<&'a str>,
     ) {
         let rules = &self.dialect.member_access;
         if depth >= MAX_DEPTH || !cursor.goto_first_child() {
             return;
         }
-        loop {
+        while self.budget.spend(1) {
             let child = cursor.node();
             let kind = child.kind_id() as usize;
             if let Some(field) = self.tables.hoisted.get(kind).copied().flatten() {
@@ -577,11 +603,12 @@ impl<'a> Walk<'a> {
         cursor: &mut TreeCursor<'a>,
         mut visit: impl FnMut(&mut Self, &mut TreeCursor<'a>, Option<&'a str>),
     ) {
-        if self.depth >= MAX_DEPTH || !cursor.goto_first_child() {
+        let node = cursor.node();
+        if self.is_too_deep() || !cursor.goto_first_child() {
             return;
         }
-        self.depth += 1;
-        loop {
+        self.open.push(node);
+        while self.budget.spend(1) {
             let field = cursor.field_name();
             visit(self, cursor, field);
             if !cursor.goto_next_sibling() {
@@ -589,7 +616,7 @@ impl<'a> Walk<'a> {
             }
         }
         cursor.goto_parent();
-        self.depth -= 1;
+        self.open.pop();
     }
 
     fn access_method(
@@ -645,6 +672,7 @@ impl<'a> Walk<'a> {
         }
         let is_name = node.kind() == "identifier";
         let last = self.node_text(node).rsplit(['.', ':']).next().unwrap_or_default();
+        self.budget.spend(last.len() / 16);
         if starts_uppercase(last)
             && !(is_name && self.is_recorded(last))
             && let Some(on) = self.type_receiver(node)
@@ -663,7 +691,7 @@ impl<'a> Walk<'a> {
     /// `crate::a` in `crate::a::b`: a module or type by its path from a root.
     fn rooted_receiver(&mut self, node: Node<'a>) -> Option<ReceiverExpr> {
         let roots = self.dialect.member_access.path_roots;
-        if roots.is_empty() || !node.parent().is_some_and(|it| it.kind().starts_with("scoped_")) {
+        if roots.is_empty() || !self.parent_of(node).is_some_and(|it| it.kind().starts_with("scoped_")) {
             return None;
         }
         let words = self.name_words(node)?;
@@ -708,7 +736,7 @@ impl<'a> Walk<'a> {
         if !self.is_recorded(text) {
             return known.unwrap_or_else(|| typed(self));
         }
-        if !Walk::is_use(node, field) || self.dialect.member_access.prelude.contains(&text) {
+        if !self.is_use(node, field) || self.dialect.member_access.prelude.contains(&text) {
             return known.unwrap_or(ReceiverExpr::Unknown);
         }
         let implicit = !self.dialect.member_access.implicit_self || !self.variable_scope.is_self_unknown;
@@ -718,9 +746,9 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether a word in this field refers to something, rather than declaring or labelling it.
-    fn is_use(node: Node<'a>, field: Option<&str>) -> bool {
+    fn is_use(&self, node: Node<'a>, field: Option<&str>) -> bool {
         match field {
-            Some("name") => node.parent().is_some_and(|parent| NAMING_NODES.contains(&parent.kind())),
+            Some("name") => self.parent_of(node).is_some_and(|parent| NAMING_NODES.contains(&parent.kind())),
             Some(field) => !LABEL_FIELDS.contains(&field),
             None => true,
         }
@@ -730,7 +758,12 @@ impl<'a> Walk<'a> {
         let given = field_of(node, value).map_or(ReceiverExpr::Unknown, |value| self.access_at(value));
         let declared = field_of(node, declared).or_else(|| {
             // `int a, b`: the type is a field of the parent
-            field_of(node.parent().filter(|_| node.kind() == "variable_declarator")?, declared)
+            field_of(
+                Some(node)
+                    .filter(|_| node.kind() == "variable_declarator")
+                    .and_then(|it| self.parent_of(it))?,
+                declared,
+            )
         });
         let inferred = declared.is_none_or(|declared| self.node_text(declared) == "var");
         let on = match declared.filter(|_| !inferred) {
@@ -740,7 +773,7 @@ impl<'a> Walk<'a> {
         };
         // some grammars have no field for the name; without one, the whole pattern is bound
         let first = node.named_child(0).filter(|_| !name.is_empty());
-        if !node.parent().is_some_and(|parent| FIELD_DECLARATIONS.contains(&parent.kind())) {
+        if !self.parent_of(node).is_some_and(|parent| FIELD_DECLARATIONS.contains(&parent.kind())) {
             let target = field_of(node, name).or(first).unwrap_or(node);
             self.bind_target(target, on);
             // a pattern that is the whole node is visited below
@@ -759,7 +792,10 @@ impl<'a> Walk<'a> {
         } else if TARGET_LISTS.contains(&target.kind()) {
             let mut cursor = target.walk();
             for each in target.named_children(&mut cursor) {
-                self.bind_target(each, ReceiverExpr::Unknown);
+                self.enter(each, |walk| {
+                    walk.bind_target(each, ReceiverExpr::Unknown);
+                    ReceiverExpr::Unknown
+                });
             }
         } else {
             self.bind_pattern(target, on);
@@ -768,10 +804,10 @@ impl<'a> Walk<'a> {
 
     /// Records the members that a pattern takes out of a value; its variables are bound already.
     fn access_pattern(&mut self, pattern: Node<'a>, on: ReceiverExpr) {
-        if self.depth >= MAX_DEPTH {
+        if self.is_too_deep() || !self.budget.spend(1) {
             return;
         }
-        self.depth += 1;
+        self.open.push(pattern);
         match pattern.kind() {
             "object_pattern" => {
                 let mut cursor = pattern.walk();
@@ -791,7 +827,7 @@ impl<'a> Walk<'a> {
             }
             _ => {}
         }
-        self.depth -= 1;
+        self.open.pop();
     }
 
     /// One element of a pattern: `a`, `a = 1`, `a: pattern`.
@@ -808,7 +844,10 @@ impl<'a> Walk<'a> {
             }
             "assignment_pattern" | "object_assignment_pattern" => {
                 if let Some(left) = taken.child_by_field_name("left") {
-                    self.access_taken(left, on);
+                    self.enter(left, |walk| {
+                        walk.access_taken(left, on);
+                        ReceiverExpr::Unknown
+                    });
                 }
                 if let Some(right) = taken.child_by_field_name("right") {
                     self.access_at(right);
@@ -885,6 +924,7 @@ impl<'a> Walk<'a> {
     fn bind_pattern(&mut self, pattern: Node<'a>, on: ReceiverExpr) {
         let words: Vec<&'a str> =
             self.source.tokens_in(node_span(pattern)).map(|token| self.source.text_of(token)).collect();
+        self.budget.spend(words.len());
         let alone = words.len() == 1 || words.len() == 2 && words[0] == "mut";
         let on = if alone { on } else { ReceiverExpr::Unknown };
         if self.variable_scope.in_type_body {

@@ -51,12 +51,13 @@ impl<'a> Walk<'a> {
     }
 
     pub(crate) fn push_member(&mut self, owner: u32, mut member: Member) {
-        let part = &mut self.facts.types[owner as usize];
-        let same = part.members.iter().filter(|it| it.kind == member.kind && it.key == member.key).count();
-        if same > 0 {
+        // of a kind and key, as its declaration has it
+        if !self.member_keys.insert((owner, member.kind, member.key.clone())) {
             // same name and kind: variants for different platforms, or getter and setter
-            let _ = write!(member.key, "#{}", same + 1);
+            member.key.push_str("#2");
+            self.member_keys.insert((owner, member.kind, member.key.clone()));
         }
+        let part = &mut self.facts.types[owner as usize];
         part.declaration_count += 1;
         part.members.push(member);
     }
@@ -142,8 +143,16 @@ impl<'a> Walk<'a> {
     /// same. Adds their spans to `apart`.
     pub(super) fn parameter_behaviour(&self, lists: &[Node<'a>], apart: &mut Vec<Span>) -> Vec<u8> {
         let mut behaviour = Vec::new();
-        let each = |list: &Node<'a>| list.named_children(&mut list.walk()).collect::<Vec<_>>();
-        for parameter in lists.iter().flat_map(each) {
+        let each = |list: &Node<'a>| {
+            let mut before = "";
+            let children = list.children(&mut list.walk()).collect::<Vec<_>>();
+            let with_mark = |child: Node<'a>| (child, std::mem::replace(&mut before, child.kind()));
+            children.into_iter().map(with_mark).filter(|(child, _)| child.is_named()).collect::<Vec<_>>()
+        };
+        for (parameter, mark) in lists.iter().flat_map(each) {
+            if !self.budget.spend(1) {
+                break;
+            }
             let mut inner = parameter.walk();
             let names = PARAMETER_NAME_FIELDS.iter().flat_map(|field| {
                 parameter.children_by_field_name(field, &mut parameter.walk()).collect::<Vec<_>>()
@@ -151,7 +160,7 @@ impl<'a> Walk<'a> {
             let mut spans: Vec<Span> = names.map(Walk::splat_name_span).collect();
             let words = parameter.children(&mut inner).filter(|it| it.kind() == "mutable_specifier");
             // Kotlin writes a default value next to its parameter
-            if parameter.prev_sibling().is_some_and(|mark| mark.kind() == "=") {
+            if mark == "=" {
                 spans = vec![node_span(parameter)];
             } else if spans.is_empty() {
                 spans.extend(Walk::untyped_name_span(parameter));

@@ -3,7 +3,7 @@
 //!
 //! Does not know how the three are used.
 
-use super::{Head, Walk, node_span};
+use super::{Head, SortedSpans, Walk, node_span};
 use crate::token::{Token, TokenKind};
 use facts::Shape;
 use facts::Span;
@@ -17,8 +17,8 @@ impl<'a> Walk<'a> {
     pub(crate) fn shape_of(&self, range: Span, from: usize, without: &[Span]) -> Shape {
         let mut shape = Shape::default();
         let mut resume = 0;
-        for token in self.source.tokens_in(range) {
-            if token.span.from < resume || overlaps_any(token, without) {
+        for token in self.tokens_without(range, without) {
+            if token.span.from < resume {
                 continue;
             }
             match self.reference_at(token.span.from, from).filter(|_| token.kind == TokenKind::Word) {
@@ -50,9 +50,38 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// The significant tokens that start inside a range and do not overlap some spans.
+    fn tokens_without<'w>(
+        &'w self,
+        range: Span,
+        without: &[Span],
+    ) -> impl Iterator<Item = &'a Token> + use<'a, 'w> {
+        let tokens = self.source.tokens;
+        let mut next = self.source.token_index(range.from);
+        let without = SortedSpans::new(without.to_vec());
+        std::iter::from_fn(move || {
+            while let Some(token) = tokens.get(next).filter(|token| token.span.from < range.to) {
+                if !self.budget.spend(1) {
+                    return None;
+                }
+                next += 1;
+                let apart = without.reach_before(token.span.to.max(token.span.from));
+                if apart <= token.span.from {
+                    if token.kind.is_significant() {
+                        return Some(token);
+                    }
+                } else if without.reach_before(token.span.from) == apart {
+                    // of a declaration with thousands of names, each leaves out the others
+                    next = next.max(self.source.token_index(apart));
+                }
+            }
+            None
+        })
+    }
+
     pub(crate) fn push_tokens(&self, out: &mut Vec<u8>, range: Span) {
         let mut last: Option<Cow<str>> = None;
-        for token in self.source.tokens_in(range) {
+        for token in self.tokens_without(range, &[]) {
             let text = self.normalize_token(token);
             // adjacent strings are one: formatters split and join them by line width
             let one = last
@@ -82,10 +111,7 @@ impl<'a> Walk<'a> {
     pub(crate) fn join_tokens(&self, range: Span, without: &[Span]) -> String {
         let mut out = String::new();
         let mut end = range.from;
-        for token in self.source.tokens_in(range).filter(|token| token.span.from < token.span.to) {
-            if overlaps_any(token, without) {
-                continue;
-            }
+        for token in self.tokens_without(range, without).filter(|token| token.span.from < token.span.to) {
             let text = self.normalize_token(token);
             let text = text.as_ref();
             let gap = Span { from: end, to: token.span.from };
@@ -139,10 +165,6 @@ fn push_separated(out: &mut Vec<u8>, text: Option<Cow<str>>) {
         out.extend(text.as_bytes());
         out.push(TOKEN_SEPARATOR);
     }
-}
-
-fn overlaps_any(token: &Token, without: &[Span]) -> bool {
-    without.iter().any(|it| it.overlaps(token.span))
 }
 
 /// Merges two normalized strings; `None` if one of them is not a string.

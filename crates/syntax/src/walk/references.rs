@@ -22,7 +22,7 @@ impl<'a> Walk<'a> {
         let lone = words.len() == 1;
         if words.is_empty()
             || KEYWORDS.contains(&words[0])
-            || (lone && self.type_parameters.contains(&words[0]))
+            || (lone && self.type_parameters.contains(words[0]))
         {
             return true;
         }
@@ -37,6 +37,9 @@ impl<'a> Walk<'a> {
     pub(crate) fn name_words(&self, node: Node<'a>) -> Option<Vec<&'a str>> {
         let mut words = Vec::new();
         for token in self.source.tokens_in(node_span(node)) {
+            if !self.budget.spend(1) {
+                return None;
+            }
             match (token.kind, self.source.text_of(token)) {
                 (TokenKind::Word, word) => words.push(word),
                 (TokenKind::Punctuation, "." | "::" | "") => {}
@@ -47,7 +50,7 @@ impl<'a> Walk<'a> {
     }
 
     fn may_be_type(&self, first: &str, node: Node) -> bool {
-        starts_uppercase(first) || self.imported.contains(&first) || self.node_text(node).contains("::")
+        starts_uppercase(first) || self.imported.contains(first) || self.node_text(node).contains("::")
     }
 
     pub(crate) fn push_reference(&mut self, node: Node<'a>, words: &[&'a str], position: Position) {
@@ -100,21 +103,50 @@ impl<'a> Walk<'a> {
     /// Marks the name at the start of a node as a base; records it first if necessary.
     pub(super) fn mark_as_base(&mut self, node: Node<'a>, from: usize) {
         let at = node.start_byte() as u32;
-        let known = self.facts.references[from..].iter_mut().find(|reference| reference.at == at);
-        match known {
-            Some(reference) => reference.position = Position::Base,
+        match self.first_reference_at(at, from) {
+            Some(known) => self.facts.references[known].position = Position::Base,
             None => drop(self.record_name(node, Position::Base)),
         }
     }
 
+    /// The first of the references from an index on that starts at a byte.
+    fn first_reference_at(&self, byte: u32, from: usize) -> Option<usize> {
+        let references = &self.facts.references;
+        if references.len() - from <= FEW_REFERENCES {
+            return (from..references.len()).find(|at| references[*at].at == byte);
+        }
+        let mut known = self.reference_order.borrow_mut();
+        if (known.from, known.to) != (from, references.len()) {
+            self.budget.spend(references.len() - from);
+            known.order.clear();
+            known.order.extend((from..references.len()).map(|at| (references[at].at, at as u32)));
+            known.order.sort_unstable();
+            (known.from, known.to) = (from, references.len());
+        }
+        let first = known.order.partition_point(|(at, _)| *at < byte);
+        known.order.get(first).filter(|(at, _)| *at == byte).map(|(_, index)| *index as usize)
+    }
+
     /// The reference to a type that starts at a byte.
     pub(super) fn reference_at(&self, byte: u32, from: usize) -> Option<u32> {
-        let references = &self.facts.references[from..];
-        let at = from + references.iter().position(|reference| reference.at == byte)?;
+        let at = self.first_reference_at(byte, from)?;
         let position = self.facts.references[at].position;
         matches!(position, Position::Type | Position::Base | Position::Attribute).then_some(at as u32)
     }
 }
+
+/// The references since one of them by their positions: a list of parameters has as many names as it has types.
+#[derive(Default)]
+pub(super) struct ReferenceOrder {
+    /// Which references these are.
+    from: usize,
+    to: usize,
+    /// Position and index of each.
+    order: Vec<(u32, u32)>,
+}
+
+/// Among so few references, one is found sooner without their order.
+const FEW_REFERENCES: usize = 16;
 
 /// Path roots by number of levels above the file's own module.
 pub(crate) const SUPER_ROOTS: &[&str] = &["self", "super", "super::super", "super::super::super"];

@@ -4,16 +4,21 @@
 //! Does not know the meaning of the tokens.
 
 use super::{Dialect, LazyDialect, Tables, TokenRule};
+use crate::effort::EffortLimit;
 use crate::token::{Token, TokenKind};
 use facts::Span;
 use tree_sitter::{Node, Tree, TreeCursor};
 
-pub(crate) fn tokenize(reading: &LazyDialect, tree: &Tree, text: &str) -> Vec<Token> {
+pub(crate) fn tokenize(reading: &LazyDialect, tree: &Tree, text: &str, budget: &EffortLimit) -> Vec<Token> {
     let (dialect, tables) = (&reading.dialect, reading.tables_for(tree));
     let tokens = Vec::with_capacity(text.len() / 5);
-    let mut out = Tokenizer { dialect, tables, text, tokens, end: 0, open: Vec::new() };
+    let (open, rules) = (Vec::new(), Vec::new());
+    let mut out = Tokenizer { dialect, tables, text, tokens, end: 0, open, rules, budget };
     let mut cursor = tree.walk();
     loop {
+        if !budget.spend(1) {
+            return out.tokens;
+        }
         if out.enter_node(&cursor) && cursor.goto_first_child() {
             continue;
         }
@@ -34,8 +39,16 @@ struct Tokenizer<'a, 't> {
     tokens: Vec<Token>,
     /// End of the last leaf.
     end: usize,
-    /// The enclosing nodes with their rules. `Node::parent` would search the tree from its root each time.
-    open: Vec<(TokenRule, Node<'t>)>,
+    /// The enclosing nodes, outermost first, and the rule of each.
+    open: Vec<Node<'t>>,
+    rules: Vec<OpenRule>,
+    budget: &'a EffortLimit<'a>,
+}
+
+struct OpenRule {
+    rule: TokenRule,
+    /// Whether it has a named child other than a comment that was entered already.
+    has_child: bool,
 }
 
 impl<'t> Tokenizer<'_, 't> {
@@ -43,12 +56,14 @@ impl<'t> Tokenizer<'_, 't> {
     fn enter_node(&mut self, cursor: &TreeCursor<'t>) -> bool {
         let node = cursor.node();
         let piece = self.token_rule(node);
+        let is_first = self.enter_child(node, piece);
         if matches!(piece, TokenRule::Descend | TokenRule::LineTerminated) && node.child_count() > 0 {
-            if (self.dialect.is_doc)(node) {
+            if is_first && (self.dialect.is_doc)(node, &self.open) {
                 self.push_token(TokenKind::Doc, node);
                 return false;
             }
-            self.open.push((piece, node));
+            self.open.push(node);
+            self.rules.push(OpenRule { rule: piece, has_child: false });
             return true;
         }
         self.push_text_between(node.start_byte());
@@ -63,8 +78,16 @@ impl<'t> Tokenizer<'_, 't> {
         false
     }
 
+    /// Whether a node is the first named child of its parent that is no comment.
+    fn enter_child(&mut self, node: Node<'t>, piece: TokenRule) -> bool {
+        let counts = node.is_named() && piece != TokenRule::Comment;
+        let around = self.rules.last_mut().filter(|_| counts);
+        around.is_some_and(|around| !std::mem::replace(&mut around.has_child, true))
+    }
+
     fn leave_node(&mut self, node: Node) {
         self.open.pop();
+        self.rules.pop();
         if node.is_named() {
             self.push_line_end(node);
         }
@@ -76,7 +99,7 @@ impl<'t> Tokenizer<'_, 't> {
 
     /// Adds an empty token at the end of a statement that has no terminator. It is placed at the last byte, inside the node.
     fn push_line_end(&mut self, node: Node) {
-        if self.open.last().is_some_and(|(piece, _)| *piece == TokenRule::LineTerminated)
+        if self.rules.last().is_some_and(|around| around.rule == TokenRule::LineTerminated)
             && node.end_byte() > node.start_byte()
         {
             let last = self.tokens.last().map_or(0, |token| token.span.from as usize);
@@ -117,23 +140,24 @@ impl<'t> Tokenizer<'_, 't> {
     }
 
     fn is_stylistic(&mut self, text: &str, node: Node) -> bool {
-        let Some((_, parent)) = self.open.last().copied() else { return false };
+        let Some(parent) = self.open.last().copied() else { return false };
         if matches!(text, ")" | "]" | "}" | ">") {
             self.drop_trailing_comma(parent);
         }
         (matches!(text, "(" | ")") && self.is_redundant_paren(parent))
-            || (self.dialect.is_stylistic)(node, parent)
+            || (self.dialect.is_stylistic)(node, &self.open)
     }
 
     /// Whether parentheses are redundant because the context accepts only a whole expression. They are needed around an expression
     /// that would otherwise start a block or continue after a comma.
     fn is_redundant_paren(&self, parent: Node) -> bool {
         let around = self.open.iter().rev().nth(1);
-        let whole = around.is_some_and(|(_, node)| self.dialect.redundant_parens.contains(&node.kind()));
+        let whole = around.is_some_and(|node| self.dialect.redundant_parens.contains(&node.kind()));
+        if !whole || parent.kind() != "parenthesized_expression" {
+            return false;
+        }
         let inner = parent.named_child(0).map_or("", |inner| inner.kind());
-        parent.kind() == "parenthesized_expression"
-            && whole
-            && !matches!(inner, "object" | "sequence_expression" | "function_expression" | "class")
+        !matches!(inner, "object" | "sequence_expression" | "function_expression" | "class")
     }
 
     /// Drops a trailing comma, unless it makes a tuple with one element or follows a hole.
@@ -141,6 +165,7 @@ impl<'t> Tokenizer<'_, 't> {
         let is = |token: &Token, mark: &str| token.span.text_in(self.text) == mark;
         let counted: Vec<usize> = (0..self.tokens.len())
             .rev()
+            .take_while(|_| self.budget.spend(1))
             .filter(|at| {
                 self.tokens[*at].kind.is_significant()
                     && self.tokens[*at].span.from < self.tokens[*at].span.to
