@@ -156,8 +156,7 @@ mod tests {
     use sources::Environment;
 
     fn home(folder: &Path) -> Home {
-        let mut places = Environment::default();
-        places.home = folder.to_path_buf();
+        let places = Environment { home: folder.to_path_buf(), ..Environment::default() };
         Home::from_places(&places).expect("an absolute home directory has places")
     }
 
