@@ -162,7 +162,7 @@ impl<'a> Finder<'a> {
             found.all.push(occurrence);
             bindings.extend(binding);
         }
-        self.join_bindings(&mut found, &bindings);
+        Self::join_bindings(&mut found, &bindings);
         bind_names(&mut found);
         found
     }
@@ -394,7 +394,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Joins the bindings of one variable: all in the same scope, unless the language lets a later one shadow.
-    fn join_bindings(&self, found: &mut Occurrences, bindings: &[Binding<'a>]) {
+    fn join_bindings(found: &mut Occurrences, bindings: &[Binding<'a>]) {
         let mut known: Vec<(usize, u32)> = Vec::new();
         for binding in bindings {
             // a branch of a pattern with alternatives binds the same variable

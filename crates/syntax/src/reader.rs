@@ -152,9 +152,8 @@ impl Reader {
     ) -> Option<Tree> {
         budget.begin_parse();
         let bytes = &prepared.bytes;
-        let mut report = |_: &ParseState| match budget.spend_report() {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        let mut report = |_: &ParseState| {
+            if budget.spend_report() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         let options = ParseOptions::new().progress_callback(&mut report);
         let tree = self.parser.parse_with_options(
