@@ -8,8 +8,7 @@
 use crate::args::Args;
 use crate::repository::{files, read, root};
 use crate::{Outcome, crates, ignored, modules, reliability, site};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) const HELP: &str = "check dependencies between crates and modules, file headers and names, ignored tests, links in documents";
 
@@ -31,7 +30,6 @@ fn findings(root: &Path) -> Result<Vec<String>, String> {
     let mut found = crates::findings(&packages);
     found.extend(modules::find_cycles(root)?);
     let files = files(root)?;
-    found.extend(large_crates(&count_lines(root, &files)?));
     for file in &files {
         let name = file.strip_prefix(root).unwrap_or(file).to_path_buf();
         if name.extension().is_some_and(|ending| ending == "rs") {
@@ -58,31 +56,6 @@ fn findings(root: &Path) -> Result<Vec<String>, String> {
         );
     }
     Ok(found)
-}
-
-/// A larger crate is more than one concern: it takes a day to read and minutes to compile.
-const MAX_CRATE_LINES: usize = 12_000;
-
-/// The lines below `src` of each crate.
-fn count_lines(root: &Path, files: &[PathBuf]) -> Result<BTreeMap<String, usize>, String> {
-    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
-    for file in files {
-        let name = file.strip_prefix(root).unwrap_or(file);
-        let parts: Vec<_> = name.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-        if let [top, member, folder, ..] = &parts[..]
-            && top == "crates"
-            && folder == "src"
-            && name.extension().is_some_and(|ending| ending == "rs")
-        {
-            *lines.entry(member.to_string()).or_default() += read(file)?.lines().count();
-        }
-    }
-    Ok(lines)
-}
-
-fn large_crates(lines: &BTreeMap<String, usize>) -> Vec<String> {
-    let large = lines.iter().filter(|(_, count)| **count > MAX_CRATE_LINES);
-    large.map(|(name, count)| format!("{name}: {count} lines below src, at most {MAX_CRATE_LINES}")).collect()
 }
 
 /// A source file begins with a header and has a specific name.
@@ -140,12 +113,6 @@ fn dead_links(text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_large_crate_is_found() {
-        let lines = BTreeMap::from([("big".to_owned(), 12_001), ("small".to_owned(), 12_000)]);
-        assert_eq!(large_crates(&lines), ["big: 12001 lines below src, at most 12000"]);
-    }
 
     #[test]
     fn the_workspace_has_no_findings() {

@@ -3,7 +3,7 @@
 //! Does not know exit codes or protocols.
 
 use crate::edit::Place;
-use crate::journal::Interrupted;
+use crate::interrupted::Interrupted;
 use std::io::{Error as IoError, ErrorKind};
 
 #[derive(Debug, thiserror::Error)]

@@ -5,8 +5,6 @@
 
 mod interrupted;
 
-pub use interrupted::Interrupted;
-
 use crate::edit::FileEdit;
 use crate::error::EditError;
 use crate::plan::Plan;

@@ -8,6 +8,9 @@ use api::search::stamp_to_ms;
 use memory::{AttributedText, By, Evidence, Fact, Kind, Origin, SessionMemory, State, Subject};
 use record::Stamp;
 
+/// The collection of the records of sessions.
+pub(crate) const SESSIONS: &str = "names";
+
 fn export_words(words: &AttributedText) -> KeptWords {
     KeptWords { text: words.text.clone(), by: words.by.word().to_string(), at: stamp_to_ms(words.at) }
 }

@@ -2,6 +2,7 @@
 //!
 //! Does not derive memory.
 
+pub(crate) use crate::document::SESSIONS;
 use crate::document::{export_fact, export_session, import_fact, import_session};
 use crate::known::Known;
 use crate::open_error::memory_error;
@@ -16,7 +17,6 @@ use memory::{Fact, SessionMemory, State, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use sync::{Body, Change, Record, Space};
 
-pub(crate) const SESSIONS: &str = "names";
 pub(crate) const FACTS: &str = "facts";
 pub(crate) const FORGOTTEN: &str = "forgotten-facts";
 const SEPARATOR: char = '\t';

@@ -3,6 +3,7 @@
 //! Does not know what travels, and does not read the environment.
 
 use crate::caller::Caller;
+use crate::memory_records;
 use crate::returned::Returned;
 use crate::round::{preview, run_round};
 use crate::settings::{Place, SpaceSettings, exclude_project, sync_error};
@@ -290,12 +291,17 @@ pub fn list_problems(caller: &Caller<'_>) -> Result<Option<Vec<String>>, Error> 
     Ok(Some(problems))
 }
 
+fn keep_exchanged(caller: &Caller<'_>, place: &Place) -> Result<(), Error> {
+    let (settings, space) = place.open(&caller.variables)?;
+    Returned::keep(place, &space, memory_records::list_changes(&caller.history, &settings)?)
+}
+
 pub fn leave(caller: &Caller<'_>, request: &SyncLeave) -> Result<SyncLeft, Error> {
     let place = find_place(&caller.home()?, request.team.as_ref())?;
     let settings = place.joined_settings()?;
     if place.team.is_none() {
         // Best effort: leaving is the remedy for a damaged state.
-        let _ = Returned::keep(caller, &place);
+        let _ = keep_exchanged(caller, &place);
     }
     place.delete()?;
     Ok(SyncLeft { url: settings.url })

@@ -3,18 +3,14 @@
 //!
 //! Does not merge: `memory` does. Knows no time of a change but what memory keeps: the time of a name and of a summary.
 
-use crate::caller::Caller;
-use crate::memory_records::{self, SESSIONS};
-use crate::settings::{Place, SpaceSettings, sync_error};
+use crate::document::SESSIONS;
+use crate::settings::{LEFT_FILE, Place, SpaceSettings, sync_error};
 use api::Error;
 use history::error::read_error;
 use history::home::{self, Home};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use sync::Change;
-
-/// What a device keeps when it leaves.
-pub(crate) const FILE: &str = "left.json";
+use sync::{Change, Space};
 
 /// The records of memory as they were exchanged when this device left, by collection and key. Empty if it never was in a space.
 #[derive(Default)]
@@ -35,7 +31,7 @@ pub(crate) enum Newer {
 
 impl Returned {
     fn path(place: &Place) -> PathBuf {
-        place.folder.join(FILE)
+        place.folder.join(LEFT_FILE)
     }
 
     /// None: this device has read what the others wrote, and every round since has compared with that.
@@ -55,11 +51,10 @@ impl Returned {
         Ok(Some(Returned { base: base.collect() }))
     }
 
-    /// Keeps what was exchanged, for the day on which this device joins again.
-    pub(crate) fn keep(caller: &Caller<'_>, place: &Place) -> Result<(), Error> {
-        let (settings, space) = place.open(&caller.variables)?;
+    /// Keeps those of the records here that were exchanged, for the day on which this device joins again.
+    pub(crate) fn keep(place: &Place, space: &Space, records: Vec<Change>) -> Result<(), Error> {
         let mut kept = Vec::new();
-        for change in memory_records::list_changes(&caller.history, &settings)? {
+        for change in records {
             if space.is_exchanged(&change).map_err(sync_error)?
                 && let sync::Body::Bytes(body) = change.body
             {

@@ -3,7 +3,6 @@
 //! Does not know what travels.
 
 use crate::known::Known;
-use crate::returned;
 use api::{Code, Error};
 use db::durable::OpenError;
 use history::error::newer_store;
@@ -12,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use sync::storage::{Backoff, Cloud, Folder, Retry, Store, StoreError};
 use sync::{Settings, Space};
+
+/// What a device keeps when it leaves a space.
+pub(crate) const LEFT_FILE: &str = "left.json";
 
 /// The settings of the space that this device belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,7 +141,7 @@ impl Place {
         let mut is_any_kept = false;
         for entry in std::fs::read_dir(&self.folder).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
-            if path.ends_with(returned::FILE) {
+            if path.ends_with(LEFT_FILE) {
                 is_any_kept = true;
             } else if path.is_dir() {
                 std::fs::remove_dir_all(&path).map_err(failed)?;

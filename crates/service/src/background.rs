@@ -8,7 +8,7 @@ mod consolidation;
 use crate::Service;
 use crate::operations::code::code_query::is_home_folder;
 use crate::operations::code::tree::Tree;
-use crate::operations::code::workbench::edits_folder;
+use crate::operations::code::tree::edits_folder;
 use api::Error;
 use code_index::Store;
 use history::{catalogue_cache, ingest, transcripts};

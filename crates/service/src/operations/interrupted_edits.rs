@@ -2,16 +2,14 @@
 //!
 //! Does not know how an edit is finished or rolled back.
 
-use super::code::workbench::edits_folder;
 use crate::Service;
 use api::edits::InterruptedEdit;
 use edits::{Interrupted, Journal};
 use std::path::Path;
 
-/// The interrupted edit of one tree.
-pub(crate) fn interrupted_in(service: &Service, root: &Path) -> Option<InterruptedEdit> {
-    let folder = edits_folder(&service.home()?, root);
-    Some(describe(service, &Journal::new(root, &folder).interrupted()?))
+/// The interrupted edit of one tree, whose edits are in `folder`.
+pub(crate) fn interrupted_in(service: &Service, root: &Path, folder: &Path) -> Option<InterruptedEdit> {
+    Some(describe(service, &Journal::new(root, folder).interrupted()?))
 }
 
 /// Those of all trees.

@@ -2,7 +2,7 @@
 //!
 //! Does not parse the tree itself: the store is brought up to date first, and only the data that a request needs is loaded.
 
-use super::tree::{Tree, store_error};
+use super::tree::{Tree, edits_folder, store_error};
 use crate::Service;
 use crate::operations::interrupted_edits::interrupted_in;
 use api::code::{Coverage, FindSymbols, SymbolRef, TypeRef};
@@ -153,7 +153,9 @@ impl<'a> CodeQuery<'a> {
     fn new(service: &'a Service, tree: Tree) -> CodeQuery<'a> {
         let (access, mut notes) = access::read_access(tree.root());
         notes.extend(tree.notes.iter().cloned());
-        notes.extend(interrupted_in(service, tree.root()).map(|edit| edit.to_string()));
+        let edits = service.home().map(|home| edits_folder(&home, tree.root()));
+        let interrupted = edits.and_then(|folder| interrupted_in(service, tree.root(), &folder));
+        notes.extend(interrupted.map(|edit| edit.to_string()));
         let lately = access.recency_ranks();
         let (met, failed) = (RefCell::default(), RefCell::new(None));
         let now = service.clock.now().0;

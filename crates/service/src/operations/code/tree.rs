@@ -156,6 +156,11 @@ pub(crate) fn tree_name(root: &Path) -> Digest {
     Digest::of_bytes(root.as_os_str().as_encoded_bytes())
 }
 
+/// The folder of the plans and applied edits of a tree.
+pub(crate) fn edits_folder(home: &Home, root: &Path) -> PathBuf {
+    home.edits().join(tree_name(root).to_string())
+}
+
 fn open_stored(service: &Service, root: &Path, place: &Path) -> Result<(Store, Refreshed), OpenError> {
     let tell = progress_callback(service);
     let moment = refresh_params(service, &tell);

@@ -4,13 +4,12 @@
 //! Does not know any edit.
 
 use super::code_query::resolve_root;
-use super::tree;
+use super::tree::edits_folder;
 use crate::Service;
 use crate::operations::interrupted_edits::describe;
 use api::{Code, Error};
 use edits::{EditError, Workbench};
-use history::home::Home;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 pub(crate) fn open_bench(service: &Service, root: Option<&String>) -> Result<(PathBuf, Workbench), Error> {
@@ -20,11 +19,6 @@ pub(crate) fn open_bench(service: &Service, root: Option<&String>) -> Result<(Pa
     history::home::create_private_dir(&folder).map_err(|error| history::home::unwritable(&folder, &error))?;
     let bench = Workbench::open(&root, &folder);
     Ok((root, bench))
-}
-
-/// The folder of the plans and applied edits of a tree.
-pub(crate) fn edits_folder(home: &Home, root: &Path) -> PathBuf {
-    home.edits().join(tree::tree_name(root).to_string())
 }
 
 /// The time after which a program of a tree is ended, from a variable with seconds.
