@@ -27,6 +27,7 @@ pub const OPERATION: Operation = Operation {
     params: &[
         param("chatIds", Shape::List, "IDS", "Sessions to show, by ID or ID prefix"),
         param("includeTools", Shape::Switch, "", "Include tool calls and their results [default: true]"),
+        param("all", Shape::Switch, "", "Include what the transcripts no longer have and the archive keeps"),
     ],
     required: &["chatIds"],
     shapes: schema_properties::<GatherChats>,
@@ -46,11 +47,14 @@ pub const OPERATION: Operation = Operation {
 pub struct GatherChats {
     pub chat_ids: Vec<String>,
     pub include_tools: bool,
+    /// Also what the transcripts no longer have.
+    #[serde(skip_serializing_if = "is_false")]
+    pub all: bool,
 }
 
 impl Default for GatherChats {
     fn default() -> GatherChats {
-        GatherChats { chat_ids: Vec::new(), include_tools: true }
+        GatherChats { chat_ids: Vec::new(), include_tools: true, all: false }
     }
 }
 

@@ -294,11 +294,16 @@ impl Tool {
     }
 
     /// Its parameters, in the order of the tables.
+    /// Those that agents are offered.
     pub fn params(&self) -> Vec<&'static Param> {
         match self.asks {
             ToolTarget::Operation => self.operation().map_or_else(Vec::new, |operation| {
                 let control = CONTROL.iter().filter(|param| operation.accepts_control(param.name));
-                operation.params.iter().chain(control).collect()
+                let offered = operation
+                    .params
+                    .iter()
+                    .filter(|param| !FOR_PEOPLE.contains(&(operation.name, param.name)));
+                offered.chain(control).collect()
             }),
             ToolTarget::AnyView => PARAMS.iter().collect(),
             ToolTarget::View(..) | ToolTarget::OwnSession(..) => {
@@ -329,6 +334,10 @@ pub fn rewrite_for_agents(hint: &str) -> String {
     known.sort_by_key(|(typed, _)| std::cmp::Reverse(typed.len()));
     known.iter().fold(hint.to_string(), |hint, (typed, name)| hint.replace(typed, name))
 }
+
+/// Operations and their parameters that agents are not offered: what a transcript no longer has was discarded on purpose, or is looked
+/// for by a person.
+const FOR_PEOPLE: &[(&str, &str)] = &[("gather_chats", "all")];
 
 /// Parameters that a tool limited to the calling session does not have: its scope is known, and it is short.
 const OWN_KNOWS: &[&str] =

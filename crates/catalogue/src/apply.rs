@@ -19,6 +19,8 @@ pub struct Survey<'a> {
     pub source: &'static str,
     pub path: &'a Path,
     pub part: Option<&'a str>,
+    /// The device that wrote it. None: this one.
+    pub origin: Option<&'a str>,
     pub hint: &'a str,
     pub family: &'a Path,
     pub size: u64,
@@ -145,8 +147,8 @@ impl Writer {
 
     fn insert_file(&self, survey: &Survey<'_>) -> Result<u32, Error> {
         let sql = "insert into files(name, source, path, part, hint, family, size, inode, changed, inode_changed, consumed, \
-            head, tail, abandoned, bad, problems, events, shared, gone, sequence) \
-            values (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0, 0, 0, 0, '', 0, '', 0, 0, 0, 0)";
+            head, tail, abandoned, bad, problems, events, shared, gone, sequence, origin) \
+            values (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0, 0, 0, 0, '', 0, '', 0, 0, 0, 0, ?7)";
         self.execute(
             "insert or ignore into families(path) values (?1)",
             [survey.family.as_os_str().as_encoded_bytes()],
@@ -155,7 +157,7 @@ impl Writer {
             (survey.path.as_os_str().as_encoded_bytes(), survey.family.as_os_str().as_encoded_bytes());
         self.execute(
             sql,
-            params![survey.name as i64, survey.source, path, survey.part, survey.hint, family],
+            params![survey.name as i64, survey.source, path, survey.part, survey.hint, family, survey.origin],
         )?;
         Ok(self.reader.connection.last_insert_rowid() as u32)
     }
@@ -496,6 +498,7 @@ impl Writer {
     pub fn delete_file(&mut self, file: u32) -> Result<BTreeSet<u32>, Error> {
         let owners = self.delete_events(file)?;
         self.execute("delete from sessions where file = ?1", [file])?;
+        self.execute("delete from shortened where file = ?1", [file])?;
         self.execute("delete from files where id = ?1", [file])?;
         self.execute("delete from chats where id not in (select chat from sessions)", [])?;
         Ok(owners.into_iter().map(|owner| split_event_id(owner).0).collect())

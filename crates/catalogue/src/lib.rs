@@ -10,6 +10,7 @@ mod describe;
 mod reader;
 mod resolve;
 mod rows;
+mod shortened;
 mod sorter;
 mod touched;
 mod writer;
@@ -19,13 +20,14 @@ pub use copies::{CopyCounts, JoinedEvent, compare_by_key, join_copies};
 pub use describe::{FolderUse, ListedKeys, ListedSession, SessionFilter};
 pub use reader::{EventFilter, FileState, KnownFile, Reader, Watermark};
 pub use resolve::Candidate;
+pub use shortened::ShortenedFile;
 pub use sorter::{Order, Sorted, Sorter};
 pub use writer::{StoredFile, Writer};
 
 use std::path::PathBuf;
 
 /// The layout number: the database is rebuilt if it has a smaller one, and left untouched if it has a larger one.
-pub const LAYOUT: i64 = 4;
+pub const LAYOUT: i64 = 5;
 
 /// Bits of an event's ID that hold its position in the file; the bits above hold the file's ID. Limits the
 /// events of one file.

@@ -8,6 +8,7 @@ create table files(
   source    text not null,
   path      blob not null,
   part      text,
+  origin    text,                    -- the device that wrote it; null for this one
   hint      text not null,
   family    blob not null,           -- transcripts that can hold copies of each other share one
   size      integer not null,
@@ -30,6 +31,9 @@ create index files_sequence on files(sequence);
 create index files_changed on files(changed);
 -- Everything a look at a transcript is compared with: every search reads all of it and nothing else of the table.
 create index files_look on files(name, size, inode, changed, inode_changed, gone);
+-- Transcripts that lost more than a tenth of their entries: how many the archive has, and how many of them alone.
+create table shortened(file integer primary key, entries integer not null, kept integer not null);
+
 create table families(path blob primary key) without rowid;
 
 create table names(id integer primary key, name text not null unique);

@@ -24,6 +24,8 @@ pub struct StoredFile {
     pub source: String,
     pub path: PathBuf,
     pub part: Option<String>,
+    /// The device that wrote it. None: this one.
+    pub origin: Option<String>,
     pub hint: String,
     pub family: PathBuf,
     pub size: u64,
@@ -133,7 +135,7 @@ impl Reader {
         params: impl db::Params,
     ) -> Result<Vec<StoredFile>, Error> {
         let sql = format!(
-            "select id, source, path, part, hint, family, size, inode, changed, inode_changed, gone, sequence from files {condition}"
+            "select id, source, path, part, hint, family, size, inode, changed, inode_changed, gone, sequence, origin from files {condition}"
         );
         self.query_all(&sql, params, |row| {
             Ok(StoredFile {
@@ -149,6 +151,7 @@ impl Reader {
                 inode_changed: row.get(9)?,
                 gone: row.get(10)?,
                 sequence: row.get::<_, i64>(11)? as u64,
+                origin: row.get(12)?,
             })
         })
     }

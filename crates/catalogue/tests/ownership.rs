@@ -18,6 +18,7 @@ fn apply(writer: &mut Writer, path: &str, birth: i64, keys: &[u64]) -> (u32, u64
             source: "test",
             path: Path::new(path),
             part: None,
+            origin: None,
             hint: "",
             family: Path::new("/"),
             size: 1,

@@ -3,11 +3,9 @@
 //!
 //! Does not know transcripts: a copy travels as it is stored, masked and compressed.
 
-use crate::appended::{self, Grown};
-use crate::conflict::{self, Choice};
-use crate::copy_name::{hex, parse_name};
+use crate::copy_name::CopyName;
 use crate::growth::{Parcel, Planned, plan_parcel};
-use crate::known::{Kept, Known, KnownCopy, list_sessions, parse_sessions, stamp_text};
+use crate::known::{CONTAINED, Kept, Known, KnownCopy, list_sessions, parse_sessions, stamp_text};
 use crate::origins::OriginWriter;
 use crate::part;
 use crate::settings::{SpaceSettings, sync_error};
@@ -20,8 +18,8 @@ use history::tombstones::Tombstones;
 use record::Session;
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use sources::archive::{self, Store};
-use std::collections::BTreeSet;
+use sources::archive::{Overlap, Store, United};
+use std::collections::BTreeMap;
 use sync::{Body, Change, DeviceId, Record, Space};
 
 pub(crate) const COLLECTION: &str = "copies";
@@ -30,23 +28,46 @@ const BATCH: usize = 16 << 20;
 
 /// A copy that changed since it was exchanged.
 pub(crate) struct ChangedCopy {
-    pub(crate) name: u128,
+    pub(crate) name: CopyName,
+    pub(crate) key: String,
+    /// What it is called in the archive.
+    pub(crate) archived: u128,
     pub(crate) stamp: String,
 }
 
-/// The copies that changed since the last round, and those that are gone.
-pub(crate) fn find_changes(store: &Store, known: &Known) -> Result<(Vec<ChangedCopy>, Vec<String>), Error> {
-    let (mut changed, mut gone) = (Vec::new(), known.copy_names()?);
+/// The copies that changed since the last round, and the keys of those that are gone.
+pub(crate) fn find_changes(
+    store: &Store,
+    known: &Known,
+    this: DeviceId,
+) -> Result<(Vec<ChangedCopy>, Vec<String>), Error> {
+    let (mut changed, mut gone) = (Vec::new(), BTreeMap::<u128, Vec<String>>::new());
+    let own = known.own_copy_names()?;
+    for key in known.copy_names()? {
+        let Some(name) = CopyName::parse(&key) else {
+            known.remove_copy(&key)?;
+            continue;
+        };
+        // Before it was cloned or joined again, this device had another identifier.
+        let archived = if own.contains(&key) { name.transcript } else { name.in_archive(this) };
+        let keys = gone.entry(archived).or_default();
+        let at = if name.origin == this { 0 } else { keys.len() };
+        keys.insert(at, key);
+    }
     // A name that could not be read now is not one that is gone.
-    for name in store.read_all_names().map_err(read_error)? {
-        let key = hex(name);
-        gone.remove(&key);
-        let Some(stamp) = store.stat_copy(name).map(stamp_text) else { continue };
-        if known.stamp(&key)?.is_none_or(|known| known != stamp) {
-            changed.push(ChangedCopy { name, stamp });
+    for archived in store.read_all_names().map_err(read_error)? {
+        let exchanged = gone.remove(&archived).and_then(|keys| keys.into_iter().next());
+        let Some(stamp) = store.stat_copy(archived).map(stamp_text) else { continue };
+        if let Some(key) = exchanged
+            && known.stamp(&key)?.is_some_and(|known| known == stamp)
+        {
+            continue;
+        }
+        if let Some(name) = CopyName::of_copy(store, archived, this) {
+            changed.push(ChangedCopy { key: name.to_key(), name, archived, stamp });
         }
     }
-    Ok((changed, gone.into_iter().collect()))
+    Ok((changed, gone.into_values().flatten().collect()))
 }
 
 /// Whether a session of a copy belongs to an excluded project. A copy that cannot be read stays here.
@@ -86,8 +107,7 @@ pub(crate) struct Exchange<'e> {
     pub(crate) home: &'e Home,
     pub(crate) known: &'e Known,
     pub(crate) origins: &'e OriginWriter,
-    /// The transcripts that agents have on this device.
-    pub(crate) live: &'e BTreeSet<u128>,
+    pub(crate) this: DeviceId,
 }
 
 /// Stages the copies that changed, once those of the other devices were read: what they have already is not sent, and what is older
@@ -107,8 +127,8 @@ pub(crate) fn stage_copies(
         if history.progress.is_cancelled() {
             return Err(read_error("cancelled"));
         }
-        if let Some(why) = why_kept(history, &store, copy.name, settings) {
-            remember_own(&store, exchange, &copy, Some(why))?;
+        if let Some(why) = why_kept(history, &store, copy.archived, settings) {
+            remember_sent(&store, exchange, &copy, Some(why))?;
         } else if let Some(planned) = plan_copy(&store, known, &copy)? {
             batch.add(copy, planned);
         }
@@ -128,25 +148,24 @@ fn find_unforgotten(
     exchange: &Exchange<'_>,
     tombstones: &Tombstones,
 ) -> Result<(Vec<ChangedCopy>, Vec<String>), Error> {
-    let found = find_changes(store, exchange.known)?;
-    let names: Vec<u128> =
-        found.0.iter().map(|copy| copy.name).filter(|name| !exchange.live.contains(name)).collect();
-    let has_forgotten = |name: &u128| {
-        let sessions = list_sessions(store, *name);
+    let find = || find_changes(store, exchange.known, exchange.this);
+    let found = find()?;
+    let has_forgotten = |copy: &ChangedCopy| {
+        let sessions = list_sessions(store, copy.archived);
         parse_sessions(&sessions).any(|(source, id)| tombstones.contains(&source, &id))
     };
-    if tombstones.is_empty() || !names.iter().any(has_forgotten) {
+    if tombstones.is_empty() || !found.0.iter().any(has_forgotten) {
         return Ok(found);
     }
     let _lock = Lock::acquire(exchange.home)?;
-    forget_in_names(store, tombstones, names.into_iter())?;
-    find_changes(store, exchange.known)
+    forget_in_copies(store, tombstones, found.0.iter().map(|copy| copy.archived))?;
+    find()
 }
 
 /// How a changed copy is going to be sent.
 pub(crate) fn plan_copy(store: &Store, known: &Known, copy: &ChangedCopy) -> Result<Option<Planned>, Error> {
-    let is_unchanged = || store.stat_copy(copy.name).is_some_and(|stat| stamp_text(stat) == copy.stamp);
-    plan_parcel(store, known, copy.name, is_unchanged)
+    let is_unchanged = || store.stat_copy(copy.archived).is_some_and(|stat| stamp_text(stat) == copy.stamp);
+    plan_parcel(store, known, copy, is_unchanged)
 }
 
 /// Forgets the parts of copies that were forgotten, here or elsewhere.
@@ -176,29 +195,29 @@ fn forget_gone(
     space.stage(changes, now).map_err(sync_error)?;
     known.in_transaction(|| {
         forgotten.iter().try_for_each(|key| known.forget_copy(key))?;
-        gone.iter().try_for_each(|key| known.set_sent(key, None).and_then(|()| known.remove_copy(key)))
+        for key in gone.iter().filter(|key| forgotten.contains(key) || !is_contained(known, key)) {
+            known.set_sent(key, None).and_then(|()| known.remove_copy(key))?;
+        }
+        Ok(())
     })
 }
 
-/// Of a copy that came from another device and is only sent once more, that device remains the writer. What an agent adds here is of
-/// this device.
-fn remember_own(
+/// A copy that is not in this archive, because one of this device has all of it.
+fn is_contained(known: &Known, key: &str) -> bool {
+    known.is_contained(key).unwrap_or(true)
+}
+
+/// Remembers a copy that was sent, or stays here.
+fn remember_sent(
     store: &Store,
     exchange: &Exchange<'_>,
     copy: &ChangedCopy,
     kept: Option<Kept>,
 ) -> Result<(), Error> {
-    let (key, sessions) = (hex(copy.name), list_sessions(store, copy.name));
-    let is_live = exchange.live.contains(&copy.name);
-    let find_writer = || conflict::find_writer(store, (exchange.known, exchange.origins), copy.name);
-    let writer = if is_live { None } else { find_writer()? };
-    if is_live {
-        // The parts of others are no longer all that follows the first lines.
-        exchange.known.set_chain(&key, None)?;
-    }
-    let device = writer.map(|device| device.to_string());
+    let sessions = list_sessions(store, copy.archived);
+    let device = copy.name.foreign_origin(exchange.this);
     let (stamp, device) = (&copy.stamp, device.as_deref());
-    exchange.known.set_copy(&key, &KnownCopy { stamp, device, sessions: &sessions, kept })
+    exchange.known.set_copy(&copy.key, &KnownCopy { stamp, device, sessions: &sessions, kept })
 }
 
 fn why_kept(history: &History<'_>, store: &Store, name: u128, settings: &SpaceSettings) -> Option<Kept> {
@@ -237,255 +256,259 @@ impl Batch {
         known.in_transaction(|| {
             copies.iter().try_for_each(|(copy, planned)| match &planned.parcel {
                 Parcel::Whole(_) | Parcel::Nothing => Ok(()),
-                Parcel::Part { key, .. } => known.add_part_key(key, &hex(copy.name), true),
+                Parcel::Part { key, .. } => known.add_part_key(key, &copy.key, true),
             })
         })?;
         let (mut changes, mut sent) = (Vec::new(), Vec::new());
         for (copy, Planned { parcel, state }) in copies {
-            add_changes(&mut changes, known, copy.name, parcel)?;
+            add_changes(&mut changes, known, &copy.key, parcel)?;
             sent.push((copy, state));
         }
         space.stage(changes, now).map_err(sync_error)?;
         known.in_transaction(|| {
             sent.iter().try_for_each(|(copy, state)| {
-                remember_own(store, exchange, copy, None)?;
-                known.set_sent(&hex(copy.name), state.as_ref())
+                remember_sent(store, exchange, copy, None)?;
+                known.set_sent(&copy.key, state.as_ref())
             })
         })
     }
 }
 
 /// A whole makes the parts before it superfluous.
-fn add_changes(changes: &mut Vec<Change>, known: &Known, name: u128, parcel: Parcel) -> Result<(), Error> {
+fn add_changes(changes: &mut Vec<Change>, known: &Known, copy: &str, parcel: Parcel) -> Result<(), Error> {
     match parcel {
         Parcel::Nothing => {}
         Parcel::Part { key, body } => changes.push(Change::put(part::COLLECTION, &key, body)),
         Parcel::Whole(bytes) => {
-            changes.push(Change::put(COLLECTION, &hex(name), bytes));
-            let parts = known.own_part_keys(&hex(name))?;
+            changes.push(Change::put(COLLECTION, copy, bytes));
+            let parts = known.own_part_keys(copy)?;
             changes.extend(parts.iter().map(|key| Change::delete(part::COLLECTION, key)));
         }
     }
     Ok(())
 }
 
-/// A whole copy that has arrived.
+/// What has arrived of one copy: wholes and parts, in any order.
+#[derive(Default)]
 struct Arrival<'r> {
-    record: &'r Record,
-    name: u128,
-    choice: Choice,
-    /// Whose the copy that is here is. None: there is none, or it was written here.
-    writer: Option<DeviceId>,
-    is_new: bool,
+    pieces: Vec<&'r Record>,
+    is_forgotten: bool,
 }
 
-impl Arrival<'_> {
-    fn is_taken(&self) -> bool {
-        self.choice == Choice::Take
-    }
-
-    fn is_own(&self) -> bool {
-        !self.is_new && self.writer.is_none()
+impl<'r> Arrival<'r> {
+    fn bytes(&self) -> Vec<&'r [u8]> {
+        let bytes = |record: &'r Record| match &record.body {
+            Body::Bytes(bytes) => Some(bytes.as_slice()),
+            Body::Deleted | Body::Forgotten => None,
+        };
+        self.pieces.iter().filter_map(|record| bytes(record)).collect()
     }
 }
 
-/// Stores received copies, with the writer lock held by the caller. Returns which, and the keys that are not intact copies. A
-/// transcript that an agent has on this device is left to this device, and no copy takes the place of one with more in it.
+/// Adds received copies and parts of copies to what is here, with the writer lock held by the caller: nothing that is here is lost,
+/// whoever wrote it. Returns which copies have changed, and the keys of records that are not intact.
 pub(crate) fn apply_copies(
     store: &Store,
     exchange: &Exchange<'_>,
     tombstones: &Tombstones,
-    records: &[&Record],
+    wholes: &[&Record],
+    parts: &[&Record],
 ) -> Result<(Vec<u128>, Vec<String>), Error> {
-    let Exchange { known, origins, .. } = *exchange;
-    let mut arrivals = Vec::new();
-    for record in records {
-        arrivals.extend(judge_arrival(store, exchange, record)?);
-    }
-    known.in_transaction(|| arrivals.iter().try_for_each(|one| leave_to_others(known, one)))?;
-    let names = || records.iter().filter_map(|record| parse_name(&record.key));
-    let taken = arrivals.iter().filter(|one| one.is_taken());
-    let (stored, damaged) = match put_copies(store, taken) {
-        Ok(done) => done,
+    let known = exchange.known;
+    let arrivals = known.in_transaction(|| collect_arrivals(exchange, wholes, parts))?;
+    let archived = || arrivals.keys().map(|name| name.in_archive(exchange.this));
+    store.begin_batch();
+    let united = unite_all(store, exchange, &arrivals);
+    let united = match united {
+        Ok(united) => united,
         Err(error) => {
-            // Some may be stored already.
-            forget_in_names(store, tombstones, names())?;
+            // Not acknowledged: it comes again when there is space, or a newer Loci. Large copies may be stored already.
+            store.roll_back_batch();
+            forget_in_copies(store, tombstones, archived())?;
             return Err(error);
         }
     };
-    forget_in_names(store, tombstones, names())?;
-    store.sync_to_disk().map_err(read_error)?;
-    let is_intact = |one: &&Arrival<'_>| one.is_taken() && !damaged.contains(&one.record.key);
-    let intact: Vec<&Arrival<'_>> = arrivals.iter().filter(is_intact).collect();
-    known.in_transaction(|| intact.iter().try_for_each(|one| remember(store, known, one)))?;
-    let mut foreign = intact.iter().filter(|one| !one.is_own());
-    foreign.try_for_each(|one| set_origin(known, origins, one.record))?;
-    Ok((stored, damaged))
-}
-
-/// None: the record is nothing for this device.
-fn judge_arrival<'r>(
-    store: &Store,
-    exchange: &Exchange<'_>,
-    record: &'r Record,
-) -> Result<Option<Arrival<'r>>, Error> {
-    let Some(name) = parse_name(&record.key) else { return Ok(None) };
-    if appended::has_whole(store, exchange.known, name, record)? {
-        return Ok(None);
-    }
-    let files = (exchange.known, exchange.origins);
-    let choice = match conflict::choose_copy(store, files, name, record) {
-        Ok(Choice::KeepAndSend) => Choice::KeepAndSend,
-        _ if exchange.live.contains(&name) => Choice::Keep,
-        choice => choice?,
-    };
-    let (writer, is_new) = (conflict::find_writer(store, files, name)?, store.stat_copy(name).is_none());
-    Ok(Some(Arrival { record, name, choice, writer, is_new }))
-}
-
-/// Returns the names of the stored copies, and the keys of damaged ones.
-fn put_copies<'r>(
-    store: &Store,
-    taken: impl Iterator<Item = &'r Arrival<'r>>,
-) -> Result<(Vec<u128>, Vec<String>), Error> {
-    let (mut stored, mut damaged) = (Vec::new(), Vec::new());
-    store.begin_batch();
-    for Arrival { record, name, .. } in taken {
-        let done = match &record.body {
-            Body::Bytes(bytes) => store.put_raw(*name, bytes).map(|()| stored.push(*name)),
-            Body::Deleted | Body::Forgotten => {
-                let removed = store.stat_copy(*name).map(|_| store.remove_copy(&store.path_by_name(*name)));
-                removed.map_or(Ok(()), |removed| removed.map(drop))
-            }
-        };
-        match done {
-            Ok(()) => {}
-            Err(sources::Error::Damaged { .. }) => damaged.push(record.key.clone()),
-            // Not acknowledged: it comes again when there is space, or a newer Loci.
-            Err(error) => {
-                store.roll_back_batch();
-                return Err(read_error(error));
-            }
-        }
-    }
     store.commit_batch().map_err(read_error)?;
-    Ok((stored, damaged))
-}
-
-/// What this device remembers of a copy ends when another device writes or forgets it.
-fn leave_to_others(known: &Known, one: &Arrival<'_>) -> Result<(), Error> {
-    let key = &one.record.key;
-    if one.record.body == Body::Forgotten {
-        return known.forget_copy(key);
-    }
-    known.set_sent(key, None)?;
-    match one.choice {
-        Choice::Keep => Ok(()),
-        Choice::KeepAndSend => known.forget_version(key),
-        Choice::Take => {
-            known.set_chain(key, None)?;
-            let is_foreign = !one.is_own() && matches!(one.record.body, Body::Bytes(_));
-            let device = one.record.version.device.to_string();
-            if is_foreign { known.expect_copy(key, &device) } else { Ok(()) }
-        }
-    }
-}
-
-/// Stores received parts, with the writer lock held by the caller. Returns which copies have grown, and the keys of parts that are not
-/// intact.
-pub(crate) fn apply_parts(
-    store: &Store,
-    exchange: &Exchange<'_>,
-    tombstones: &Tombstones,
-    records: &[&Record],
-    also: impl Iterator<Item = u128>,
-) -> Result<(Vec<u128>, Vec<String>), Error> {
-    let Exchange { known, origins, live, .. } = *exchange;
-    let mut touched = known.in_transaction(|| appended::take_parts(known, live, records))?;
-    touched.extend(also);
-    if touched.is_empty() {
-        return Ok((Vec::new(), Vec::new()));
-    }
-    let (mut grown, mut damaged) = (Vec::new(), Vec::new());
-    store.begin_batch();
-    for name in touched {
-        match appended::extend_copy(store, known, name, &mut damaged) {
-            Ok(done) => grown.extend(done),
-            Err(error) => {
-                store.roll_back_batch();
-                return Err(error);
-            }
-        }
-    }
-    store.commit_batch().map_err(read_error)?;
+    forget_in_copies(store, tombstones, archived())?;
     store.sync_to_disk().map_err(read_error)?;
     known.in_transaction(|| {
-        damaged.iter().try_for_each(|key| known.remove_waiting(key))?;
-        grown.iter().try_for_each(|one| appended::remember_growth(known, one, store))
+        arrivals.iter().try_for_each(|(name, arrival)| remember(store, exchange, name, arrival, &united))
     })?;
-    forget_in_names(store, tombstones, grown.iter().map(|one| one.name))?;
-    grown.iter().try_for_each(|one| remember_grown(store, (known, origins), one))?;
-    Ok((grown.iter().map(|one| one.name).collect(), damaged))
+    Ok((united.changed.into_iter().collect(), united.damaged))
+}
+
+fn collect_arrivals<'r>(
+    exchange: &Exchange<'_>,
+    wholes: &[&'r Record],
+    parts: &[&'r Record],
+) -> Result<BTreeMap<CopyName, Arrival<'r>>, Error> {
+    let mut arrivals = BTreeMap::<CopyName, Arrival<'r>>::new();
+    for record in wholes {
+        let Some(name) = CopyName::parse(&record.key) else { continue };
+        let arrival = arrivals.entry(name).or_default();
+        match record.body {
+            Body::Bytes(_) => arrival.pieces.push(record),
+            Body::Forgotten => {
+                arrival.is_forgotten = true;
+                exchange.known.forget_copy(&record.key)?;
+            }
+            // The archive only grows: nothing but forgetting removes.
+            Body::Deleted => {}
+        }
+    }
+    for record in parts {
+        let copy = part::copy_of_part(&record.key);
+        let Some((key, name)) = copy.and_then(|key| Some((key, CopyName::parse(key)?))) else { continue };
+        let is_own = name.origin == exchange.this;
+        exchange.known.add_part_key(&record.key, key, is_own)?;
+        if matches!(record.body, Body::Bytes(_)) && !exchange.known.is_forgotten(key)? {
+            arrivals.entry(name).or_default().pieces.push(record);
+        }
+    }
+    Ok(arrivals)
+}
+
+/// What became of the copies that arrived.
+#[derive(Default)]
+struct UnitedCopies {
+    changed: Vec<u128>,
+    damaged: Vec<String>,
+    /// Copies of which this device has all under its own name.
+    contained: Vec<CopyName>,
+    /// Copies of this device of which the others have all.
+    covered: Vec<CopyName>,
+}
+
+fn unite_all(
+    store: &Store,
+    exchange: &Exchange<'_>,
+    arrivals: &BTreeMap<CopyName, Arrival<'_>>,
+) -> Result<UnitedCopies, Error> {
+    let mut united = UnitedCopies::default();
+    for (name, arrival) in arrivals {
+        let archived = name.in_archive(exchange.this);
+        if arrival.is_forgotten {
+            if store.stat_copy(archived).is_some() {
+                store.remove_copy(&store.path_by_name(archived)).map_err(read_error)?;
+            }
+            continue;
+        }
+        if name.origin != exchange.this && store.stat_copy(archived).is_none() {
+            let own = CopyName { transcript: name.transcript, origin: exchange.this };
+            match store.compare_pieces(name.transcript, &arrival.bytes()) {
+                Ok(Some(Overlap::Same)) => {
+                    united.covered.push(own);
+                    united.contained.push(name.clone());
+                    continue;
+                }
+                Ok(Some(Overlap::HasLess)) => {
+                    united.contained.push(name.clone());
+                    continue;
+                }
+                Ok(Some(Overlap::HasAll)) => united.covered.push(own),
+                // A damaged one that arrives is refused when it is stored.
+                Ok(Some(Overlap::Diverged) | None) | Err(sources::Error::Damaged { .. }) => {}
+                Err(error) => return Err(read_error(error)),
+            }
+        }
+        if unite_one(store, exchange, (name, arrival), &mut united.damaged)? {
+            united.changed.push(archived);
+        }
+    }
+    Ok(united)
+}
+
+/// Returns whether the copy has changed.
+fn unite_one(
+    store: &Store,
+    exchange: &Exchange<'_>,
+    (name, arrival): (&CopyName, &Arrival<'_>),
+    damaged: &mut Vec<String>,
+) -> Result<bool, Error> {
+    let origin = name.foreign_origin(exchange.this);
+    let unite = |pieces: &[&[u8]]| store.unite_copies(name.transcript, origin.as_deref(), pieces);
+    match unite(&arrival.bytes()) {
+        Ok(united) => return Ok(united == United::Written),
+        Err(sources::Error::Damaged { .. }) => {}
+        Err(error) => return Err(read_error(error)),
+    }
+    // One of them is damaged: the others count.
+    let mut is_changed = false;
+    for record in &arrival.pieces {
+        let Body::Bytes(bytes) = &record.body else { continue };
+        match unite(&[bytes.as_slice()]) {
+            Ok(united) => is_changed |= united == United::Written,
+            Err(sources::Error::Damaged { .. }) => damaged.push(record.key.clone()),
+            Err(error) => return Err(read_error(error)),
+        }
+    }
+    Ok(is_changed)
 }
 
 /// The copy is what the other devices have: it is not sent back.
-fn remember_grown(
+fn remember(
     store: &Store,
-    (known, origins): (&Known, &OriginWriter),
-    one: &Grown,
+    exchange: &Exchange<'_>,
+    name: &CopyName,
+    arrival: &Arrival<'_>,
+    united: &UnitedCopies,
 ) -> Result<(), Error> {
-    let (key, device) = (hex(one.name), one.device.to_string());
-    let is_received = known.is_received(&key);
-    let Some(stamp) = store.stat_copy(one.name).map(stamp_text) else { return known.remove_copy(&key) };
-    let sessions = list_sessions(store, one.name);
-    known.set_copy(
-        &key,
-        &KnownCopy { stamp: &stamp, device: Some(&device), sessions: &sessions, kept: None },
-    )?;
+    let (known, key) = (exchange.known, name.to_key());
+    if arrival.is_forgotten {
+        return known.remove_copy(&key);
+    }
+    let own = CopyName { transcript: name.transcript, origin: exchange.this };
+    if united.covered.contains(&own) && known.stamp(&own.to_key())?.is_none() {
+        remember_version(store, exchange, &own, None)?;
+    }
+    if name.origin == exchange.this {
+        // What this device has changed since is still to be sent.
+        let is_changed = united.changed.contains(&name.transcript);
+        return if is_changed { known.forget_version(&key) } else { Ok(()) };
+    }
+    if united.contained.contains(name) {
+        let sessions = list_sessions(store, name.transcript);
+        let device = name.origin.to_string();
+        let (stamp, device) = (CONTAINED, Some(device.as_str()));
+        return known.set_copy(&key, &KnownCopy { stamp, device, sessions: &sessions, kept: None });
+    }
+    remember_version(store, exchange, name, Some(&name.origin.to_string()))?;
+    // What is of this device stays so.
+    let own: Vec<_> = parse_sessions(&list_sessions(store, name.transcript)).collect();
     let sessions = known.sessions_of(&key)?;
-    let mut received = sessions.iter().filter(|_| is_received);
-    received.try_for_each(|(source, id)| origins.set_session(source, id, one.device))
+    let mut foreign = sessions.iter().filter(|session| !own.contains(session));
+    foreign.try_for_each(|(source, id)| exchange.origins.set_session(source, id, name.origin))
 }
 
-fn set_origin(known: &Known, origins: &OriginWriter, record: &Record) -> Result<(), Error> {
-    let sessions = known.sessions_of(&record.key)?;
-    sessions.iter().try_for_each(|(source, id)| origins.set_session(source, id, record.version.device))
+fn remember_version(
+    store: &Store,
+    exchange: &Exchange<'_>,
+    name: &CopyName,
+    device: Option<&str>,
+) -> Result<(), Error> {
+    let (archived, key) = (name.in_archive(exchange.this), name.to_key());
+    let Some(stamp) = store.stat_copy(archived).map(stamp_text) else {
+        return exchange.known.remove_copy(&key);
+    };
+    let sessions = list_sessions(store, archived);
+    exchange.known.set_copy(&key, &KnownCopy { stamp: &stamp, device, sessions: &sessions, kept: None })
 }
 
 /// Another device may have sent a copy before it heard that a session in it was forgotten.
-fn forget_in_names(
+fn forget_in_copies(
     store: &Store,
     tombstones: &Tombstones,
-    names: impl Iterator<Item = u128>,
+    copies: impl Iterator<Item = u128>,
 ) -> Result<(), Error> {
     if tombstones.is_empty() {
         return Ok(());
     }
-    for name in names {
-        let Ok(copy) = store.find_by_name(name) else { continue };
+    for archived in copies {
+        let Ok(copy) = store.find_by_name(archived) else { continue };
         let is_forgotten = |session: &Session| tombstones.contains(&copy.source, &session.session_id);
         store.forget_sessions(&copy.path, &is_forgotten).map_err(read_error)?;
     }
     Ok(())
-}
-
-/// A copy of this device that another has completed remains a copy of this device.
-fn remember(store: &Store, known: &Known, one: &Arrival<'_>) -> Result<(), Error> {
-    match (store.stat_copy(one.name), &one.record.body) {
-        (Some(stat), Body::Bytes(_)) => {
-            let device = Some(one.record.version.device.to_string()).filter(|_| !one.is_own());
-            let (stamp, sessions) = (stamp_text(stat), list_sessions(store, one.name));
-            let device = device.as_deref();
-            let copy = KnownCopy { stamp: &stamp, device, sessions: &sessions, kept: None };
-            known.set_copy(&one.record.key, &copy)
-        }
-        _ => known.remove_copy(&one.record.key),
-    }
-}
-
-/// The transcripts that agents have on this device.
-pub(crate) fn live_names(history: &History<'_>) -> BTreeSet<u128> {
-    sources::find_transcripts(history.places, &[]).transcripts.iter().map(archive::transcript_name).collect()
 }
 
 #[cfg(test)]

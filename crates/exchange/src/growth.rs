@@ -1,11 +1,10 @@
 //! Decides how a copy that changed is sent: by what was appended since the others got it, or as a whole.
 //!
-//! Does not stage anything. A part is only planned if this device sent everything before it: if two devices write one copy, wholes
-//! decide which counts.
+//! Does not stage anything. A part is only planned if this device sent everything before it.
 
-use crate::copy_name::hex;
+use crate::copies::ChangedCopy;
 use crate::known::{Known, SentState};
-use crate::part::{MAX_LINES, Part, hash_state, part_key};
+use crate::part::{MAX_LINES, hash_state, part_key};
 use api::Error;
 use history::error::read_error;
 use sources::archive::{CopyLines, Store};
@@ -47,19 +46,20 @@ pub(crate) struct Planned {
 pub(crate) fn plan_parcel(
     store: &Store,
     known: &Known,
-    name: u128,
+    copy: &ChangedCopy,
     is_unchanged: impl Fn() -> bool,
 ) -> Result<Option<Planned>, Error> {
     // A copy that cannot be taken apart travels as it is, and is refused where it arrives.
-    let lines = store.read_lines(name, MAX_LINES).ok().flatten();
-    let before = known.sent(&hex(name))?;
-    let packed = store.stat_copy(name).map_or(0, |(length, _)| length);
-    if let (Some(copy), Some(before)) = (&lines, &before)
-        && extends(copy, before, packed)
+    let transcript = copy.name.transcript;
+    let lines = store.read_lines(copy.archived, MAX_LINES).ok().flatten();
+    let before = known.sent(&copy.key)?;
+    let packed = store.stat_copy(copy.archived).map_or(0, |(length, _)| length);
+    if let (Some(appended), Some(before)) = (&lines, &before)
+        && extends(appended, before, packed)
     {
-        return lines.map_or(Ok(None), |copy| plan_part(name, copy, before).map(Some));
+        return lines.map_or(Ok(None), |lines| plan_part(copy, lines, before).map(Some));
     }
-    let Some(bytes) = store.read_raw(name).map_err(read_error)? else { return Ok(None) };
+    let Some(bytes) = store.read_raw(copy.archived, transcript).map_err(read_error)? else { return Ok(None) };
     // Otherwise the lines are not those of the bytes.
     let state = lines.filter(|_| is_unchanged()).map(|copy| SentState {
         lines: copy.lines.len() as u64,
@@ -83,7 +83,7 @@ fn extends(copy: &CopyLines, before: &SentState, packed: u64) -> bool {
         && hash_state(prefix, &before.dead) == before.digest
 }
 
-fn plan_part(name: u128, copy: CopyLines, before: &SentState) -> Result<Planned, Error> {
+fn plan_part(of: &ChangedCopy, copy: CopyLines, before: &SentState) -> Result<Planned, Error> {
     let appended = copy.lines.len() as u64 - before.lines;
     let state = SentState {
         lines: copy.lines.len() as u64,
@@ -96,8 +96,8 @@ fn plan_part(name: u128, copy: CopyLines, before: &SentState) -> Result<Planned,
     if (&state.digest, &state.rest) == (&before.digest, &before.rest) {
         return Ok(Planned { parcel: Parcel::Nothing, state: Some(before.clone()) });
     }
-    let content = copy.encode_since(name, before.lines as usize, &before.dead).map_err(read_error)?;
-    let body = Part { before: before.digest, start: before.lines, content: &content }.encode();
-    let parcel = Parcel::Part { key: part_key(name, &body), body };
+    let body =
+        copy.encode_since(of.name.transcript, before.lines as usize, &before.dead).map_err(read_error)?;
+    let parcel = Parcel::Part { key: part_key(&of.key, &body), body };
     Ok(Planned { parcel, state: Some(state) })
 }

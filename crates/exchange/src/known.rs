@@ -5,9 +5,8 @@
 
 mod parts;
 
-pub(crate) use parts::{AppliedPart, Chain, SentState, WaitingPart};
+pub(crate) use parts::SentState;
 
-use crate::copy_name::parse_name;
 use crate::open_error::open_error;
 use api::{Code, Error};
 use db::durable;
@@ -17,7 +16,6 @@ use sources::FileStamp;
 use sources::archive::Store;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use sync::DeviceId;
 
 /// Facts that were forgotten without a session, here or elsewhere: one that is there again was stated once more.
 const BLOCKED_STEP: &str = "create table blocked(fact text primary key) without rowid;";
@@ -26,8 +24,6 @@ const BLOCKED_STEP: &str = "create table blocked(fact text primary key) without 
 const TOMBSTONES_STEP: &str = "
     create table tombstones(source text not null, session text not null, primary key (source, session)) without rowid;";
 
-/// Before version 0.2.0 this layout was written without the last column, and without the last two: see
-/// [`Known::add_columns`].
 const STEPS: &[&str] = &[
     "
     create table copies(
@@ -99,6 +95,9 @@ fn failed(error: &dyn std::fmt::Display) -> Error {
     Error::new(Code::ReadError, format!("cannot read or write the state of sync: {error}"))
 }
 
+/// In place of the version of a copy that was not stored, because one of this device has all of it.
+pub(crate) const CONTAINED: &str = "contained";
+
 /// A version of a copy: changes whenever it is written.
 pub(crate) fn stamp_text((length, stamp): (u64, FileStamp)) -> String {
     format!("{length}-{}-{}", stamp.inode, stamp.changed)
@@ -116,31 +115,7 @@ impl Known {
     pub(crate) fn open(home: &Home) -> Result<Known, Error> {
         let path = Known::path(home);
         let opened = durable::open_writer(&path, STEPS).map_err(|error| open_error(error, failed));
-        let known = Known { connection: opened? };
-        known.add_columns(&Store::new(home.archive()))?;
-        Ok(known)
-    }
-
-    /// Adds the columns that a device of an early version lacks. Without the sessions of a copy, forgetting them all would not
-    /// remove it elsewhere.
-    fn add_columns(&self, archive: &Store) -> Result<(), Error> {
-        let columns = db::table_columns(&self.connection, "copies").map_err(|error| failed(&error))?;
-        let lacks = |name: &str| !columns.iter().any(|column| column == name);
-        if !lacks("kept") {
-            return Ok(());
-        }
-        self.in_transaction(|| {
-            if lacks("sessions") {
-                self.execute("alter table copies add column sessions text not null default ''", [])?;
-                self.execute("drop table if exists entries", [])?;
-                for name in self.copy_names()? {
-                    let sessions = parse_name(&name).map(|name| list_sessions(archive, name));
-                    let sql = "update copies set sessions = ?2 where name = ?1";
-                    self.execute(sql, [name, sessions.unwrap_or_default()])?;
-                }
-            }
-            self.execute("alter table copies add column kept text", [])
-        })
+        opened.map(|connection| Known { connection })
     }
 
     /// Runs changes in one transaction.
@@ -156,6 +131,11 @@ impl Known {
         }
     }
 
+    /// Whether all of a copy of another device is in one of this device, so that it was not stored.
+    pub(crate) fn is_contained(&self, name: &str) -> Result<bool, Error> {
+        Ok(self.stamp(name)?.is_some_and(|stamp| stamp == CONTAINED))
+    }
+
     /// The known version of a copy.
     pub(crate) fn stamp(&self, name: &str) -> Result<Option<String>, Error> {
         let sql = "select stamp from copies where name = ?1";
@@ -167,12 +147,6 @@ impl Known {
         let sql = "insert or replace into copies values (?1, ?2, ?3, ?4, ?5)";
         let kept = copy.kept.map(Kept::word);
         self.execute(sql, db::params![name, copy.stamp, copy.device, copy.sessions, kept])
-    }
-
-    /// Whether a copy came from another device.
-    pub(crate) fn is_received(&self, name: &str) -> bool {
-        let found = self.texts("select name from copies where name = ?1 and device is not null", [name]);
-        found.is_ok_and(|names| !names.is_empty())
     }
 
     /// The sessions that a copy had when it was exchanged: source and ID.
@@ -204,6 +178,11 @@ impl Known {
 
     pub(crate) fn copy_names(&self) -> Result<BTreeSet<String>, Error> {
         self.texts("select name from copies", [])
+    }
+
+    /// The copies of this device.
+    pub(crate) fn own_copy_names(&self) -> Result<BTreeSet<String>, Error> {
+        self.texts("select name from copies where device is null", [])
     }
 
     /// The number of copies that stay here for this reason.
@@ -263,21 +242,6 @@ impl Known {
     /// Removes the copies of earlier layouts, which would keep what is forgotten.
     pub(crate) fn remove_backups(&self) -> Result<(), Error> {
         durable::remove_backups(&self.connection).map_err(|error| failed(&error))
-    }
-
-    /// The device that last wrote a copy. None: this one, or it is not known.
-    pub(crate) fn last_writer(&self, name: &str) -> Result<Option<DeviceId>, Error> {
-        let device =
-            self.texts("select device from copies where name = ?1 and device is not null", [name])?;
-        Ok(device.first().and_then(|device| DeviceId::parse(device)))
-    }
-
-    /// Remembers that a copy of another device is about to be stored, so that it does not count as one of this device if the process is
-    /// killed before its version is known.
-    pub(crate) fn expect_copy(&self, name: &str, device: &str) -> Result<(), Error> {
-        let sql = "insert into copies values (?1, '', ?2, '', null)
-            on conflict(name) do update set stamp = '' where device is not null";
-        self.execute(sql, [name, device])
     }
 
     /// Forgets the version of a copy, so that the next round sends it.

@@ -6,9 +6,7 @@
 //! form of memory in documents and records, `operations` what a person can do. Does not know how records travel, and does not know
 //! terminals.
 
-mod appended;
 mod caller;
-mod conflict;
 mod copies;
 mod copy_name;
 pub mod document;

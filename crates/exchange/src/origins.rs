@@ -2,7 +2,6 @@
 //!
 //! Stays when a device leaves its space: what was received stays as well. Does not know contents.
 
-use crate::appended::forget_waiting;
 use crate::known::Known;
 use crate::open_error::open_error;
 use crate::settings::Place;
@@ -218,17 +217,6 @@ impl OriginWriter {
         self.execute("insert or replace into devices values (?1, ?2, ?3)", [device.as_str(), label, team])
     }
 
-    /// The device that a session came from. None: this one.
-    pub(crate) fn device_of(&self, source: &str, session_id: &str) -> Result<Option<DeviceId>, Error> {
-        let sql = "select device from sessions where source = ?1 and session_id = ?2";
-        let read = || {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_row([source, session_id], |row| row.get::<_, String>(0)).optional()
-        };
-        let device = read().map_err(|error| failed(&error))?;
-        Ok(device.and_then(|device| DeviceId::parse(&device)))
-    }
-
     /// The first origin stays: another device may send the same session again.
     pub(crate) fn set_session(&self, source: &str, session_id: &str, device: DeviceId) -> Result<(), Error> {
         let device = device.to_string();
@@ -250,7 +238,6 @@ pub fn forget_origins(home: &Home, is_forgotten: &dyn Fn(&str, &str) -> bool) ->
     if Known::exists(home) {
         let known = Known::open(home)?;
         known.remove_backups()?;
-        forget_waiting(&known, is_forgotten)?;
     }
     if !home.origins().exists() {
         return Ok(());

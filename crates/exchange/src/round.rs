@@ -3,7 +3,6 @@
 //! Does not know when rounds happen. Every step can be repeated: a killed round is finished by the next.
 
 use crate::copies::Exchange;
-use crate::copy_name::parse_name;
 use crate::known::{Kept, Known};
 use crate::origins::OriginWriter;
 use crate::returned::Returned;
@@ -37,8 +36,7 @@ pub(crate) fn run_round(history: &History<'_>, variables: &[(String, String)]) -
         // What was changed here is above what arrives.
         memory_records::stage_memory(history, &mut space, &known, &settings, now)?;
     }
-    let live = copies::live_names(history);
-    let exchange = Exchange { home: &home, known: &known, origins: &origins, live: &live };
+    let exchange = Exchange { home: &home, known: &known, origins: &origins, this: space.device() };
     let mut receiver = Receiver::new(history, &exchange, returned.as_ref());
     let round = space.sync_staging(
         now,
@@ -171,15 +169,10 @@ impl Receiver<'_> {
         }
         let store = Store::new(self.exchange.home.archive());
         let tombstones = Tombstones::read(Some(self.exchange.home))?;
-        let (stored, damaged) = copies::apply_copies(&store, self.exchange, &tombstones, wholes)?;
-        // Parts may have come before their whole.
-        let waiting = self.exchange.known.names_waiting()?.into_iter().filter_map(|name| parse_name(&name));
-        let named: BTreeSet<u128> = wholes.iter().filter_map(|record| parse_name(&record.key)).collect();
-        let again = waiting.filter(|name| named.contains(name));
-        let (grown, damaged_parts) = copies::apply_parts(&store, self.exchange, &tombstones, parts, again)?;
-        self.received.extend(stored.into_iter().chain(grown));
+        let (changed, damaged) = copies::apply_copies(&store, self.exchange, &tombstones, wholes, parts)?;
+        self.received.extend(changed);
         self.outcome.transcripts = self.received.len() as u64;
-        self.outcome.unreadable.extend(damaged.into_iter().chain(damaged_parts));
+        self.outcome.unreadable.extend(damaged);
         Ok(())
     }
 }
@@ -193,14 +186,14 @@ pub(crate) fn preview(history: &History<'_>, limit: u64) -> Result<SyncPreviewed
     let store = Store::new(home.archive());
     let pending = space.status().map_err(sync_error)?.pending;
     let mut shown = SyncPreviewed { pending, ..SyncPreviewed::default() };
-    for copy in copies::find_changes(&store, &known)?.0 {
-        if copies::is_excluded(&store, copy.name, &settings) {
+    for copy in copies::find_changes(&store, &known, space.device())?.0 {
+        if copies::is_excluded(&store, copy.archived, &settings) {
             shown.excluded += 1;
             continue;
         }
         let bytes =
             copies::plan_copy(&store, &known, &copy)?.map_or(0, |planned| planned.parcel.len() as u64);
-        let Ok(copy) = store.find_by_name(copy.name) else { continue };
+        let Ok(copy) = store.find_by_name(copy.archived) else { continue };
         let session = copy.sessions.first();
         let title =
             session.and_then(|one| one.title.as_ref()).map_or(String::new(), |(title, _)| title.to_string());

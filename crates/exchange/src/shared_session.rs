@@ -37,6 +37,25 @@ impl SharedSession {
         self.records.iter().filter(|record| record["type"] == kind).count() as u64
     }
 
+    /// The session as that of the device that shares it. A member chooses its ID and those of its entries: they must never be those of
+    /// something that this person has.
+    pub(crate) fn of_device(mut self, device: &str) -> SharedSession {
+        let mark = |id: &str| format!("{id}@{}", &device[..device.len().min(8)]);
+        self.id = mark(&self.id);
+        for (number, record) in self.records.iter_mut().enumerate() {
+            if record["type"] == "message" && record["id"].as_str().is_none() {
+                record["id"] = Value::String(format!("{}#{number}", self.id));
+                continue;
+            }
+            for field in ["id", "call"] {
+                if let Some(Value::String(id)) = record.get_mut(field) {
+                    *id = mark(id);
+                }
+            }
+        }
+        self
+    }
+
     /// The lines of a file for `loci import`.
     pub(crate) fn to_lines(&self, folder: &str) -> String {
         let head = json!({"type": "session", "id": self.id, "title": self.title, "cwd": folder, "version": self.source});
@@ -126,6 +145,21 @@ pub(crate) fn is_forgotten(history: &History<'_>, source: &str, id: &str) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_of_another_device_shares_no_id_with_one_of_this_device() {
+        let call = json!({"type": "call", "id": "c-1", "tool": "Bash", "input": {"id": "c-1"}});
+        let result = json!({"type": "result", "call": "c-1", "output": "x", "status": "success"});
+        let session =
+            SharedSession { id: "s-1".to_string(), records: vec![call, result], ..SharedSession::default() };
+        let taken = session.of_device("0123456789abcdef");
+        assert_eq!(taken.id, "s-1@01234567");
+        assert_eq!(
+            (&taken.records[0]["id"], &taken.records[1]["call"]),
+            (&json!("c-1@01234567"), &json!("c-1@01234567"))
+        );
+        assert_eq!(taken.records[0]["input"]["id"], "c-1");
+    }
 
     #[test]
     fn a_session_that_contains_another_one_is_refused() {

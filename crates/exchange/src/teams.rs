@@ -236,6 +236,7 @@ pub fn take(caller: &Caller<'_>, request: &SyncTake) -> Result<SyncTaken, Error>
     let place = find_team(&home, request.team.as_ref())?;
     let offered = TeamStore::open(&place.folder)?.offered()?;
     let (device, session, bytes) = find_offered(&offered, request.session.trim())?;
+    let session = session.of_device(&device.to_string());
     check_not_imported(&home, device, &session)?;
     import_session(caller, &home, &place, &session)?;
     let origins = OriginWriter::open(&home)?;

@@ -23,7 +23,7 @@ use api::Error;
 use catalogue::{ApplyOutcome, ChangedEvent, StoredFile, Survey, TouchedFile, Watermark, Writer};
 use record::{Problem, ProblemKind, Row};
 use rustc_hash::FxHashSet;
-use sources::archive::Store;
+use sources::archive::{Store, Written};
 use sources::{Names, SOURCES, SurveyOptions, SurveyOutcome, Transcript};
 pub use stages::Text;
 use std::collections::BTreeSet;
@@ -288,12 +288,14 @@ struct Ingest<'s> {
 enum Job {
     Read {
         transcript: Transcript,
-        /// Where the transcript of an archived copy was.
-        original: Option<Box<Path>>,
+        original: Option<Original>,
         state: State,
     },
     /// The catalogue has it; the text index may not.
-    Reindex { file: u32, transcript: Transcript },
+    Reindex {
+        file: u32,
+        transcript: Transcript,
+    },
 }
 
 impl Job {
@@ -309,6 +311,8 @@ enum ReaderMessage {
     Reload(u32, SyncSender<StoredEvents>),
     Documents(Vec<IndexDocument>),
     Touched(u32, Vec<(u32, String)>),
+    /// What the archive has of a transcript.
+    Archived(u32, Written),
     Problem(Problem),
     Failed(Error),
     Done,
@@ -317,9 +321,16 @@ enum ReaderMessage {
 /// What the index should contain of a transcript: events, all rows, and the number of each session.
 type StoredEvents = (Vec<ChangedEvent>, Vec<Row>, Vec<u32>);
 
+/// Where the transcript of an archived copy was, and the device that wrote it if it was not this one.
+#[derive(Clone)]
+struct Original {
+    path: Box<Path>,
+    origin: Option<Box<str>>,
+}
+
 struct Surveyed {
     transcript: Transcript,
-    original: Option<Box<Path>>,
+    original: Option<Original>,
     state: State,
     mark: Watermark,
     facts: SurveyOutcome,
@@ -343,6 +354,7 @@ impl<'s> Ingest<'s> {
 
     fn run(&mut self, caught: &mut UpdateReport) -> Result<(), Error> {
         let begun = self.history.clock.now();
+        self.list_copies()?;
         let (mut jobs, moved) = self.collect_jobs(caught)?;
         let progress = self.history.progress;
         progress.of.store(jobs.len() as u64, Relaxed);
@@ -455,12 +467,12 @@ impl<'s> Ingest<'s> {
         Ok((jobs, moved))
     }
 
-    fn original_path(&self, transcript: &Transcript) -> Option<Box<Path>> {
+    fn original_path(&self, transcript: &Transcript) -> Option<Original> {
         if !freshness::is_archived_copy(transcript) {
             return None;
         }
         let kept = self.store.find_by_name(sources::archive::transcript_name(transcript));
-        kept.ok().map(|kept| kept.original.into())
+        kept.ok().map(|kept| Original { path: kept.original.into(), origin: kept.origin.map(Into::into) })
     }
 
     /// Drops transcripts that were deleted without an archived copy: their events can no longer be read.
@@ -588,6 +600,9 @@ impl BatchWriter<'_> {
                         .map(|(ordinal, path)| TouchedFile { ordinal: *ordinal, path: path.as_str() });
                     self.catalogue.record_touched_files(file, touches).map_err(store_error)?;
                 }
+                ReaderMessage::Archived(file, Written { entries, kept, .. }) => {
+                    self.catalogue.set_shortened(file, entries, kept).map_err(store_error)?;
+                }
                 ReaderMessage::Problem(problem) => self.caught.problems.push(problem),
                 ReaderMessage::Failed(error) => return Err(error),
                 ReaderMessage::Done => {
@@ -606,8 +621,9 @@ impl BatchWriter<'_> {
         let applied = self.catalogue.apply_survey(&Survey {
             name: freshness::name_of(transcript),
             source: SOURCES[transcript.source].name(),
-            path: surveyed.original.as_deref().unwrap_or(&transcript.path),
+            path: surveyed.original.as_ref().map_or(transcript.path.as_path(), |original| &original.path),
             part: transcript.part.as_deref(),
+            origin: surveyed.original.as_ref().and_then(|original| original.origin.as_deref()),
             hint: &transcript.hint,
             family: &transcript.group,
             size: transcript.size,
@@ -767,7 +783,7 @@ impl text::RecordReader<'_> {
     fn survey_transcript(
         &self,
         transcript: &Transcript,
-        original: Option<Box<Path>>,
+        original: Option<Original>,
         state: State,
     ) -> Result<Surveyed, sources::Error> {
         let mut rows = Vec::new();

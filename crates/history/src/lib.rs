@@ -7,6 +7,7 @@
 //!
 //! Does not know operations, memory, models or source code, nor how records are printed.
 
+pub mod archive_manifest;
 pub mod call_summary;
 pub mod catalogue_cache;
 pub mod coverage;
@@ -32,6 +33,7 @@ pub mod scan;
 pub mod scope;
 pub mod search_text;
 pub mod shared_messages;
+pub mod shortened;
 pub mod snapshot;
 mod snapshot_cache;
 pub mod standing_problems;
@@ -69,6 +71,8 @@ pub struct History<'a> {
     pub forget_elsewhere: ForgetElsewhere,
     /// The list of transcripts, if their folders are watched.
     pub watched: Option<&'a WatchedList>,
+    /// Archived copies to read beside the transcripts that they are of.
+    pub also: &'a [sources::Transcript],
     /// The snapshot of the last search, if somebody counts the changes in those folders.
     pub snapshots: Option<&'a SnapshotCache>,
 }

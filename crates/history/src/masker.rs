@@ -51,6 +51,13 @@ impl<'a> History<'a> {
         self.masker().map_or_else(|| text.to_string(), |masker| masker.mask_text(text).into_owned())
     }
 
+    /// Masks what was masked and stored before, perhaps with older rules.
+    pub(crate) fn mask_again(&self, text: &str) -> String {
+        let Some(masker) = self.masker() else { return text.to_string() };
+        let is_json = text.starts_with(['{', '[']);
+        if is_json { masker.mask_json(text).into_owned() } else { masker.mask_text(text).into_owned() }
+    }
+
     /// The same on one line, without terminal control sequences.
     pub fn mask_line(&self, text: &str) -> String {
         self.mask_text(&api::terminal_text::one_line(text))

@@ -28,6 +28,7 @@ pub fn find_transcripts(history: &History<'_>, reader: Option<&Reader>, only: &[
     if !copies.is_empty() {
         sort_by_original_path(&mut found.transcripts, copies);
     }
+    found.transcripts.extend_from_slice(history.also);
     found
 }
 
@@ -61,10 +62,7 @@ fn archived_copies(reader: &Reader, store: &Store, found: &TranscriptList) -> Op
     let absent = KnownFiles::load(reader).ok()?.find_absent(&found.transcripts);
     let copy = |known: catalogue::KnownFile| {
         let stored = reader.file_by_id(known.id).ok()??;
-        Some((
-            stored.path.clone(),
-            locate_copy(store, archive::transcript_name(&as_live(&stored)?), &stored)?,
-        ))
+        Some((stored.path.clone(), locate_copy(store, copy_name(&stored)?, &stored)?))
     };
     Some(absent.into_iter().filter_map(copy).collect())
 }
@@ -107,13 +105,31 @@ pub fn check_archive(history: &History<'_>) -> Option<Result<u64, (String, &'sta
     Some(Err((format!("{}: {}", first.file.display(), first.note), next)))
 }
 
+/// The archived copies of transcripts that have lost entries.
+pub fn copies_with_more(
+    history: &History<'_>,
+    transcripts: &[&Transcript],
+) -> Vec<archive::ArchivedTranscript> {
+    let Some(store) = archive_store(history) else { return Vec::new() };
+    let live = transcripts.iter().filter(|transcript| !freshness::is_archived_copy(transcript));
+    // A copy that cannot be read is reported by the update and by `doctor`.
+    let copies = live.filter_map(|transcript| store.find_copy(transcript).ok().flatten());
+    copies.filter(|copy| copy.kept > 0).collect()
+}
+
 pub fn archive_store(history: &History<'_>) -> Option<Store> {
     Some(Store::new(history.home()?.archive()))
 }
 
 fn known_gone(reader: &Reader) -> FxHashMap<u64, StoredFile> {
     let gone = reader.deleted_files().unwrap_or_default().into_iter();
-    gone.filter_map(|stored| Some((freshness::name_of(&as_live(&stored)?), stored))).collect()
+    gone.filter_map(|stored| Some((copy_name(&stored)? as u64, stored))).collect()
+}
+
+/// The name of the archived copy of a transcript.
+fn copy_name(stored: &StoredFile) -> Option<u128> {
+    let name = archive::transcript_name(&as_live(stored)?);
+    Some(archive::name_of_origin(name, stored.origin.as_deref()))
 }
 
 /// The transcript as its agent stored it.
@@ -135,7 +151,7 @@ pub fn as_readable(history: &History<'_>, stored: &StoredFile) -> Option<Transcr
     if !stored.gone {
         return Some(live);
     }
-    let path = archive_store(history)?.path_of(&live);
+    let path = archive_store(history)?.path_by_name(copy_name(stored)?);
     Some(Transcript { path, ..live })
 }
 

@@ -171,6 +171,7 @@ fn read_edits(home: &Path) -> SessionEdits {
     let places = Environment { home: home.to_path_buf(), ..Environment::default() };
     let (progress, masker) = (Progress::default(), OnceLock::new());
     let history = History {
+        also: &[],
         places: &places,
         clock: Clock::System,
         cwd: home,

@@ -18,16 +18,19 @@ pub enum ProblemKind {
     LineTooLong,
     /// The file changed between finding a record and reading it.
     Moved,
+    /// The transcript lost more than a tenth of its entries. The archive has them.
+    Shortened,
 }
 
 impl ProblemKind {
-    pub const ALL: [ProblemKind; 6] = [
+    pub const ALL: [ProblemKind; 7] = [
         ProblemKind::Unreadable,
         ProblemKind::BadLine,
         ProblemKind::Salvaged,
         ProblemKind::Unfinished,
         ProblemKind::LineTooLong,
         ProblemKind::Moved,
+        ProblemKind::Shortened,
     ];
 
     pub fn from_name(word: &str) -> Option<ProblemKind> {
@@ -42,6 +45,7 @@ impl ProblemKind {
             ProblemKind::Unfinished => "unfinished",
             ProblemKind::LineTooLong => "line_too_long",
             ProblemKind::Moved => "moved",
+            ProblemKind::Shortened => "shortened",
         }
     }
 

@@ -108,6 +108,7 @@ impl Service {
             masker: &self.masker,
             forget_elsewhere,
             watched: self.watched.as_deref(),
+            also: &[],
             snapshots: self.snapshots.as_deref(),
         }
     }

@@ -17,10 +17,12 @@
 
 mod appended;
 mod containment;
+mod content;
 mod copy;
 mod entry;
 mod forget;
 mod frame_writer;
+mod manifest;
 mod migrate;
 mod packed;
 mod packed_form;
@@ -28,19 +30,25 @@ mod raw_copy;
 mod reader;
 mod salvage_packed;
 mod table;
+mod union;
+mod unite;
 mod writer;
 
 pub use appended::CopyLines;
 pub use containment::Overlap;
 pub use forget::ForgetOutcome;
+pub use manifest::LostCopy;
 pub use reader::{fetch_call, fetch_message, fetch_result, survey_archive};
 pub use table::VERSION;
-pub use writer::ArchiveWriter;
+pub use union::Mask;
+pub use unite::United;
+pub use writer::{ArchiveWriter, Written};
 
 use crate::walk::{self, TranscriptList};
 use crate::{Error, FileStamp, SOURCES, Transcript};
 use copy::Archive;
 use frame_writer::Target;
+use manifest::{Listed, Manifest};
 use packed::PackedCopies;
 use record::{Problem, ProblemKind, Session, Stamp};
 use std::fs;
@@ -58,6 +66,7 @@ const TEMP_EXTENSION: &str = "tmp";
 pub struct Store {
     dir: PathBuf,
     packed: Arc<PackedCopies>,
+    manifest: Arc<Manifest>,
 }
 
 /// One archived transcript, as described by the table at its end.
@@ -85,6 +94,13 @@ pub struct ArchivedTranscript {
     pub file_stamp: FileStamp,
     /// Whether rows of transcripts read today can be recognised as copies of these.
     pub keys_match: bool,
+    /// The device that wrote the transcript. None: this one.
+    pub origin: Option<String>,
+    /// How many entries the transcript no longer has, in all and of each session.
+    pub kept: u32,
+    pub kept_by_session: Vec<u32>,
+    /// The name of the transcript, whichever device it is of.
+    pub transcript_name: u128,
 }
 
 impl ArchivedTranscript {
@@ -115,6 +131,11 @@ pub fn transcript_name(transcript: &Transcript) -> u128 {
     table::fnv1a_128(&[source, b"\0", path, b"\0", part.unwrap_or(b"\0")])
 }
 
+/// The name of the copy of a transcript that came from another device: two devices can have different transcripts at one path.
+pub fn name_of_origin(name: u128, origin: Option<&str>) -> u128 {
+    origin.map_or(name, |origin| table::fnv1a_128(&[&name.to_le_bytes(), b"@", origin.as_bytes()]))
+}
+
 fn name_from_path(path: &Path) -> u128 {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     u128::from_str_radix(stem, 16).unwrap_or_default()
@@ -137,8 +158,8 @@ pub fn is_archived(path: &Path) -> bool {
 
 impl Store {
     pub fn new(dir: PathBuf) -> Store {
-        let packed = Arc::new(PackedCopies::new(&dir));
-        Store { dir, packed }
+        let (packed, manifest) = (Arc::new(PackedCopies::new(&dir)), Arc::new(Manifest::new(&dir)));
+        Store { dir, packed, manifest }
     }
 
     /// The path of the copy of a transcript, whether or not it exists: the same in every version.
@@ -267,6 +288,51 @@ impl Store {
         (copies, problems)
     }
 
+    /// The copies that are listed and are not there. Opens none of them.
+    pub fn lost_copies(&self) -> Result<Vec<LostCopy>, Error> {
+        let (listed, names) = (self.manifest.read()?, self.all_names());
+        let lost = listed.into_iter().filter(|(name, _)| names.binary_search(name).is_err());
+        Ok(lost.map(|(name, copy)| to_lost(name, copy, 0)).collect())
+    }
+
+    /// The same, with the copies that have fewer entries than is listed. Opens all of them.
+    pub fn lost_entries(&self) -> Result<Vec<LostCopy>, Error> {
+        let (mut listed, mut lost) = (self.manifest.read()?, Vec::new());
+        self.for_each_archived(&mut |copy| {
+            let Ok(copy) = copy else { return };
+            let name = name_from_path(&copy.path);
+            if let Some(known) = listed.remove(&name)
+                && copy.entries < known.entries
+            {
+                lost.push(to_lost(name, known, copy.entries));
+            }
+        });
+        lost.extend(listed.into_iter().map(|(name, copy)| to_lost(name, copy, 0)));
+        lost.sort_by_key(|copy| copy.name);
+        Ok(lost)
+    }
+
+    /// Enters copies that a killed process has stored into the list. Returns how many.
+    pub fn list_unlisted(&self) -> Result<u64, Error> {
+        let (listed, mut added) = (self.manifest.read()?, 0);
+        for name in self.all_names().into_iter().filter(|name| !listed.contains_key(name)) {
+            // A damaged one is reported where it is read.
+            let Ok(copy) = self.find_by_name(name) else { continue };
+            let session = copy.sessions.first().map(|one| one.session_id.to_string()).unwrap_or_default();
+            let (entries, kept, source) = (copy.entries, copy.kept, copy.source);
+            self.manifest.add(name, &Listed { entries, kept, check: 0, source, session });
+            added += 1;
+        }
+        self.manifest.flush()?;
+        Ok(added)
+    }
+
+    /// Removes a lost copy from the list: a person knows of it.
+    pub fn dismiss_lost(&self, name: u128) -> Result<(), Error> {
+        self.manifest.remove(name);
+        self.manifest.flush()
+    }
+
     /// Whether a file that [`Store::check_copies`] names was written by a newer version.
     pub fn is_newer(&self, file: &Path) -> bool {
         let is_row_file = file == self.packed.path();
@@ -292,7 +358,11 @@ impl Store {
     /// Begins a new copy. Entries before `from_entry` are taken over from the existing copy, which must be
     /// intact; entries from there on are dropped, and entries added again are replaced. 0 writes everything
     /// anew.
-    pub fn begin_copy(&self, transcript: &Transcript, from_entry: u32) -> Result<ArchiveWriter, Error> {
+    pub fn begin_copy<'m>(
+        &self,
+        transcript: &Transcript,
+        from_entry: u32,
+    ) -> Result<ArchiveWriter<'m>, Error> {
         let (target, header) = (self.target_for(transcript)?, header_for(transcript));
         if from_entry > 0 {
             return ArchiveWriter::continue_from(&Archive::open(&target.path)?, target, header, from_entry);
@@ -306,7 +376,7 @@ impl Store {
 
     /// Begins a new copy with as much of the existing one as can be used, which may be nothing: `ArchiveWriter::has_entry`
     /// shows which entries. Damaged entries are thus written again while the transcript can still be read.
-    pub fn resume_copy(&self, transcript: &Transcript) -> Result<ArchiveWriter, Error> {
+    pub fn resume_copy<'m>(&self, transcript: &Transcript) -> Result<ArchiveWriter<'m>, Error> {
         let (target, header) = (self.target_for(transcript)?, header_for(transcript));
         match Archive::open(&target.path) {
             Ok(archive) => ArchiveWriter::salvage_from(&archive, target, header),
@@ -315,9 +385,31 @@ impl Store {
         }
     }
 
+    /// Begins a copy of a transcript that is read from its beginning, with everything that the existing copy has: what the transcript
+    /// no longer has is kept. `mask` applies the newest masking rules, so that what they mask does not count as another text.
+    pub fn unite_copy<'m>(
+        &self,
+        transcript: &Transcript,
+        mask: Option<Mask<'m>>,
+    ) -> Result<ArchiveWriter<'m>, Error> {
+        let (target, header) = (self.target_for(transcript)?, header_for(transcript));
+        match Archive::open(&target.path) {
+            Ok(archive) => ArchiveWriter::unite_with(archive, target, header, mask),
+            Err(error @ Error::Newer { .. }) => Err(error),
+            Err(error) if copy::is_missing(&error) || matches!(error, Error::Damaged { .. }) => {
+                Ok(ArchiveWriter::new(target, header))
+            }
+            // The copy may be there, and be readable later.
+            Err(error) => Err(error),
+        }
+    }
+
     /// Removes one copy and returns the number of freed bytes. `sync_to_disk` erases them.
     pub fn remove_copy(&self, path: &Path) -> Result<u64, Error> {
         self.check_own_path(path)?;
+        // The list first: what is removed on purpose must never count as lost.
+        self.manifest.remove(name_from_path(path));
+        self.manifest.flush()?;
         let row = self.packed.remove(name_from_path(path))?;
         let freed = match fs::metadata(path) {
             Ok(meta) => meta.len(),
@@ -347,13 +439,13 @@ impl Store {
         Ok(one != other && containment::is_contained(one, other)?)
     }
 
-    /// Compares bytes that [`Store::read_raw`] of another archive returned with the copy of that name. None: there is none.
-    pub fn compare_raw(&self, name: u128, bytes: &[u8]) -> Result<Option<Overlap>, Error> {
+    /// Compares wholes and parts of a copy from another archive with the copy of that name. None: there is none.
+    pub fn compare_pieces(&self, name: u128, pieces: &[&[u8]]) -> Result<Option<Overlap>, Error> {
         let here = match Archive::open(&self.path_by_name(name)) {
             Err(error) if copy::is_missing(&error) => return Ok(None),
             opened => opened?,
         };
-        self.open_raw(name, bytes, |arrived| containment::compare(&arrived, &here)).map(Some)
+        self.with_opened(name, pieces, |arrived| containment::compare(arrived, &here)).map(Some)
     }
 
     /// Removes the sessions that `drop` selects, with all their records: rewrites the copy without them, or
@@ -365,7 +457,7 @@ impl Store {
         drop: &dyn Fn(&Session) -> bool,
     ) -> Result<ForgetOutcome, Error> {
         self.check_own_path(path)?;
-        let target = Target { path: path.to_path_buf(), packed: self.packed.clone() };
+        let target = self.target_at(path.to_path_buf());
         let mut forgotten = forget::forget_sessions(&target, drop)?;
         if forgotten == ForgetOutcome::default() {
             return Ok(forgotten);
@@ -390,11 +482,13 @@ impl Store {
     }
 
     pub fn commit_batch(&self) -> Result<(), Error> {
-        self.packed.commit_batch()
+        self.packed.commit_batch()?;
+        self.manifest.flush()
     }
 
     pub fn roll_back_batch(&self) {
         self.packed.roll_back_batch();
+        self.manifest.discard();
     }
 
     /// Waits until all copies are on the disk and removed ones are erased. Once for many copies: waiting for each of
@@ -449,7 +543,11 @@ impl Store {
             let error = std::io::Error::other("already an archived copy");
             return Err(io_error(&transcript.path)(error));
         }
-        Ok(Target { path: self.path_of(transcript), packed: self.packed.clone() })
+        Ok(self.target_at(self.path_of(transcript)))
+    }
+
+    fn target_at(&self, path: PathBuf) -> Target {
+        Target { path, packed: self.packed.clone(), manifest: self.manifest.clone() }
     }
 
     fn check_own_path(&self, path: &Path) -> Result<(), Error> {
@@ -458,6 +556,10 @@ impl Store {
         }
         Err(io_error(path)(std::io::Error::other("not an archived copy")))
     }
+}
+
+fn to_lost(name: u128, copy: Listed, found: u32) -> LostCopy {
+    LostCopy { name, source: copy.source, session_id: copy.session, entries: copy.entries, found }
 }
 
 fn header_for(transcript: &Transcript) -> Header {
@@ -469,12 +571,16 @@ fn read_archived(path: &Path) -> Result<ArchivedTranscript, Error> {
 }
 
 fn describe(archive: Archive) -> ArchivedTranscript {
-    let raw = archive.raw_length();
+    let (raw, kept) = (archive.raw_length(), archive.table.kept.len() as u32);
     let (header, closing) = (archive.table.header, archive.table.closing);
     let source = SOURCES.iter().map(|s| s.name()).find(|name| *name == header.source).unwrap_or("");
     ArchivedTranscript {
         path: archive.path,
         keys_match: header.keys_match(),
+        transcript_name: header.transcript_name(),
+        origin: header.origin,
+        kept,
+        kept_by_session: closing.sessions.iter().map(|session| session.kept).collect(),
         original: header.path.into(),
         part: header.part,
         hint: header.hint,

@@ -147,7 +147,7 @@ fn a_copy_that_outgrows_its_row_becomes_a_file_with_the_same_positions() {
     assert!(writer.has_entry(0, &row(0), ""), "the entry is taken over");
     writer.add_message(1, &row(1), "", &message(&incompressible(300_000)));
     let size = writer.finish(&facts).unwrap();
-    assert_eq!(fs::metadata(archive.store.path_of(&of)).unwrap().len(), size);
+    assert_eq!(fs::metadata(archive.store.path_of(&of)).unwrap().len(), size.bytes);
     assert_eq!(archive.store.all_names(), [transcript_name(&of)]);
     assert_eq!(archive.store.list_archived().archived.len(), 1);
     assert!(texts(&archive.store, &of).unwrap() == ["first", &incompressible(300_000)]);

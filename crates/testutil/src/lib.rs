@@ -11,6 +11,7 @@
 #![allow(clippy::unwrap_used, clippy::pedantic)]
 #![allow(clippy::new_without_default)] // a new home is a new folder
 
+mod archived;
 mod browser;
 pub mod clients;
 mod committed_rows;
@@ -35,6 +36,7 @@ mod shifted_clock;
 pub mod survey;
 pub mod tracer;
 
+pub use archived::archived_entries;
 pub use browser::{check_accessibility, title_in_chromium};
 pub use committed_rows::without_last_change;
 pub use faulty_proxy::{FaultyProxy, SeenRequest, WireFault};

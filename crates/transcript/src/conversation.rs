@@ -82,8 +82,14 @@ impl Conversation {
     }
 
     pub fn add_message(&mut self, role: Role, kind: Kind, message: Message, tokens: Tokens) {
-        let id = if message.id.is_empty() { self.next_id() } else { message.id.clone() };
-        self.parts.push(Part::message(role, kind, Message { id, ..message }, tokens));
+        if !message.id.is_empty() {
+            return self.parts.push(Part::message(role, kind, message, tokens));
+        }
+        let id = self.next_id();
+        // Two machines can have different messages at one position of one path.
+        let text = record::event_key(b't', &[message.text.as_bytes()]) as u32;
+        let same_as = Some(format!("{id}:{text:08x}"));
+        self.parts.push(Part::Message { role, kind, message: Message { id, ..message }, tokens, same_as });
     }
 
     pub fn add_call(&mut self, call: Call, at: Stamp) {

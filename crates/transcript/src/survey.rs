@@ -472,7 +472,7 @@ impl<'a> Survey<'a> {
             ProblemKind::Salvaged => self.coverage.salvaged += 1,
             ProblemKind::BadLine | ProblemKind::LineTooLong => self.coverage.bad += 1,
             ProblemKind::Unfinished => self.coverage.unfinished += 1,
-            ProblemKind::Unreadable | ProblemKind::Moved => {}
+            ProblemKind::Unreadable | ProblemKind::Moved | ProblemKind::Shortened => {}
         }
         let described = self.outcome.problems.len();
         if described <= MAX_DESCRIBED_PROBLEMS || kind == ProblemKind::Unreadable {

@@ -225,7 +225,7 @@ fn session_to_found(line: SessionLine) -> ChatFound {
 }
 
 fn read_session(backend: &dyn Backend, id: &str) -> Result<Answer, Error> {
-    let request = GatherChats { chat_ids: vec![id.to_string()], include_tools: true };
+    let request = GatherChats { chat_ids: vec![id.to_string()], ..GatherChats::default() };
     match Handle::<GatherChats>::handle(backend.operations(), &request)? {
         Gathered::One(session) => Ok(Answer::Session(session)),
         Gathered::Several(_) => Err(Error::new(Code::InternalError, "one session was requested")),

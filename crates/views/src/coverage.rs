@@ -16,8 +16,11 @@ pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) 
     let everything =
         ViewRequest { all_projects: true, source: question.request.source.clone(), ..ViewRequest::default() };
     let want = SurveyOptions { messages: true, calls: true, fields: true };
-    let (library, _) = scan_rows(question.history, &everything, want, by_time, |_, _| false)?;
+    let (mut library, _) = scan_rows(question.history, &everything, want, by_time, |_, _| false)?;
     if question.request.problems {
+        if let Some(reader) = history::catalogue_cache::open_catalogue(question.history) {
+            library.outcome.problems.extend(history::shortened::list_problems(&reader)?);
+        }
         let lines = library.outcome.problems.iter().map(|p| {
             vec![
                 ("problem", Cell::text(p.kind.as_str())),

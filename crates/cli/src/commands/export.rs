@@ -66,7 +66,7 @@ fn write_document(service: &Service, matches: &ArgMatches) -> Result<Exit, Error
 }
 
 pub(crate) fn read_session(service: &Service, id: String, with_tools: bool) -> Result<Box<OneChat>, Error> {
-    let request = GatherChats { chat_ids: vec![id], include_tools: with_tools };
+    let request = GatherChats { chat_ids: vec![id], include_tools: with_tools, all: false };
     match Handle::<GatherChats>::handle(service, &request)? {
         // A document is often given to an agent.
         Gathered::One(session) => Ok(service::defuse_answer(session)),

@@ -122,7 +122,7 @@ fn choose_session(service: &Service) -> Result<Option<Resumable>, Error> {
 }
 
 fn session_with_id(service: &Service, id: &str) -> Result<Resumable, Error> {
-    let request = GatherChats { chat_ids: vec![id.to_string()], include_tools: false };
+    let request = GatherChats { chat_ids: vec![id.to_string()], include_tools: false, all: false };
     let read = output::with_progress(service, || Handle::<GatherChats>::handle(service, &request))?;
     let Gathered::One(session) = read else { return Err(no_session("resume takes one session")) };
     let gone = || match &session.chat.device {

@@ -25,6 +25,7 @@ mod import;
 mod interface;
 mod language_service;
 mod loci_folder;
+mod manglings;
 mod memory;
 mod memory_add;
 mod mistakes;

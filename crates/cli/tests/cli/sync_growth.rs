@@ -118,7 +118,7 @@ fn packs(devices: &Devices) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_was_appended_waits_for_what_is_before_it() {
+fn what_was_appended_is_stored_in_whatever_order_it_arrives() {
     let devices = Devices::joined();
     let aside = Home::new();
     let hide = |path: &Path| std::fs::rename(path, aside.path().join(path.file_name().unwrap())).unwrap();
@@ -135,11 +135,9 @@ fn what_was_appended_waits_for_what_is_before_it() {
     }
     // The last part first, then the one before the last, then the whole, then what is between.
     sent.iter().for_each(|path| hide(path));
-    for (shown, arrived) in [(3, false), (2, false), (0, true), (1, true)] {
+    for shown in [3, 2, 0, 1] {
         show(&sent[shown]);
         run_line(&devices.laptop, "sync now");
-        let found = run_line(&devices.laptop, "search narwhals").code == Some(0);
-        assert_eq!(found, arrived, "after part {shown}");
     }
     assert_eq!(export(&devices.laptop, "00000001"), export(&devices.work, "00000001"));
     assert_eq!(run(&devices.laptop, "sync now")["sent"], 0);
@@ -215,7 +213,7 @@ impl Twins {
     }
 }
 
-/// Both write it, together and apart: each keeps its own, and all others end with the same one, in whatever order they read.
+/// Both write it, together and apart: all end with what both wrote, in whatever order they read.
 #[test]
 fn two_devices_that_write_one_transcript_agree_elsewhere() {
     let bucket = Home::new();
@@ -250,25 +248,23 @@ fn two_devices_that_write_one_transcript_agree_elsewhere() {
         if step % 3 == 2 {
             run(&seldom, "sync now");
         }
-        assert_eq!(run(&often, "sessions")["total"], 1, "after step {step}");
     }
     run(&seldom, "sync now");
     let late = join();
     run(&late, "sync now");
     assert!(export(&often, "00000001").contains("Narwhal 2"));
-    for home in [&seldom, &late] {
-        assert_eq!(export(home, "00000001"), export(&often, "00000001"));
+    // The same IDs have different words on both: what is in the archives counts.
+    let archived = |home: &Home| testutil::archived_entries(home.path()).concat();
+    for words in ["Narwhal 3 of 0", "Narwhal 4 of 1", "Narwhal 5 of 1", "Narwhal 6 of 0"] {
+        for home in [&often, &seldom, &late] {
+            assert!(archived(home).contains(words), "{words}");
+        }
     }
-    // One name: of the two devices, one has the copy.
-    let devices = run(&late, "sync status")["devices"].as_array().unwrap().clone();
-    let copies: u64 =
-        devices.iter().filter(|one| one["this"] == false).filter_map(|one| one["transcripts"].as_u64()).sum();
-    assert_eq!(copies, 1, "{devices:?}");
 }
 
-/// A transcript that became shorter, or was written anew, is not what the others have: it goes as a whole.
+/// A transcript that became shorter, or was written anew: the others have both.
 #[test]
-fn a_session_that_was_rewritten_goes_as_a_whole() {
+fn a_session_that_was_rewritten_is_complete_elsewhere() {
     let devices = Devices::joined();
     let mut growing = session(1, SHOP, "Count the walruses");
     growing.prompt("And the narwhals");
@@ -285,7 +281,18 @@ fn a_session_that_was_rewritten_goes_as_a_whole() {
     rewritten.prompt("And the kiwis");
     devices.work.add(&rewritten);
     devices.rounds();
-    assert_eq!(export(&devices.laptop, "00000001"), export(&devices.work, "00000001"));
+    let archived = testutil::archived_entries(devices.laptop.path()).concat();
+    let (there, here) = (archived, export(&devices.work, "00000001"));
+    for (animal, is_here) in [
+        ("walruses", false),
+        ("narwhals", false),
+        ("penguins", false),
+        ("ostriches", true),
+        ("emus", true),
+        ("kiwis", true),
+    ] {
+        assert_eq!((there.contains(animal), here.contains(animal)), (true, is_here), "{animal}");
+    }
     run(&devices.laptop, "search kiwis");
 }
 
@@ -311,6 +318,7 @@ fn what_newer_rules_mask_does_not_leave_in_a_part() {
         growing.prompt(prompt);
         devices.work.add(&growing);
     }
+    run_line(&devices.work, "index").expect(0);
     run_line(&devices.work, "index --rebuild").expect(0);
     devices.rounds();
     assert_eq!(export(&devices.laptop, "00000001"), export(&devices.work, "00000001"));

@@ -1,12 +1,11 @@
-//! What this device remembers of copies that grow: what the others have of its own, and which parts of theirs were applied.
+//! What this device remembers of copies that grow: what the others have of its own, and which parts are in the storage.
 //!
-//! Does not know the content of a part. Keeps no text longer than it waits for the lines before it.
+//! Does not know the content of a part.
 
 use super::{Known, failed};
 use api::Error;
 use db::{OptionalExtension as _, Row, params};
-use std::collections::BTreeSet;
-use sync::{DeviceId, Hash, Version};
+use sync::Hash;
 
 pub(super) const STEP: &str = "
     create table sent(           -- what the others have of a copy of this device
@@ -24,28 +23,6 @@ pub(super) const STEP: &str = "
       is_own integer not null
     ) without rowid;
     create index part_keys_name on part_keys (name);
-    create table applied(        -- the parts that a received copy consists of, after its first lines
-      name   text not null,
-      number integer not null,
-      start  integer not null,
-      dead   blob not null,      -- entries that no longer count since this part
-      clock  integer not null,
-      device blob not null,
-      primary key (name, number)
-    ) without rowid;
-    create table first_lines(    -- of a copy with parts: what it was before the first
-      name   text primary key,
-      lines  integer not null,
-      dead   blob not null
-    ) without rowid;
-    create table waiting(        -- parts whose lines before have not arrived
-      key    text primary key,
-      name   text not null,
-      clock  integer not null,
-      device blob not null,
-      body   blob not null
-    ) without rowid;
-    create index waiting_name on waiting (name);
     create table forgotten(name text primary key) without rowid;";
 
 /// What the others have of a copy of this device.
@@ -59,28 +36,6 @@ pub(crate) struct SentState {
     pub(crate) dead: Vec<u64>,
     pub(crate) parts: u64,
     pub(crate) bytes: u64,
-}
-
-/// A part in a received copy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct AppliedPart {
-    pub(crate) start: u64,
-    pub(crate) dead: Vec<u64>,
-    pub(crate) version: Version,
-}
-
-/// How a received copy came about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Chain {
-    pub(crate) first_lines: u64,
-    pub(crate) first_dead: Vec<u64>,
-    pub(crate) parts: Vec<AppliedPart>,
-}
-
-pub(crate) struct WaitingPart {
-    pub(crate) key: String,
-    pub(crate) version: Version,
-    pub(crate) body: Vec<u8>,
 }
 
 fn encode_numbers(numbers: &[u64]) -> Vec<u8> {
@@ -98,11 +53,6 @@ fn numbers(row: &Row<'_>, column: usize) -> Result<Vec<u64>, db::Error> {
 fn array<const N: usize>(row: &Row<'_>, column: usize) -> Result<[u8; N], db::Error> {
     let bytes: Vec<u8> = row.get(column)?;
     bytes.try_into().map_err(|_| db::corrupt_error(&"an identifier of the wrong length"))
-}
-
-fn version(row: &Row<'_>, column: usize) -> Result<Version, db::Error> {
-    let clock = row.get::<_, i64>(column)? as u64;
-    Ok(Version { clock, device: DeviceId(array(row, column + 1)?) })
 }
 
 impl Known {
@@ -147,9 +97,7 @@ impl Known {
     /// Forgets what was remembered of a copy. Its parts are to be forgotten everywhere.
     pub(crate) fn forget_copy(&self, name: &str) -> Result<(), Error> {
         self.execute("insert or ignore into forgotten values (?1)", [name])?;
-        self.execute("delete from waiting where name = ?1", [name])?;
-        self.set_sent(name, None)?;
-        self.set_chain(name, None)
+        self.set_sent(name, None)
     }
 
     pub(crate) fn is_forgotten(&self, name: &str) -> Result<bool, Error> {
@@ -164,68 +112,5 @@ impl Known {
 
     pub(crate) fn remove_part_key(&self, key: &str) -> Result<(), Error> {
         self.execute("delete from part_keys where key = ?1", [key])
-    }
-
-    // ---- copies of other devices
-
-    pub(crate) fn chain(&self, name: &str) -> Result<Option<Chain>, Error> {
-        let run = || {
-            let sql = "select lines, dead from first_lines where name = ?1";
-            let first = |row: &Row<'_>| Ok((row.get::<_, i64>(0)? as u64, numbers(row, 1)?));
-            let first = self.connection.prepare_cached(sql)?.query_row([name], first).optional()?;
-            let Some((first_lines, first_dead)) = first else { return Ok(None) };
-            let sql = "select start, dead, clock, device from applied where name = ?1 order by number";
-            let mut rows = self.connection.prepare_cached(sql)?;
-            let parts = rows.query_map([name], |row| {
-                let start = row.get::<_, i64>(0)? as u64;
-                Ok(AppliedPart { start, dead: numbers(row, 1)?, version: version(row, 2)? })
-            })?;
-            let parts = parts.collect::<Result<_, db::Error>>()?;
-            Ok(Some(Chain { first_lines, first_dead, parts }))
-        };
-        run().map_err(|error: db::Error| failed(&error))
-    }
-
-    pub(crate) fn set_chain(&self, name: &str, chain: Option<&Chain>) -> Result<(), Error> {
-        self.execute("delete from applied where name = ?1", [name])?;
-        self.execute("delete from first_lines where name = ?1", [name])?;
-        let Some(chain) = chain else { return Ok(()) };
-        let sql = "insert into first_lines values (?1, ?2, ?3)";
-        self.execute(sql, params![name, chain.first_lines as i64, encode_numbers(&chain.first_dead)])?;
-        for (number, part) in chain.parts.iter().enumerate() {
-            let sql = "insert into applied values (?1, ?2, ?3, ?4, ?5, ?6)";
-            let (clock, device) = (part.version.clock as i64, part.version.device.0);
-            let dead = encode_numbers(&part.dead);
-            self.execute(sql, params![name, number as i64, part.start as i64, dead, clock, device])?;
-        }
-        Ok(())
-    }
-
-    pub(crate) fn add_waiting(&self, name: &str, part: &WaitingPart) -> Result<(), Error> {
-        let sql = "insert or replace into waiting values (?1, ?2, ?3, ?4, ?5)";
-        let (clock, device) = (part.version.clock as i64, part.version.device.0);
-        self.execute(sql, params![part.key, name, clock, device, part.body])
-    }
-
-    pub(crate) fn remove_waiting(&self, key: &str) -> Result<(), Error> {
-        self.execute("delete from waiting where key = ?1", [key])
-    }
-
-    /// The parts of a copy that wait, by version.
-    pub(crate) fn waiting(&self, name: &str) -> Result<Vec<WaitingPart>, Error> {
-        let run = || {
-            let sql = "select key, clock, device, body from waiting where name = ?1 order by clock, device";
-            let mut rows = self.connection.prepare_cached(sql)?;
-            let parts = rows.query_map([name], |row| {
-                Ok(WaitingPart { key: row.get(0)?, version: version(row, 1)?, body: row.get(3)? })
-            })?;
-            parts.collect::<Result<Vec<_>, db::Error>>()
-        };
-        run().map_err(|error| failed(&error))
-    }
-
-    /// The copies for which parts wait.
-    pub(crate) fn names_waiting(&self) -> Result<BTreeSet<String>, Error> {
-        self.texts("select distinct name from waiting", [])
     }
 }

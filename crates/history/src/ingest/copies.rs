@@ -4,8 +4,8 @@
 
 use super::{Ingest, UpdateReport};
 use crate::error::{newer_store, store_error};
-use crate::freshness;
 use crate::home::{self, Home};
+use crate::{freshness, transcripts};
 use api::{Code, Error};
 use catalogue::Writer;
 use record::{Problem, ProblemKind};
@@ -79,6 +79,16 @@ impl Ingest<'_> {
             self.store.forget_sessions(path, &is).map_err(|error| archive_error(&error))?;
         }
         Ok(found.len() as u64)
+    }
+
+    /// If the archive is not as the last update left it: copies that a killed process or a round of sync has stored are listed.
+    pub(super) fn list_copies(&self) -> Result<(), Error> {
+        let known =
+            self.catalogue.reader().meta_value(transcripts::ARCHIVE_FINGERPRINT).map_err(store_error)?;
+        if known == Some(self.store.fingerprint()) {
+            return Ok(());
+        }
+        self.store.list_unlisted().map(drop).map_err(|error| archive_error(&error))
     }
 
     /// Waits until the copies are on the disk. Without new ones, only erases what an interrupted run has removed.

@@ -16,9 +16,12 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    /// Whether the new copy contains all of the old one. Copies that cannot be compared are kept.
+    /// Whether the new copy contains all of the old one. Copies that cannot be compared are kept, and those of other devices: what is
+    /// added there belongs to them.
     pub(super) fn is_contained(&self, store: &Store) -> bool {
-        store.is_contained(&self.copy.path, &store.path_of(&self.now)).unwrap_or(false)
+        let name = sources::archive::transcript_name(&self.copy);
+        let is_own = store.find_by_name(name).is_ok_and(|copy| copy.origin.is_none());
+        is_own && store.is_contained(&self.copy.path, &store.path_of(&self.now)).unwrap_or(false)
     }
 }
 

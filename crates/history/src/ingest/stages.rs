@@ -77,7 +77,7 @@ impl History<'_> {
                 }
             }
             if let Some(keeper) = keeper {
-                packed += keeper.finish(&facts).map_err(read_error)?;
+                packed += keeper.finish(&facts).map_err(read_error)?.bytes;
             }
         }
         store.commit_batch().map_err(read_error)?;

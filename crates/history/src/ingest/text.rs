@@ -10,7 +10,7 @@ use catalogue::{ApplyOutcome, ChangedEvent, event_id};
 use os::files::FileExt;
 use record::{Call, Message, Row, RowKind};
 use search::{Doc, Part};
-use sources::archive::{ArchiveWriter, Store};
+use sources::archive::{ArchiveWriter, Mask, Store};
 use sources::{Names, Transcript, line_reader};
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -66,8 +66,9 @@ impl RecordReader<'_> {
         applied: &ApplyOutcome,
         send: &SyncSender<ReaderMessage>,
     ) -> Option<()> {
+        let mask = |text: &str| self.history.mask_again(text);
         let mut sender = TextSender::new(self, &surveyed.transcript, &surveyed.rows, applied, send);
-        sender.keeper = match self.open_archive_writer(surveyed).transpose() {
+        sender.keeper = match self.open_archive_writer(surveyed, &mask).transpose() {
             Ok(keeper) => keeper,
             Err(error) => {
                 report_archive_error(&surveyed.transcript, &error, send)?;
@@ -90,7 +91,8 @@ impl RecordReader<'_> {
         sender.finish()?;
         match keeper.map(|keeper| keeper.finish(&surveyed.facts)) {
             Some(Err(error)) => report_archive_error(&surveyed.transcript, &error, send),
-            _ => Some(()),
+            Some(Ok(written)) => send.send(ReaderMessage::Archived(applied.file, written)).ok(),
+            None => Some(()),
         }
     }
 
@@ -111,19 +113,30 @@ impl RecordReader<'_> {
         sender.finish()
     }
 
-    /// The archive writer for a transcript. None for transcripts that are archived copies themselves, that have no rows, or
-    /// that contain a forgotten session.
-    fn open_archive_writer(&self, surveyed: &Surveyed) -> Option<Result<ArchiveWriter, sources::Error>> {
+    /// The archive writer for a transcript. None for transcripts that are archived copies themselves, that contain a forgotten
+    /// session, or of which there is nothing and never was.
+    fn open_archive_writer<'m>(
+        &self,
+        surveyed: &Surveyed,
+        mask: Mask<'m>,
+    ) -> Option<Result<ArchiveWriter<'m>, sources::Error>> {
         let transcript = &surveyed.transcript;
         let forgotten =
             surveyed.facts.sessions.iter().any(|s| self.tombstones.contains(s.source, &s.session_id));
-        if freshness::is_archived_copy(transcript) || surveyed.rows.is_empty() || forgotten {
+        if freshness::is_archived_copy(transcript) || forgotten {
             return None;
         }
-        Some(match surveyed.state {
+        if surveyed.rows.is_empty() && !self.store.has_copy(transcript) {
+            return None;
+        }
+        let opened = match surveyed.state {
             State::Grown(..) => self.store.resume_copy(transcript),
-            _ => self.store.begin_copy(transcript, 0),
-        })
+            _ => self.store.unite_copy(transcript, Some(mask)),
+        };
+        Some(opened.map(|mut writer| {
+            writer.align_sessions(&surveyed.facts.sessions);
+            writer
+        }))
     }
 
     pub(super) fn read_record(&self, transcript: &Transcript, row: &Row) -> Result<Record, sources::Error> {
@@ -160,7 +173,7 @@ struct TextSender<'t> {
     /// The position of each row among those with text, from 1: the title comes first.
     turns: Vec<u32>,
     send: &'t SyncSender<ReaderMessage>,
-    keeper: Option<ArchiveWriter>,
+    keeper: Option<ArchiveWriter<'t>>,
     documents: Vec<IndexDocument>,
     pending_bytes: usize,
     touched: Vec<(u32, String)>,

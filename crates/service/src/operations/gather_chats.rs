@@ -19,11 +19,13 @@ use history::resolve_session::{SessionsById, own_id};
 use history::scan::{ScanResult, by_session, is_warm_up, scan_matching_rows};
 use history::shared_messages::{interleave_by_time, shared_messages};
 use history::to_record::role_of;
-use history::{freshness, resolve_session};
+use history::transcripts::copies_with_more;
+use history::{History, freshness, resolve_session};
 use record::row::USAGE_ONLY;
 use record::{Call, Kind, Message, Problem, Row, RowKind, Session, Stamp, TitleOrigin};
 use serde_json::Value;
-use sources::SurveyOutcome;
+use sources::archive::ArchivedTranscript;
+use sources::{SurveyOutcome, Transcript};
 use views::BOTH;
 
 /// The text of one response. A session of 1.5 GB took 3.6 GB of memory before there was a limit.
@@ -35,7 +37,7 @@ impl Handle<GatherChats> for Service {
         let mut left = MAX_BYTES;
         for typed in &request.chat_ids {
             let id = named_session(self, typed.trim())?;
-            let one = read_chat(self, &id, request.include_tools, &mut left)?;
+            let one = read_chat(self, &id, request, &mut left)?;
             if read.iter().all(|other| other.chat.id != one.chat.id) {
                 read.push(one);
             }
@@ -119,14 +121,22 @@ fn session_title(session: &Session) -> &str {
 fn read_chat(
     service: &Service,
     prefix: &str,
-    include_tools: bool,
+    asked: &GatherChats,
     left: &mut usize,
 ) -> Result<ReadChat, Error> {
     let request = ViewRequest { session: Some(prefix.to_string()), ..ViewRequest::default() };
-    let (library, rows) = scan_matching_rows(&service.history(), &request, BOTH, by_session, |_, joined| {
-        is_visible(&joined.row)
-    })?;
+    let scan = |history: &History<'_>| {
+        scan_matching_rows(history, &request, BOTH, by_session, |_, joined| is_visible(&joined.row))
+    };
+    let (mut library, mut rows) = scan(&service.history())?;
     let id = resolve_prefix(&library, prefix)?;
+    let copies = copies_with_more(&service.history(), &transcripts_of(&library, &id));
+    let kept: u32 = copies.iter().map(|copy| kept_of(copy, &id)).sum();
+    let also: Vec<Transcript> = copies.iter().filter_map(ArchivedTranscript::to_transcript).collect();
+    if asked.all && kept > 0 {
+        (library, rows) = scan(&History { also: &also, ..service.history() })?;
+    }
+    let include_tools = asked.include_tools;
     let mut timeline = Timeline {
         service,
         library: &library,
@@ -164,6 +174,12 @@ fn read_chat(
     if !chat.subagents.is_empty() {
         notes.push("messages of its subagents are not included; show each subagent by its ID".to_string());
     }
+    if kept > 0 && !asked.all {
+        let entries = if kept == 1 { "1 entry is".to_string() } else { format!("{kept} entries are") };
+        notes.push(format!(
+            "{entries} kept that the transcript no longer has; `loci show {id} --all` shows them"
+        ));
+    }
     if goes_on {
         notes.push("it continues another session, which contains the earlier messages".to_string());
     }
@@ -180,6 +196,19 @@ fn read_chat(
         ));
     }
     Ok(ReadChat { chat, messages, notes, partial: damaged || !lost.is_empty() || omitted > 0 })
+}
+
+/// The transcripts that contain a session.
+fn transcripts_of<'l>(library: &'l ScanResult, id: &str) -> Vec<&'l Transcript> {
+    let has = |facts: &SurveyOutcome| facts.sessions.iter().any(|session| own_id(session) == id);
+    let all = library.transcripts.iter().zip(&library.facts);
+    all.filter(|(_, facts)| has(facts)).map(|(transcript, _)| transcript).collect()
+}
+
+/// How many entries of a session only the archived copy has.
+fn kept_of(copy: &ArchivedTranscript, id: &str) -> u32 {
+    let sessions = copy.sessions.iter().zip(&copy.kept_by_session);
+    sessions.filter(|(session, _)| own_id(session) == id).map(|(_, kept)| kept).sum()
 }
 
 /// The part of the session that has a title, or any part.

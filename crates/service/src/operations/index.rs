@@ -9,6 +9,7 @@ use history::error::{no_home, store_error};
 use history::home::{Home, Lock};
 use history::tombstones::Tombstones;
 use history::{catalogue_cache, ingest};
+use record::Problem;
 use std::path::Path;
 use std::time::Instant;
 
@@ -42,6 +43,10 @@ impl Handle<Index> for Service {
         };
         if let Some(reader) = catalogue_cache::open_catalogue(&self.history()) {
             (done.files, done.sessions, done.events) = reader.count_totals().map_err(store_error)?;
+            let shortened = history::shortened::list_problems(&reader)?;
+            done.problems += shortened.len() as u64;
+            let named = |problem: Problem| format!("shortened: {} {}", problem.file.display(), problem.note);
+            done.notes.extend(shortened.into_iter().map(named));
         }
         done.seconds = started.elapsed().as_secs_f64();
         Ok(done)

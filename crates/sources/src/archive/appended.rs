@@ -5,10 +5,11 @@
 
 use super::copy::{Archive, is_missing};
 use super::entry::{RowLine, split_entries};
-use super::frame_writer::{FrameWriter, Target};
+use super::frame_writer::FrameWriter;
 use super::packed_form::{self, FormError};
 use super::raw_copy::check_name;
-use super::table::{Frame, REPLACED, Table};
+use super::table::{Frame, KEPT, REPLACED, Table};
+use super::unite::prints_at;
 use super::{Store, VERSION, io_error};
 use crate::Error;
 use std::path::Path;
@@ -32,23 +33,23 @@ impl Store {
         take_lines(archive, limit)
     }
 
-    /// The lines of bytes that [`Store::read_raw`] of another archive returned. Stores nothing.
-    pub fn lines_of_raw(&self, name: u128, bytes: &[u8], limit: u64) -> Result<Option<CopyLines>, Error> {
-        self.open_raw(name, bytes, |archive| take_lines(archive, limit))
-    }
-
     /// Stores a copy in place of the one that is there. Refuses what is not a copy of the transcript with that name.
     pub fn put_lines(&self, name: u128, copy: CopyLines) -> Result<(), Error> {
         let path = self.path_by_name(name);
         let damaged = |what| Error::Damaged { path: path.clone(), what };
         check_name(&path, &copy.table.header, name)?;
-        let mut writer = FrameWriter::new(Target { path: path.clone(), packed: self.packed.clone() });
+        let mut writer = FrameWriter::new(self.target_at(path.clone()));
         let mut end = 0;
         for (at, head, record) in split_entries(&copy.lines) {
             let row: RowLine<'_> =
                 serde_json::from_slice(head).map_err(|_| damaged("its lines cannot be parsed"))?;
-            let is_dead = copy.dead.binary_search(&at).is_ok();
-            writer.add_stored(head, record, if is_dead { REPLACED } else { row.ordinal })?;
+            let has = |places: &[u64]| places.binary_search(&at).is_ok();
+            let ordinal = match () {
+                () if has(&copy.dead) => REPLACED,
+                () if has(&copy.table.kept) => KEPT,
+                () => row.ordinal,
+            };
+            writer.add_stored(head, record, ordinal)?;
             end = at as usize + head.len() + record.len() + 2;
         }
         if end != copy.lines.len() {
@@ -83,10 +84,19 @@ impl CopyLines {
         serde_json::to_vec(&(&self.table.header, &self.table.closing)).unwrap_or_default()
     }
 
-    /// The lines from a position on, with the entries that no longer count since then, in the form of a small copy.
+    /// The lines from a position on, and the content of the entries before it that no longer count since then, in the form of a small
+    /// copy.
     pub fn encode_since(mut self, name: u128, at: usize, dead_before: &[u64]) -> Result<Vec<u8>, Error> {
         let lines = self.lines.get(at..).unwrap_or_default();
-        self.table.dead = self.dead.into_iter().filter(|at| dead_before.binary_search(at).is_err()).collect();
+        let is_new = |place: &u64| dead_before.binary_search(place).is_err();
+        let (before, after): (Vec<u64>, Vec<u64>) =
+            self.dead.iter().copied().filter(is_new).partition(|place| *place < at as u64);
+        let relative = |places: &[u64]| -> Vec<u64> {
+            places.iter().filter_map(|place| place.checked_sub(at as u64)).collect()
+        };
+        self.table.dropped = prints_at(&self.lines, &before, &self.table.closing.sessions);
+        self.table.dead = relative(&after);
+        self.table.kept = relative(&self.table.kept);
         self.table.frames = packed_form::frames_of(lines, 0);
         self.table.index = Frame::default();
         packed_form::encode(name, lines, &self.table).map_err(io_error(Path::new("")))
@@ -103,16 +113,6 @@ impl CopyLines {
         })?;
         let dead = std::mem::take(&mut table.dead);
         Ok(CopyLines { lines, dead, table })
-    }
-
-    /// The copy after something was appended: lines from a position on and, of those before it, the ones that no longer counted then.
-    pub fn extend(&mut self, at: usize, dead_before: &[u64], appended: CopyLines) {
-        self.lines.truncate(at);
-        self.lines.extend_from_slice(&appended.lines);
-        self.dead = [dead_before, &appended.dead].concat();
-        self.dead.sort_unstable();
-        self.dead.dedup();
-        self.table = appended.table;
     }
 }
 
@@ -143,14 +143,13 @@ mod tests {
             "{{\"source\":\"{SOURCE}\",\"path\":\"{PATH}\",\"hint\":\"\",\"group\":\"\",\"size\":{size},\"keys\":0}}"
         );
         let header: Header = serde_json::from_str(&header).unwrap();
-        let (closing, index) = (StoredOutcome::default(), Frame::default());
-        let table = Table { header, closing, entries: 0, dead: Vec::new(), frames: Vec::new(), index };
+        let sessions =
+            serde_json::from_str(r#"[{"session_id":"s","started_at":null,"ended_at":null}]"#).unwrap();
+        let (closing, index) = (StoredOutcome { sessions, ..StoredOutcome::default() }, Frame::default());
+        let (dead_lines, kept, dropped) = (Vec::new(), Vec::new(), Vec::new());
+        let table =
+            Table { header, closing, entries: 0, dead: dead_lines, kept, dropped, frames: Vec::new(), index };
         CopyLines { lines: lines.into(), dead: dead.to_vec(), table }
-    }
-
-    fn read(store: &Store) -> (Vec<u8>, Vec<u64>, u64) {
-        let copy = store.read_lines(name(), u64::MAX).unwrap().unwrap();
-        (copy.lines, copy.dead, copy.table.header.size)
     }
 
     #[test]
@@ -158,22 +157,31 @@ mod tests {
         // The second is larger than a row, and grows within a file; the third outgrows the row.
         for (before, after) in [(300, 200), (700_000, 200), (100_000, 400_000)] {
             let tmp = tempfile::tempdir().unwrap();
-            let store = Store::new(tmp.path().join("archive"));
+            let (here, there) =
+                (Store::new(tmp.path().join("archive")), Store::new(tmp.path().join("elsewhere")));
             let first = [entry(0, before), entry(1, 50)].concat();
-            store.put_lines(name(), copy_of(&first, &[], 1)).unwrap();
-            assert_eq!(read(&store), (first.clone().into_bytes(), Vec::new(), 1));
-            // The second entry is replaced by one with more text.
-            let second = [first.as_str(), &entry(1, after)].concat();
+            here.put_lines(name(), copy_of(&first, &[], 1)).unwrap();
+            let whole = here.read_raw(name(), name()).unwrap().unwrap();
+            // The second entry is replaced by one with another text.
+            let second = [first.as_str(), &entry(1, after).replace("\"text\":\"", "\"text\":\"#")].concat();
             let dead = [entry(0, before).len() as u64];
-            let grown = copy_of(&second, &dead, 2);
-            let part = grown.encode_since(name(), first.len(), &[]).unwrap();
+            let part = copy_of(&second, &dead, 2).encode_since(name(), first.len(), &[]).unwrap();
             assert!(part.len() < after + 1_000, "{}", part.len());
-            let mut copy = store.read_lines(name(), u64::MAX).unwrap().unwrap();
-            copy.extend(first.len(), &[], CopyLines::decode_appended(name(), &part).unwrap());
-            store.put_lines(name(), copy).unwrap();
-            assert_eq!(read(&store), (second.into_bytes(), dead.to_vec(), 2));
-            let raw = store.read_raw(name()).unwrap().unwrap();
-            store.put_raw(name(), &raw).unwrap();
+            for order in [[&whole, &part], [&part, &whole]] {
+                let slot = crate::archive::name_of_origin(name(), Some("a"));
+                for bytes in order.into_iter().chain(order) {
+                    there.unite_copies(name(), Some("a"), &[bytes]).unwrap();
+                }
+                let copy = there.read_lines(slot, u64::MAX).unwrap().unwrap();
+                let living = copy.lines.len() - copy.dead.len();
+                assert_eq!(
+                    living,
+                    entry(0, before).len() + entry(1, after).len() + 1,
+                    "{}",
+                    String::from_utf8_lossy(&copy.lines).len()
+                );
+                there.remove_copy(&there.path_by_name(slot)).unwrap();
+            }
         }
     }
 

@@ -25,18 +25,20 @@ pub(super) fn is_contained(one: &Path, other: &Path) -> Result<bool, Error> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overlap {
     Same,
-    /// The first has all of the second, and more.
+    /// The pieces have all of the other, and more.
     HasAll,
-    /// The second has all of the first, and more.
+    /// The other has all of the pieces, and more.
     HasLess,
     /// Each has something that the other lacks.
     Diverged,
 }
 
-/// Compares entries. Not events: where an agent gives its messages no IDs, two different ones can have the same. What cannot be read of
+/// Compares entries of the pieces of one copy with those of another. Not events: where an agent gives its messages no IDs, two different ones can have the same. What cannot be read of
 /// the second copy is left out.
-pub(super) fn compare(one: &Archive, other: &Archive) -> Result<Overlap, Error> {
-    let (first, second) = (Content::read(one, false)?, Content::read(other, true)?);
+pub(super) fn compare(pieces: &[Archive], other: &Archive) -> Result<Overlap, Error> {
+    let (mut first, mut second) = (Content::default(), Content::default());
+    pieces.iter().try_for_each(|piece| first.add(piece, false))?;
+    second.add(other, true)?;
     // An entry that the other copy has replaced by a later state, as a call by one with its result, is in it too.
     Ok(match (second.living.is_subset(&first.all), first.living.is_subset(&second.all)) {
         (true, true) => Overlap::Same,
@@ -56,16 +58,15 @@ struct Content {
 }
 
 impl Content {
-    fn read(archive: &Archive, skips_damage: bool) -> Result<Content, Error> {
-        let mut content = Content::default();
+    fn add(&mut self, archive: &Archive, skips_damage: bool) -> Result<(), Error> {
         for n in 0..archive.spans.len() {
             match archive.unpack_frame(n) {
-                Ok(raw) => content.add_frame(archive, archive.spans[n].raw, &raw),
+                Ok(raw) => self.add_frame(archive, archive.spans[n].raw, &raw),
                 Err(Error::Damaged { .. }) if skips_damage => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(content)
+        Ok(())
     }
 
     fn add_frame(&mut self, archive: &Archive, start: u64, raw: &[u8]) {

@@ -125,6 +125,11 @@ impl Archive {
         self.table.dead.binary_search(&place).is_ok()
     }
 
+    /// Whether the transcript no longer has the entry.
+    pub(super) fn is_kept(&self, place: u64) -> bool {
+        self.table.kept.binary_search(&place).is_ok()
+    }
+
     /// How many entries of a frame still count.
     pub(super) fn live_entries(&self, n: usize) -> u32 {
         let Span { raw, frame, .. } = self.spans[n];
@@ -151,7 +156,9 @@ impl Archive {
                 let bytes = unpack_span(file, &self.path, self.index)?;
                 Ok(bytes.chunks_exact(IndexEntry::SIZE).map(IndexEntry::decode).collect())
             }
-            Content::Lines(lines) => packed_form::index_of(lines, &self.table.dead).ok_or_else(damaged),
+            Content::Lines(lines) => {
+                packed_form::index_of(lines, &self.table.dead, &self.table.kept).ok_or_else(damaged)
+            }
         }
     }
 }

@@ -37,11 +37,11 @@ pub(super) struct RowLine<'a> {
     #[serde(rename = "n")]
     pub(super) ordinal: u32,
     #[serde(borrow)]
-    row: Text<'a>,
+    pub(super) row: Text<'a>,
     /// The kind of a message or the status of a call.
     #[serde(borrow)]
     is: Text<'a>,
-    key: u64,
+    pub(super) key: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,6 +140,10 @@ impl<'a> RowLine<'a> {
         }
     }
 
+    pub(super) fn is_reply(&self) -> bool {
+        self.is == Kind::Reply.as_str()
+    }
+
     pub(super) fn id_head(&self) -> [u8; 24] {
         let text = self.id.as_deref().unwrap_or("").as_bytes();
         Row::id_head(self.id_bytes.as_deref().unwrap_or(text))
@@ -156,10 +160,10 @@ fn millis_to_stamp(at: Option<i64>) -> Stamp {
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct MessageLine<'a> {
-    id: Text<'a>,
+    pub(super) id: Text<'a>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parent_id: Option<Text<'a>>,
-    text: Text<'a>,
+    pub(super) text: Text<'a>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model: Option<Text<'a>>,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -197,10 +201,10 @@ impl From<MessageLine<'_>> for Message {
 #[derive(Serialize, Deserialize)]
 pub(super) struct CallLine<'a> {
     id: Text<'a>,
-    tool: Text<'a>,
-    input: Text<'a>,
+    pub(super) tool: Text<'a>,
+    pub(super) input: Text<'a>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    output: Option<Text<'a>>,
+    pub(super) output: Option<Text<'a>>,
     status: Text<'a>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<Text<'a>>,
@@ -245,7 +249,7 @@ impl From<CallLine<'_>> for Call {
 }
 
 /// All properties of a session; its agent is stored once per file.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct SessionLine {
     pub(super) session_id: String,
     #[serde(default)]
@@ -272,6 +276,9 @@ pub(super) struct SessionLine {
     parent_session_id: Option<String>,
     #[serde(default)]
     agent_id: Option<String>,
+    /// How many of its entries the transcript no longer has.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) kept: u32,
 }
 
 const ORIGINS: [TitleOrigin; 3] = [TitleOrigin::Custom, TitleOrigin::Agent, TitleOrigin::FirstPrompt];
@@ -296,11 +303,56 @@ impl From<&Session> for SessionLine {
             models: session.models.iter().map(ToString::to_string).collect(),
             parent_session_id: session.parent_session_id.as_ref().map(ToString::to_string),
             agent_id: session.agent_id.as_ref().map(ToString::to_string),
+            kept: 0,
         }
     }
 }
 
 impl SessionLine {
+    /// Subagents have the ID of their session.
+    pub(super) fn is_same_session(&self, other: &SessionLine) -> bool {
+        (&self.session_id, &self.agent_id) == (&other.session_id, &other.agent_id)
+    }
+
+    pub(super) fn with_kept(self, kept: u32) -> SessionLine {
+        SessionLine { kept, ..self }
+    }
+
+    /// What distinguishes it from others of the copy.
+    pub(super) fn identity(&self) -> String {
+        [self.session_id.as_str(), "\0", self.agent_id.as_deref().unwrap_or_default()].concat()
+    }
+
+    /// What two copies say of one session: where they contradict each other, the first.
+    pub(super) fn completed_by(mut self, other: SessionLine) -> SessionLine {
+        let fill = |text: &mut String, other: String| {
+            if text.is_empty() {
+                *text = other;
+            }
+        };
+        fill(&mut self.project, other.project);
+        fill(&mut self.cwd, other.cwd);
+        fill(&mut self.git_branch, other.git_branch);
+        fill(&mut self.version, other.version);
+        self.title = self.title.or(other.title);
+        self.parent_session_id = self.parent_session_id.or(other.parent_session_id);
+        self.started_at = self.started_at.into_iter().chain(other.started_at).min();
+        self.ended_at = self.ended_at.max(other.ended_at);
+        self.turns = self.turns.max(other.turns);
+        self.tool_calls = self.tool_calls.max(other.tool_calls);
+        self.errors = self.errors.max(other.errors);
+        let new: Vec<String> =
+            other.models.into_iter().filter(|model| !self.models.contains(model)).collect();
+        self.models.extend(new);
+        self
+    }
+
+    /// The same whichever of the two copies was here first.
+    pub(super) fn united(self, other: SessionLine) -> SessionLine {
+        let rank = |line: &SessionLine| (line.ended_at, line.title.clone(), line.models.clone());
+        if rank(&other) > rank(&self) { other.completed_by(self) } else { self.completed_by(other) }
+    }
+
     pub(super) fn into_session(self, source: &'static str) -> Session {
         let origin = |word: &str| {
             ORIGINS.into_iter().find(|origin| origin.as_str() == word).unwrap_or(TitleOrigin::FirstPrompt)
@@ -325,7 +377,7 @@ impl SessionLine {
     }
 }
 
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct CoverageLine {
     pub(super) version: String,

@@ -97,6 +97,9 @@ fn copy_entries(
             if let Some(number) = numbers.get(head.session as usize).copied().flatten() {
                 head.session = number;
                 writer.add_line(&head, record)?;
+                if archive.is_kept(archive.spans[n].raw + offset) {
+                    writer.mark_last_kept();
+                }
             }
         }
     }

@@ -5,9 +5,10 @@
 //! Does not know which entries a copy should contain.
 
 use super::entry::RowLine;
+use super::manifest::{Listed, Manifest};
 use super::packed::{self, PackedCopies};
 use super::packed_form;
-use super::table::{self, Frame, Header, IndexEntry, MAX_FRAME, REPLACED, StoredOutcome, Table};
+use super::table::{self, Frame, Header, IndexEntry, KEPT, MAX_FRAME, REPLACED, StoredOutcome, Table};
 use super::{TEMP_EXTENSION, io_error};
 use crate::Error;
 use os::files::{DirBuilderExt, OpenOptionsExt};
@@ -62,6 +63,25 @@ impl TemporaryFile {
 pub(super) struct Target {
     pub(super) path: PathBuf,
     pub(super) packed: Arc<PackedCopies>,
+    pub(super) manifest: Arc<Manifest>,
+}
+
+impl Target {
+    /// Enters the copy that was stored into the list, at the end of the batch if there is one.
+    fn list(&self, name: u128, listed: &Listed) -> Result<(), Error> {
+        self.manifest.add(name, listed);
+        if self.packed.is_in_batch() { Ok(()) } else { self.manifest.flush() }
+    }
+}
+
+fn to_listed(table: &Table, check: u64) -> Listed {
+    Listed {
+        entries: table.entries,
+        kept: table.kept.len() as u32,
+        check,
+        source: table.header.source.clone(),
+        session: table.closing.sessions.first().map(|line| line.session_id.clone()).unwrap_or_default(),
+    }
 }
 
 /// A copy that is being written. It has no file as long as its lines fit one frame.
@@ -144,6 +164,13 @@ impl FrameWriter {
         self.mark_entry(start, record, head.ordinal, print)
     }
 
+    /// The transcript no longer has the entry that was added last.
+    pub(super) fn mark_last_kept(&mut self) {
+        if let Some(mark) = self.marks.last_mut() {
+            mark.ordinal = KEPT;
+        }
+    }
+
     /// Adds an entry as another copy has it, byte for byte, so that positions stay the same.
     pub(super) fn add_stored(&mut self, head: &[u8], record: &[u8], ordinal: u32) -> Result<(), Error> {
         let start = self.raw.len();
@@ -204,6 +231,33 @@ impl FrameWriter {
         Ok(())
     }
 
+    /// Adds an entry that was serialised here.
+    pub(super) fn add_lines(&mut self, head: &[u8], record: &[u8], ordinal: u32) -> Result<(), Error> {
+        if record.len() as u64 > MAX_FRAME / 2 {
+            let error = std::io::Error::other("an entry is too large to archive");
+            return Err(io_error(&self.target.path)(error));
+        }
+        self.add_stored(head, record, ordinal)
+    }
+
+    /// The same copy without the replaced entries, if it is a small one.
+    pub(super) fn drop_replaced(&mut self) {
+        if self.output.is_some() {
+            return;
+        }
+        let (mut at, mut raw) = (0, Vec::with_capacity(self.raw.len()));
+        for mark in &self.marks {
+            let end = at + mark.length as usize;
+            if mark.ordinal != REPLACED {
+                raw.extend_from_slice(&self.raw[at..end]);
+            }
+            at = end;
+        }
+        self.raw = raw;
+        self.marks.retain(|mark| mark.ordinal != REPLACED);
+        self.pending = self.marks.len() as u32;
+    }
+
     /// Adds a frame of another file unchanged.
     pub(super) fn copy_frame(
         &mut self,
@@ -228,6 +282,17 @@ impl FrameWriter {
         self.marks.len() as u32
     }
 
+    /// Where the copy is written to.
+    pub(super) fn path(&self) -> &Path {
+        &self.target.path
+    }
+
+    /// The number of entries that count, and of those among them that the transcript no longer has.
+    pub(super) fn count_entries(&self) -> (u32, u32) {
+        let count = |is: fn(u32) -> bool| self.marks.iter().filter(|mark| is(mark.ordinal)).count() as u32;
+        (count(|ordinal| ordinal != REPLACED), count(|ordinal| ordinal == KEPT))
+    }
+
     /// Bytes of replaced entries, and of all.
     pub(super) fn replaced_bytes(&self) -> (u64, u64) {
         let length = |mark: &IndexEntry| u64::from(mark.length);
@@ -237,13 +302,15 @@ impl FrameWriter {
 
     /// Completes the copy: in the form of a row if its lines fit one frame, unless it already is a file.
     pub(super) fn finish(self, header: Header, closing: StoredOutcome) -> Result<FinishedCopy, Error> {
-        let (mut dead, mut place) = (Vec::new(), 0);
+        let (mut dead, mut kept, mut place) = (Vec::new(), Vec::new(), 0);
         for mark in &self.marks {
             dead.extend((mark.ordinal == REPLACED).then_some(place));
+            kept.extend((mark.ordinal == KEPT).then_some(place));
             place += u64::from(mark.length);
         }
         let entries = (self.marks.len() - dead.len()) as u32;
-        let table = Table { header, closing, entries, dead, frames: Vec::new(), index: Frame::default() };
+        let (frames, index, dropped) = (Vec::new(), Frame::default(), Vec::new());
+        let table = Table { header, closing, entries, dead, kept, dropped, frames, index };
         if self.output.is_some() || self.target.path.exists() {
             self.finish_file(table)
         } else {
@@ -255,7 +322,8 @@ impl FrameWriter {
         table.frames = packed_form::frames_of(&self.raw, self.pending);
         let name = super::name_from_path(&self.target.path);
         let bytes = packed_form::encode(name, &self.raw, &table).map_err(io_error(&self.target.path))?;
-        Ok(FinishedCopy::Row { target: self.target, name, bytes })
+        let listed = to_listed(&table, table::fnv1a_64(&bytes));
+        Ok(FinishedCopy::Row { target: self.target, name, bytes, listed })
     }
 
     /// Writes the index, the table and the trailer.
@@ -265,15 +333,16 @@ impl FrameWriter {
         self.marks.iter().for_each(|mark| mark.encode(&mut index));
         table.index = self.output()?.write_frame(&index)?;
         table.frames = std::mem::take(&mut self.frames);
-        let table = serde_json::to_vec(&table).map_err(|e| io_error(&self.target.path)(e.into()))?;
+        let bytes = serde_json::to_vec(&table).map_err(|e| io_error(&self.target.path)(e.into()))?;
         let output = self.output()?;
         let at = output.at;
-        let frame = output.write_frame(&table)?;
+        let frame = output.write_frame(&bytes)?;
+        let listed = to_listed(&table, frame.check);
         output.write_bytes(&table::encode_trailer(at, &frame))?;
         let length = output.at;
         match self.output {
             Some(Output { temporary, file, .. }) => {
-                Ok(FinishedCopy::File { target: self.target, temporary, file, length })
+                Ok(FinishedCopy::File { target: self.target, temporary, file, length, listed })
             }
             None => Err(io_error(&self.target.path)(std::io::Error::other("nothing was written"))),
         }
@@ -282,8 +351,8 @@ impl FrameWriter {
 
 /// A complete copy that is not visible yet.
 pub(super) enum FinishedCopy {
-    Row { target: Target, name: u128, bytes: Vec<u8> },
-    File { target: Target, temporary: TemporaryFile, file: File, length: u64 },
+    Row { target: Target, name: u128, bytes: Vec<u8>, listed: Listed },
+    File { target: Target, temporary: TemporaryFile, file: File, length: u64, listed: Listed },
 }
 
 impl FinishedCopy {
@@ -298,12 +367,14 @@ impl FinishedCopy {
     /// Makes the copy visible. Returns its size.
     pub(super) fn publish(self) -> Result<u64, Error> {
         match self {
-            FinishedCopy::Row { target, name, bytes } => {
+            FinishedCopy::Row { target, name, bytes, listed } => {
                 target.packed.put(name, &bytes)?;
+                target.list(name, &listed)?;
                 Ok(bytes.len() as u64)
             }
-            FinishedCopy::File { target, temporary, file, length } => {
+            FinishedCopy::File { target, temporary, file, length, listed } => {
                 publish_file(&target, &temporary, &file)?;
+                target.list(super::name_from_path(&target.path), &listed)?;
                 Ok(length)
             }
         }

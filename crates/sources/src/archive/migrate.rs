@@ -70,6 +70,7 @@ fn to_packed_form(path: &Path) -> Option<Vec<u8>> {
     archive.table.frames = packed_form::frames_of(&lines, marks.len() as u32);
     archive.table.index = Frame::default();
     // Another version may have written rows that this one cannot parse.
-    let is_same = packed_form::index_of(&lines, &archive.table.dead).is_some_and(|index| index == marks);
+    let is_same = packed_form::index_of(&lines, &archive.table.dead, &archive.table.kept)
+        .is_some_and(|index| index == marks);
     if is_same { packed_form::encode(name_from_path(path), &lines, &archive.table).ok() } else { None }
 }

@@ -133,9 +133,8 @@ impl PackedCopies {
         writer.commit().map_err(self.database_error())
     }
 
-    /// Commits what the batch contains so far, and goes on with it.
-    pub(super) fn commit_now(&self) -> Result<(), Error> {
-        self.lock().commit().map_err(self.database_error())
+    pub(super) fn is_in_batch(&self) -> bool {
+        self.lock().in_batch
     }
 
     /// Discards everything since `begin_batch`.

@@ -10,7 +10,7 @@
 //! where the bytes are stored.
 
 use super::entry::{RowLine, split_entries};
-use super::table::{self, Frame, IndexEntry, MAX_FRAME, REPLACED, Table};
+use super::table::{self, Frame, IndexEntry, KEPT, MAX_FRAME, REPLACED, Table};
 use std::sync::LazyLock;
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
@@ -50,6 +50,15 @@ pub(super) fn encode(name: u128, lines: &[u8], table: &Table) -> std::io::Result
     let check = checksum(name, &bytes).to_le_bytes();
     bytes[8..HEAD_LEN].copy_from_slice(&check);
     Ok(bytes)
+}
+
+/// The same copy under another name.
+pub(super) fn rename(name: u128, mut bytes: Vec<u8>) -> Vec<u8> {
+    if bytes.len() >= HEAD_LEN {
+        let check = checksum(name, &bytes).to_le_bytes();
+        bytes[8..HEAD_LEN].copy_from_slice(&check);
+    }
+    bytes
 }
 
 /// Covers everything but itself, and the name: bytes under another name are not this copy.
@@ -102,10 +111,14 @@ pub(super) fn frames_of(lines: &[u8], entries: u32) -> Vec<Frame> {
 }
 
 /// The index, which an archive file stores and this form derives from its lines. None: a line cannot be parsed.
-pub(super) fn index_of(lines: &[u8], dead: &[u64]) -> Option<Vec<IndexEntry>> {
+pub(super) fn index_of(lines: &[u8], dead: &[u64], kept: &[u64]) -> Option<Vec<IndexEntry>> {
     let entry = |(at, head, record): (u64, &[u8], &[u8])| {
         let row: RowLine<'_> = serde_json::from_slice(head).ok()?;
-        let ordinal = if dead.binary_search(&at).is_ok() { REPLACED } else { row.ordinal };
+        let ordinal = match () {
+            () if dead.binary_search(&at).is_ok() => REPLACED,
+            () if kept.binary_search(&at).is_ok() => KEPT,
+            () => row.ordinal,
+        };
         let length = (head.len() + record.len() + 2) as u32;
         Some(IndexEntry { ordinal, length, fingerprint: table::fnv1a_64_of([head, b"\n"]) })
     };

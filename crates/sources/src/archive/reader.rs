@@ -9,6 +9,7 @@ use super::packed;
 use super::table::StoredOutcome;
 use crate::{Error, SOURCES, Survey, Transcript};
 use record::{Call, Kind, Message, ProblemKind, Row, RowKind, Stamp};
+use rustc_hash::FxHashSet;
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::fs;
@@ -21,14 +22,34 @@ pub fn survey_archive(transcript: &Transcript, survey: &mut Survey<'_>) -> Resul
     let closing = std::mem::take(&mut archive.table.closing);
     let sessions = closing.sessions.len() as u32;
     restore_outcome(closing, SOURCES[transcript.source].name(), survey);
+    let mut keys = current_keys(&archive);
     for n in (0..archive.spans.len()).filter(|n| archive.live_entries(*n) > 0) {
         let start = archive.spans[n].raw;
         match archive.unpack_frame(n) {
-            Ok(raw) => add_rows(&archive, &raw, start, sessions, survey),
+            Ok(raw) => add_rows(&archive, &raw, start, (sessions, &mut keys), survey),
             Err(error) => report_lost(u64::from(archive.live_entries(n)), start, &error.to_string(), survey),
         }
     }
     Ok(())
+}
+
+/// The keys of the entries that the transcript still has, if there are others: another state of one of these is an event of its own.
+fn current_keys(archive: &Archive) -> FxHashSet<u64> {
+    let mut keys = FxHashSet::default();
+    if archive.table.kept.is_empty() {
+        return keys;
+    }
+    for n in 0..archive.spans.len() {
+        // What cannot be read is reported by the survey.
+        let Ok(raw) = archive.unpack_frame(n) else { continue };
+        for (offset, head, _) in split_entries(&raw) {
+            let place = archive.spans[n].raw + offset;
+            if !archive.is_replaced(place) && !archive.is_kept(place) {
+                keys.extend(serde_json::from_slice::<RowLine<'_>>(head).ok().map(|head| head.key));
+            }
+        }
+    }
+    keys
 }
 
 /// Restores the result of the original survey besides its rows.
@@ -47,14 +68,26 @@ fn restore_outcome(closing: StoredOutcome, source: &'static str, survey: &mut Su
     }
 }
 
-fn add_rows(archive: &Archive, raw: &[u8], start: u64, sessions: u32, survey: &mut Survey<'_>) {
-    for (offset, head, _) in split_entries(raw) {
+fn add_rows(
+    archive: &Archive,
+    raw: &[u8],
+    start: u64,
+    (sessions, keys): (u32, &mut FxHashSet<u64>),
+    survey: &mut Survey<'_>,
+) {
+    for (offset, head, record) in split_entries(raw) {
         let place = start + offset;
         if archive.is_replaced(place) {
             continue;
         }
         match serde_json::from_slice::<RowLine<'_>>(head) {
-            Ok(head) if head.session < sessions => {
+            Ok(mut head) if head.session < sessions => {
+                // The entries of one reply share a key.
+                let is_state = archive.is_kept(place)
+                    && (keys.contains(&head.key) || !head.is_reply() && !keys.insert(head.key));
+                if is_state {
+                    head.key = record::event_key(b's', &[&head.key.to_le_bytes(), record]);
+                }
                 survey.add_archived_row(head.to_row(place), head.name.as_deref());
             }
             Ok(_) => report_lost(1, place, "an entry without a session", survey),
@@ -114,7 +147,8 @@ fn further_positions(transcript: &Transcript, row: &Row) -> Result<Vec<u64>, Err
                 }
             }
         }
-        places.retain(|place| !open.archive.is_replaced(*place));
+        let is_kept = open.archive.is_kept(row.start);
+        places.retain(|place| !open.archive.is_replaced(*place) && open.archive.is_kept(*place) == is_kept);
         Ok(places)
     })
 }

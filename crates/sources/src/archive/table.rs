@@ -30,7 +30,7 @@ const END_MAGIC: &[u8; 8] = b"loci.end";
 pub(super) const MAX_FRAME: u64 = 1 << 30;
 
 /// Where a transcript was when it was archived.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Header {
     pub(super) source: String,
     pub(super) path: Bytes,
@@ -39,13 +39,20 @@ pub(super) struct Header {
     pub(super) hint: String,
     pub(super) group: Bytes,
     pub(super) size: u64,
+    /// With the size: the state of the transcript that was archived. A reader that finds something else in the same bytes
+    /// replaces entries; in other bytes, the transcript has lost them.
+    #[serde(default)]
+    changed: [i64; 3],
+    /// The device that wrote the transcript. None: this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) origin: Option<String>,
     /// The key hash of a fixed word. If today's hash of it differs, no key of a row read today can equal an
     /// archived one.
     keys: u64,
 }
 
 /// A path: text if it is valid UTF-8, bytes otherwise.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Bytes {
     Text(String),
@@ -75,6 +82,20 @@ fn current_key_probe() -> u64 {
 }
 
 impl Header {
+    pub(super) fn original(&self) -> PathBuf {
+        match &self.path {
+            Bytes::Text(text) => PathBuf::from(text),
+            Bytes::Raw(bytes) => os::files::path_from_bytes(bytes.clone()),
+        }
+    }
+
+    /// The name of the transcript, whichever device has it.
+    pub(super) fn transcript_name(&self) -> u128 {
+        let part = self.part.as_ref().map_or(&b"\0"[..], |part| part.as_bytes());
+        let original = self.original();
+        fnv1a_128(&[self.source.as_bytes(), b"\0", original.as_os_str().as_encoded_bytes(), b"\0", part])
+    }
+
     pub(super) fn new(source: &str, of: &Transcript) -> Header {
         Header {
             source: source.to_string(),
@@ -83,8 +104,15 @@ impl Header {
             hint: of.hint.to_string(),
             group: Bytes::from(&*of.group),
             size: of.size,
+            changed: [of.file_stamp.changed, of.file_stamp.inode_changed, of.file_stamp.inode as i64],
+            origin: None,
             keys: current_key_probe(),
         }
+    }
+
+    /// Whether both describe the same bytes of the transcript.
+    pub(super) fn has_bytes_of(&self, other: &Header) -> bool {
+        (self.size, self.changed) == (other.size, other.changed) && self.changed != [0; 3]
     }
 
     pub(super) fn keys_match(&self) -> bool {
@@ -126,6 +154,12 @@ pub(super) struct Table {
     /// Positions of entries that were replaced or removed, ascending.
     #[serde(default)]
     pub(super) dead: Vec<u64>,
+    /// Positions of entries that the transcript no longer has, ascending. They count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) kept: Vec<u64>,
+    /// In what was appended: the content of entries before it that no longer count, see [`super::unite::Content`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) dropped: Vec<u64>,
     pub(super) frames: Vec<Frame>,
     pub(super) index: Frame,
 }
@@ -151,7 +185,7 @@ pub(super) struct Span {
 /// The index entry of one archived entry.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct IndexEntry {
-    /// `REPLACED` if it was replaced or removed.
+    /// `REPLACED` if it was replaced or removed, `KEPT` if the transcript no longer has it.
     pub(super) ordinal: u32,
     pub(super) length: u32,
     /// FNV-1a of its row's line.
@@ -159,6 +193,7 @@ pub(super) struct IndexEntry {
 }
 
 pub(super) const REPLACED: u32 = u32::MAX;
+pub(super) const KEPT: u32 = u32::MAX - 1;
 
 impl IndexEntry {
     pub(super) const SIZE: usize = 16;

@@ -1,0 +1,190 @@
+//! The list of all copies, outside of the archive: what is listed and not there was lost, to damage or by hand.
+//!
+//! A file of lines, each with a checksum; the last line of a copy counts. Lines are only appended, until most of them are of the past.
+//! A process that is killed after it has stored a copy and before the line is written leaves a copy that is not listed:
+//! [`super::Store::list_unlisted`] adds it. Does not know contents.
+
+use super::io_error;
+use super::table::fnv1a_64;
+use crate::Error;
+use os::files::OpenOptionsExt;
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Lines of the past that are kept until the list is written anew.
+const MAX_PAST: usize = 4096;
+
+/// A copy as it is listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Listed {
+    pub(super) entries: u32,
+    /// How many of them the transcript no longer has.
+    pub(super) kept: u32,
+    /// A hash of the stored bytes: of a large copy, of its table.
+    pub(super) check: u64,
+    pub(super) source: String,
+    /// The first session in it.
+    pub(super) session: String,
+}
+
+/// A copy that is listed and is not there, or has less than is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostCopy {
+    pub name: u128,
+    pub source: String,
+    pub session_id: String,
+    /// How many entries it had, and has.
+    pub entries: u32,
+    pub found: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Manifest {
+    path: PathBuf,
+    pending: Mutex<String>,
+}
+
+impl Manifest {
+    /// The list of the archive in this folder.
+    pub(super) fn new(archive: &Path) -> Manifest {
+        Manifest { path: archive.with_extension("list"), pending: Mutex::default() }
+    }
+
+    pub(super) fn add(&self, name: u128, copy: &Listed) {
+        // A separator in a name would make two fields of it.
+        let clean = |text: &str| text.replace(['\t', '\n', '\r'], " ");
+        let Listed { entries, kept, check, source, session } = copy;
+        self.push(&format!(
+            "{name:032x}\t{entries}\t{kept}\t{check:016x}\t{}\t{}",
+            clean(source),
+            clean(session)
+        ));
+    }
+
+    pub(super) fn remove(&self, name: u128) {
+        self.push(&format!("{name:032x}\t-"));
+    }
+
+    fn push(&self, line: &str) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        pending.push_str(&format!("{line}\t{:016x}\n", fnv1a_64(line.as_bytes())));
+    }
+
+    /// Forgets what was not written: the copies were not stored.
+    pub(super) fn discard(&self) {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Writes what was added since the last time.
+    pub(super) fn flush(&self) -> Result<(), Error> {
+        let lines = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
+        if lines.is_empty() {
+            return Ok(());
+        }
+        if let Some(folder) = self.path.parent() {
+            fs::create_dir_all(folder).map_err(io_error(&self.path))?;
+        }
+        let mut options = OpenOptions::new();
+        let file = options.append(true).create(true).mode(0o600).open(&self.path);
+        file.and_then(|mut file| file.write_all(lines.as_bytes())).map_err(io_error(&self.path))
+    }
+
+    /// The listed copies. A damaged line counts as none.
+    pub(super) fn read(&self) -> Result<BTreeMap<u128, Listed>, Error> {
+        let bytes = match fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(io_error(&self.path)(error)),
+        };
+        let (mut listed, mut lines) = (BTreeMap::new(), 0);
+        for line in bytes.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok()) {
+            lines += 1;
+            match parse(line) {
+                Some((name, Some(copy))) => drop(listed.insert(name, copy)),
+                Some((name, None)) => drop(listed.remove(&name)),
+                None => {}
+            }
+        }
+        if lines > 2 * listed.len() + MAX_PAST {
+            self.rewrite(&listed)?;
+        }
+        Ok(listed)
+    }
+
+    fn rewrite(&self, listed: &BTreeMap<u128, Listed>) -> Result<(), Error> {
+        let fresh = Manifest { path: self.path.with_extension("list.new"), pending: Mutex::default() };
+        // Left by a process that was killed.
+        let _ = fs::remove_file(&fresh.path);
+        listed.iter().for_each(|(name, copy)| fresh.add(*name, copy));
+        fresh.flush()?;
+        fs::rename(&fresh.path, &self.path).map_err(io_error(&self.path))
+    }
+}
+
+/// None: the line is damaged. A copy that is None was removed.
+fn parse(line: &str) -> Option<(u128, Option<Listed>)> {
+    let (text, check) = line.rsplit_once('\t')?;
+    if u64::from_str_radix(check, 16).ok()? != fnv1a_64(text.as_bytes()) {
+        return None;
+    }
+    let mut fields = text.split('\t');
+    let name = u128::from_str_radix(fields.next()?, 16).ok()?;
+    let entries = fields.next()?;
+    if entries == "-" {
+        return Some((name, None));
+    }
+    let copy = Listed {
+        entries: entries.parse().ok()?,
+        kept: fields.next()?.parse().ok()?,
+        check: u64::from_str_radix(fields.next()?, 16).ok()?,
+        source: fields.next()?.to_string(),
+        session: fields.next()?.to_string(),
+    };
+    Some((name, Some(copy)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(entries: u32) -> Listed {
+        Listed { entries, kept: 1, check: 7, source: "claude".to_string(), session: "s\t1".to_string() }
+    }
+
+    #[test]
+    fn the_last_line_of_a_copy_counts_and_a_damaged_line_is_none() {
+        let tmp = tempfile::tempdir().unwrap();
+        let manifest = Manifest::new(&tmp.path().join("archive"));
+        assert!(manifest.read().unwrap().is_empty());
+        for (name, entries) in [(1, 10), (2, 20), (1, 11)] {
+            manifest.add(name, &listed(entries));
+        }
+        manifest.remove(2);
+        manifest.add(3, &listed(30));
+        manifest.flush().unwrap();
+        let read = manifest.read().unwrap();
+        assert_eq!(read.keys().copied().collect::<Vec<_>>(), [1, 3]);
+        assert_eq!((read[&1].entries, read[&1].session.as_str()), (11, "s 1"));
+        let mut bytes = fs::read(&manifest.path).unwrap();
+        let at = bytes.len() - 30;
+        bytes[at] ^= 1;
+        fs::write(&manifest.path, bytes).unwrap();
+        assert_eq!(manifest.read().unwrap().keys().copied().collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn lines_of_the_past_are_removed_in_time() {
+        let tmp = tempfile::tempdir().unwrap();
+        let manifest = Manifest::new(&tmp.path().join("archive"));
+        for entries in 0..2 * MAX_PAST as u32 {
+            manifest.add(1, &listed(entries));
+        }
+        manifest.flush().unwrap();
+        assert_eq!(manifest.read().unwrap().len(), 1);
+        assert!(fs::metadata(&manifest.path).unwrap().len() < 200);
+        assert_eq!(manifest.read().unwrap()[&1].entries, 2 * MAX_PAST as u32 - 1);
+    }
+}
