@@ -44,10 +44,7 @@ pub(crate) fn find_changes(
     let (mut changed, mut gone) = (Vec::new(), BTreeMap::<u128, Vec<String>>::new());
     let own = known.own_copy_names()?;
     for key in known.copy_names()? {
-        let Some(name) = CopyName::parse(&key) else {
-            known.remove_copy(&key)?;
-            continue;
-        };
+        let Some(name) = CopyName::parse(&key) else { continue };
         // Before it was cloned or joined again, this device had another identifier.
         let archived = if own.contains(&key) { name.transcript } else { name.in_archive(this) };
         let keys = gone.entry(archived).or_default();

@@ -24,6 +24,8 @@ const BLOCKED_STEP: &str = "create table blocked(fact text primary key) without 
 const TOMBSTONES_STEP: &str = "
     create table tombstones(source text not null, session text not null, primary key (source, session)) without rowid;";
 
+/// Before version 0.2.0 this layout was written without the last column, and without the last two: see
+/// [`Known::add_columns`].
 const STEPS: &[&str] = &[
     "
     create table copies(
@@ -115,7 +117,31 @@ impl Known {
     pub(crate) fn open(home: &Home) -> Result<Known, Error> {
         let path = Known::path(home);
         let opened = durable::open_writer(&path, STEPS).map_err(|error| open_error(error, failed));
-        opened.map(|connection| Known { connection })
+        let known = Known { connection: opened? };
+        known.add_columns(&Store::new(home.archive()))?;
+        Ok(known)
+    }
+
+    /// Adds the columns that a device of an early version lacks. Without the sessions of a copy, forgetting them all would not
+    /// remove it elsewhere.
+    fn add_columns(&self, archive: &Store) -> Result<(), Error> {
+        let columns = db::table_columns(&self.connection, "copies").map_err(|error| failed(&error))?;
+        let lacks = |name: &str| !columns.iter().any(|column| column == name);
+        if !lacks("kept") {
+            return Ok(());
+        }
+        self.in_transaction(|| {
+            if lacks("sessions") {
+                self.execute("alter table copies add column sessions text not null default ''", [])?;
+                self.execute("drop table if exists entries", [])?;
+                for name in self.copy_names()? {
+                    let copy = u128::from_str_radix(&name, 16);
+                    let sessions = copy.map_or_else(|_| String::new(), |copy| list_sessions(archive, copy));
+                    self.execute("update copies set sessions = ?2 where name = ?1", [name, sessions])?;
+                }
+            }
+            self.execute("alter table copies add column kept text", [])
+        })
     }
 
     /// Runs changes in one transaction.
@@ -178,6 +204,12 @@ impl Known {
 
     pub(crate) fn copy_names(&self) -> Result<BTreeSet<String>, Error> {
         self.texts("select name from copies", [])
+    }
+
+    /// The device that a copy came from. None: this one.
+    pub(crate) fn device_of(&self, name: &str) -> Result<Option<String>, Error> {
+        let sql = "select device from copies where name = ?1 and device is not null";
+        self.texts(sql, [name]).map(|devices| devices.into_iter().next())
     }
 
     /// The copies of this device.

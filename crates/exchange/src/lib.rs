@@ -10,6 +10,7 @@ mod caller;
 mod copies;
 mod copy_name;
 pub mod document;
+mod earlier_names;
 mod growth;
 mod known;
 mod lost;

@@ -8,7 +8,7 @@ use crate::origins::OriginWriter;
 use crate::returned::Returned;
 use crate::settings::{Place, sync_error};
 use crate::status::to_finding;
-use crate::{copies, lost, memory_records, part, tombstone_records};
+use crate::{copies, earlier_names, lost, memory_records, part, tombstone_records};
 use api::sync::{SyncPreviewed, SyncRound, SyncTranscript};
 use api::{Code, Error};
 use history::home::{Home, Lock};
@@ -25,6 +25,7 @@ pub(crate) fn run_round(history: &History<'_>, variables: &[(String, String)]) -
     let _round = lock_round(&home)?;
     // Every store first: one that a newer Loci has written ends the round before it has changed anything.
     let (known, origins) = (Known::open(&home)?, OriginWriter::open(&home)?);
+    earlier_names::rename_copies(&home, &known)?;
     fill_origins(&known, &origins)?;
     tombstone_records::unite_tombstones(&known, &home)?;
     ingest::catch_up(history, false)?;

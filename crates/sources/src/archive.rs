@@ -385,6 +385,24 @@ impl Store {
         }
     }
 
+    /// Continues the copy of a transcript that has grown. If it had lost entries before, these may be back: then the copy is compared
+    /// with the whole transcript.
+    pub fn continue_copy<'m>(
+        &self,
+        transcript: &Transcript,
+        mask: Option<Mask<'m>>,
+    ) -> Result<ArchiveWriter<'m>, Error> {
+        let (target, header) = (self.target_for(transcript)?, header_for(transcript));
+        match Archive::open(&target.path) {
+            Ok(archive) if !archive.table.kept.is_empty() => {
+                ArchiveWriter::unite_with(archive, target, header, mask)
+            }
+            Ok(archive) => ArchiveWriter::salvage_from(&archive, target, header),
+            Err(error @ Error::Newer { .. }) => Err(error),
+            Err(_) => Ok(ArchiveWriter::new(target, header)),
+        }
+    }
+
     /// Begins a copy of a transcript that is read from its beginning, with everything that the existing copy has: what the transcript
     /// no longer has is kept. `mask` applies the newest masking rules, so that what they mask does not count as another text.
     pub fn unite_copy<'m>(
@@ -430,7 +448,7 @@ impl Store {
             }
         }
         self.packed.commit_batch()?;
-        self.packed.clean()
+        self.erase_removed()
     }
 
     /// Whether the content of one copy is completely contained in another.
@@ -463,6 +481,7 @@ impl Store {
             return Ok(forgotten);
         }
         salvage_packed::remove_damaged(self.packed.path())?;
+        self.manifest.mark_unclean();
         if forgotten.copy_removed {
             forgotten.freed = self.remove_copy(path)?;
         } else if path.exists() {
@@ -497,12 +516,13 @@ impl Store {
         if !self.dir.exists() {
             return Ok(());
         }
-        self.packed.clean()?;
+        self.erase_removed()?;
         os::files::sync_file_system(&self.dir).map_err(io_error(&self.dir))
     }
 
     /// Erases the bytes of removed copies, if a run was interrupted before it did.
     pub fn erase_removed(&self) -> Result<(), Error> {
+        self.manifest.erase_removed()?;
         self.packed.clean()
     }
 

@@ -88,8 +88,8 @@ fn archive_transcript(store: &Store, transcript: &Transcript, content: &Transcri
     add_entries(&mut writer, content, 0..content.rows.len());
     let packed = writer.finish(&content.facts).unwrap();
     let archived = store.find_copy(transcript).unwrap().unwrap();
-    assert_eq!(packed, archived.packed);
-    assert_eq!(Some((packed, archived.file_stamp)), store.stat_copy(transcript_name(transcript)));
+    assert_eq!(packed.bytes, archived.packed);
+    assert_eq!(Some((packed.bytes, archived.file_stamp)), store.stat_copy(transcript_name(transcript)));
     archived.to_transcript().unwrap()
 }
 
@@ -454,7 +454,7 @@ fn a_dropped_writer_leaves_the_copy_unchanged() {
     add_entries(&mut writer, &now, 0..20);
     drop(writer);
     assert_eq!(fs::read(store.path_of(&transcript)).unwrap(), before);
-    assert_eq!(list_files(own.path()), [store.path_of(&transcript)]);
+    assert_eq!(list_files(&own.path().join("archive")), [store.path_of(&transcript)]);
     // Temporary files of a killed writer are removed.
     let leftover = store.path_of(&transcript).with_extension("1-0.tmp");
     fs::write(&leftover, "half").unwrap();

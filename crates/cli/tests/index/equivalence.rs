@@ -80,7 +80,7 @@ fn bytes_stay_the_same_while_transcripts_grow_are_rewritten_and_deleted() {
     let path = history.home.path().join(".gemini/tmp/proj/chats/session-2026-04-02T10-00-00000000.json");
     write_file(&path, gemini_transcript(0, "rewritten").to_string().as_bytes());
     assert_same_without_cache("rewritten", &instance, VIEWS);
-    instance.index();
+    instance.index_shortened();
     assert_same_without_cache("rewritten and indexed", &instance, VIEWS);
 
     // Agents delete: an original whose fork remains, a fork, a file with a single JSON document, a rollout.
@@ -92,7 +92,7 @@ fn bytes_stay_the_same_while_transcripts_grow_are_rewritten_and_deleted() {
     }
     assert_same_without_cache("deleted", &instance, VIEWS);
     let before: Vec<_> = VIEWS.iter().map(|line| run_view(&instance, line)).collect();
-    instance.index();
+    instance.index_shortened();
     assert_same_without_cache("deleted and indexed", &instance, VIEWS);
     let after: Vec<_> = VIEWS.iter().map(|line| run_view(&instance, line)).collect();
     assert_same("the archive, before and after indexing", &before, &after);

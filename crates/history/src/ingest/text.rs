@@ -130,7 +130,7 @@ impl RecordReader<'_> {
             return None;
         }
         let opened = match surveyed.state {
-            State::Grown(..) => self.store.resume_copy(transcript),
+            State::Grown(..) => self.store.continue_copy(transcript, Some(mask)),
             _ => self.store.unite_copy(transcript, Some(mask)),
         };
         Some(opened.map(|mut writer| {

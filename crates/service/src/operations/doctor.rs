@@ -348,7 +348,7 @@ fn check_archive(install: &Installation<'_>) -> Option<CheckResult> {
         Err((message, next)) => return problem(message, next),
     };
     match history::archive_manifest::missing_entries(home) {
-        Ok(lost) if !lost.is_empty() => return problem(describe_lost(&lost), "loci sync now"),
+        Ok(lost) if !lost.is_empty() => return problem(describe_lost(&lost), "loci index --rebuild"),
         Ok(_) => {}
         Err(error) => return problem(error.message, "loci index"),
     }

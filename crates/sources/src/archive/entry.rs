@@ -111,8 +111,7 @@ impl<'a> RowLine<'a> {
 
     /// The row at a position of the decompressed text. Its name has no index yet.
     pub(super) fn to_row(&self, place: u64) -> Row {
-        let kind =
-            ROW_WORDS.iter().find(|(_, word)| *word == self.row).map_or(RowKind::Message, |(kind, _)| *kind);
+        let kind = self.row_kind();
         let detail = match kind {
             RowKind::Message => {
                 Kind::ALL.iter().find(|k| k.as_str() == self.is).copied().unwrap_or(Kind::Meta) as u8
@@ -138,6 +137,10 @@ impl<'a> RowLine<'a> {
             flags: self.flags as u8,
             ..Row::default()
         }
+    }
+
+    pub(super) fn row_kind(&self) -> RowKind {
+        ROW_WORDS.iter().find(|(_, word)| *word == self.row).map_or(RowKind::Message, |(kind, _)| *kind)
     }
 
     pub(super) fn is_reply(&self) -> bool {

@@ -7,15 +7,21 @@
 use super::io_error;
 use super::table::fnv1a_64;
 use crate::Error;
+use memchr::memmem;
 use os::files::OpenOptionsExt;
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Lines of the past that are kept until the list is written anew.
 const MAX_PAST: usize = 4096;
+/// How many bytes are appended until lines of the past are looked for.
+const STEP: u64 = 1 << 19;
+
+/// In the line of a copy that was removed.
+const REMOVED: &[u8] = b"\t-\t";
 
 /// A copy as it is listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,6 +71,7 @@ impl Manifest {
     }
 
     pub(super) fn remove(&self, name: u128) {
+        // The checksum follows: see `REMOVED`.
         self.push(&format!("{name:032x}\t-"));
     }
 
@@ -89,14 +96,30 @@ impl Manifest {
         }
         let mut options = OpenOptions::new();
         let file = options.append(true).create(true).mode(0o600).open(&self.path);
-        file.and_then(|mut file| file.write_all(lines.as_bytes())).map_err(io_error(&self.path))
+        let write = |mut file: File| {
+            file.write_all(lines.as_bytes())?;
+            file.metadata().map(|meta| meta.len())
+        };
+        let after = file.and_then(write).map_err(io_error(&self.path))?;
+        let before = after - lines.len() as u64;
+        if before / STEP == after / STEP { Ok(()) } else { self.remove_past() }
+    }
+
+    /// Only those who store copies come here: a reader that writes the list anew would drop what is being appended.
+    fn remove_past(&self) -> Result<(), Error> {
+        let (listed, lines) = self.read_lines()?;
+        if lines > 2 * listed.len() + MAX_PAST { self.rewrite(&listed) } else { Ok(()) }
     }
 
     /// The listed copies. A damaged line counts as none.
     pub(super) fn read(&self) -> Result<BTreeMap<u128, Listed>, Error> {
+        self.read_lines().map(|(listed, _)| listed)
+    }
+
+    fn read_lines(&self) -> Result<(BTreeMap<u128, Listed>, usize), Error> {
         let bytes = match fs::read(&self.path) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok((BTreeMap::new(), 0)),
             Err(error) => return Err(io_error(&self.path)(error)),
         };
         let (mut listed, mut lines) = (BTreeMap::new(), 0);
@@ -108,10 +131,24 @@ impl Manifest {
                 None => {}
             }
         }
-        if lines > 2 * listed.len() + MAX_PAST {
-            self.rewrite(&listed)?;
+        Ok((listed, lines))
+    }
+
+    /// The next time that bytes are erased, the lines of the past are.
+    pub(super) fn mark_unclean(&self) {
+        // There is no copy of this name.
+        self.remove(0);
+    }
+
+    /// Writes the list anew if something was removed: it must not mention what was forgotten.
+    pub(super) fn erase_removed(&self) -> Result<(), Error> {
+        self.flush()?;
+        match fs::read(&self.path) {
+            Ok(bytes) if memmem::find(&bytes, REMOVED).is_some() => self.rewrite(&self.read()?),
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(io_error(&self.path)(error)),
         }
-        Ok(listed)
     }
 
     fn rewrite(&self, listed: &BTreeMap<u128, Listed>) -> Result<(), Error> {
@@ -119,6 +156,9 @@ impl Manifest {
         // Left by a process that was killed.
         let _ = fs::remove_file(&fresh.path);
         listed.iter().for_each(|(name, copy)| fresh.add(*name, copy));
+        // Without copies, nothing is written below.
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(0o600).open(&fresh.path).map_err(io_error(&self.path))?;
         fresh.flush()?;
         fs::rename(&fresh.path, &self.path).map_err(io_error(&self.path))
     }
@@ -164,7 +204,8 @@ mod tests {
         }
         manifest.remove(2);
         manifest.add(3, &listed(30));
-        manifest.flush().unwrap();
+        manifest.erase_removed().unwrap();
+        assert!(!fs::read_to_string(&manifest.path).unwrap().contains(&format!("{:032x}", 2)));
         let read = manifest.read().unwrap();
         assert_eq!(read.keys().copied().collect::<Vec<_>>(), [1, 3]);
         assert_eq!((read[&1].entries, read[&1].session.as_str()), (11, "s 1"));
@@ -182,6 +223,7 @@ mod tests {
         for entries in 0..2 * MAX_PAST as u32 {
             manifest.add(1, &listed(entries));
         }
+        // More than one step.
         manifest.flush().unwrap();
         assert_eq!(manifest.read().unwrap().len(), 1);
         assert!(fs::metadata(&manifest.path).unwrap().len() < 200);

@@ -9,10 +9,11 @@ use super::packed;
 use super::table::StoredOutcome;
 use crate::{Error, SOURCES, Survey, Transcript};
 use record::{Call, Kind, Message, ProblemKind, Row, RowKind, Stamp};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHasher};
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::fs;
+use std::hash::Hasher as _;
 use std::path::Path;
 
 // ---- the survey
@@ -33,23 +34,35 @@ pub fn survey_archive(transcript: &Transcript, survey: &mut Survey<'_>) -> Resul
     Ok(())
 }
 
-/// The keys of the entries that the transcript still has, if there are others: another state of one of these is an event of its own.
-fn current_keys(archive: &Archive) -> FxHashSet<u64> {
-    let mut keys = FxHashSet::default();
+/// Which entry has a key: its kind and key, and the hash of its record.
+type Keys = FxHashMap<(u8, u64), u64>;
+
+/// The entries that the transcript still has, if there are others: another state of one of these is an event of its own.
+fn current_keys(archive: &Archive) -> Keys {
+    let mut keys = Keys::default();
     if archive.table.kept.is_empty() {
         return keys;
     }
     for n in 0..archive.spans.len() {
         // What cannot be read is reported by the survey.
         let Ok(raw) = archive.unpack_frame(n) else { continue };
-        for (offset, head, _) in split_entries(&raw) {
+        for (offset, head, record) in split_entries(&raw) {
             let place = archive.spans[n].raw + offset;
-            if !archive.is_replaced(place) && !archive.is_kept(place) {
-                keys.extend(serde_json::from_slice::<RowLine<'_>>(head).ok().map(|head| head.key));
+            if !archive.is_replaced(place)
+                && !archive.is_kept(place)
+                && let Ok(head) = serde_json::from_slice::<RowLine<'_>>(head)
+            {
+                keys.entry((head.row_kind() as u8, head.key)).or_insert_with(|| hash_record(record));
             }
         }
     }
     keys
+}
+
+fn hash_record(record: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(record);
+    hasher.finish()
 }
 
 /// Restores the result of the original survey besides its rows.
@@ -72,7 +85,7 @@ fn add_rows(
     archive: &Archive,
     raw: &[u8],
     start: u64,
-    (sessions, keys): (u32, &mut FxHashSet<u64>),
+    (sessions, keys): (u32, &mut Keys),
     survey: &mut Survey<'_>,
 ) {
     for (offset, head, record) in split_entries(raw) {
@@ -82,9 +95,11 @@ fn add_rows(
         }
         match serde_json::from_slice::<RowLine<'_>>(head) {
             Ok(mut head) if head.session < sessions => {
-                // The entries of one reply share a key.
-                let is_state = archive.is_kept(place)
-                    && (keys.contains(&head.key) || !head.is_reply() && !keys.insert(head.key));
+                let hash = hash_record(record);
+                let current = *keys.entry((head.row_kind() as u8, head.key)).or_insert(hash);
+                // The entries of one reply share a key. Of another entry with a key in use, the same text is the same event; another
+                // text is not: devices have received it as a state of its own, without what it was before.
+                let is_state = current != hash && (archive.is_kept(place) || !head.is_reply());
                 if is_state {
                     head.key = record::event_key(b's', &[&head.key.to_le_bytes(), record]);
                 }
@@ -202,7 +217,7 @@ fn fetch_record<T: for<'a> Deserialize<'a>>(
 }
 
 fn is_message(head: &RowLine<'_>) -> bool {
-    head.to_row(0).row == RowKind::Message
+    head.row_kind() == RowKind::Message
 }
 
 fn moved_error(transcript: &Transcript, what: &'static str, place: u64) -> Error {

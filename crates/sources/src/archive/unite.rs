@@ -124,10 +124,9 @@ struct Contents {
     dropped: FxHashSet<u64>,
     /// Content that a side has, but its transcript no longer has.
     kept: FxHashSet<u64>,
-    /// The number of entries of the first side, and of those that another side adds.
-    first: usize,
+    /// How many entries with this content the first side has.
+    first: FxHashMap<u64, u32>,
     is_first_damaged: bool,
-    added: usize,
 }
 
 impl Contents {
@@ -148,16 +147,15 @@ impl Contents {
             if chosen.0 == 0 {
                 self.states.entry(content.identity).or_default().push(content.print);
             }
-            if *count > chosen.0 {
-                chosen.0 = *count;
-                self.added += usize::from(number > 0);
-            }
-            self.first += usize::from(number == 0);
+            chosen.0 = chosen.0.max(*count);
             Ok(())
         })?;
         self.is_first_damaged |= damaged;
         let gone = replaced.into_iter().chain(table.dropped.iter().copied());
         self.dropped.extend(gone.filter(|print| !counts.contains_key(print)));
+        if number == 0 {
+            self.first = counts;
+        }
         Ok(())
     }
 
@@ -183,9 +181,11 @@ impl Contents {
     }
 
     fn is_first_side_whole(&self) -> bool {
-        self.added == 0
-            && !self.is_first_damaged
-            && !self.chosen.iter().any(|(print, _)| self.dropped.contains(print))
+        let is_complete = |(print, (count, _)): (&u64, &(u32, Place))| {
+            let wanted = if self.dropped.contains(print) { 0 } else { *count };
+            self.first.get(print).copied().unwrap_or(0) == wanted
+        };
+        !self.is_first_damaged && self.chosen.iter().all(is_complete)
     }
 
     fn write(&self, sides: &[Side], writer: &mut FrameWriter) -> Result<(), Error> {
