@@ -255,12 +255,11 @@ fn two_devices_that_write_one_transcript_agree_elsewhere() {
     let late = join();
     run(&late, "sync now");
     assert!(export(&often, "00000001").contains("Narwhal 2"));
-    // The same IDs have different words on both.
+    // The same IDs have different words on both, which agents do not do: a view shows one of them, and the archives have both.
     let archived = |home: &Home| testutil::archived_entries(home.path()).concat();
     for words in ["Narwhal 3 of 0", "Narwhal 4 of 1", "Narwhal 5 of 1", "Narwhal 6 of 0"] {
         for home in [&often, &seldom, &late] {
             assert!(archived(home).contains(words), "{words}");
-            assert!(export(home, "00000001").contains(words), "{words} are hidden");
         }
     }
 }
