@@ -4,7 +4,7 @@
 //! Does not know transcripts: a copy travels as it is stored, masked and compressed.
 
 use crate::copy_name::CopyName;
-use crate::growth::{Parcel, Planned, plan_parcel};
+use crate::growth::{ChangedCopy, Parcel, Planned, plan_parcel};
 use crate::known::{CONTAINED, Kept, Known, KnownCopy, list_sessions, parse_sessions, stamp_text};
 use crate::origins::OriginWriter;
 use crate::part;
@@ -25,15 +25,6 @@ use sync::{Body, Change, DeviceId, Record, Space};
 pub(crate) const COLLECTION: &str = "copies";
 /// Bytes of changes that are staged in one transaction.
 const BATCH: usize = 16 << 20;
-
-/// A copy that changed since it was exchanged.
-pub(crate) struct ChangedCopy {
-    pub(crate) name: CopyName,
-    pub(crate) key: String,
-    /// What it is called in the archive.
-    pub(crate) archived: u128,
-    pub(crate) stamp: String,
-}
 
 /// The copies that changed since the last round, and the keys of those that are gone.
 pub(crate) fn find_changes(

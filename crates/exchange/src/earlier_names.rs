@@ -42,7 +42,7 @@ fn rename_copy(store: &Store, known: &Known, key: &str, name: &CopyName) -> Resu
     }
     let stamp = store.stat_copy(renamed).map(stamp_text).unwrap_or_default();
     let sessions: String =
-        known.sessions_of(key)?.iter().map(|(source, id)| format!("{source}\t{id}\n")).collect();
+        known.sessions_of(key)?.iter().flat_map(|(source, id)| [source, "\t", id, "\n"]).collect();
     let copy = KnownCopy { stamp: &stamp, device: Some(&origin), sessions: &sessions, kept: None };
     known.set_copy(&name.to_key(), &copy)
 }

@@ -2,7 +2,7 @@
 //!
 //! Does not stage anything. A part is only planned if this device sent everything before it.
 
-use crate::copies::ChangedCopy;
+use crate::copy_name::CopyName;
 use crate::known::{Known, SentState};
 use crate::part::{MAX_LINES, hash_state, part_key};
 use api::Error;
@@ -14,6 +14,15 @@ use sync::Hash;
 const MAX_PARTS: u64 = 128;
 /// Lines compress to about a quarter or less. Parts that would be larger than the copy are not worth it.
 const COMPRESSION: u64 = 4;
+
+/// A copy that changed since it was exchanged.
+pub(crate) struct ChangedCopy {
+    pub(crate) name: CopyName,
+    pub(crate) key: String,
+    /// What it is called in the archive.
+    pub(crate) archived: u128,
+    pub(crate) stamp: String,
+}
 
 /// A changed copy as it is sent.
 pub(crate) enum Parcel {

@@ -6,7 +6,7 @@
 
 use crate::sync::{Devices, run, session};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
@@ -184,7 +184,7 @@ fn mangle_transcripts(manglings: usize, many: usize, seed: u64) {
             one
         })
         .collect();
-    let (mut done, mut counts, mut log) = (0, BTreeMap::<&str, usize>::new(), Vec::new());
+    let (mut done, mut log) = (0, Vec::new());
     while done < manglings {
         let device = random.below(3);
         let mut here: Vec<&mut Transcript> =
@@ -195,7 +195,6 @@ fn mangle_transcripts(manglings: usize, many: usize, seed: u64) {
             let at = random.below(here.len());
             let did = here[at].mangle(&mut random, &mut next);
             log.push(format!("{did} {}", here[at].path.display()));
-            *counts.entry(did).or_default() += 1;
             done += 1;
         }
         match random.below(6) {
@@ -213,7 +212,6 @@ fn mangle_transcripts(manglings: usize, many: usize, seed: u64) {
             transcripts[at].is_forgotten = true;
         }
     }
-    println!("seed {seed}: {done} manglings of {many} transcripts: {counts:?}");
     for (device, home) in homes.iter().enumerate() {
         let mut here: Vec<&mut Transcript> =
             transcripts.iter_mut().filter(|one| one.device == device).collect();
@@ -242,11 +240,10 @@ fn mangle_transcripts(manglings: usize, many: usize, seed: u64) {
 
 #[test]
 fn nothing_that_was_indexed_is_lost_however_transcripts_are_mangled() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let seed = number("LOCI_SEED").unwrap_or(0x9e37_79b9_7f4a_7c15);
-    match number("LOCI_MANGLINGS") {
-        Some(manglings) => mangle_transcripts(manglings as usize, 50, seed),
-        None => mangle_transcripts(40, 12, seed),
+    let seed = testutil::needs::number_variable("LOCI_SEED", 0x9e37_79b9_7f4a_7c15);
+    match testutil::needs::number_variable("LOCI_MANGLINGS", 0) {
+        0 => mangle_transcripts(40, 12, seed),
+        manglings => mangle_transcripts(manglings, 50, seed),
     }
 }
 

@@ -77,7 +77,7 @@ impl Manifest {
 
     fn push(&self, line: &str) {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        pending.push_str(&format!("{line}\t{:016x}\n", fnv1a_64(line.as_bytes())));
+        pending.extend([line, "\t", &format!("{:016x}", fnv1a_64(line.as_bytes())), "\n"]);
     }
 
     /// Forgets what was not written: the copies were not stored.
@@ -155,7 +155,9 @@ impl Manifest {
         let fresh = Manifest { path: self.path.with_extension("list.new"), pending: Mutex::default() };
         // Left by a process that was killed.
         let _ = fs::remove_file(&fresh.path);
-        listed.iter().for_each(|(name, copy)| fresh.add(*name, copy));
+        for (name, copy) in listed {
+            fresh.add(*name, copy);
+        }
         // Without copies, nothing is written below.
         let mut options = OpenOptions::new();
         options.append(true).create(true).mode(0o600).open(&fresh.path).map_err(io_error(&self.path))?;

@@ -47,11 +47,7 @@ pub(super) enum Match {
 
 impl<'m> Union<'m> {
     /// Reads all entries that count. Those of a damaged frame are not among them.
-    pub(super) fn of(
-        archive: Archive,
-        marks: &[IndexEntry],
-        mask: Option<Mask<'m>>,
-    ) -> Result<Union<'m>, Error> {
+    pub(super) fn of(archive: Archive, marks: &[IndexEntry], mask: Option<Mask<'m>>) -> Union<'m> {
         let mut union = Union {
             mask,
             entries: Vec::with_capacity(marks.len()),
@@ -67,14 +63,14 @@ impl<'m> Union<'m> {
             place += u64::from(mark.length);
         }
         for frame in 0..union.archive.spans.len() {
-            union.add_frame(frame, marks)?;
+            union.add_frame(frame, marks);
         }
         // What could not be read is never found, and does not count.
         union.entries.resize(marks.len(), NO_ENTRY);
-        Ok(union)
+        union
     }
 
-    fn add_frame(&mut self, frame: usize, marks: &[IndexEntry]) -> Result<(), Error> {
+    fn add_frame(&mut self, frame: usize, marks: &[IndexEntry]) {
         let end = self.entries.len() + self.archive.spans[frame].frame.entries as usize;
         let end = if self.archive.lines().is_some() { marks.len() } else { end };
         if let Ok(raw) = self.archive.unpack_frame(frame) {
@@ -98,7 +94,6 @@ impl<'m> Union<'m> {
             }
         }
         self.entries.resize(end, NO_ENTRY);
-        Ok(())
     }
 
     /// Looks for an entry of the transcript, each of them once: of equal ones, the copy has as many as the transcript at most.

@@ -224,13 +224,12 @@ impl Contents {
     }
 }
 
+/// Takes the position of an entry, what it is known by, its line and its record.
+type EntryVisitor<'v> = dyn FnMut(u64, Content, &[u8], &[u8]) -> Result<(), Error> + 'v;
+
 /// Passes on every entry, replaced ones included. Returns whether frames of the copy that is here, which may be damaged, were left out;
 /// what arrives must be intact.
-fn each_entry(
-    side: &Side,
-    skips_damage: bool,
-    each: &mut dyn FnMut(u64, Content, &[u8], &[u8]) -> Result<(), Error>,
-) -> Result<bool, Error> {
+fn each_entry(side: &Side, skips_damage: bool, each: &mut EntryVisitor<'_>) -> Result<bool, Error> {
     let sessions = session_prints(&side.archive.table.closing.sessions);
     let (damaged, mut is_damaged) = (|what| Error::Damaged { path: side.archive.path.clone(), what }, false);
     for n in 0..side.archive.spans.len() {

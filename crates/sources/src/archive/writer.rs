@@ -76,7 +76,7 @@ impl<'m> ArchiveWriter<'m> {
         keeper.copy_frames(&archive, marks)?;
         keeper.latest.clear();
         keeper.sessions.clone_from(&archive.table.closing.sessions);
-        keeper.union = Some(Union::of(archive, &keeper.writer.marks, mask)?);
+        keeper.union = Some(Union::of(archive, &keeper.writer.marks, mask));
         Ok(keeper)
     }
 
@@ -217,17 +217,14 @@ impl<'m> ArchiveWriter<'m> {
         if self.failed.is_some() {
             return;
         }
-        self.failed = match self.union.take() {
-            Some(mut union) => {
-                let added = self.add_to_union(&mut union, head, record);
-                self.union = Some(union);
-                added.err()
-            }
-            None => {
-                self.drop_entry(head.ordinal);
-                self.latest.insert(head.ordinal, self.writer.marks.len());
-                self.writer.add_entry(head, record).err()
-            }
+        self.failed = if let Some(mut union) = self.union.take() {
+            let added = self.add_to_union(&mut union, head, record);
+            self.union = Some(union);
+            added.err()
+        } else {
+            self.drop_entry(head.ordinal);
+            self.latest.insert(head.ordinal, self.writer.marks.len());
+            self.writer.add_entry(head, record).err()
         };
     }
 
@@ -238,7 +235,7 @@ impl<'m> ArchiveWriter<'m> {
         head: &RowLine<'_>,
         record: &impl Serialize,
     ) -> Result<(), Error> {
-        let unwritable = |error: serde_json::Error| io_error(&self.writer.path())(error.into());
+        let unwritable = |error: serde_json::Error| io_error(self.writer.path())(error.into());
         let line = serde_json::to_vec(head).map_err(unwritable)?;
         let record = serde_json::to_vec(record).map_err(unwritable)?;
         let print = table::fnv1a_64_of([&line, b"\n"]);
@@ -247,7 +244,9 @@ impl<'m> ArchiveWriter<'m> {
         match union.find(&self.writer.marks, content, print, &record)? {
             Match::Same(at) => self.writer.marks[at].ordinal = head.ordinal,
             Match::Replaces(states) => {
-                states.into_iter().for_each(|at| self.writer.marks[at].ordinal = REPLACED);
+                for at in states {
+                    self.writer.marks[at].ordinal = REPLACED;
+                }
                 self.writer.add_lines(&line, &record, head.ordinal)?;
             }
         }
