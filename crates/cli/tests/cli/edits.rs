@@ -229,6 +229,7 @@ fn a_place_is_decided_only_as_far_as_it_is_known() {
     let id = plan("edit rename word term");
     let taken = apply(&id, "--confirm src/h.py:1 --confirm src/h.py:5").expect(1).stderr;
     assert!(taken.contains("`term` already means something") && taken.contains("src/h.py:3"), "{taken}");
+    std::fs::remove_file(home.path().join("src/h.py")).unwrap();
     let id = plan("edit move word src/e.py");
     let refused = apply(&id, "").expect(1).stderr;
     assert!(refused.contains("plan it again with --check") && !refused.contains("--confirm"), "{refused}");
