@@ -178,7 +178,7 @@ pub const DOCTOR: Operation = Operation {
     command: "doctor",
     about: "Check the installation and suggest fixes",
     answer: "one finding per check, and the path of the bundle. The exit code is 1 if a check finds a problem",
-    example: "loci doctor",
+    example: "loci doctor --bundle loci-report.tar",
     words: None,
     params: &[
         param(

@@ -250,7 +250,7 @@ mod tests {
             "snippet_window": 9, "response_mode": "text", "include_guidance": false, "source": ["codex"],
             "project": "/p", "device": "work", "mine": false, "include_own": true, "iteration": 4,
         }));
-        round_trip::<GatherChats>(json!({"chatIds": ["a", "b"], "includeTools": false}));
+        round_trip::<GatherChats>(json!({"chatIds": ["a", "b"], "includeTools": false, "all": true}));
         round_trip::<ResolveIds>(json!({"chatIdPrefix": "a", "messageIdPrefix": "b"}));
         round_trip::<ListSessions>(
             json!({"source": ["codex"], "project": "/p", "since": "7d", "until": "today", "device": null, "mine": true, "limit": 3, "offset": 1, "reverse": true}),
