@@ -16,10 +16,8 @@ use std::sync::Arc;
 /// A service in a tree with one type, next to a daemon with this status.
 fn service_with_daemon(root: &Path, daemon: Value) -> Service {
     std::fs::write(root.join("One.cs"), "public class One { }").unwrap();
-    let environment = Environment {
-        home: root.join("home"),
-        vars: BTreeMap::from([("LOCI_HOME_TREE".into(), "on".into())]),
-    };
+    let environment =
+        Environment { home: root.join("home"), vars: BTreeMap::from([("LOCI_HOME_TREE", "on".into())]) };
     let clock = Clock::At(Stamp(1_794_744_000_000));
     let mut service = Service::new(environment, clock, root.to_path_buf(), "loci".into(), 1);
     service.daemon = Some(Arc::new(move || daemon.clone()));

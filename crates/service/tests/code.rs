@@ -14,10 +14,8 @@ const NOON: i64 = 1_794_744_000_000;
 
 /// A service whose clock shows a number of minutes after noon.
 fn service_at(root: &Path, minutes: i64) -> Service {
-    let environment = Environment {
-        home: root.join("home"),
-        vars: BTreeMap::from([("LOCI_HOME_TREE".into(), "on".into())]),
-    };
+    let environment =
+        Environment { home: root.join("home"), vars: BTreeMap::from([("LOCI_HOME_TREE", "on".into())]) };
     let clock = Clock::At(Stamp(NOON + minutes * MINUTE));
     Service::new(environment, clock, root.to_path_buf(), "loci".into(), 1)
 }
