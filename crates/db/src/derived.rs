@@ -127,7 +127,9 @@ pub fn is_transient(error: &Error) -> bool {
     )
 }
 
-/// Whether an error means that the disk is full.
+/// Whether an error means that the disk is full. Without space for the memory that readers of the log share, `SQLite` reports a
+/// failed call instead, of a kind that has no other cause.
 pub fn is_disk_full(error: &Error) -> bool {
-    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+    let Error::SqliteFailure(error, _) = error else { return false };
+    error.code == rusqlite::ErrorCode::DiskFull || error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE
 }

@@ -8,7 +8,6 @@ use history::error::{newer_store, no_home};
 use history::home::{self, Home};
 use memory::Store;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// Opens memory for writing, creating it if needed.
 pub(crate) fn open(service: &Service) -> Result<Store, Error> {
@@ -39,17 +38,9 @@ pub(crate) fn store_error(error: &memory::Error) -> Error {
             "move {} away and import your last `loci memory export`, or rebuild it with `loci memory consolidate`",
             path.display()
         )),
-        // If there is no space even for its log, SQLite only reports that writing failed.
-        memory::Error::Failed { path, .. } if is_full(path) => home::disk_full(path),
         memory::Error::Failed { .. } => Error::new(Code::ReadError, error.to_string())
             .hint("memory is stored below XDG_DATA_HOME, which must be writable to change it"),
     }
-}
-
-/// Whether the file system of `path` has no space for a few more pages.
-fn is_full(path: &Path) -> bool {
-    let free = path.parent().and_then(home::free_bytes);
-    free.is_some_and(|bytes| bytes < 64 << 10)
 }
 
 /// Sessions whose model response is already in memory and covers the whole session.
