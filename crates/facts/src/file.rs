@@ -422,6 +422,11 @@ impl Shape {
         self.text.is_empty()
     }
 
+    /// The length of its text in bytes.
+    pub fn text_len(&self) -> usize {
+        self.text.len()
+    }
+
     pub fn names(&self) -> &[u32] {
         &self.names
     }

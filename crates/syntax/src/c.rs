@@ -303,18 +303,18 @@ fn read_declaration<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         let name = named.first().map(|it| (it.name, node));
         read_specifier(walk, specifier, name.filter(|_| is_typedef));
     }
-    for (declarator, whole) in named.iter().zip(&declarators) {
-        if !walk.spend_on_name(node) {
-            break;
-        }
-        let mut head = (walk.dialect.head)(walk, node);
+    let mut head = (walk.dialect.head)(walk, node);
+    head.excluded.extend(specifier.and_then(|it| it.child_by_field_name("body")).map(node_span));
+    let initializers = child_of_kind(node, "field_initializer_list");
+    let is_constant = is_constant(walk, node);
+    walk.read_names(node, &head, named.len(), |walk, at, mut head| {
+        let (declarator, whole) = (&named[at], declarators[at]);
         head.set_name(walk, Some(declarator.name));
-        head.excluded.extend(other_spans(&declarators, *whole));
-        head.excluded.extend(specifier.and_then(|it| it.child_by_field_name("body")).map(node_span));
+        head.excluded.extend(other_spans(&declarators, whole));
         head.parameters =
             declarator.function.and_then(|it| it.child_by_field_name("parameters")).into_iter().collect();
-        read_declared(walk, node, declarator, *whole, head);
-    }
+        read_declared(walk, &Declared { node, declarator, whole, initializers, is_constant }, head);
+    });
 }
 
 /// Whether a typedef repeats the name of a type that the same file declares: `typedef struct a a;`.
@@ -332,13 +332,19 @@ fn tags_with_body<'a>(source: &Source<'a>) -> FxHashSet<&'a str> {
     bodies.collect()
 }
 
-fn read_declared<'a>(
-    walk: &mut Walk<'a>,
+/// One name of a declaration.
+struct Declared<'a, 'd> {
     node: Node<'a>,
-    declarator: &Declarator<'a>,
+    declarator: &'d Declarator<'a>,
+    /// The declarator with its value.
     whole: Node<'a>,
-    mut head: Head<'a>,
-) {
+    /// What a constructor initializes.
+    initializers: Option<Node<'a>>,
+    is_constant: bool,
+}
+
+fn read_declared<'a>(walk: &mut Walk<'a>, declared: &Declared<'a, '_>, mut head: Head<'a>) {
+    let Declared { node, declarator, whole, initializers, .. } = *declared;
     if node.kind() == "type_definition" {
         let is_known = walk.facts.types.last().is_some_and(|last| last.name == head.name)
             || node.child_by_field_name("type").is_some_and(|it| is_forward(walk, it, &head.name));
@@ -351,7 +357,7 @@ fn read_declared<'a>(
     }
     if declarator.function.is_none() && node.kind() != "function_definition" {
         head.body = whole.child_by_field_name("value").or_else(|| node.child_by_field_name("default_value"));
-    } else if let Some(list) = child_of_kind(node, "field_initializer_list") {
+    } else if let Some(list) = initializers {
         // what a constructor initializes is behaviour
         head.extra_body = head.body;
         head.body = Some(list);
@@ -359,7 +365,7 @@ fn read_declared<'a>(
     let (scope, name) = split_qualified(walk, declarator.name);
     head.name = written_name(walk, name);
     head.name_node = Some(name);
-    let kind = kind_of_member(walk, node, declarator, &head.name, scope.last().copied());
+    let kind = kind_of_member(walk, declared, &head.name, scope.last().copied());
     let is_definition = declarator.function.is_some() || head.body.is_some();
     match scope.last() {
         Some(of) if is_definition => add_member_elsewhere(walk, kind, node, &head, (of, &scope)),
@@ -377,22 +383,16 @@ fn written_name(walk: &Walk, name: Node) -> String {
     words.join(if is_symbol { "" } else { " " })
 }
 
-fn kind_of_member(
-    walk: &Walk,
-    node: Node,
-    declarator: &Declarator,
-    name: &str,
-    scope: Option<&str>,
-) -> MemberKind {
+fn kind_of_member(walk: &Walk, declared: &Declared, name: &str, scope: Option<&str>) -> MemberKind {
     let owner = walk.owner.map(|owner| walk.facts.types[owner as usize].name.as_str());
     let owner = scope.or(owner);
-    match declarator.function {
+    match declared.declarator.function {
         _ if name.starts_with('~') => MemberKind::Destructor,
         _ if name.starts_with("operator") => MemberKind::Operator,
         Some(_) if owner == Some(name) => MemberKind::Constructor,
         Some(_) if owner.is_some() => MemberKind::Method,
         Some(_) => MemberKind::Function,
-        None if is_constant(walk, node) => MemberKind::Constant,
+        None if declared.is_constant => MemberKind::Constant,
         None => MemberKind::Field,
     }
 }

@@ -223,24 +223,41 @@ fn find_descendant<'a>(node: Node<'a>, kind: &str) -> Option<Node<'a>> {
 /// `a, b = 1, 2` declares two members. A constant without a value derives it from its position in the group.
 fn read_values<'a>(walk: &mut Walk<'a>, node: Node<'a>, kind: MemberKind) {
     let names: Vec<Node> = node.children_by_field_name("name", &mut node.walk()).collect();
+    let names = without_commas(names);
     let place = count_constants_before(walk, node);
-    for name in names.iter().filter(|name| name.kind() != ",") {
-        if !walk.spend_on_name(node) {
-            break;
+    let mut head = read_head(walk, node);
+    head.declaration = documented_node(walk, node);
+    head.start = head.declaration.start_byte();
+    head.is_inlined = kind == MemberKind::Constant;
+    head.is_static = true;
+    let is_numbered =
+        kind == MemberKind::Constant && (head.body.is_none() || walk.node_text(node).contains("iota"));
+    // as many values as names: one for each
+    let values = head.body.filter(|_| names.len() > 1).map(named_children_of);
+    let values = values.filter(|values| values.len() == names.len());
+    walk.read_names(node, &head, names.len(), |walk, at, mut head| {
+        set_name(walk, &mut head, names[at]);
+        head.excluded.extend(other_spans(&names, names[at]));
+        if let Some(values) = &values {
+            head.body = Some(values[at]);
+            head.excluded.extend(other_spans(values, values[at]));
         }
-        let mut head = read_head(walk, node);
-        walk.node_text(*name).clone_into(&mut head.name);
-        head.visibility = Some(visibility_of(&head.name));
-        head.declaration = documented_node(walk, node);
-        head.start = head.declaration.start_byte();
-        head.excluded.extend(other_spans(&names, *name));
-        head.is_inlined = kind == MemberKind::Constant;
-        head.is_static = true;
         walk.add_member(kind, node, &head);
-        if kind == MemberKind::Constant && (head.body.is_none() || walk.node_text(node).contains("iota")) {
+        if is_numbered {
             walk.amend_last_member(|member| member.shape.push_token(&format!("+{place}")));
         }
-    }
+    });
+}
+
+/// The field of a name has the commas between names as well.
+fn without_commas(mut names: Vec<Node<'_>>) -> Vec<Node<'_>> {
+    names.retain(|name| name.kind() != ",");
+    names
+}
+
+fn set_name<'a>(walk: &Walk<'a>, head: &mut Head<'a>, name: Node<'a>) {
+    walk.node_text(name).clone_into(&mut head.name);
+    head.visibility = Some(visibility_of(&head.name));
 }
 
 /// How many constants are before one in its list.
@@ -262,16 +279,13 @@ fn read_fields<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
         head.visibility = Some(visibility_of(&head.name));
         return walk.add_member(MemberKind::Field, node, &head);
     }
-    for name in names.iter().filter(|name| name.kind() != ",") {
-        if !walk.spend_on_name(node) {
-            break;
-        }
-        let mut head = read_head(walk, node);
-        walk.node_text(*name).clone_into(&mut head.name);
-        head.visibility = Some(visibility_of(&head.name));
-        head.excluded.extend(other_spans(&names, *name));
+    let names = without_commas(names);
+    let head = read_head(walk, node);
+    walk.read_names(node, &head, names.len(), |walk, at, mut head| {
+        set_name(walk, &mut head, names[at]);
+        head.excluded.extend(other_spans(&names, names[at]));
         walk.add_member(MemberKind::Field, node, &head);
-    }
+    });
 }
 
 /// How Go accesses members.

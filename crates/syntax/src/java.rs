@@ -193,20 +193,18 @@ fn read_custom<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
 
 fn read_fields<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let declarators = children_of_kind(node, "variable_declarator");
-    for declarator in &declarators {
-        if !walk.spend_on_name(node) {
-            break;
-        }
-        let mut head = read_head(walk, node);
+    let head = read_head(walk, node);
+    let constant = node.kind() == "constant_declaration" || is_constant(node);
+    walk.read_names(node, &head, declarators.len(), |walk, at, mut head| {
+        let declarator = declarators[at];
         head.name = declarator.child_by_field_name("name").map_or("", |name| walk.node_text(name)).to_owned();
         head.body = declarator.child_by_field_name("value");
-        head.excluded.extend(other_spans(&declarators, *declarator));
-        let constant = node.kind() == "constant_declaration" || is_constant(node);
+        head.excluded.extend(other_spans(&declarators, declarator));
         head.is_static |= constant;
         let literal = head.body.is_some_and(|value| value.kind().ends_with("literal"));
         head.is_inlined = constant && literal;
         walk.add_member(if constant { MemberKind::Constant } else { MemberKind::Field }, node, &head);
-    }
+    });
 }
 
 fn is_constant(node: Node) -> bool {

@@ -6,7 +6,7 @@ use crate::language::{Extraction, Language, Level};
 use crate::module_path::{Reach, path_of_file};
 use crate::walk::{
     DEFAULT_DIALECT, DEFAULT_HEAD_RULES, Dialect, DocStyle, Head, HeadRules, LazyDialect, Role, TokenRule,
-    Walk, child_of_kind, children_of_kind, named_children_of,
+    Walk, child_of_kind, children_of_kind, named_children_of, other_spans,
 };
 use facts::{MemberKind, TypeKind, Visibility};
 use tree_sitter::{Node, TreeCursor};
@@ -156,23 +156,22 @@ fn read_class<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
 /// Reads a property; its initial value and accessors are behaviour, the value of a `const` is not.
 fn read_property<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let several = child_of_kind(node, "multi_variable_declaration");
-    for name in children_of_kind(several.unwrap_or(node), "variable_declaration") {
-        if !walk.spend_on_name(node) {
-            break;
-        }
-        let mut head = read_head(walk, node);
-        head.set_name(walk, child_of_kind(name, "identifier"));
-        let value = child_of_kind(node, "=").and_then(|mark| walk.named_sibling_after(mark));
-        let accessors = ["property_delegate", "getter", "setter"].map(|kind| child_of_kind(node, kind));
-        let mut bodies = value.into_iter().chain(accessors.into_iter().flatten());
-        (head.body, head.extra_body) = (bodies.next(), bodies.next());
-        head.is_inlined = child_of_kind(node, "modifiers")
-            .is_some_and(|it| named_children_of(it).iter().any(|word| walk.node_text(*word) == "const"));
+    let names = children_of_kind(several.unwrap_or(node), "variable_declaration");
+    let mut head = read_head(walk, node);
+    let value = child_of_kind(node, "=").and_then(|mark| walk.named_sibling_after(mark));
+    let accessors = ["property_delegate", "getter", "setter"].map(|kind| child_of_kind(node, kind));
+    let mut bodies = value.into_iter().chain(accessors.into_iter().flatten());
+    (head.body, head.extra_body) = (bodies.next(), bodies.next());
+    head.is_inlined = child_of_kind(node, "modifiers")
+        .is_some_and(|it| named_children_of(it).iter().any(|word| walk.node_text(*word) == "const"));
+    walk.read_names(node, &head, names.len(), |walk, at, mut head| {
+        head.set_name(walk, child_of_kind(names[at], "identifier"));
+        head.excluded.extend(other_spans(&names, names[at]));
         let kind = match walk.owner {
             _ if head.is_inlined => MemberKind::Constant,
             Some(_) => MemberKind::Property,
             None => MemberKind::Field,
         };
         walk.add_member(kind, node, &head);
-    }
+    });
 }

@@ -24,6 +24,7 @@ mod ruby;
 mod rust;
 mod shell;
 mod swift;
+mod thread_clock;
 mod token;
 mod typescript;
 mod walk;

@@ -129,17 +129,15 @@ fn set_variable_name<'a>(walk: &Walk<'a>, head: &mut Head<'a>, element: Node<'a>
 /// `const A = 1, B = 2;` and `private $a, $b;` declare two members each.
 fn read_values<'a>(walk: &mut Walk<'a>, node: Node<'a>, element: &str, kind: MemberKind) {
     let elements = children_of_kind(node, element);
-    for element in &elements {
-        if !walk.spend_on_name(node) {
-            break;
-        }
-        let mut head = read_head(walk, node);
-        set_variable_name(walk, &mut head, *element);
-        head.excluded.extend(other_spans(&elements, *element));
+    let head = read_head(walk, node);
+    walk.read_names(node, &head, elements.len(), |walk, at, mut head| {
+        let element = elements[at];
+        set_variable_name(walk, &mut head, element);
+        head.excluded.extend(other_spans(&elements, element));
         head.is_inlined = kind == MemberKind::Constant;
         head.is_static |= head.is_inlined;
-        let value = named_children_of(*element).into_iter().nth(1);
+        let value = named_children_of(element).into_iter().nth(1);
         head.body = element.child_by_field_name("default_value").or(value);
         walk.add_member(kind, node, &head);
-    }
+    });
 }

@@ -233,22 +233,20 @@ fn read_call<'a>(walk: &mut Walk<'a>, cursor: &mut TreeCursor<'a>) {
 /// `private :name` changes a method that is declared already.
 fn hide_method(walk: &mut Walk, symbol: &str, visibility: Visibility) {
     let Some(owner) = walk.owner else { return };
-    let members = &mut walk.facts.types[owner as usize].members;
-    walk.budget.spend(members.len());
-    let named = members.iter_mut().filter(|it| symbol.strip_prefix(':') == Some(&it.name));
-    named.for_each(|member| member.visibility = visibility);
+    for at in walk.members_named(owner, symbol.strip_prefix(':').unwrap_or(symbol)) {
+        walk.facts.types[owner as usize].members[at].visibility = visibility;
+    }
 }
 
 fn read_attributes<'a>(walk: &mut Walk<'a>, node: Node<'a>, names: &[Node<'a>]) {
-    for name in names.iter().filter(|name| name.kind() == "simple_symbol") {
-        if !walk.spend_on_names(names.len()) {
-            break;
-        }
-        let mut head = read_head(walk, node);
-        head.name = walk.node_text(*name).trim_start_matches(':').to_owned();
-        head.body = None;
-        head.excluded.extend(other_spans(names, *name));
+    let mut head = read_head(walk, node);
+    head.body = None;
+    let symbols: Vec<Node> = names.iter().copied().filter(|name| name.kind() == "simple_symbol").collect();
+    walk.read_names(node, &head, symbols.len(), |walk, at, mut head| {
+        let name = symbols[at];
+        head.name = walk.node_text(name).trim_start_matches(':').to_owned();
+        head.excluded.extend(other_spans(names, name));
         walk.add_member(MemberKind::Property, node, &head);
         walk.mark_declared_at(name.start_byte() + 1);
-    }
+    });
 }

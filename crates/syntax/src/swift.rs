@@ -3,12 +3,11 @@
 //! Does not know where a module ends: types of one project share one namespace. Labels and default values of parameters are part of
 //! the signature.
 
-use crate::ancestors::siblings_before;
 use crate::language::{Extraction, Language, Level};
 use crate::module_path::{Reach, path_of_file};
 use crate::walk::{
     DEFAULT_DIALECT, DEFAULT_HEAD_RULES, Dialect, DocStyle, Head, HeadRules, LazyDialect, Role, TokenRule,
-    Walk, child_of_kind, children_of_kind, find_part,
+    Walk, child_of_kind, children_of_kind, find_part, other_spans,
 };
 use facts::Span;
 use facts::{MemberKind, Position, TypeKind, Visibility};
@@ -171,59 +170,81 @@ fn read_function<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
 
 /// `case a, b(Int)` declares two values.
 fn read_enum_entry<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
-    let names: Vec<Node> = node.children_by_field_name("name", &mut node.walk()).collect();
-    let visibility = walk.owner.and_then(|owner| walk.facts.types[owner as usize].visibility);
-    for (at, name) in names.iter().enumerate() {
-        if !walk.spend_on_name(node) {
-            break;
-        }
-        let mut head = read_head(walk, node);
-        head.set_name(walk, Some(*name));
-        head.body = value_between(node, "raw_value", &names, at);
-        head.is_inlined = true;
-        head.excluded.extend(spans_of_others(walk, &names, at, node));
-        head.visibility = visibility;
-        head.is_static = true;
+    let names = names_of(node);
+    let mut head = read_head(walk, node);
+    head.is_inlined = true;
+    head.visibility = walk.owner.and_then(|owner| walk.facts.types[owner as usize].visibility);
+    head.is_static = true;
+    walk.read_names(node, &head, names.len(), |walk, at, mut head| {
+        head.set_name(walk, Some(names[at].pattern));
+        head.body = names[at].value;
+        head.excluded.extend(spans_of_others(&names, at, node));
         walk.add_member(MemberKind::EnumValue, node, &head);
-    }
+    });
 }
 
 /// Reads a property, stored or computed; a pattern may declare several.
 fn read_property<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
-    let patterns: Vec<Node> = node.children_by_field_name("name", &mut node.walk()).collect();
-    for (at, pattern) in patterns.iter().enumerate() {
-        if !walk.spend_on_name(node) {
-            break;
-        }
-        for name in bound_names(*pattern, 0) {
-            let mut head = read_head(walk, node);
-            head.set_name(walk, Some(name));
-            head.excluded.extend(spans_of_others(walk, &patterns, at, node));
-            let value = value_between(node, "value", &patterns, at);
-            let observers = child_of_kind(node, "willset_didset_block");
-            head.extra_body = observers.filter(|_| value.is_some());
-            head.body = value.or_else(|| value_between(node, "computed_value", &patterns, at)).or(observers);
-            let kind = if walk.owner.is_some() { MemberKind::Property } else { MemberKind::Field };
-            walk.add_member(kind, node, &head);
-        }
-    }
+    let patterns = names_of(node);
+    let bound: Vec<Vec<Node>> = patterns.iter().map(|it| bound_names(it.pattern, 0)).collect();
+    let names: Vec<(usize, Node)> =
+        bound.iter().enumerate().flat_map(|(at, names)| names.iter().map(move |name| (at, *name))).collect();
+    let observers = child_of_kind(node, "willset_didset_block");
+    let head = read_head(walk, node);
+    walk.read_names(node, &head, names.len(), |walk, at, mut head| {
+        let (pattern, name) = names[at];
+        head.set_name(walk, Some(name));
+        head.excluded.extend(spans_of_others(&patterns, pattern, node));
+        head.excluded.extend(other_spans(&bound[pattern], name));
+        let value = patterns[pattern].value;
+        head.extra_body = observers.filter(|_| value.is_some());
+        head.body = value.or(patterns[pattern].computed_value).or(observers);
+        let kind = if walk.owner.is_some() { MemberKind::Property } else { MemberKind::Field };
+        walk.add_member(kind, node, &head);
+    });
 }
 
-/// The value of one of several names in a declaration.
-fn value_between<'a>(node: Node<'a>, field: &str, names: &[Node<'a>], at: usize) -> Option<Node<'a>> {
-    let until = names.get(at + 1).map_or(node.end_byte(), Node::start_byte);
-    let values: Vec<Node> = node.children_by_field_name(field, &mut node.walk()).collect();
-    values.into_iter().find(|it| (names[at].end_byte()..until).contains(&it.start_byte()))
+/// One of the names in a declaration, or a pattern with several.
+struct DeclaredPattern<'a> {
+    pattern: Node<'a>,
+    /// Where it begins, with the comma before it.
+    comma: usize,
+    value: Option<Node<'a>>,
+    computed_value: Option<Node<'a>>,
+}
+
+/// The names in a declaration, each with its value.
+fn names_of(node: Node<'_>) -> Vec<DeclaredPattern<'_>> {
+    let mut names: Vec<DeclaredPattern> = Vec::new();
+    let mut comma = None;
+    let mut cursor = node.walk();
+    let mut more = cursor.goto_first_child();
+    while more {
+        let child = cursor.node();
+        match (cursor.field_name(), names.last_mut()) {
+            (Some("name"), _) => names.push(DeclaredPattern {
+                pattern: child,
+                comma: comma.unwrap_or(child.start_byte()),
+                value: None,
+                computed_value: None,
+            }),
+            (Some("value" | "raw_value"), Some(last)) => last.value = last.value.or(Some(child)),
+            (Some("computed_value"), Some(last)) => last.computed_value = last.computed_value.or(Some(child)),
+            _ => {}
+        }
+        comma = (child.kind() == ",").then_some(child.start_byte());
+        more = cursor.goto_next_sibling();
+    }
+    names
 }
 
 /// The spans of the other names in a declaration, with their values: of `b` in `a = 1, b = 2, c`, those of `a = 1,` and `, c`.
-fn spans_of_others<'a>(walk: &Walk<'a>, names: &[Node<'a>], at: usize, node: Node<'a>) -> [Span; 2] {
-    let before = |next: &Node<'a>| siblings_before(Some(node), *next).next();
-    let comma = |next: &Node<'a>| before(next).filter(|it| it.kind() == ",").unwrap_or(*next).start_byte();
-    // each of them reads the others
-    walk.budget.spend(names.len());
-    let after = names.get(at + 1).map_or(node.end_byte(), comma);
-    [Span::new(names[0].start_byte(), names[at].start_byte()), Span::new(after, node.end_byte())]
+fn spans_of_others(names: &[DeclaredPattern], at: usize, node: Node) -> [Span; 2] {
+    let after = names.get(at + 1).map_or(node.end_byte(), |next| next.comma);
+    [
+        Span::new(names[0].pattern.start_byte(), names[at].pattern.start_byte()),
+        Span::new(after, node.end_byte()),
+    ]
 }
 
 fn bound_names(pattern: Node<'_>, depth: u32) -> Vec<Node<'_>> {

@@ -437,14 +437,15 @@ fn read_enum_values<'a>(walk: &mut Walk<'a>, body: Node<'a>) {
 /// `const a = 1, b = 2` declares two members; a variable whose value is a function counts as a function.
 fn read_variables<'a>(walk: &mut Walk<'a>, node: Node<'a>) {
     let declarators = children_of_kind(node, "variable_declarator");
+    let (shared, constant) = (read_head(walk, node), child_of_kind(node, "const").is_some());
     for declarator in &declarators {
-        if !walk.spend_on_name(node) {
+        // a copy of the head
+        if !walk.budget.spend(1 + shared.attributes.len()) {
             break;
         }
         let value = declarator.child_by_field_name("value");
         let function = value.filter(|it| matches!(it.kind(), "arrow_function" | "function_expression"));
-        let constant = child_of_kind(node, "const").is_some();
-        let mut head = read_head(walk, node);
+        let mut head = shared.clone();
         // a pattern such as `{ a, b }` serves as the name, independent of its layout
         let name = declarator.child_by_field_name("name");
         head.name =

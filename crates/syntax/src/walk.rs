@@ -9,6 +9,7 @@ mod head_rules;
 pub(crate) mod interner;
 mod member_access;
 mod members;
+mod names;
 mod normalize;
 mod references;
 mod textual;
@@ -198,6 +199,7 @@ fn find_row<T: Copy>(rows: &[(&str, T)], name: &str) -> Option<T> {
 }
 
 /// The part of a declaration before its body.
+#[derive(Clone)]
 pub(crate) struct Head<'a> {
     /// The whole declaration, including wrappers such as `export` and decorators.
     pub(crate) declaration: Node<'a>,
@@ -265,9 +267,12 @@ impl<'a> Head<'a> {
 
     /// The span from the first token after the attributes to the body.
     fn signature_span(&self, walk: &Walk) -> Span {
+        let end = self.body.map_or(self.declaration.end_byte(), |body| body.start_byte());
+        if let Some(shared) = &walk.shared {
+            return Span::new(shared.signature, end);
+        }
         let attributes = SortedSpans::new(self.attributes.iter().map(|it| node_span(*it)).collect());
         let mut from = self.start;
-        let end = self.body.map_or(self.declaration.end_byte(), |body| body.start_byte());
         for token in walk.source.tokens_in(Span::new(self.start, end)) {
             from = token.span.from as usize;
             let (attributes_end, _) = attributes.at(token.span.from);
@@ -300,8 +305,14 @@ pub(crate) struct Walk<'a> {
     pub(crate) budget: &'a EffortLimit<'a>,
     /// The list of constants of which one was read last, and how many are before that one.
     pub(crate) last_constant: (usize, usize),
+    /// The declaration with several names that is being read.
+    shared: Option<names::SharedReading>,
     /// The kinds and keys of the members of each type.
     member_keys: FxHashSet<(u32, MemberKind, String)>,
+    /// The members of each type by name, once asked for.
+    named_members: FxHashMap<u32, members::NamedMembers>,
+    /// The bytes whose digest was computed last: those of a declaration with several names.
+    last_digest: RefCell<(Vec<Span>, Digest)>,
     /// The names of the C types that have a body in this file, once asked for.
     pub(crate) bodied_tags: OnceCell<FxHashSet<&'a str>>,
     reference_order: RefCell<ReferenceOrder>,
@@ -383,7 +394,10 @@ impl<'a> Walk<'a> {
             open: Vec::new(),
             budget,
             last_constant: (0, 0),
+            shared: None,
             member_keys: FxHashSet::default(),
+            named_members: FxHashMap::default(),
+            last_digest: RefCell::default(),
             bodied_tags: OnceCell::new(),
             reference_order: RefCell::default(),
             modules: FxHashMap::default(),
@@ -444,16 +458,6 @@ impl<'a> Walk<'a> {
 
     fn is_too_deep(&self) -> bool {
         self.open.len() >= MAX_DEPTH as usize
-    }
-
-    /// Takes the steps to read one of several names of a declaration, for which the whole of it is read.
-    pub(crate) fn spend_on_name(&self, declaration: Node) -> bool {
-        self.spend_on_names(declaration.child_count() as usize)
-    }
-
-    /// Takes the steps to read one of some names, for which each of the others is looked at several times.
-    pub(crate) fn spend_on_names(&self, count: usize) -> bool {
-        self.budget.spend(8 * count)
     }
 
     /// Reads what is in a node, unless the nesting is too deep.
@@ -680,8 +684,7 @@ impl<'a> Walk<'a> {
         self.mark_declared(head);
         let section = self.section.take();
         let outer = self.owner.replace(at);
-        let from = self.facts.references.len();
-        self.visit_head(node, head);
+        let from = self.read_references(node, head);
         self.fill_header(at, head, from);
         if let Some(body) = head.body {
             let declaring = std::mem::replace(&mut self.declaring, true);
@@ -707,13 +710,23 @@ impl<'a> Walk<'a> {
         self.declared_names.insert(byte as u32);
     }
 
-    /// Visits the head of a declaration, and attributes that are siblings of it.
-    fn visit_head(&mut self, node: Node<'a>, head: &Head<'a>) {
+    /// Reads the references in the head of a declaration, unless its names share them; returns the first.
+    fn read_references(&mut self, node: Node<'a>, head: &Head<'a>) -> usize {
+        if let Some(shared) = &self.shared {
+            return shared.references.start;
+        }
+        let from = self.facts.references.len();
+        self.visit_head(node, &head.attributes, head.body);
+        from
+    }
+
+    /// Visits a declaration up to its body, and attributes that are siblings of it.
+    fn visit_head(&mut self, node: Node<'a>, attributes: &[Node<'a>], body: Option<Node<'a>>) {
         let declaring = std::mem::replace(&mut self.declaring, false);
-        for attribute in head.attributes.iter().filter(|it| !contains_node(node, **it)) {
+        for attribute in attributes.iter().filter(|it| !contains_node(node, **it)) {
             self.visit(&mut attribute.walk(), *attribute);
         }
-        self.visit_before_body(node, head.body);
+        self.visit_before_body(node, body);
         self.declaring = declaring;
     }
 
@@ -753,10 +766,13 @@ impl<'a> Walk<'a> {
         if !parameters.is_empty() {
             part.header_behaviour = Digest::of_bytes(&parameters);
         }
-        let name_end = head.name_end(self).unwrap_or(signature.from);
+        let shared_name = head.name_node.filter(|_| self.shared.is_some());
+        let name_end = shared_name.map(|name| name.end_byte() as u32).or_else(|| head.name_end(self));
+        let name_end = name_end.unwrap_or(signature.from);
         let list = head.type_parameters.map_or(name_end, |list| list.end_byte() as u32);
         let shown = Span { from: list.max(name_end), to: signature.to };
-        part.header_text = self.join_tokens(shown, &[]);
+        let others: &[Span] = if self.shared.is_some() { &head.excluded } else { &[] };
+        part.header_text = self.join_tokens(shown, others);
         if part.kind == TypeKind::Impl {
             part.parameters.clear();
             part.header_text = self.join_tokens(signature, &[]);
@@ -792,6 +808,9 @@ impl<'a> Walk<'a> {
 
     /// Start of the comments before a byte: the end of the last significant token.
     fn start_with_comments(&self, byte: usize) -> usize {
+        if let Some(shared) = self.shared.as_ref().filter(|shared| shared.start == byte) {
+            return shared.comments;
+        }
         let index = self.source.token_index(byte as u32);
         let before = self.source.tokens[..index].iter().rfind(|it| {
             self.budget.spend(1);
@@ -809,8 +828,12 @@ impl<'a> Walk<'a> {
     }
 
     fn digest_spans(&self, ranges: &[Span]) -> Digest {
-        let texts: Vec<&str> = ranges.iter().map(|range| range.text_in(self.source.text)).collect();
-        Digest::of_bytes(texts.concat().as_bytes())
+        let mut last = self.last_digest.borrow_mut();
+        if last.0 != ranges {
+            let texts: Vec<&str> = ranges.iter().map(|range| range.text_in(self.source.text)).collect();
+            *last = (ranges.to_vec(), Digest::of_bytes(texts.concat().as_bytes()));
+        }
+        last.1
     }
 
     /// Sets the digests of each module: its code that runs on load, and the bytes of its free items.

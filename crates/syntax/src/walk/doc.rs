@@ -26,6 +26,9 @@ const INNER_DOC_MARKS: &[&str] = &["//!", "/*!"];
 /// Marks that a line of documentation may start with.
 const COMMENT_MARKS: &[&str] = &["/**", "/*!", "///", "//!", "//", "*/", "*", "r\"\"\"", "\"\"\"", "'''"];
 
+/// A longer summary ends with `…`. It is kept for each name of a declaration.
+const MAX_SUMMARY_LEN: usize = 2000;
+
 impl DocStyle {
     pub(super) fn is_doc(self, comment: &str) -> bool {
         match self {
@@ -163,7 +166,11 @@ fn first_sentence(lines: &[&str]) -> String {
     let paragraph = first.take_while(|line| !line.is_empty() && !line.starts_with('@'));
     let words = paragraph.flat_map(|line| line.split_whitespace());
     let text = strip_inline_tags(&words.collect::<Vec<_>>().join(" "));
-    text.split_once(". ").map_or(text.clone(), |(first, _)| format!("{first}."))
+    let sentence = text.split_once(". ").map_or(text.clone(), |(first, _)| format!("{first}."));
+    match sentence.char_indices().nth(MAX_SUMMARY_LEN) {
+        Some((end, _)) => format!("{}…", &sentence[..end]),
+        None => sentence,
+    }
 }
 
 /// Replaces `{@link A#b}` with `A#b`.

@@ -6,6 +6,7 @@ use super::{Head, Walk, child_of_kind, find_part, node_span};
 use facts::Digest;
 use facts::Span;
 use facts::{Member, MemberKind, ParameterCount, Shape, Visibility};
+use rustc_hash::FxHashMap;
 use std::fmt::Write as _;
 use tree_sitter::Node;
 
@@ -14,6 +15,13 @@ const MAX_VALUE_LEN: usize = 24;
 
 /// Field names that grammars use for the name of a parameter.
 const PARAMETER_NAME_FIELDS: &[&str] = &["pattern", "name"];
+
+/// The first members of a type by name.
+#[derive(Default)]
+pub(super) struct NamedMembers {
+    count: usize,
+    by_name: FxHashMap<String, Vec<usize>>,
+}
 
 impl<'a> Walk<'a> {
     pub(super) fn read_member(&mut self, kind: MemberKind, node: Node<'a>) {
@@ -34,12 +42,13 @@ impl<'a> Walk<'a> {
         self.mark_declared(head);
         let known = self.type_parameters.len();
         self.push_type_parameters(head.type_parameters);
-        let from = self.facts.references.len();
-        self.visit_head(node, head);
+        let from = self.read_references(node, head);
         let mut member = self.build_member(kind, head, from);
         member.result_type = head.value_type.and_then(|node| self.written_type_index(node));
         member.parameter_count = self.parameter_count(&head.parameters);
-        for body in head.body.into_iter().chain(head.extra_body) {
+        // the names of a declaration share its values
+        let is_shared = self.shared.is_some();
+        for body in head.body.into_iter().chain(head.extra_body).filter(|_| !is_shared) {
             self.visit_body(body, node);
         }
         self.type_parameters.truncate(known);
@@ -57,9 +66,25 @@ impl<'a> Walk<'a> {
             member.key.push_str("#2");
             self.member_keys.insert((owner, member.kind, member.key.clone()));
         }
+        // what is kept counts, so that thousands of names with thousands of attributes each do not take the memory of their product
+        let kept = member.shape.text_len() + 4 * member.shape.names().len() + member.signature_text.len();
+        self.budget.spend(kept + member.doc.as_ref().map_or(0, |doc| doc.summary.len()));
         let part = &mut self.facts.types[owner as usize];
         part.declaration_count += 1;
         part.members.push(member);
+    }
+
+    /// The members of a type that have a name, so far.
+    pub(crate) fn members_named(&mut self, owner: u32, name: &str) -> Vec<usize> {
+        let members = &self.facts.types[owner as usize].members;
+        let known = self.named_members.entry(owner).or_default();
+        for (at, member) in members.iter().enumerate().skip(known.count) {
+            known.by_name.entry(member.name.clone()).or_default().push(at);
+        }
+        known.count = members.len();
+        let named = known.by_name.get(name).cloned().unwrap_or_default();
+        self.budget.spend(named.len());
+        named
     }
 
     fn visit_body(&mut self, body: Node<'a>, node: Node<'a>) {
@@ -79,7 +104,10 @@ impl<'a> Walk<'a> {
         shape.append_shape(&self.shape_of(signature, from, &apart));
         let body = head.body.map(node_span);
         match body {
-            Some(body) if head.is_inlined => shape.append_shape(&self.shape_of(body, from, &[])),
+            // without the references in it, of which only a declaration with several names knows already
+            Some(body) if head.is_inlined => {
+                shape.append_shape(&self.shape_of(body, self.facts.references.len(), &[]));
+            }
             Some(body) => self.push_tokens(&mut behaviour, body),
             None => {}
         }
@@ -112,7 +140,7 @@ impl<'a> Walk<'a> {
             result_type: None,
             parameter_count: ParameterCount::default(),
             private_behaviour: Digest::default(),
-            doc: self.read_doc(head),
+            doc: self.shared.as_ref().map_or_else(|| self.read_doc(head), |shared| shared.doc.clone()),
             span: Span::new(head.start, head.declaration.end_byte()),
             signature,
             body_span: body,

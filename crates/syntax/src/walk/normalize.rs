@@ -98,6 +98,9 @@ impl<'a> Walk<'a> {
 
     /// Attributes, decorators or annotations, sorted: their order is assumed to be insignificant.
     pub(super) fn attribute_shapes(&self, head: &Head<'a>, from: usize) -> Vec<Shape> {
+        if let Some(shared) = &self.shared {
+            return shared.attributes.clone();
+        }
         let mut found: Vec<(String, Shape)> = head
             .attributes
             .iter()
@@ -115,9 +118,8 @@ impl<'a> Walk<'a> {
             let text = self.normalize_token(token);
             let text = text.as_ref();
             let gap = Span { from: end, to: token.span.from };
-            let broken = gap.text_in(self.source.text).contains('\n');
             // line breaks inside a type list are insignificant
-            let types = broken && (out.ends_with('<') || text == ">");
+            let types = (out.ends_with('<') || text == ">") && gap.text_in(self.source.text).contains('\n');
             let tight = out.ends_with(['(', '[']) || matches!(text, ")" | "]" | "," | ";") || types;
             if !out.is_empty() && token.span.from > end && !tight {
                 out.push(' ');

@@ -111,7 +111,10 @@ impl<'a> Walk<'a> {
 
     /// The first of the references from an index on that starts at a byte.
     fn first_reference_at(&self, byte: u32, from: usize) -> Option<usize> {
-        let references = &self.facts.references;
+        // what one name of a declaration adds is not for the others
+        let shared = self.shared.as_ref().filter(|shared| shared.references.start == from);
+        let to = shared.map_or(self.facts.references.len(), |shared| shared.references.end);
+        let references = &self.facts.references[..to];
         if references.len() - from <= FEW_REFERENCES {
             return (from..references.len()).find(|at| references[*at].at == byte);
         }
