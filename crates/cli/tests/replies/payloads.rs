@@ -2,7 +2,7 @@
 //! Each goes through everything that an agent reads: records over MCP, the handoff, the document of an export, and the card of a hook.
 //!
 //! `LOCI_PAYLOADS=FILE` and `LOCI_ORDINARY=FILE` run other texts, every one through every output: lines of
-//! `{"id", "text", "must_not_contain"}`, where without the last the text itself must not arrive. Without them one in six goes through the outputs
+//! `{"id", "text", "must_not_contain"}`, where without the last the text itself must not arrive. Without them one in eighteen goes through the outputs
 //! that need a process for each.
 
 use crate::hooks::run_hook;
@@ -21,7 +21,7 @@ struct Sample {
 fn read_samples(variable: &str, committed: &str) -> (Vec<Sample>, usize) {
     let given = testutil::needs::path_variable(variable);
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../history/testdata").join(committed);
-    let every = if given.is_some() { 1 } else { 6 };
+    let every = if given.is_some() { 1 } else { 18 };
     let lines = std::fs::read_to_string(given.unwrap_or(own)).unwrap();
     let samples = lines.lines().map(|line| {
         let entry: Value = serde_json::from_str(line).unwrap();

@@ -53,7 +53,10 @@ pub(super) fn fold_char(c: char, mut take: impl FnMut(char)) {
         // `ſ` has `S` as its capital, so that it becomes an `s`.
         let upper = c.to_uppercase().next().unwrap_or(c);
         let lower = upper.to_lowercase().next().unwrap_or(upper);
-        take(LOOKALIKES.iter().find(|(like, _)| like.contains(lower)).map_or(lower, |(_, latin)| *latin));
+        let has_lookalikes =
+            matches!(lower, '\u{250}'..='\u{58f}' | '\u{1d00}'..='\u{1d7f}' | '\u{a730}'..='\u{a77f}');
+        let like = || LOOKALIKES.iter().find(|(like, _)| like.contains(lower)).map(|(_, latin)| *latin);
+        take(has_lookalikes.then(like).flatten().unwrap_or(lower));
     }
 }
 

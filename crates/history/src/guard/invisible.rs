@@ -53,6 +53,8 @@ pub(super) fn strip_invisible(text: &str) -> Cow<'_, str> {
             '\r' if chars.peek() == Some(&'\n') => out.push(c),
             '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
             '\u{2800}' => out.push(' '),
+            '\u{ad}' if divides_long_word(&out, chars.clone()) => out.push(c),
+            c if is_direction(c) && is_written_leftwards(&out, chars.clone()) => out.push(c),
             c if spells_text(c, &out, chars.peek()) => out.push(c),
             '\u{e0020}'..='\u{e007e}' if out.ends_with('\u{1f3f4}') => push_flag(c, &mut chars, &mut out),
             _ => {}
@@ -68,16 +70,77 @@ fn spells_text(c: char, before: &str, after: Option<&char>) -> bool {
     match c {
         '\u{200c}' | '\u{200d}' => {
             let is_emoji_style = before == '\u{fe0f}';
+            // Behind a virama a joiner gives the letter its form, also at the end of a word.
             (is_spelling(before) || is_emoji_style) && after.is_some_and(|c| is_spelling(*c))
+                || is_virama(before)
         }
         // `❤️`, `1️⃣`: one selector after a character that has two styles.
         '\u{fe0e}' | '\u{fe0f}' => {
             is_spelling(before) && has_two_styles(before)
                 || matches!(before, '0'..='9' | '#' | '*') && after == Some(&'\u{20e3}')
         }
+        // The variant of a character in a name.
+        '\u{e0100}'..='\u{e010f}' => matches!(before, '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{323af}'),
         '\u{180b}'..='\u{180d}' | '\u{180f}' => matches!(before, '\u{1820}'..='\u{18aa}'),
         _ => false,
     }
+}
+
+/// The sign of Indic scripts that takes the vowel from a consonant.
+fn is_virama(c: char) -> bool {
+    matches!(
+        c,
+        '\u{94d}'
+            | '\u{9cd}'
+            | '\u{a4d}'
+            | '\u{acd}'
+            | '\u{b4d}'
+            | '\u{bcd}'
+            | '\u{c4d}'
+            | '\u{ccd}'
+            | '\u{d4d}'
+            | '\u{dca}'
+    )
+}
+
+/// Marks and isolates of writing directions. Embeddings and overrides are not needed beside them.
+fn is_direction(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a mark of direction stands on a line with letters of a script that is written to the left, and not within a Latin word or tag.
+fn is_written_leftwards(out: &str, after: Peekable<Chars<'_>>) -> bool {
+    let is_leftward =
+        |c: char| matches!(c, '\u{5d0}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}');
+    let is_of_name = |c: Option<char>| {
+        c.is_some_and(|c| {
+            c.is_ascii_alphanumeric() || matches!(c, '<' | '>' | '[' | ']' | '|' | '-' | '_' | '/')
+        })
+    };
+    let next = after.clone().next();
+    if is_of_name(out.chars().next_back()) && is_of_name(next) || next.is_some_and(is_direction) {
+        return false;
+    }
+    let on_line = |c: &char| *c != '\n';
+    out.chars().rev().take_while(on_line).take(MAX_LINE).any(is_leftward)
+        || after.take_while(on_line).take(MAX_LINE).any(is_leftward)
+}
+
+/// Characters of a line that are looked at.
+const MAX_LINE: usize = 120;
+
+/// Whether a soft hyphen divides a word as long as only compounds of ordinary text are.
+fn divides_long_word(out: &str, after: Peekable<Chars<'_>>) -> bool {
+    let is_part = |c: &char| c.is_alphabetic() || *c == '\u{ad}';
+    let letters = |c: &char| c.is_alphabetic();
+    let head: Vec<char> = out.chars().rev().take(MAX_LINE).take_while(is_part).collect();
+    let tail: Vec<char> = after.take(MAX_LINE).take_while(is_part).collect();
+    let count = head.iter().chain(&tail).filter(|c| letters(c)).count();
+    let outside = out.chars().rev().nth(head.len());
+    head.first().is_some_and(letters)
+        && tail.first().is_some_and(letters)
+        && count >= 14
+        && outside.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '"' | '„' | '“'))
 }
 
 /// Symbols and pictures: not a letter of any script.
