@@ -871,6 +871,9 @@ impl Request for SyncLeave {
 #[serde(default)]
 pub struct SyncLeft {
     pub url: String,
+    /// What a device that joins again has to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 impl Response for SyncLeft {}

@@ -48,6 +48,7 @@ pub fn export_fact(fact: &Fact) -> KeptFact {
         project: fact.project.clone(),
         pinned: fact.pinned,
         edited: fact.edited,
+        edited_at: stamp_to_ms(fact.edited_at),
         made_at: stamp_to_ms(fact.made_at),
         kind: fact.kind.word().to_string(),
         superseded_by: fact.superseded_by.clone(),
@@ -107,6 +108,7 @@ pub fn import_fact(one: KeptFact) -> Result<Fact, String> {
         project: one.project,
         pinned: one.pinned,
         edited: one.edited,
+        edited_at: to_stamp(one.edited_at),
         made_at: to_stamp(one.made_at),
         kind: if one.kind.is_empty() {
             Kind::Decision

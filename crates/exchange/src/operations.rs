@@ -28,7 +28,7 @@ fn find_place(home: &Home, team: Option<&String>) -> Result<Place, Error> {
 /// The same for what only shows: without a space of the person, the only team.
 fn find_shown_place(home: &Home, team: Option<&String>) -> Result<Place, Error> {
     let private = Place::private(home);
-    if team.is_none() && (private.settings().is_some() || Place::teams(home).is_empty()) {
+    if team.is_none() && (private.is_joined() || Place::teams(home).is_empty()) {
         return Ok(private);
     }
     find_team(home, team)
@@ -37,16 +37,21 @@ fn find_shown_place(home: &Home, team: Option<&String>) -> Result<Place, Error> 
 /// Where the state of a space is going to be.
 fn new_place(home: &Home, team: Option<&String>) -> Result<Place, Error> {
     let place = team.map_or_else(|| Place::private(home), |team| Place::of_team(home, team));
-    if place.settings().is_some() {
+    if place.is_joined() {
         return Err(sync_error(sync::Error::AlreadyJoined));
     }
     Ok(place)
 }
 
 fn finish_joining(place: &Place, url: String, label: String, space: &Space) -> Result<SyncJoined, Error> {
-    let settings = SpaceSettings { url: url.clone(), label: label.clone(), ..SpaceSettings::default() };
+    finish_entering(place, SpaceSettings { url, label, ..SpaceSettings::default() }, space)
+}
+
+/// The settings are written once: a kill leaves those of a device that returns, or none.
+fn finish_entering(place: &Place, settings: SpaceSettings, space: &Space) -> Result<SyncJoined, Error> {
     place.store_settings(&settings)?;
-    let (space, team) = (space.id().to_string(), place.team.clone());
+    let (space, team, SpaceSettings { url, label, .. }) =
+        (space.id().to_string(), place.team.clone(), settings);
     Ok(SyncJoined { space, label, url, team, ..SyncJoined::default() })
 }
 
@@ -98,16 +103,16 @@ pub fn join(caller: &Caller<'_>, request: &SyncJoin) -> Result<SyncJoined, Error
     let space = place.enter(&url, &caller.variables, |folder, store, settings| {
         Space::recover(folder, store, &phrase, &label, settings)
     })?;
-    let joined = finish_joining(&place, url, label, &space)?;
-    place.store_settings(&SpaceSettings { returned: true, ..place.joined_settings()? })?;
-    Ok(joined)
+    // A team is sent only what a person shares, and what it sends is only a suggestion.
+    let returned = place.team.is_none();
+    finish_entering(&place, SpaceSettings { url, label, returned, ..SpaceSettings::default() }, &space)
 }
 
 // ---- rounds
 
 /// The space of the person and those of all teams.
 fn all_places(home: &Home) -> Vec<Place> {
-    let private = Some(Place::private(home)).filter(|place| place.settings().is_some());
+    let private = Some(Place::private(home)).filter(Place::is_joined);
     private.into_iter().chain(Place::teams(home)).collect()
 }
 
@@ -129,12 +134,8 @@ pub fn sync_now(caller: &Caller<'_>, request: &SyncNow) -> Result<SyncRound, Err
     }
     let (mut total, mut failure) = (SyncRound::default(), None);
     for place in &places {
-        let settings = place.joined_settings()?;
-        if !settings.started {
-            place.store_settings(&SpaceSettings { started: true, ..settings })?;
-        }
         // One storage that fails does not keep the others from being used.
-        let round = run_at(caller, place);
+        let round = start_rounds(place).and_then(|()| run_at(caller, place));
         keep_failure(place, round.as_ref().err());
         match round {
             Ok(round) => add_round(&mut total, round),
@@ -142,6 +143,12 @@ pub fn sync_now(caller: &Caller<'_>, request: &SyncNow) -> Result<SyncRound, Err
         }
     }
     failure.map_or(Ok(total), Err)
+}
+
+/// From the first round on, the daemon runs others.
+fn start_rounds(place: &Place) -> Result<(), Error> {
+    let settings = place.joined_settings()?;
+    if settings.started { Ok(()) } else { place.store_settings(&SpaceSettings { started: true, ..settings }) }
 }
 
 fn add_round(total: &mut SyncRound, round: SyncRound) {
@@ -169,10 +176,12 @@ fn add_round(total: &mut SyncRound, round: SyncRound) {
 /// Runs a round in each space in which a person has run the first one. Failures are kept for `sync status`. Returns how many requests
 /// a round without news takes in the largest space.
 pub fn sync_if_started(caller: &Caller<'_>) -> Result<u64, Error> {
-    let is_started = |place: &Place| place.settings().is_some_and(|settings| settings.started);
     let mut done = Ok(1);
-    for place in all_places(&caller.home()?).iter().filter(|place| is_started(place)) {
-        let round = run_at(caller, place).map(|round| round.lists);
+    for place in &all_places(&caller.home()?) {
+        let round = match place.joined_settings() {
+            Ok(settings) if !settings.started => continue,
+            settings => settings.and_then(|_| run_at(caller, place)).map(|round| round.lists),
+        };
         keep_failure(place, round.as_ref().err());
         done = done.and_then(|most: u64| round.map(|lists| lists.max(most)));
     }
@@ -277,8 +286,15 @@ pub fn list_problems(caller: &Caller<'_>) -> Result<Option<Vec<String>>, Error> 
     }
     let mut problems = Vec::new();
     for place in places {
-        let (settings, space) = place.open(&caller.variables)?;
-        let status = read_status(&home, &place, settings, &space)?;
+        let opened = place.open(&caller.variables);
+        let status = opened.and_then(|(settings, space)| read_status(&home, &place, settings, &space));
+        let status = match status {
+            Ok(status) => status,
+            Err(error) => {
+                problems.push(error.message);
+                continue;
+            }
+        };
         problems
             .extend(status.failure.map(|why| format!("the last round with {} failed: {why}", status.url)));
         for finding in status.findings.iter().take(LISTED) {
@@ -293,16 +309,21 @@ pub fn list_problems(caller: &Caller<'_>) -> Result<Option<Vec<String>>, Error> 
 
 fn keep_exchanged(caller: &Caller<'_>, place: &Place) -> Result<(), Error> {
     let (settings, space) = place.open(&caller.variables)?;
-    Returned::keep(place, &space, memory_records::list_changes(&caller.history, &settings)?)
+    Returned::keep(place, &settings, &space, memory_records::list_changes(&caller.history, &settings)?)
 }
 
 pub fn leave(caller: &Caller<'_>, request: &SyncLeave) -> Result<SyncLeft, Error> {
     let place = find_place(&caller.home()?, request.team.as_ref())?;
-    let settings = place.joined_settings()?;
-    if place.team.is_none() {
-        // Best effort: leaving is the remedy for a damaged state.
-        let _ = keep_exchanged(caller, &place);
+    let url = place.joined_settings().map(|settings| settings.url);
+    // Leaving is the remedy for a damaged state, so it goes on without.
+    let kept = if place.team.is_none() { keep_exchanged(caller, &place) } else { Ok(()) };
+    let warning = kept.err().map(|error| {
+        let then = "if this device joins again, of two edits the one with the later time counts";
+        format!("what was exchanged is not kept for another day ({}): {then}", error.message)
+    });
+    if !place.is_joined() {
+        return Err(sync_error(sync::Error::NotJoined));
     }
     place.delete()?;
-    Ok(SyncLeft { url: settings.url })
+    Ok(SyncLeft { url: url.unwrap_or_default(), warning })
 }

@@ -61,7 +61,7 @@ impl Origins {
     /// What this device is called, in its own space and in teams.
     fn own_labels(&self) -> BTreeSet<String> {
         let places = |home: &Home| std::iter::once(Place::private(home)).chain(Place::teams(home));
-        let settings = self.home.iter().flat_map(places).filter_map(|place| place.settings());
+        let settings = self.home.iter().flat_map(places).filter_map(|place| place.joined_settings().ok());
         settings.map(|settings| settings.label).collect()
     }
 

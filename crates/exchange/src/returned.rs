@@ -5,9 +5,10 @@
 
 use crate::document::SESSIONS;
 use crate::settings::{LEFT_FILE, Place, SpaceSettings, sync_error};
-use api::Error;
+use api::{Code, Error};
 use history::error::read_error;
 use history::home::{self, Home};
+use os::checked_file::{self, Condition};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use sync::{Change, Space};
@@ -36,34 +37,53 @@ impl Returned {
 
     /// None: this device has read what the others wrote, and every round since has compared with that.
     pub(crate) fn load(home: &Home, settings: &SpaceSettings) -> Result<Option<Returned>, Error> {
-        if !settings.returned {
-            return Ok(None);
-        }
-        let text = match std::fs::read(Returned::path(&Place::private(home))) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Some(Returned::default()));
-            }
-            text => text.map_err(read_error)?,
-        };
-        // A damaged one says nothing, as if there were none.
-        let kept: Vec<(String, String, String)> = serde_json::from_slice(&text).unwrap_or_default();
-        let base = kept.into_iter().map(|(collection, key, body)| ((collection, key), body.into_bytes()));
-        Ok(Some(Returned { base: base.collect() }))
+        settings.returned.then(|| Returned::read(&Place::private(home))).transpose()
     }
 
-    /// Keeps those of the records here that were exchanged, for the day on which this device joins again.
-    pub(crate) fn keep(place: &Place, space: &Space, records: Vec<Change>) -> Result<(), Error> {
-        let mut kept = Vec::new();
+    /// Fails if the file is damaged: without it, what this device has not changed would count as later than what the others wrote.
+    fn read(place: &Place) -> Result<Returned, Error> {
+        let path = Returned::path(place);
+        let kept = checked_file::read_lines(&path).map_err(read_error)?;
+        let parse = |line: &String| serde_json::from_str::<(String, String, String)>(line).ok();
+        let records: Option<Vec<_>> = kept.lines.iter().map(parse).collect();
+        match (kept.condition, records) {
+            (Condition::Missing, _) => Ok(Returned::default()),
+            (Condition::Whole, Some(records)) => {
+                let base =
+                    records.into_iter().map(|(collection, key, body)| ((collection, key), body.into_bytes()));
+                Ok(Returned { base: base.collect() })
+            }
+            _ => {
+                let message = format!("what this device knew when it left is damaged: {}", path.display());
+                let remove = "remove the file: then, of two edits, the one with the later time counts";
+                Err(Error::new(Code::ReadError, message).hint(remove))
+            }
+        }
+    }
+
+    /// Keeps those of the records here that were exchanged, for the day on which this device joins again. One that leaves before it has
+    /// read everything knows of the others no more than it did before.
+    pub(crate) fn keep(
+        place: &Place,
+        settings: &SpaceSettings,
+        space: &Space,
+        records: Vec<Change>,
+    ) -> Result<(), Error> {
+        let mut base = if settings.returned { Returned::read(place)?.base } else { BTreeMap::new() };
         for change in records {
             if space.is_exchanged(&change).map_err(sync_error)?
                 && let sync::Body::Bytes(body) = change.body
             {
-                kept.push((change.collection, change.key, String::from_utf8_lossy(&body).into_owned()));
+                base.insert((change.collection, change.key), body);
             }
         }
+        let to_line = |((collection, key), body): (&(String, String), &Vec<u8>)| {
+            serde_json::to_string(&(collection, key, String::from_utf8_lossy(body))).map_err(read_error)
+        };
+        let lines: Vec<String> = base.iter().map(to_line).collect::<Result<_, _>>()?;
         let path = Returned::path(place);
-        let json = serde_json::to_vec(&kept).map_err(read_error)?;
-        home::replace_file(&path, &json).map_err(|error| home::unwritable(&path, &error))
+        let written = checked_file::replace_lines(&path, lines.iter().map(String::as_str));
+        written.map_err(|error| home::unwritable(&path, &error))
     }
 
     /// All was read: from now on what is changed here is later than what was read.

@@ -5,7 +5,7 @@
 use crate::known::Known;
 use api::{Code, Error};
 use db::durable::OpenError;
-use history::error::newer_store;
+use history::error::{newer_store, read_error};
 use history::home::{self, Home};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -89,21 +89,31 @@ impl Place {
             entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort();
         let places = names.iter().map(|name| Place::of_team(home, name));
-        places.filter(|place| place.settings().is_some()).collect()
+        places.filter(Place::is_joined).collect()
     }
 
     fn settings_file(&self) -> PathBuf {
         self.folder.join("settings.json")
     }
 
-    /// The settings, if this device belongs to the space.
-    pub(crate) fn settings(&self) -> Option<SpaceSettings> {
-        let text = std::fs::read_to_string(self.settings_file()).ok()?;
-        serde_json::from_str(&text).ok()
+    /// Whether this device belongs to the space, even if its settings are damaged.
+    pub(crate) fn is_joined(&self) -> bool {
+        self.settings_file().exists()
     }
 
+    /// Damaged settings are not those of a device that belongs to no space.
     pub(crate) fn joined_settings(&self) -> Result<SpaceSettings, Error> {
-        self.settings().ok_or_else(|| sync_error(sync::Error::NotJoined))
+        let path = self.settings_file();
+        let text = match std::fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(sync_error(sync::Error::NotJoined));
+            }
+            text => text.map_err(read_error)?,
+        };
+        serde_json::from_slice(&text).map_err(|error| {
+            let message = format!("the settings of sync are damaged: {}: {error}", path.display());
+            Error::new(Code::ReadError, message).hint("loci sync leave, then join again")
+        })
     }
 
     pub(crate) fn store_settings(&self, settings: &SpaceSettings) -> Result<(), Error> {
@@ -139,8 +149,13 @@ impl Place {
     pub(crate) fn delete(&self) -> Result<(), Error> {
         let failed = |error: std::io::Error| home::unwritable(&self.folder, &error);
         let mut is_any_kept = false;
-        for entry in std::fs::read_dir(&self.folder).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
+        let entries: Vec<PathBuf> = std::fs::read_dir(&self.folder)
+            .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
+            .map_err(failed)?;
+        // The settings last: after a kill, a device without them would belong to no space that it could leave.
+        let (settings, others): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|path| *path == self.settings_file());
+        for path in others.into_iter().chain(settings) {
             if path.ends_with(LEFT_FILE) {
                 is_any_kept = true;
             } else if path.is_dir() {

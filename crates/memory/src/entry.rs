@@ -123,6 +123,8 @@ pub struct Fact {
     pub pinned: bool,
     /// A person has edited its text or set its state.
     pub edited: bool,
+    /// When a person last changed it, in the time of the device; later than every change that this one followed.
+    pub edited_at: Stamp,
     /// When it was last stated.
     pub made_at: Stamp,
     pub kind: Kind,

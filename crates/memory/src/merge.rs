@@ -198,6 +198,7 @@ pub(crate) fn merge_fact(known: Option<&Fact>, found: &Finding, noted: &NotedFac
         project: found.project.clone(),
         pinned: false,
         edited: false,
+        edited_at: Stamp::NONE,
         made_at: Stamp::NONE,
         kind: noted.kind,
         subject: noted.subject.clone(),
@@ -261,7 +262,7 @@ pub(crate) fn merge_imported_fact(ours: Option<&Fact>, mut theirs: Fact) -> Fact
     let mut merged = if theirs.edited && !ours.edited {
         let order = is_instruction(&theirs.text) && theirs.state != State::Retired;
         let state = if order { State::Review } else { theirs.state };
-        Fact { text: theirs.text, state, edited: true, ..ours.clone() }
+        Fact { text: theirs.text, state, edited: true, edited_at: theirs.edited_at, ..ours.clone() }
     } else {
         ours.clone()
     };

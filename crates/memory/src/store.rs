@@ -24,6 +24,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("kinds.sql"),
     include_str!("replacements.sql"),
     include_str!("given.sql"),
+    include_str!("edited.sql"),
 ];
 
 #[derive(Debug, thiserror::Error)]

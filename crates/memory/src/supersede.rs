@@ -68,6 +68,7 @@ mod tests {
             project: "/p".into(),
             pinned: false,
             edited: false,
+            edited_at: Stamp::NONE,
             made_at: Stamp(day * 86_400_000),
             kind: Kind::Decision,
             subject: Subject { words, reverses },

@@ -293,6 +293,10 @@ impl Render for SyncChecked {
 
 impl Render for SyncLeft {
     fn render(&self, _: &RenderOptions) -> String {
-        format!("no longer synchronises with {}\n", one_line(&self.url))
+        let mut out = format!("no longer synchronises with {}\n", one_line(&self.url));
+        if let Some(warning) = &self.warning {
+            append_fmt(&mut out, format_args!("warning: {}\n", one_line(warning)));
+        }
+        out
     }
 }

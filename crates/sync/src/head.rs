@@ -6,6 +6,7 @@ use crate::codec::{Reader, Writer};
 use crate::error::{Error, Result};
 use crate::id::{DeviceId, Hash, SpaceId};
 use crate::keys::{DeviceKeys, PublicKey, SIGNATURE, verify};
+use crate::merge::Link;
 
 const MAGIC: [u8; 4] = *b"LSH1";
 const WHAT: &str = "a head";
@@ -15,7 +16,7 @@ pub(crate) const MAX_HEAD: usize = 1 << 20;
 pub(crate) const ANCESTORS: usize = 32;
 
 /// The first bytes of a head's hash: enough to recognise it among those that one device signed.
-pub(crate) type ShortHash = [u8; 8];
+pub type ShortHash = [u8; 8];
 
 pub(crate) fn shorten(hash: &Hash) -> ShortHash {
     let mut short = [0; 8];
@@ -70,7 +71,14 @@ pub(crate) struct Head {
     pub(crate) packs: Vec<PackEntry>,
     /// Of which devices this one has applied how many forgotten records.
     pub(crate) confirmed: Vec<(DeviceId, u64)>,
+    /// What this device could not read of others, for its owner to publish again.
+    pub(crate) unread: Vec<Unread>,
 }
+
+/// The number of a pack that is gone or damaged, or [`NEWEST_HEAD`], and its owner.
+pub(crate) type Unread = (DeviceId, u64);
+
+pub(crate) const NEWEST_HEAD: u64 = 0;
 
 impl Head {
     pub(crate) fn encode(&self, keys: &DeviceKeys) -> Vec<u8> {
@@ -87,6 +95,10 @@ impl Head {
         writer.number(self.confirmed.len() as u64);
         for (device, count) in &self.confirmed {
             writer.array(&device.0).number(*count);
+        }
+        writer.number(self.unread.len() as u64);
+        for (device, pack) in &self.unread {
+            writer.array(&device.0).number(*pack);
         }
         keys.sign(writer)
     }
@@ -116,19 +128,15 @@ impl Head {
             forgotten: reader.number()?,
             packs: read_list(&mut reader, 37, PackEntry::decode)?,
             confirmed: read_list(&mut reader, 17, |r| Ok((DeviceId(r.array()?), r.number()?)))?,
+            unread: read_list(&mut reader, 17, |r| Ok((DeviceId(r.array()?), r.number()?)))?,
         };
         reader.finish()?;
         Ok(head)
     }
 
-    /// Whether this head was written after another of the same device. None: too far back to tell.
-    pub(crate) fn descends_from(&self, number: u64, hash: &Hash) -> Option<bool> {
-        let back = self.number.checked_sub(number)?;
-        match back {
-            0 => Some(false),
-            1 => Some(self.previous == *hash),
-            _ => self.ancestors.get(back as usize - 2).map(|short| *short == shorten(hash)),
-        }
+    /// Its place among the heads of its device.
+    pub(crate) fn link(&self, hash: Hash) -> Link {
+        Link { number: self.number, hash, previous: self.previous, ancestors: self.ancestors.clone() }
     }
 
     /// The window for the head after this one.
@@ -190,6 +198,7 @@ mod tests {
             forgotten: 3,
             packs: vec![entry],
             confirmed: vec![(DeviceId([6; 16]), 12)],
+            unread: vec![(DeviceId([8; 16]), NEWEST_HEAD)],
         }
     }
 
@@ -209,12 +218,13 @@ mod tests {
     #[test]
     fn ancestry_is_known_as_far_as_the_window() {
         let head = test_head(&DeviceKeys::generate().unwrap(), 5);
-        assert_eq!(head.descends_from(4, &Hash([3; 32])), Some(true));
-        assert_eq!(head.descends_from(4, &Hash([9; 32])), Some(false));
-        assert_eq!(head.descends_from(3, &Hash([7; 32])), Some(true));
-        assert_eq!(head.descends_from(2, &Hash([7; 32])), Some(false));
-        assert_eq!(head.descends_from(1, &Hash([7; 32])), None);
-        assert_eq!(head.descends_from(6, &Hash([7; 32])), None);
+        let link = head.link(Hash([1; 32]));
+        assert_eq!(link.descends_from(4, &Hash([3; 32])), Some(true));
+        assert_eq!(link.descends_from(4, &Hash([9; 32])), Some(false));
+        assert_eq!(link.descends_from(3, &Hash([7; 32])), Some(true));
+        assert_eq!(link.descends_from(2, &Hash([7; 32])), Some(false));
+        assert_eq!(link.descends_from(1, &Hash([7; 32])), None);
+        assert_eq!(link.descends_from(6, &Hash([7; 32])), None);
         assert_eq!(head.next_ancestors(), vec![[3; 8], [7; 8], [8; 8]]);
     }
 }

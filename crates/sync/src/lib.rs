@@ -62,6 +62,7 @@ mod id;
 mod keys;
 mod label;
 mod members;
+pub mod merge;
 mod names;
 mod pack;
 mod phrase;

@@ -35,6 +35,11 @@ pub(crate) fn alias_name(alias: SpaceId) -> String {
     format!("v1/{alias}/space.age")
 }
 
+/// What each publication overwrites: see `space/hint.rs`.
+pub(crate) fn hint_name(space: SpaceId) -> String {
+    format!("v1/{space}/hint")
+}
+
 pub(crate) fn members_prefix(space: SpaceId) -> String {
     format!("v1/{space}/members/")
 }
@@ -74,6 +79,12 @@ fn parse_numbered(text: &str) -> Option<(u64, Hash)> {
     Some((number, Hash::parse(hash)?))
 }
 
+/// The number of a pack, by its name.
+pub(crate) fn parse_pack(name: &str) -> Option<u64> {
+    name.split('/').nth(2).filter(|kind| *kind == "packs")?;
+    name.rsplit('/').next()?.parse().ok()
+}
+
 /// The device that a name under `heads/` or `packs/` belongs to, if it says so.
 pub(crate) fn device_of(name: &str) -> Option<DeviceId> {
     name.split('/').nth(3).and_then(DeviceId::parse)
@@ -96,6 +107,8 @@ mod tests {
         {
             assert_eq!(parse_head(space, &foreign), None, "{foreign}");
         }
+        assert_eq!(parse_pack(&pack_name(space, DeviceId([2; 16]), 77)), Some(77));
+        assert_eq!(parse_pack(&names[2]), None);
         let at = MembersRef { version: 7, hash: Hash([4; 32]) };
         assert_eq!(parse_members(space, &members_name(space, &at)), Some(at));
     }

@@ -36,7 +36,10 @@ pub struct Record {
 }
 
 /// Identifies a key in the local state without storing it twice.
-pub(crate) type KeyHash = [u8; 16];
+pub type KeyHash = [u8; 16];
+
+/// Recognises a body without storing it twice.
+pub type BodyHash = [u8; 16];
 
 pub(crate) fn hash_key(collection: &str, key: &str) -> KeyHash {
     let mut writer = Writer::default();
@@ -52,9 +55,9 @@ fn shorten(hash: &[u8]) -> [u8; 16] {
 
 /// What decides between two versions of one key: forgotten first, then the later version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Rank {
-    pub(crate) forgotten: bool,
-    pub(crate) version: Version,
+pub struct Rank {
+    pub forgotten: bool,
+    pub version: Version,
 }
 
 /// A device counts on from the clocks it hears, but not to the end of the range: otherwise one record with the last clock would leave
@@ -62,11 +65,11 @@ pub(crate) struct Rank {
 pub(crate) const MAX_HEARD_CLOCK: u64 = MAX_CLOCK / 2;
 
 impl Record {
-    pub(crate) fn key_hash(&self) -> KeyHash {
+    pub fn key_hash(&self) -> KeyHash {
         hash_key(&self.collection, &self.key)
     }
 
-    pub(crate) fn rank(&self) -> Rank {
+    pub fn rank(&self) -> Rank {
         Rank { forgotten: self.body == Body::Forgotten, version: self.version }
     }
 
@@ -115,7 +118,7 @@ impl Body {
     }
 
     /// Recognises a body that was staged before.
-    pub(crate) fn hash(&self) -> [u8; 16] {
+    pub(crate) fn hash(&self) -> BodyHash {
         let mut writer = Writer::default();
         self.encode(&mut writer);
         shorten(&Sha256::digest(writer.as_bytes()))

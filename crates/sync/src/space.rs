@@ -3,6 +3,7 @@
 //! Does not know what records mean, and does not know the time.
 
 mod check;
+mod hint;
 mod membership;
 mod pull;
 mod push;
@@ -82,7 +83,7 @@ pub struct Round {
     pub received: u64,
     /// Heads of other devices that were read.
     pub heads: u64,
-    /// Requests that the list of heads took: what an idle round costs.
+    /// Requests that it took to find out whether there is anything new: what an idle round costs.
     pub lists: u64,
     pub findings: Vec<Finding>,
     /// What the storage had lost of this device, and was published again.
@@ -136,6 +137,10 @@ pub struct Space {
     is_confirmed: bool,
     /// How many objects in a row it did not answer for.
     failures: u32,
+    /// In this round another device has said that it could not read something of this one.
+    is_doubted: bool,
+    /// The hint that was there when this round had read everything; none if it did not read everything, or the storage has no hints.
+    read_up_to: Option<String>,
 }
 
 /// Hands received records to the caller, who applies a batch in one transaction. A batch may come again after a kill.
@@ -173,6 +178,8 @@ impl Space {
             is_head_lost: false,
             is_confirmed: false,
             failures: 0,
+            is_doubted: false,
+            read_up_to: None,
         })
     }
 
@@ -309,7 +316,8 @@ impl Space {
         if self.state.get("removed")?.is_some() {
             return Err(Error::Removed);
         }
-        (self.is_confirmed, self.failures) = (false, 0);
+        (self.is_confirmed, self.failures, self.is_doubted) = (false, 0, false);
+        self.read_up_to = None;
         self.device = DeviceId(self.state.get_array("device")?.ok_or(Error::NotJoined)?);
         self.salt = self.state.get_array("salt")?.ok_or(Error::NotJoined)?;
         // Versions are only ever added. In a large space they are large and many.

@@ -11,8 +11,9 @@ use crate::head::{Head, MembersRef, PackEntry, ShortHash};
 use crate::id::{DeviceId, Hash};
 use crate::keys::PublicKey;
 use crate::members::{MemberHistory, MemberList, MembersVersion};
+use crate::merge::{Known, Link, Staging, decide_staging, hear_clock, next_clock};
 use crate::names::HeadName;
-use crate::record::{Body, KeyHash, MAX_HEARD_CLOCK, Rank, Record, Version};
+use crate::record::{Body, KeyHash, Rank, Record, Version};
 use db::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -103,6 +104,13 @@ pub(crate) struct Chain {
     pub(crate) head: Vec<u8>,
 }
 
+impl Chain {
+    pub(crate) fn link(&self) -> Link {
+        let Chain { number, hash, previous, .. } = *self;
+        Link { number, hash, previous, ancestors: self.ancestors.clone() }
+    }
+}
+
 /// An own pack that is part of the newest head.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnPack {
@@ -133,6 +141,15 @@ pub(crate) struct Publication {
     pub(crate) head: HeadName,
     pub(crate) head_object: String,
     pub(crate) head_bytes: Vec<u8>,
+    /// The object that says that there is something new.
+    pub(crate) hint: Option<String>,
+}
+
+/// When this device last had read everything, and what the hint was then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub(crate) hint: String,
+    pub(crate) at: u64,
 }
 
 /// An object to delete once no head names it.
@@ -196,6 +213,16 @@ impl State {
         Ok(step.commit()?)
     }
 
+    pub(crate) fn listed(&self) -> Result<Option<Listed>> {
+        let Some(hint) = self.get("hint")? else { return Ok(None) };
+        let hint = String::from_utf8(hint).map_err(|_| Error::Damaged { what: "the sync state" })?;
+        Ok(Some(Listed { hint, at: self.get_number("listed")? }))
+    }
+
+    pub(crate) fn save_listed(&mut self, listed: &Listed) -> Result<()> {
+        self.set_all(&[("hint", listed.hint.as_bytes()), ("listed", &listed.at.to_be_bytes())])
+    }
+
     // The member list.
 
     pub(crate) fn insert_members(&self, version: &MembersVersion) -> Result<()> {
@@ -241,7 +268,7 @@ impl State {
     // Records.
 
     pub(crate) fn rank(&self, key: &KeyHash) -> Result<Option<Rank>> {
-        find_version(&self.db, key).map(|found| found.map(|(rank, _)| rank))
+        find_version(&self.db, key).map(|found| found.map(|known| known.rank))
     }
 
     /// Stages changes in one transaction. Each gets a clock above everything this device has seen.
@@ -256,7 +283,7 @@ impl State {
         let mut clock = read_clock(&step)?;
         let mut staged = Vec::new();
         for (collection, key, body) in changes {
-            let version = Version { clock: now.max(clock + 1), device };
+            let version = Version { clock: next_clock(now, clock), device };
             let record = Record { collection, key, version, body };
             let done = stage_record(&step, &record)?;
             if done == Staged::Accepted {
@@ -296,7 +323,7 @@ impl State {
         let step = self.db.transaction()?;
         let mut clock = read_clock(&step)?;
         for record in winners {
-            clock = clock.max(record.version.clock.min(MAX_HEARD_CLOCK));
+            clock = hear_clock(clock, record.version.clock);
             if upsert_version(&step, record)? {
                 take_lost(&step, &record.key_hash())?;
                 step.prepare_cached("delete from pending where key = ?1 and is_packed = 0")?
@@ -332,7 +359,7 @@ impl State {
         drop(rows);
         for (key, record) in marks {
             let rank = decode_record(&record)?.rank();
-            if find_version(&step, &key)?.is_some_and(|(known, _)| known == rank) {
+            if find_version(&step, &key)?.is_some_and(|known| known.rank == rank) {
                 step.execute("insert into pending (key, record) values (?1, ?2)", params![key, record])?;
                 take_lost(&step, &key)?;
             }
@@ -343,12 +370,12 @@ impl State {
     }
 
     pub(crate) fn is_lost(&self, key: &KeyHash) -> Result<bool> {
-        Ok(self.db.prepare_cached("select 1 from lost where key = ?1")?.exists([key])?)
+        is_lost(&self.db, key)
     }
 
     /// Whether this is the last version of a key that is known, and none that still has to be sent.
     pub(crate) fn is_exchanged(&self, key: &KeyHash, body: &Body) -> Result<bool> {
-        let is_known = find_version(&self.db, key)?.is_some_and(|(_, known)| known == body.hash());
+        let is_known = find_version(&self.db, key)?.is_some_and(|known| known.body == body.hash());
         Ok(is_known && !self.db.prepare_cached("select 1 from pending where key = ?1")?.exists([key])?)
     }
 
@@ -398,6 +425,9 @@ impl State {
         }
         drop_packs_except(&step, &kept)?;
         queue_object(&step, &publication.head_object, &publication.head_bytes)?;
+        if let Some(hint) = &publication.hint {
+            queue_object(&step, hint, &publication.head.hash.0)?;
+        }
         let head = params![publication.head.number as i64, publication.head.hash.0];
         step.execute("insert into own_heads values (?1, ?2)", head)?;
         for id in &publication.packed {
@@ -484,7 +514,7 @@ impl State {
         step.execute("update pending set is_packed = 0", [])?;
         for record in republished {
             let key = record.key_hash();
-            if find_version(&step, &key)?.is_some_and(|(known, _)| known == record.rank()) {
+            if find_version(&step, &key)?.is_some_and(|known| known.rank == record.rank()) {
                 let sql = "insert into pending (key, record) values (?1, ?2)";
                 step.prepare_cached(sql)?.execute(params![key, encode_record(record)])?;
             }
@@ -629,11 +659,11 @@ fn decode_record(bytes: &[u8]) -> Result<Record> {
     Record::decode(&mut Reader::new(bytes, "the sync state"))
 }
 
-fn find_version(db: &Connection, key: &KeyHash) -> Result<Option<(Rank, [u8; 16])>> {
+fn find_version(db: &Connection, key: &KeyHash) -> Result<Option<Known>> {
     let mut row = db.prepare_cached("select forgotten, clock, device, body from versions where key = ?1")?;
     let found = row.query_row([key], |row| {
         let version = Version { clock: number(row, 1)?, device: DeviceId(blob(row, 2)?) };
-        Ok((Rank { forgotten: row.get(0)?, version }, blob(row, 3)?))
+        Ok(Known { rank: Rank { forgotten: row.get(0)?, version }, body: blob(row, 3)? })
     });
     Ok(found.optional()?)
 }
@@ -642,7 +672,7 @@ fn find_version(db: &Connection, key: &KeyHash) -> Result<Option<(Rank, [u8; 16]
 fn upsert_version(db: &Connection, record: &Record) -> Result<bool> {
     let key = record.key_hash();
     let rank = record.rank();
-    if find_version(db, &key)?.is_some_and(|(known, _)| known >= rank) {
+    if find_version(db, &key)?.is_some_and(|known| known.rank >= rank) {
         return Ok(false);
     }
     let sql = "insert or replace into versions values (?1, ?2, ?3, ?4, ?5)";
@@ -654,22 +684,13 @@ fn upsert_version(db: &Connection, record: &Record) -> Result<bool> {
 
 fn stage_record(db: &Connection, record: &Record) -> Result<Staged> {
     let key = record.key_hash();
-    match find_version(db, &key)? {
-        Some((rank, _)) if rank.forgotten && record.body != Body::Forgotten => return Ok(Staged::Refused),
-        Some((rank, body)) if body == record.body.hash() => {
-            if !take_lost(db, &key)? {
-                return Ok(Staged::Unchanged);
-            }
-            if rank.version.device == record.version.device {
-                // Under the version that it had, so that it is not above what others have written since.
-                let record = Record { version: rank.version, ..record.clone() };
-                let sql = "insert into pending (key, record) values (?1, ?2)";
-                db.prepare_cached(sql)?.execute(params![key, encode_record(&record)])?;
-                return Ok(Staged::Accepted);
-            }
-        }
-        _ => {}
-    }
+    let known = find_version(db, &key)?;
+    let record = match decide_staging(known, record, is_lost(db, &key)?) {
+        Staging::Refused => return Ok(Staged::Refused),
+        Staging::Unchanged => return Ok(Staged::Unchanged),
+        Staging::Again(version) => &Record { version, ..record.clone() },
+        Staging::New => record,
+    };
     take_lost(db, &key)?;
     upsert_version(db, record)?;
     db.prepare_cached("delete from pending where key = ?1 and is_packed = 0")?.execute([key])?;
@@ -679,6 +700,10 @@ fn stage_record(db: &Connection, record: &Record) -> Result<Staged> {
         mark_dirty(db, &key)?;
     }
     Ok(Staged::Accepted)
+}
+
+fn is_lost(db: &Connection, key: &KeyHash) -> Result<bool> {
+    Ok(db.prepare_cached("select 1 from lost where key = ?1")?.exists([key])?)
 }
 
 /// Whether a record was lost. It no longer is.

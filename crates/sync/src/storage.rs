@@ -60,6 +60,36 @@ pub trait Store: Send {
 
     /// Deletes an object; one that does not exist is success.
     fn delete(&self, name: &str) -> Result<(), StoreError>;
+
+    /// Whether a request for one object costs less than a list, and what was written is there at once. A folder has no hints: a list costs
+    /// nothing, and what synchronises folders changes the order of writes and multiplies files that several devices overwrite.
+    fn has_hints(&self) -> bool {
+        false
+    }
+
+    /// Whether the hint is still the one with this tag.
+    fn poll_hint(&self, _name: &str, _tag: Option<&str>) -> Result<Hint, StoreError> {
+        Ok(Hint::Missing)
+    }
+
+    /// Overwrites the hint. Returns its tag, if nobody has written it since it had the tag `over`, as far as the storage can tell.
+    fn put_hint(
+        &self,
+        _name: &str,
+        _bytes: &[u8],
+        _over: Option<&str>,
+    ) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
+}
+
+/// What became of a hint since it was read last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hint {
+    Same,
+    /// Its tag, which differs for each content.
+    New(String),
+    Missing,
 }
 
 impl<S: Store + ?Sized> Store for Box<S> {
@@ -81,5 +111,17 @@ impl<S: Store + ?Sized> Store for Box<S> {
 
     fn delete(&self, name: &str) -> Result<(), StoreError> {
         (**self).delete(name)
+    }
+
+    fn has_hints(&self) -> bool {
+        (**self).has_hints()
+    }
+
+    fn poll_hint(&self, name: &str, tag: Option<&str>) -> Result<Hint, StoreError> {
+        (**self).poll_hint(name, tag)
+    }
+
+    fn put_hint(&self, name: &str, bytes: &[u8], over: Option<&str>) -> Result<Option<String>, StoreError> {
+        (**self).put_hint(name, bytes, over)
     }
 }

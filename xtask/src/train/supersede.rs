@@ -101,6 +101,7 @@ fn collect_facts(set: &TalkSet, session: &Session) -> Vec<Known> {
             project: session.digest.project.clone(),
             pinned: false,
             edited: false,
+            edited_at: record::Stamp::NONE,
             made_at: candidate.at,
             kind: noted.kind,
             subject: noted.subject,

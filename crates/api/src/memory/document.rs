@@ -106,6 +106,9 @@ pub struct KeptFact {
     pub project: String,
     pub pinned: bool,
     pub edited: bool,
+    /// When a person last changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_at: Option<i64>,
     pub made_at: Option<i64>,
     /// What it is: decision, rule, preference, constraint, cause or open. Empty in documents of earlier versions.
     #[serde(default)]

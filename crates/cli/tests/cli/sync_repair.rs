@@ -191,3 +191,90 @@ fn a_team_on_a_folder_works_for_two_users() {
     }
     std::fs::remove_file(program).unwrap();
 }
+
+/// Devices that agree on a fact; the laptop has left, and work has retired the fact since.
+fn devices_apart() -> (Devices, String) {
+    let devices = Devices::joined();
+    let added = run(&devices.work, "memory add 'The cache key has no version' --project /srv/demo/shop");
+    let fact = added["memory"]["id"].as_str().unwrap().to_string();
+    devices.rounds();
+    let left = run(&devices.laptop, "sync leave");
+    assert!(left["warning"].is_null(), "{left}");
+    run(&devices.work, &format!("memory retire {fact}"));
+    run(&devices.work, "sync now");
+    (devices, fact)
+}
+
+fn join_laptop(devices: &Devices) {
+    let url = devices.bucket.path().display();
+    run(&devices.laptop, &format!("sync join {url} {} --label laptop", devices.phrase));
+}
+
+fn check_retired(devices: &Devices, fact: &str) {
+    for home in [&devices.work, &devices.laptop] {
+        let shown = run(home, &format!("memory show {fact}")).to_string();
+        assert!(shown.contains("retired"), "{shown}");
+    }
+}
+
+fn laptop_file(devices: &Devices, name: &str) -> std::path::PathBuf {
+    devices.laptop.path().join(".local/share/loci/sync").join(name)
+}
+
+#[test]
+fn a_device_that_leaves_again_before_its_first_round_still_knows_what_it_had_exchanged() {
+    let (devices, fact) = devices_apart();
+    join_laptop(&devices);
+    run(&devices.laptop, "sync leave");
+    assert!(std::fs::read_to_string(laptop_file(&devices, "left.json")).unwrap().contains(&fact));
+    join_laptop(&devices);
+    run(&devices.laptop, "sync now");
+    devices.rounds();
+    check_retired(&devices, &fact);
+}
+
+#[test]
+fn a_damaged_list_of_what_a_device_knew_is_named_until_a_person_removes_it() {
+    let (devices, fact) = devices_apart();
+    let left = laptop_file(&devices, "left.json");
+    let text = std::fs::read_to_string(&left).unwrap();
+    for damaged in [text.replacen("cache", "cacke", 1), text[..text.len() / 2].to_string(), String::new()] {
+        std::fs::write(&left, damaged).unwrap();
+        if !laptop_file(&devices, "settings.json").exists() {
+            join_laptop(&devices);
+        }
+        let refused = run_line(&devices.laptop, "sync now").expect(1);
+        assert!(refused.stderr.contains("left.json"), "{}", refused.stderr);
+        let doctor = run_line(&devices.laptop, "doctor --json");
+        assert!(String::from_utf8_lossy(&doctor.stdout).contains("left.json"));
+    }
+    std::fs::remove_file(&left).unwrap();
+    run(&devices.laptop, "sync now");
+    devices.rounds();
+    check_retired(&devices, &fact);
+}
+
+#[test]
+fn a_device_whose_state_is_damaged_can_leave_and_says_what_it_does_not_keep() {
+    let devices = Devices::joined();
+    devices.rounds();
+    std::fs::write(laptop_file(&devices, "sync.db"), vec![7; 8192]).unwrap();
+    let left = run(&devices.laptop, "sync leave");
+    assert!(left["warning"].as_str().is_some_and(|text| text.contains("not kept")), "{left}");
+    join_laptop(&devices);
+    run(&devices.laptop, "sync now");
+}
+
+#[test]
+fn damaged_settings_are_named_and_are_not_those_of_a_device_outside_of_any_space() {
+    let devices = Devices::joined();
+    devices.rounds();
+    std::fs::write(laptop_file(&devices, "settings.json"), "{\"url\": ").unwrap();
+    let refused = run_line(&devices.laptop, "sync now").expect(1);
+    assert!(refused.stderr.contains("settings of sync are damaged"), "{}", refused.stderr);
+    let doctor = run_line(&devices.laptop, "doctor --json");
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains("settings of sync are damaged"));
+    run(&devices.laptop, "sync leave");
+    join_laptop(&devices);
+    run(&devices.laptop, "sync now");
+}

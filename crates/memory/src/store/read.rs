@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const SESSION_COLUMNS: &str = "source, session_id, project, started, ended, seen_by_model, name, name_by, name_at, summary, summary_by, \
     summary_at, pinned";
-const FACT_COLUMNS: &str =
-    "id, text, state, origin, symbols, project, pinned, edited, made, kind, subject, reverses, superseded_by";
+const FACT_COLUMNS: &str = "id, text, state, origin, symbols, project, pinned, edited, made, kind, subject, reverses, superseded_by, \
+     edited_at";
 
 /// Before the facts that hold in a project.
 const HEADING: &str =
@@ -74,6 +74,7 @@ fn fact_from_row(row: &Row<'_>) -> Result<Fact, db::Error> {
             reverses: row.get(11)?,
         },
         superseded_by: row.get(12)?,
+        edited_at: read_stamp(row, 13)?,
     })
 }
 

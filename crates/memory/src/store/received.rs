@@ -204,9 +204,10 @@ fn merge_sessions(ours: &SessionMemory, theirs: &SessionMemory, later: Later) ->
     }
 }
 
-/// A person's words stay. Whether a fact is stale depends on the files here, and what replaced it is found by every device.
+/// A person's words stay, and of two edits the later. Whether a fact is stale depends on the files here, and what replaced it is found by every device.
 fn merge_facts(ours: &Fact, theirs: &Fact) -> Fact {
-    let base = if ours.edited && !theirs.edited { ours } else { theirs };
+    let edit = |fact: &Fact| (fact.edited, fact.edited_at);
+    let base = if edit(ours) > edit(theirs) { ours } else { theirs };
     let is_own_finding = matches!(ours.state, State::Stale | State::Superseded) && base.state == State::Fresh;
     Fact {
         state: if is_own_finding { ours.state } else { base.state },

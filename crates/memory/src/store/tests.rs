@@ -185,11 +185,35 @@ fn forgotten_text_is_removed_from_the_disk() {
 }
 
 #[test]
+fn of_two_edits_of_a_fact_the_later_stays_in_whatever_order_they_arrive() {
+    let edited = |store: &mut Store, id: &str, at, text: &str| {
+        store.edit_fact(id, Stamp(at), |fact| fact.text = text.into()).unwrap().unwrap()
+    };
+    for (ours_at, theirs_at, kept) in [(50, 60, "theirs"), (60, 50, "ours"), (60, 60, "theirs")] {
+        let (_one, mut ours) = new_store();
+        let (_other, mut theirs) = new_store();
+        let (fact, _) = ours.add_fact("/p", "the cache has no version", false, Stamp(10)).unwrap();
+        theirs.put_received(&[], std::slice::from_ref(&fact)).unwrap();
+        let mine = edited(&mut ours, &fact.id, ours_at, "ours");
+        let other = edited(&mut theirs, &fact.id, theirs_at, "theirs");
+        ours.put_received(&[], std::slice::from_ref(&other)).unwrap();
+        assert_eq!(ours.fact(&fact.id).unwrap().unwrap().text, kept);
+        if ours_at != theirs_at {
+            theirs.put_received(&[], &[mine]).unwrap();
+            assert_eq!(theirs.fact(&fact.id).unwrap().unwrap().text, kept);
+        }
+        // An edit that follows one is later, whatever the clock of its device says.
+        let last = edited(&mut ours, &fact.id, 1, "last");
+        assert!(last.edited_at > Stamp(ours_at.max(theirs_at)));
+    }
+}
+
+#[test]
 fn facts_become_stale_and_fresh_again() {
     let (_folder, mut store) = new_store();
     store.apply_finding(&sample_finding(1, 1, By::Derived, 5, &[1, 2])).unwrap();
     let ids: Vec<String> = store.facts("").unwrap().into_iter().map(|fact| fact.id).collect();
-    store.edit_fact(&ids[1], |fact| fact.state = State::Retired).unwrap();
+    store.edit_fact(&ids[1], Stamp(9), |fact| fact.state = State::Retired).unwrap();
     store.mark_stale(&ids, true).unwrap();
     let states = |store: &Store| store.facts("").unwrap().iter().map(|fact| fact.state).collect::<Vec<_>>();
     assert_eq!(states(&store), [State::Stale, State::Retired]);
@@ -305,10 +329,16 @@ fn apply_event(store: &mut Store, event: &Event) {
             store.edit_session("codex", &format!("s{session}"), &edit, Stamp(100)).unwrap();
         }
         Event::Reword(fact, text) => {
-            store.edit_fact(&sample_fact_id(*fact), |fact| fact.text = format!("mine {text}")).unwrap();
+            store
+                .edit_fact(&sample_fact_id(*fact), Stamp(100), |fact| fact.text = format!("mine {text}"))
+                .unwrap();
         }
         Event::Retire(fact) => {
-            drop(store.edit_fact(&sample_fact_id(*fact), |fact| fact.state = State::Retired).unwrap());
+            drop(
+                store
+                    .edit_fact(&sample_fact_id(*fact), Stamp(100), |fact| fact.state = State::Retired)
+                    .unwrap(),
+            );
         }
         Event::ForgetFact(fact) => {
             if let Some(fact) = store.fact(&sample_fact_id(*fact)).unwrap() {

@@ -207,9 +207,9 @@ impl Store {
         let symbols = fact.symbols.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
         let subject = fact.subject.words.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
         let done = (|| {
-            let sql = "insert into facts values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) on conflict(id) do update set \
+            let sql = "insert into facts values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) on conflict(id) do update set \
                 text = ?2, state = ?3, origin = ?4, symbols = ?5, project = ?6, pinned = ?7, edited = ?8, made = ?9, kind = ?10, \
-                subject = ?11, reverses = ?12, superseded_by = ?13";
+                subject = ?11, reverses = ?12, superseded_by = ?13, edited_at = ?14";
             self.connection.prepare_cached(sql)?.execute(db::params![
                 fact.id,
                 fact.text,
@@ -223,7 +223,8 @@ impl Store {
                 fact.kind.word(),
                 subject,
                 fact.subject.reverses,
-                fact.superseded_by
+                fact.superseded_by,
+                stamp_to_sql(fact.edited_at)
             ])?;
             self.connection.prepare_cached("delete from evidence where fact = ?1")?.execute([&fact.id])?;
             let mut statement =
@@ -267,20 +268,32 @@ impl Store {
             store.unblock_fact(&id)?;
             let known = store.fact(&id)?;
             let before = known.clone().unwrap_or_else(|| state_fact(id, project, text, now));
-            let fact = Fact { state: State::Fresh, pinned: before.pinned || pinned, edited: true, ..before };
-            store.put_fact(&fact)?;
+            let mut fact =
+                Fact { state: State::Fresh, pinned: before.pinned || pinned, edited: true, ..before.clone() };
             let changed = known.as_ref() != Some(&fact);
+            if changed {
+                fact.edited_at = time_of_edit(&before, now);
+            }
+            store.put_fact(&fact)?;
             Ok((fact, changed))
         })
     }
 
     /// Applies a person's change to a fact. None: there is no such fact.
-    pub fn edit_fact(&mut self, id: &str, change: impl FnOnce(&mut Fact)) -> Result<Option<Fact>, Error> {
+    pub fn edit_fact(
+        &mut self,
+        id: &str,
+        now: Stamp,
+        change: impl FnOnce(&mut Fact),
+    ) -> Result<Option<Fact>, Error> {
         self.in_transaction(|store| {
             let Some(mut fact) = store.fact(id)? else { return Ok(None) };
             let before = fact.clone();
             change(&mut fact);
             fact.edited |= fact.text != before.text || fact.state != before.state;
+            if fact != before {
+                fact.edited_at = time_of_edit(&before, now);
+            }
             store.put_fact(&fact)?;
             Ok(Some(fact))
         })
@@ -464,6 +477,11 @@ fn accept_replacements(facts: &[Fact], claims: Vec<(String, String)>) -> Vec<(St
     claims.into_iter().filter(counts).collect()
 }
 
+/// Later than every edit that this one follows, whatever the clocks of the devices say.
+fn time_of_edit(before: &Fact, now: Stamp) -> Stamp {
+    if before.edited_at == Stamp::NONE { now } else { now.max(Stamp(before.edited_at.0.saturating_add(1))) }
+}
+
 fn state_fact(id: String, project: &str, text: &str, now: Stamp) -> Fact {
     Fact {
         id,
@@ -475,6 +493,7 @@ fn state_fact(id: String, project: &str, text: &str, now: Stamp) -> Fact {
         project: project.to_owned(),
         pinned: false,
         edited: true,
+        edited_at: Stamp::NONE,
         made_at: now,
         kind: Kind::Decision,
         subject: Subject { words: content_words(&fold(text)), reverses: false },

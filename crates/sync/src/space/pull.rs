@@ -3,15 +3,17 @@
 //!
 //! Does not write to the storage.
 
+use super::hint::Polled;
 use super::{Apply, Round, Space};
 use crate::error::{Error, Result};
 use crate::finding::{Finding, Problem};
 use crate::head::{Head, MAX_HEAD, PackEntry, derive_device};
 use crate::id::{DeviceId, Hash};
 use crate::members::Role;
+use crate::merge::{Relation, select_winners};
 use crate::names::{HeadName, device_of, head_name, heads_prefix, log_prefix, pack_name, parse_head};
 use crate::pack::{Place, open_records};
-use crate::record::{Body, KeyHash, Rank, Record};
+use crate::record::Record;
 use crate::state::Chain;
 use crate::storage::StoreError;
 use std::collections::BTreeMap;
@@ -25,21 +27,15 @@ const PAGE: usize = 1_000;
 /// After so many objects in a row that the storage does not answer for, the others wait for the next round.
 const MOST_FAILURES: u32 = 3;
 
-/// How a head relates to what is remembered of its log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Relation {
-    /// Follows the remembered head, or is the first of this device.
-    Follows,
-    /// Too far ahead to compare.
-    Unknown,
-    /// The remembered head itself, some packs of which could not be read.
-    Again,
-    /// Contradicts it.
-    Forks,
-}
-
 impl Space {
     pub(super) fn pull(&mut self, now: u64, apply: Apply<'_>, round: &mut Round) -> Result<()> {
+        let hint = match self.poll(now)? {
+            Polled::Quiet => {
+                round.lists = 1;
+                return Ok(());
+            }
+            Polled::List(hint) => hint,
+        };
         let listed = self.store.list(&heads_prefix(self.id), None)?;
         round.lists = listed.len().div_ceil(PAGE).max(1) as u64;
         let mut logs: BTreeMap<DeviceId, Vec<HeadName>> = BTreeMap::new();
@@ -55,11 +51,7 @@ impl Space {
         // A clone has another name now: its former log is one of the others.
         logs.remove(&self.device);
         if self.is_check_due(now)? {
-            match self.repair(now, round) {
-                // It is tried again in the next round; what the others wrote does not wait for it.
-                Err(Error::Store(_)) => {}
-                repaired => repaired?,
-            }
+            self.try_repair(now, round)?;
         }
         self.read_removed_logs(now, apply, round)?;
         let chains = self.state.chains()?;
@@ -80,7 +72,22 @@ impl Space {
                 read => read?,
             }
         }
-        not_stored.map_or(Ok(()), Err)
+        if self.is_doubted {
+            self.try_repair(now, round)?;
+        }
+        match not_stored {
+            Some(error) => Err(error),
+            None if round.findings.is_empty() => self.save_listed(hint, now),
+            None => Ok(()),
+        }
+    }
+
+    /// What fails now is tried again in the next round; what the others wrote does not wait for it.
+    fn try_repair(&mut self, now: u64, round: &mut Round) -> Result<()> {
+        match self.repair(now, round) {
+            Err(Error::Store(_)) => Ok(()),
+            repaired => repaired,
+        }
     }
 
     /// A storage without any head that this device knows may be another one.
@@ -127,7 +134,8 @@ impl Space {
     fn find_unshared(&mut self, other: &Head, round: &mut Round) -> Result<Vec<Record>> {
         let Some(last) = self.state.get("head")? else { return Ok(Vec::new()) };
         let number = Head::decode(&last)?.number;
-        if other.descends_from(number, &Hash::of(&last)) == Some(true) {
+        // What the other one is called does not matter for where it comes from.
+        if other.link(Hash::ZERO).descends_from(number, &Hash::of(&last)) == Some(true) {
             return Ok(Vec::new());
         }
         let mut unshared = Vec::new();
@@ -185,7 +193,7 @@ impl Space {
             if self.state.is_seen(name)? {
                 continue;
             }
-            if chain.as_ref().is_some_and(|known| is_ancestor(known, name)) {
+            if chain.as_ref().is_some_and(|known| known.link().contains(name.number, &name.hash)) {
                 self.state.mark_seen(name)?;
                 continue;
             }
@@ -288,13 +296,12 @@ impl Space {
         round: &mut Round,
     ) -> Result<Chain> {
         round.heads += 1;
-        let relation = chain.map_or(Relation::Follows, |known| relate(known, name, head));
+        let relation = chain.map_or(Relation::Follows, |known| known.link().relate(&head.link(name.hash)));
         if relation == Relation::Forks {
             let object = head_name(self.id, name);
             round.findings.push(Finding::new(name.device, Problem::Fork, &object));
         }
-        // Elsewhere than in one line of heads, the numbers of writes may mean something else: only the hashes of packs count.
-        let is_in_line = matches!(relation, Relation::Follows | Relation::Again);
+        let is_in_line = relation.is_in_line();
         let applied = chain.filter(|_| is_in_line).map_or(0, |known| known.last_write);
         let is_complete = self.read_packs(head, applied, apply, round)?;
         if let Some(known) = chain.filter(|known| known.number > head.number) {
@@ -306,6 +313,11 @@ impl Space {
         }
         let mut next = next_chain(name, head, bytes, now);
         let before = chain.filter(|_| is_in_line).map_or((0, 0), |known| (known.last_write, known.forgotten));
+        if self.is_about_own(head)? {
+            // Before the head counts as read, so that a kill does not hide it.
+            self.request_check()?;
+            self.is_doubted = true;
+        }
         next.last_write = if is_complete { next.last_write.max(before.0) } else { before.0 };
         next.forgotten = if is_complete { next.forgotten } else { before.1 };
         self.state.save_chain(&next, head, is_complete)?;
@@ -384,32 +396,12 @@ impl Space {
         apply: Apply<'_>,
         round: &mut Round,
     ) -> Result<()> {
-        let winners = self.select_winners(records)?;
+        let winners = select_winners(records, |key| self.state.rank(key))?;
         if !winners.is_empty() {
             apply(&winners).map_err(Error::Apply)?;
         }
         round.received += winners.len() as u64;
         self.state.commit_applied(device, pack, &winners)
-    }
-
-    /// Of each key the highest version, if it is above what is known. Forgotten records come first.
-    fn select_winners(&self, records: Vec<Record>) -> Result<Vec<Record>> {
-        let mut best: BTreeMap<KeyHash, Rank> = BTreeMap::new();
-        for record in &records {
-            let rank = best.entry(record.key_hash()).or_insert_with(|| record.rank());
-            *rank = (*rank).max(record.rank());
-        }
-        let mut winners = Vec::new();
-        for record in records {
-            let key = record.key_hash();
-            let is_best = best.get(&key) == Some(&record.rank());
-            if is_best && self.state.rank(&key)?.is_none_or(|known| record.rank() > known) {
-                best.remove(&key);
-                winners.push(record);
-            }
-        }
-        winners.sort_by_key(|record| record.body != Body::Forgotten);
-        Ok(winners)
     }
 }
 
@@ -420,34 +412,6 @@ fn report<T>(round: &mut Round, device: DeviceId, problem: Problem, object: &str
 
 fn foreign_object(object: String) -> Finding {
     Finding { device: device_of(&object), problem: Problem::ForeignObject, object }
-}
-
-/// Whether a head that was not read is known to be part of the remembered log.
-fn is_ancestor(known: &Chain, name: &HeadName) -> bool {
-    let Some(back) = known.number.checked_sub(name.number) else { return false };
-    match back {
-        0 => false,
-        1 => known.previous == name.hash,
-        // Beyond the window it cannot be compared; the heads of a clone would be newer.
-        _ => known
-            .ancestors
-            .get(back as usize - 2)
-            .is_none_or(|short| *short == crate::head::shorten(&name.hash)),
-    }
-}
-
-fn relate(known: &Chain, name: &HeadName, head: &Head) -> Relation {
-    if (known.number, known.hash) == (name.number, name.hash) {
-        return Relation::Again;
-    }
-    if name.number <= known.number {
-        return Relation::Forks;
-    }
-    match head.descends_from(known.number, &known.hash) {
-        Some(true) => Relation::Follows,
-        Some(false) => Relation::Forks,
-        None => Relation::Unknown,
-    }
 }
 
 /// What is remembered of a log once a head was read completely.
@@ -471,7 +435,7 @@ fn next_chain(name: &HeadName, head: &Head, bytes: &[u8], now: u64) -> Chain {
 mod tests {
     use super::*;
     use crate::pack::seal_records;
-    use crate::record::Version;
+    use crate::record::{Body, Version};
     use crate::space::{Change, Settings};
     use crate::storage::{Folder, Store};
     use tempfile::TempDir;
@@ -533,6 +497,7 @@ mod tests {
                 forgotten: 0,
                 packs: vec![entry],
                 confirmed: Vec::new(),
+                unread: Vec::new(),
             };
             let bytes = head.encode(&self.member.keys);
             let name = HeadName { device, number: 1, hash: Hash::of(&bytes) };

@@ -6,14 +6,16 @@
 use super::membership::put_object;
 use super::{Round, Space};
 use crate::error::{Error, Result};
-use crate::head::{Head, MembersRef, PackEntry};
+use crate::finding::{Finding, Problem};
+use crate::head::{Head, MembersRef, NEWEST_HEAD, PackEntry, Unread};
 use crate::id::{DeviceId, Hash, random};
 use crate::members::Role;
-use crate::names::{HeadName, head_name, pack_name};
+use crate::merge;
+use crate::names::{HeadName, head_name, hint_name, pack_name, parse_pack};
 use crate::pack::{MAX_CONTENT, Place, seal_records};
-use crate::record::{Body, KeyHash, Rank, Record};
+use crate::record::{Body, Record};
 use crate::state::{Garbage, NewPack, OwnPack, Publication};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// Deletions are batched: fewer than this many wait, unless they are urgent.
 const DELETIONS: usize = 8;
@@ -35,6 +37,16 @@ enum Source {
     Records(Vec<Record>),
 }
 
+/// More objects of others that cannot be read are not named in one head.
+const MAX_UNREAD: usize = 64;
+
+/// What a head says besides packs.
+struct Said {
+    members: MembersRef,
+    confirmed: Vec<(DeviceId, u64)>,
+    unread: Vec<Unread>,
+}
+
 impl Space {
     pub(super) fn push(&mut self, now: u64, round: &mut Round) -> Result<()> {
         self.send_outbox(now, round)?;
@@ -50,7 +62,11 @@ impl Space {
     pub(super) fn send_outbox(&mut self, now: u64, round: &mut Round) -> Result<()> {
         while let Some((id, name, bytes)) = self.state.next_outgoing()? {
             self.confirm_storage(round)?;
-            put_object(&*self.store, &name, &bytes)?;
+            if name == hint_name(self.id) {
+                self.put_hint(&name, &bytes)?;
+            } else {
+                put_object(&*self.store, &name, &bytes)?;
+            }
             self.state.finish_outgoing(id, now)?;
         }
         Ok(())
@@ -63,8 +79,10 @@ impl Space {
         let last = self.state.last_head()?;
         let confirmed = self.confirmed_devices()?;
         let members = self.history.newest().ok_or(Error::NoMembers)?;
+        let unread = self.list_unread(last.as_ref(), round);
         let is_said = last.as_ref().is_some_and(|head| head.confirmed == confirmed)
             && self.is_announced(last.as_ref(), members)?
+            && self.is_unread_said(last.as_ref(), &unread)?
             && !self.is_head_lost;
         let is_dirty = before.iter().any(|pack| pack.is_dirty);
         let has_role = self.members.find(&self.keys.public()).is_some();
@@ -78,7 +96,8 @@ impl Space {
             // A pack that had to be written anew could not be read.
             return Ok(None);
         }
-        let head = self.build_head(last.as_ref(), &live, members, confirmed, forgotten, now)?;
+        let said = Said { members, confirmed, unread };
+        let head = self.build_head(last.as_ref(), &live, said, forgotten, now)?;
         let garbage = self.superseded(&before, &live);
         Ok(Some(self.finish_plan(&head, live, packs, garbage, packed)))
     }
@@ -93,6 +112,38 @@ impl Space {
         Ok(chains.values().any(|chain| Head::decode(&chain.head).is_ok_and(|head| head.members == members)))
     }
 
+    /// What this device could not read of others, for them to publish again. What a storage does not answer for now may be there.
+    fn list_unread(&self, last: Option<&Head>, round: &Round) -> Vec<Unread> {
+        if self.failures > 0 {
+            // Not everything was looked at.
+            return last.map_or(Vec::new(), |head| head.unread.clone());
+        }
+        let unread = |one: &Finding| match (one.device, one.problem) {
+            (Some(device), Problem::MissingPack | Problem::DamagedPack) if device != self.device => {
+                Some((device, parse_pack(&one.object)?))
+            }
+            (Some(device), Problem::DamagedHead) if device != self.device => Some((device, NEWEST_HEAD)),
+            _ => None,
+        };
+        let unread: BTreeSet<Unread> = round.findings.iter().filter_map(unread).take(MAX_UNREAD).collect();
+        unread.into_iter().collect()
+    }
+
+    /// Whether the storage says all of it, by this or another device, and by this one nothing else: see [`Space::is_announced`].
+    fn is_unread_said(&self, last: Option<&Head>, unread: &[Unread]) -> Result<bool> {
+        let before = last.map_or(&[][..], |head| &head.unread);
+        if before == unread {
+            return Ok(true);
+        }
+        if unread.is_empty() || before.iter().any(|one| !unread.contains(one)) {
+            return Ok(false);
+        }
+        let heads = self.state.chains()?.into_values().filter_map(|chain| Head::decode(&chain.head).ok());
+        let said: BTreeSet<Unread> =
+            heads.flat_map(|head| head.unread).chain(before.iter().copied()).collect();
+        Ok(unread.iter().all(|one| said.contains(one)))
+    }
+
     fn finish_plan(
         &self,
         head: &Head,
@@ -104,7 +155,8 @@ impl Space {
         let head_bytes = head.encode(&self.keys);
         let name = HeadName { device: self.device, number: head.number, hash: Hash::of(&head_bytes) };
         let head_object = head_name(self.id, &name);
-        Publication { packs, live, garbage, packed, head: name, head_object, head_bytes }
+        let hint = self.store.has_hints().then(|| hint_name(self.id));
+        Publication { packs, live, garbage, packed, head: name, head_object, head_bytes, hint }
     }
 
     /// Of which devices everything that they have forgotten was applied here.
@@ -118,11 +170,11 @@ impl Space {
         &self,
         last: Option<&Head>,
         live: &[OwnPack],
-        members: MembersRef,
-        confirmed: Vec<(DeviceId, u64)>,
+        said: Said,
         forgotten: u64,
         now: u64,
     ) -> Result<Head> {
+        let Said { members, confirmed, unread } = said;
         let previous = self.state.get("head")?.map_or(Hash::ZERO, |bytes| Hash::of(&bytes));
         Ok(Head {
             space: self.id,
@@ -137,6 +189,7 @@ impl Space {
             forgotten: last.map_or(0, |head| head.forgotten) + forgotten,
             packs: live.iter().map(|pack| pack.entry.clone()).collect(),
             confirmed,
+            unread,
         })
     }
 
@@ -238,24 +291,8 @@ impl Space {
         Ok(fetched)
     }
 
-    /// Drops records that a later one of this device replaces, and forgotten ones; keeps what says that they are forgotten.
     fn keep_needed(&self, records: Vec<Record>) -> Result<Vec<Record>> {
-        let mut best: BTreeMap<KeyHash, Rank> = BTreeMap::new();
-        for record in &records {
-            let rank = best.entry(record.key_hash()).or_insert_with(|| record.rank());
-            *rank = (*rank).max(record.rank());
-        }
-        let mut kept = Vec::new();
-        for record in records {
-            let key = record.key_hash();
-            let is_best = best.get(&key) == Some(&record.rank());
-            let is_forgotten = self.state.rank(&key)?.is_some_and(|known| known.forgotten);
-            if is_best && (!is_forgotten || record.body == Body::Forgotten) {
-                best.remove(&key);
-                kept.push(record);
-            }
-        }
-        Ok(kept)
+        merge::keep_needed(records, |key| self.state.rank(key))
     }
 
     fn seal_planned(&self, planned: Vec<Planned>) -> Result<Option<(Vec<OwnPack>, Vec<NewPack>)>> {

@@ -7,6 +7,7 @@ use super::membership::put_object;
 use super::{Round, Space};
 use crate::error::{Error, Result};
 use crate::finding::{Finding, Problem};
+use crate::head::{Head, NEWEST_HEAD};
 use crate::id::{Hash, SpaceId};
 use crate::members::Role;
 use crate::names::{
@@ -110,6 +111,24 @@ impl Space {
         Ok(self.is_head_lost || checked == 0 || now.abs_diff(checked) >= CHECK_EVERY_MS)
     }
 
+    /// Whether another device could not read something of this one that counts now.
+    pub(super) fn is_about_own(&self, head: &Head) -> Result<bool> {
+        let mut own = head.unread.iter().filter(|(device, _)| *device == self.device).peekable();
+        if own.peek().is_none() {
+            return Ok(false);
+        }
+        let packs = self.state.own_packs()?;
+        Ok(own.any(|(_, pack)| *pack == NEWEST_HEAD || packs.iter().any(|own| own.entry.number == *pack)))
+    }
+
+    /// The own packs that other devices could not read.
+    fn doubted_packs(&self) -> Result<BTreeSet<u64>> {
+        let chains = self.state.chains()?.into_values();
+        let unread =
+            chains.flat_map(|chain| Head::decode(&chain.head).map(|head| head.unread).unwrap_or_default());
+        Ok(unread.filter(|(device, _)| *device == self.device).map(|(_, pack)| pack).collect())
+    }
+
     /// Publishes again what the storage has lost of this device.
     pub(super) fn repair(&mut self, now: u64, round: &mut Round) -> Result<()> {
         // What is still being sent cannot be missing.
@@ -118,11 +137,16 @@ impl Space {
         self.put_back_members(round)?;
         let listed: BTreeSet<String> =
             self.store.list(&packs_prefix(self.id, self.device), None)?.into_iter().collect();
+        let doubted = self.doubted_packs()?;
         for own in self.state.own_packs()? {
             let name = self.own_pack_name(&own);
             // A list may be behind.
             if !listed.contains(&name) && !self.store.has(&name)? {
                 self.publish_again(&own, Problem::MissingPack, round)?;
+            } else if doubted.contains(&own.entry.number)
+                && self.compare(&name, &own.entry.hash, own.entry.length as usize) == Content::Other
+            {
+                self.publish_again(&own, Problem::DamagedPack, round)?;
             }
         }
         self.read_own_objects(round)?;

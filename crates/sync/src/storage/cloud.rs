@@ -4,12 +4,15 @@
 //! Stores no credentials: they come from the variables that the caller passes, or from the machine's identity in the cloud.
 
 use super::aws_profile::load_profile;
-use super::{Store, StoreError};
+use super::{Hint, Store, StoreError};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path;
-use object_store::{ClientOptions, Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig};
+use object_store::{
+    ClientOptions, Error, GetOptions, ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig,
+    UpdateVersion,
+};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -286,6 +289,56 @@ impl Store for Cloud {
             Err(error) if !matches!(error, Error::NotFound { .. }) => Err(store_error(name, &error)),
             _ => Ok(()),
         }
+    }
+
+    fn has_hints(&self) -> bool {
+        true
+    }
+
+    fn poll_hint(&self, name: &str, tag: Option<&str>) -> Result<Hint, StoreError> {
+        match self.runtime.block_on(self.read_hint(&self.path(name), tag)) {
+            Err(Error::NotModified { .. }) => Ok(Hint::Same),
+            Err(Error::NotFound { .. }) => Ok(Hint::Missing),
+            read => read.map_err(|error| store_error(name, &error)),
+        }
+    }
+
+    fn put_hint(&self, name: &str, bytes: &[u8], over: Option<&str>) -> Result<Option<String>, StoreError> {
+        let written = self.runtime.block_on(self.write_hint(&self.path(name), bytes, over));
+        written.map_err(|error| store_error(name, &error))
+    }
+}
+
+impl Cloud {
+    async fn read_hint(&self, path: &Path, tag: Option<&str>) -> object_store::Result<Hint> {
+        let options = GetOptions { if_none_match: tag.map(str::to_owned), ..GetOptions::default() };
+        let found = self.store.get_opts(path, options).await?;
+        let new = found.meta.e_tag.clone();
+        // Read to its end, so that the connection can be used again.
+        found.bytes().await?;
+        Ok(match new {
+            None => Hint::Missing,
+            // A server may ignore the condition.
+            Some(new) if tag == Some(new.as_str()) => Hint::Same,
+            Some(new) => Hint::New(new),
+        })
+    }
+
+    async fn write_hint(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        over: Option<&str>,
+    ) -> object_store::Result<Option<String>> {
+        let payload = || PutPayload::from(bytes.to_vec());
+        if let Some(over) = over {
+            let version = UpdateVersion { e_tag: Some(over.to_owned()), version: None };
+            if let Ok(written) = self.store.put_opts(path, payload(), PutMode::Update(version).into()).await {
+                return Ok(written.e_tag);
+            }
+        }
+        // Another device has written it since, or the storage knows no such condition.
+        self.store.put(path, payload()).await.map(|_| None)
     }
 }
 

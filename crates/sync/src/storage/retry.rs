@@ -2,7 +2,7 @@
 //!
 //! Does not know the time: the caller passes the function that sleeps.
 
-use super::{Store, StoreError};
+use super::{Hint, Store, StoreError};
 use std::time::Duration;
 
 /// How often and how patiently calls are repeated.
@@ -74,6 +74,19 @@ impl<S: Store> Store for Retry<S> {
 
     fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.repeat(|| self.store.delete(name))
+    }
+
+    fn has_hints(&self) -> bool {
+        self.store.has_hints()
+    }
+
+    /// Once: if it fails, the list is tried.
+    fn poll_hint(&self, name: &str, tag: Option<&str>) -> Result<Hint, StoreError> {
+        self.store.poll_hint(name, tag)
+    }
+
+    fn put_hint(&self, name: &str, bytes: &[u8], over: Option<&str>) -> Result<Option<String>, StoreError> {
+        self.repeat(|| self.store.put_hint(name, bytes, over))
     }
 }
 

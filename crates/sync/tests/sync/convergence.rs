@@ -3,7 +3,7 @@
 //! Does not know the format of the bucket.
 
 use crate::device::{Device, expect_kills};
-use crate::stores::{Memory, Rng};
+use crate::stores::{Hinted, Memory, Rng, fast_folder};
 use loci_sync::storage::{Folder, Store};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,6 +11,8 @@ use std::path::Path;
 /// Shares a bucket between devices.
 enum Bucket {
     Memory(Memory),
+    /// With hints, as clouds have.
+    Hinted(Memory),
     Folder(std::path::PathBuf),
 }
 
@@ -20,6 +22,10 @@ impl Bucket {
             Bucket::Memory(memory) => {
                 let memory = memory.clone();
                 Box::new(move || Box::new(memory.clone()))
+            }
+            Bucket::Hinted(memory) => {
+                let memory = memory.clone();
+                Box::new(move || Box::new(Hinted(memory.clone())))
             }
             Bucket::Folder(path) => {
                 let path = path.clone();
@@ -117,7 +123,7 @@ impl World {
 
 fn run(bucket: &Bucket, plan: &Plan) -> u64 {
     expect_kills();
-    let tmp = tempfile::tempdir().unwrap();
+    let tmp = fast_folder();
     let mut world = start(tmp.path(), bucket, plan);
     for _ in 0..plan.steps {
         world.step();
@@ -148,6 +154,13 @@ fn two_devices_converge_in_memory() {
 fn five_devices_converge_in_a_folder() {
     let tmp = tempfile::tempdir().unwrap();
     run(&Bucket::Folder(tmp.path().to_path_buf()), &Plan { devices: 5, steps: 300, seed: 11 });
+}
+
+#[test]
+fn five_devices_converge_with_hints() {
+    for seed in 30..33 {
+        run(&Bucket::Hinted(Memory::default()), &Plan { devices: 5, steps: 300, seed });
+    }
 }
 
 #[test]

@@ -156,6 +156,47 @@ fn a_large_pack_that_is_gone_is_staged_again_below_what_others_wrote_since() {
 }
 
 #[test]
+fn what_a_reader_could_not_read_its_owner_publishes_again_in_the_next_round() {
+    let tmp = tempfile::tempdir().unwrap();
+    let mut scene = start(tmp.path());
+    let late = |scene: &Scene, name: &str| {
+        Device::recover(&tmp.path().join(name), connect(&scene.store), &scene.phrase)
+    };
+    for (at, damage) in ["gone", "changed", "head"].into_iter().enumerate() {
+        let now = 1_000 * at as u64;
+        scene.writer.put("third", &long_text(now + 3), now + 40);
+        scene.writer.sync(now + 41);
+        let own = scene.writer.open().device();
+        let mut third = late(&scene, damage);
+        scene.reader.sync(now + 42);
+        scene.writer.sync(now + 43);
+        let name = match damage {
+            "head" => scene.store.store.names(&format!("/heads/{own}")).pop().unwrap(),
+            _ => largest_pack(&scene.store.store),
+        };
+        match damage {
+            "gone" => scene.store.store.delete(&name).unwrap(),
+            _ => scene.store.store.objects.lock().unwrap().get_mut(&name).unwrap()[40] ^= 1,
+        }
+        // A new device meets it first. No day has passed.
+        assert_eq!(third.sync(now + 50).findings.len(), 1, "{damage}");
+        let round = scene.writer.sync(now + 51);
+        assert_eq!((round.findings, round.repaired.len()), (vec![], 1), "{damage}");
+        for device in [&mut third, &mut scene.reader, &mut scene.writer] {
+            assert_eq!(device.sync(now + 60).findings, [], "{damage}");
+        }
+        assert_eq!(third.export(), scene.writer.export(), "{damage}");
+        // It takes back what it has said, and that is the end of it.
+        for pass in 0..2 {
+            for device in [&mut third, &mut scene.reader, &mut scene.writer] {
+                let round = device.sync(now + 70 + pass);
+                assert_eq!((round.repaired, pass * round.heads), (vec![], 0), "{damage}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_nobody_can_stage_again_stays_a_finding_of_its_owner() {
     let tmp = tempfile::tempdir().unwrap();
     let mut scene = start(tmp.path());

@@ -2,7 +2,7 @@
 //!
 //! Does not know what the objects contain.
 
-use loci_sync::storage::{Store, StoreError};
+use loci_sync::storage::{Hint, Store, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -25,6 +25,12 @@ impl Rng {
     pub(crate) fn is_chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
+}
+
+/// A folder for the states of devices: in memory where the machine has such a folder, because `SQLite` waits for the disk at each step of
+/// the devices, which takes ten times as long as all they do.
+pub(crate) fn fast_folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 /// Objects in memory. Clones share them, as devices share a bucket.
@@ -71,6 +77,53 @@ impl Store for Memory {
         self.objects.lock().unwrap().remove(name);
         Ok(())
     }
+}
+
+/// A storage with hints, as clouds have. Tags are the content.
+#[derive(Clone)]
+pub(crate) struct Hinted<S>(pub(crate) S);
+
+impl<S: Store> Store for Hinted<S> {
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.0.put(name, bytes)
+    }
+
+    fn get(&self, name: &str, limit: usize) -> Result<Vec<u8>, StoreError> {
+        self.0.get(name, limit)
+    }
+
+    fn list(&self, prefix: &str, after: Option<&str>) -> Result<Vec<String>, StoreError> {
+        self.0.list(prefix, after)
+    }
+
+    fn delete(&self, name: &str) -> Result<(), StoreError> {
+        self.0.delete(name)
+    }
+
+    fn has_hints(&self) -> bool {
+        true
+    }
+
+    fn poll_hint(&self, name: &str, tag: Option<&str>) -> Result<Hint, StoreError> {
+        match self.0.get(name, 1 << 10) {
+            Err(StoreError::NotFound { .. }) => Ok(Hint::Missing),
+            hint => {
+                let now = tag_of(&hint?);
+                Ok(if tag == Some(now.as_str()) { Hint::Same } else { Hint::New(now) })
+            }
+        }
+    }
+
+    fn put_hint(&self, name: &str, bytes: &[u8], over: Option<&str>) -> Result<Option<String>, StoreError> {
+        let is_over =
+            over.is_some() && self.0.get(name, 1 << 10).is_ok_and(|now| Some(tag_of(&now).as_str()) == over);
+        self.0.put(name, bytes)?;
+        Ok(is_over.then(|| tag_of(bytes)))
+    }
+}
+
+fn tag_of(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -286,6 +339,18 @@ impl<S: Store> Store for Dying<S> {
 
     fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.around(|| self.store.delete(name))
+    }
+
+    fn has_hints(&self) -> bool {
+        self.store.has_hints()
+    }
+
+    fn poll_hint(&self, name: &str, tag: Option<&str>) -> Result<Hint, StoreError> {
+        self.around(|| self.store.poll_hint(name, tag))
+    }
+
+    fn put_hint(&self, name: &str, bytes: &[u8], over: Option<&str>) -> Result<Option<String>, StoreError> {
+        self.around(|| self.store.put_hint(name, bytes, over))
     }
 }
 

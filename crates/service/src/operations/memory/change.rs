@@ -120,7 +120,8 @@ fn edit_fact(
     change: impl FnOnce(&mut Fact),
 ) -> Result<MemoryChanged, Error> {
     let mut store = memory_store::open(service)?;
-    let fact = store.edit_fact(&before.id, change).map_err(|error| memory_store::store_error(&error))?;
+    let fact = store.edit_fact(&before.id, service.clock.now(), change);
+    let fact = fact.map_err(|error| memory_store::store_error(&error))?;
     to_changed(&fact_line(before), fact.map(|fact| fact_line(&fact)))
 }
 
