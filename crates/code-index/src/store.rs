@@ -47,7 +47,7 @@ use code::Outliner;
 use code::TypeSnapshot;
 use code::TypeSummary;
 use code::{ATTRIBUTE_SUFFIX, Codebase, SourceFile, place_in_project};
-use code::{Cancelled, RefreshOptions, read_files};
+use code::{Cancelled, ReadResult, RefreshOptions, read_files};
 use code::{Change, ChangeClass, classify_change};
 use code::{Edge, Resolver};
 use code::{apply_changes, revert_changes};
@@ -279,6 +279,7 @@ impl Store {
             root: &self.root,
             options: moment,
             done: Refreshed::default(),
+            is_first: first,
             moved_files: BTreeMap::new(),
         };
         if first {
@@ -300,6 +301,9 @@ impl Store {
         Ok(done)
     }
 }
+
+/// The source of a new index that is read between two commits. A commit costs as much as reading a hundredth of it.
+const PART_BYTES: u64 = 4 << 20;
 
 /// Why nothing of a file is known that was read.
 const OVER_BUDGET: &str = "not parsed: it takes more work than a file of its size may";
@@ -334,6 +338,8 @@ struct RefreshJob<'a> {
     root: &'a Path,
     options: RefreshOptions<'a>,
     done: Refreshed,
+    /// Whether the index has not been joined yet.
+    is_first: bool,
     /// Moved files: old path to new path.
     moved_files: BTreeMap<String, String>,
 }
@@ -403,7 +409,8 @@ impl RefreshJob<'_> {
         self.apply_edits(&projects, edits, false)
     }
 
-    /// Reads files, and skips those with unchanged content.
+    /// Reads files, and skips those with unchanged content. The files of a new index are stored as they come, so that one that is
+    /// cancelled or killed goes on where it was: until the first join, its projects are not set, and nobody reads it.
     fn read_edits(
         &mut self,
         projects: &[Project],
@@ -418,10 +425,14 @@ impl RefreshJob<'_> {
         let mut unread: BTreeMap<String, String> = self.table.get_meta(UNREAD)?.unwrap_or_default();
         let before = unread.clone();
         let mut edits = Vec::new();
-        for result in read_files(self.root, projects, suspects, &known, self.options)? {
+        let mut uncommitted = 0;
+        let (root, options) = (self.root, self.options);
+        let take = |result: ReadResult| -> Result<(), StoreError> {
             self.done.source_bytes += result.bytes;
+            uncommitted += result.bytes;
             unread.remove(&result.path);
             let (old, digest) = (rows.get(&result.path).cloned(), result.digest);
+            let path = result.path.clone();
             let context = parse_context(projects, result.project, &result.path);
             match result.file {
                 Ok(None) => {
@@ -433,18 +444,37 @@ impl RefreshJob<'_> {
                     if file.facts.is_over_budget() {
                         unread.insert(result.path, OVER_BUDGET.to_owned());
                     }
-                    edits.push(FileEdit { old, new: Some(file), digest, context });
+                    if self.is_first && old.is_none() {
+                        let mut file = file;
+                        place_in_project(projects, &mut file);
+                        self.table.add_file(&file, digest, context)?;
+                    } else {
+                        edits.push((path, FileEdit { old, new: Some(file), digest, context }));
+                    }
                 }
                 Err(reason) => {
                     unread.insert(result.path, reason);
-                    edits.push(FileEdit { old, new: None, digest, context });
+                    edits.push((path, FileEdit { old, new: None, digest, context }));
                 }
             }
-        }
+            if self.is_first && uncommitted >= PART_BYTES {
+                uncommitted = 0;
+                self.table.set_meta(UNREAD, &unread)?;
+                self.table.commit_part()?;
+            }
+            Ok(())
+        };
+        let result = read_files(root, projects, suspects, &known, options, take);
         if unread != before {
             self.table.set_meta(UNREAD, &unread)?;
         }
-        Ok(edits)
+        if self.is_first && matches!(result, Err(StoreError::Cancelled)) {
+            self.table.commit_part()?;
+        }
+        result?;
+        // threads finish in any order
+        edits.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(edits.into_iter().map(|(_, edit)| edit).collect())
     }
 
     /// Applies edits to the index and updates everything that depends on them.

@@ -6,8 +6,8 @@
 use crate::codebase::{Codebase, SourceFile};
 use project::{Layout, Project, is_generated, read_source};
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::Builder;
 use syntax::{Digest, Reader, decode_text, language_of};
 
@@ -32,7 +32,15 @@ pub struct Cancelled;
 /// Reads all files of a layout. A file that cannot be read is reported as a problem; the others are still read.
 pub fn read_tree(root: &Path, layout: &Layout, threads: usize) -> (Codebase, Vec<String>) {
     let moment = RefreshOptions { now: 0, threads, progress: &|_, _| true };
-    let results = read_files(root, &layout.projects, &layout.files, &|_, _| None, moment).unwrap_or_default();
+    let mut results = Vec::new();
+    let take = |result| {
+        results.push(result);
+        Ok::<(), Cancelled>(())
+    };
+    // this caller never cancels
+    let _ = read_files(root, &layout.projects, &layout.files, &|_, _| None, moment, take);
+    // threads finish in any order
+    results.sort_by(|one: &ReadResult, other| one.path.cmp(&other.path));
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     for result in results {
         match result.file {
@@ -54,56 +62,48 @@ pub struct ReadResult {
     pub file: Result<Option<SourceFile>, String>,
 }
 
-/// Reads files of some projects; returns them by path. `known` returns the digest of a file's content when it was last read.
-pub fn read_files(
+/// Reads files of some projects, and hands over each as soon as it is read, in any order. `known` returns the digest of a file's
+/// content when it was last read. What was read before the caller cancelled is handed over too.
+pub fn read_files<E: From<Cancelled>>(
     root: &Path,
     projects: &[Project],
     files: &[(String, u32)],
     known: &(dyn Fn(&str, u32) -> Option<u64> + Sync),
     moment: RefreshOptions<'_>,
-) -> Result<Vec<ReadResult>, Cancelled> {
+    mut take: impl FnMut(ReadResult) -> Result<(), E>,
+) -> Result<(), E> {
     let stopped = AtomicBool::new(false);
     let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(files.len()));
-    let work = || {
+    let work = |results: Sender<ReadResult>| {
         let mut worker = FileReader { root, projects, known, readers: Vec::new() };
-        let mut results = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some((path, project)) = files.get(at) else { break };
-            if !(moment.progress)(at as u64, files.len() as u64) {
+            // asked within a file as well: the largest ones take seconds
+            let is_wanted =
+                || !stopped.load(Ordering::Relaxed) && (moment.progress)(at as u64, files.len() as u64);
+            let result = if is_wanted() { worker.read_file(path, *project, &is_wanted) } else { None };
+            if result.is_none_or(|result| results.send(result).is_err()) {
                 stopped.store(true, Ordering::Relaxed);
                 break;
             }
-            // asked within a file as well: the largest ones take seconds
-            let is_wanted = || (moment.progress)(at as u64, files.len() as u64);
-            let Some(result) = worker.read_file(path, *project, &is_wanted) else {
-                stopped.store(true, Ordering::Relaxed);
-                break;
-            };
-            results.push(result);
-        }
-        if let Ok(mut done) = done.lock() {
-            done.extend(results);
         }
     };
     // for a file or two, another thread costs more than it gains
     let threads = moment.threads.min(files.len() / 4).max(1);
+    let (sender, results) = channel();
     std::thread::scope(|scope| {
         for _ in 0..threads {
+            let (work, own) = (&work, sender.clone());
             // If no thread can be spawned, the current one does the work.
-            if Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).is_err() {
-                work();
+            if Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || work(own)).is_err() {
+                work(sender.clone());
             }
         }
-    });
-    if stopped.into_inner() {
-        return Err(Cancelled);
-    }
-    let mut results = done.into_inner().unwrap_or_default();
-    // threads finish in any order
-    results.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(results)
+        drop(sender);
+        results.into_iter().try_for_each(&mut take).inspect_err(|_| stopped.store(true, Ordering::Relaxed))
+    })?;
+    if stopped.into_inner() { Err(Cancelled.into()) } else { Ok(()) }
 }
 
 /// The state of one reading thread.

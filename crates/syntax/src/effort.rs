@@ -12,7 +12,7 @@ const STEPS: u64 = 25_000_000;
 const STEPS_PER_BYTE: u64 = 60;
 
 /// After this many steps, the caller is asked whether to go on.
-const STEPS_BETWEEN_CHECKS: u64 = 1 << 16;
+const STEPS_BETWEEN_CHECKS: u64 = 1 << 14;
 
 /// Parse actions that each file may take, and those it may take for each byte. Of nine thousand real files, a table of Unicode ranges
 /// takes the most, 3.4 for each byte.

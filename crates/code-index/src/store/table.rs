@@ -21,7 +21,7 @@ use syntax::{Digest, FileFacts, TypeId};
 
 /// The format version; an older version is rebuilt from source. Changes with these tables, with the content of facts, and with how
 /// files are parsed.
-pub(crate) const SCHEMA_VERSION: i64 = 12;
+pub(crate) const SCHEMA_VERSION: i64 = 13;
 
 pub(crate) const SCHEMA: &str = "
     create table meta (name text primary key, told blob not null) without rowid;
@@ -94,6 +94,11 @@ pub(crate) struct Table<'a> {
 impl<'a> Table<'a> {
     pub(crate) fn new(db: &'a Connection) -> Table<'a> {
         Table { db, read_bytes: 0, written_bytes: 0 }
+    }
+
+    /// Commits what was written so far, within a transaction that goes on.
+    pub(crate) fn commit_part(&self) -> Result<(), Error> {
+        self.db.execute_batch("commit; begin immediate")
     }
 
     // ---- named values
