@@ -41,9 +41,16 @@ fn parse_header(text: &str, at: usize) -> Option<(usize, &'static str)> {
     let label = rest.strip_prefix("-----BEGIN ")?;
     let length =
         label.bytes().take(64).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b' ').count();
-    let closed = label[length..].starts_with("-----") && label[..length].contains("PRIVATE KEY");
+    let closed = label[length..].starts_with("-----") && is_secret_label(&label[..length]);
     let kind = if label.starts_with("PGP") { "pgp-private-key" } else { "private-key" };
     closed.then(|| (text.len() - label.len() + length + 5, kind))
+}
+
+/// Any key but a public one: `PRIVATE KEY`, `OpenVPN Static key V1`.
+fn is_secret_label(label: &str) -> bool {
+    let words = || label.split(' ').map(str::to_ascii_lowercase);
+    words().any(|word| word == "key")
+        && !words().any(|word| matches!(word.as_str(), "public" | "certificate"))
 }
 
 /// The lines of a key: where they end, and their letters, digits and slashes. A plus is skipped, because at the

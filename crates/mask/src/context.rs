@@ -4,7 +4,7 @@
 //! `plausible` decides whether the text there is one.
 
 use crate::plausible;
-use Shape::{Any, Mixed, Random, Setting};
+use Shape::{Any, Groups, Mixed, Printed, Random, Setting};
 use regex::bytes::{Regex, RegexBuilder};
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -20,6 +20,10 @@ enum Shape {
     Random,
     /// A random value of letters, digits and signs, which may begin like code.
     Mixed,
+    /// A random value that is no digest: letters of both cases and digits.
+    Printed,
+    /// Groups of letters and digits.
+    Groups,
 }
 
 struct Context {
@@ -47,6 +51,9 @@ const CONTEXTS: &[Context] = &[
     row("password", &["密码", "密碼", "口令", "パスワード", "パスは", "暗証番号", "비밀번호", "암호는"], r#"(?:密码|密碼|口令|パスワード|パス|暗証番号|비밀번호|암호)[^\n!-~]{0,12}?(?:是|为|為|は|는|은|[:：=]|改成|设为|「|“)[\s:：=「『“"'`]*([!-~]{4,})"#, Any),
     row("pin", &["pin ", "pin:"], r#"(?i)\bpin\b[^\n\d]{0,30}?(?:\bis|:|=)\s?(\d{4,10})\b"#, Any),
     row("seed-phrase", &["phrase", "mnemonic", "seed words", "助记词"], r#"(?i)(?:recovery phrase|seed phrase|secret phrase|mnemonic|seed words|助记词)[^\n]{0,30}?[\s:：=]["'「]?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})"#, Any),
+    row("password", &["assword"], r#"assword[^\n]{0,24}\n\s*send\s+(?:--\s+)?"([^"\\\n]{4,})\\[rn]"#, Any),
+    row("password", &["ugfzc3dvcmq6"], r#"UGFzc3dvcmQ6\r?\n(?:C: |> )?([A-Za-z0-9+/=]{6,})"#, Any),
+    row("password", &["oracle:thin:"], r#"oracle:thin:[\w-]+/([^\s@"'/]{4,})@"#, Any),
     row("recovery-code", &["backup code"], r#"(?i)backup codes?[^\n:]{0,20}:\s?((?:[A-Z0-9]{4,6}[- ,]{1,2}){2,}[A-Z0-9]{4,6})"#, Any),
     row("totp-seed", &["enter this key", "enter this code", "manual entry", "setup key"], r#"(?i)(?:enter this (?:key|code)|manual entry|setup key)[^\n:]{0,20}:\s?((?:[a-z2-7]{4} ?){4,16})"#, Any),
 
@@ -61,7 +68,7 @@ const CONTEXTS: &[Context] = &[
     row("password", &["<(echo", "<(printf", "<( echo", "<( printf", "<(cat <<<"], r#"(?i)[\w-]*(?:pass|secret|token|key|cred|auth)[\w-]*[= ]<\(\s*(?:echo|printf|cat <<<)\s*(?:-\w+\s+|'%s(?:\\n)?'\s+|"%s(?:\\n)?"\s+|%s\s+)?(?:"([^"\n]{4,})"|'([^'\n]{4,})'|([^\s"')]{4,}))"#, Any),
     row("password", &["-auth ", "-auth=", "--creds", "--credentials"], r#"(?i)\s--?(?:basic-|http-|proxy-)?(?:auth|creds|credentials)[ =]["']?[\w.@+-]+:([^\s"'@/]{4,})"#, Any),
     row("token", &["dns cloudflare", "dns digitalocean", "dns hetzner", "dns gandi", "dns duckdns", "dns vultr", "dns linode", "dns porkbun", "dns godaddy", "dns netlify", "dns desec", "dns ovh", "dns namecheap", "dns dnsimple", "dns inwx", "dns ionos", "dns alidns"], r#"(?i)\bdns\s+\w+\s+["']?([A-Za-z0-9_-]{20,})"#, Random),
-    row("user-password", &["http -a", "https -a", "lftp", "sqlplus", "--user"], r#"(?:\bhttps?\s+-a\s+[\w.@-]+:|\blftp\s+-u\s+[\w.@-]+,|\bsqlplus\s+[\w-]+/)([^\s@'"]{4,})"#, Any),
+    row("user-password", &["http -a", "https -a", "lftp", "sqlplus", "--user"], r#"(?:\bhttps?\s+-a\s+[\w.@-]+:|\blftp\s+-u\s+[\w.@-]+,|\bsqlplus\s+(?:-\w+\s+)*[\w-]+/)([^\s@'"]{4,})"#, Any),
     row("password", &["convertto-securestring", "-aspassword"], r#"(?i)ConvertTo-SecureString\s+(?:-String\s+)?['"]([^'"\n]{4,})['"]"#, Any),
 
     // Configuration lines.
@@ -87,7 +94,18 @@ const CONTEXTS: &[Context] = &[
     row("secret", &["random_password", "random_bytes"], r#"random_(?:password|bytes)"[^{}]{0,200}?\{[\s\S]{0,240}?"(?:result|base64|hex)":\s*"([^"\n]{4,})""#, Any),
     row("django-secret-key", &["secret_key"], r#"(?i)secret_key["']?\s*(?:[=:]|,\s*default=)\s*[rbu]?(?:"([!#-~]{40,80})"|'([!-&(-~]{40,80})')"#, Mixed),
 
+    // What a command prints that is asked for a key, on a line of its own.
+    row("password", &["pass show", "op read", "bw get", "lpass show", "gopass show", "keyring get", "find-generic-password", "secret-tool lookup", "chamber read"], r#"(?m)(?:pass show|op read|bw get password|lpass show|keyring get|find-generic-password|secret-tool lookup|chamber read)\b[^\n]*\n(\S{8,})$"#, Setting),
+    row("secret", &["keys list", "key list", "get-secret", "secret get", "secrets get", "secret show", "access-token", "get-token", "auth token", "whoami -t", "secrets access", "login-password", "base64 -d", "base64 --decode", "output -raw", "token create", "token new", "jq -r", "-o tsv", "--value-only"], r#"(?mi)^[^\n]{0,160}?(?:key|token|secret|password|passwd|credential)[^\n]{0,160}\n([A-Za-z0-9+/=_.~-]{20,})$"#, Printed),
+
+    // Dumps of accounts: name, number and two hashes.
+    row("password-hash", &[":::"], r#"(?m)^[^\s:]{1,64}:\d{1,10}:(?:[0-9a-fA-F]{32}|\*|NO PASSWORD\**):([0-9a-fA-F]{32}):::"#, Random),
+    row("password-hash", &[":::"], r#"(?m)^[^\s:]{1,64}:\d{1,10}:([0-9a-fA-F]{32}):[0-9a-fA-F]{32}:::"#, Random),
+
     // Cookies and addresses.
+    row("session-cookie", &["samlresponse=", "assertion="], r#"(?i)(?:samlresponse|client_assertion|assertion)=([A-Za-z0-9%+/=_.-]{80,})"#, Any),
+    row("byte-key", &["id.json", "keypair"], r#"\[((?:\d{1,3},\s?){63}\d{1,3})\]"#, Any),
+    row("license-key", &["product key", "licence key", "license key", "serial", "activation", "produktschl", "lizenzschl", "cd key", "cd-key", "clé de produit", "clave de producto", "license:", "licence:", "lizenz:", "windows key"], r#"(?i)(?:product key|windows key|licen[cs]e(?: key)?|lizenz|serial(?: number| key)?|activation (?:key|code)|produktschlüssel|lizenzschlüssel|cd[ -]key|clé de produit|clave de producto)[^\n]{0,40}?[\s:=“"„]((?:[A-Z0-9]{5}-){3,5}[A-Z0-9]{5}|(?:[A-Z0-9]{4}-){3,7}[A-Z0-9]{4})\b"#, Groups),
     row("session-cookie", &["sessid", "sessionid=", "session_id=", "session_token", "session-token", "session=", "_session", "csrf", "connect.sid", "li_at", "_auth", "auth_session"], r#"(?i)(?:sessionid|\w*sessid|jsessionid|[\w.-]*session[_-]?(?:id|token)?|[\w.-]*csrf[_-]?token|connect\.sid|li_at|\w*_auth|auth_session)(?:\s?=\s?|\t|['"]\s*,\s*value:\s*['"])["']?([A-Za-z0-9%._~+/-]{16,})"#, Random),
     row("signed-url", &["signature="], r#"(?i)\bsignature=([A-Za-z0-9%+/=_-]{20,})"#, Any),
     row("oauth-code", &["code=", "appid="], r#"(?i)[?&](?:code|device_code|appid|auth_code)=([A-Za-z0-9_%./~-]{16,})"#, Random),
@@ -169,8 +187,17 @@ fn has_shape(value: &str, shape: Shape) -> bool {
         Any => true,
         Setting => plausible::is_typed_password(value) && !plausible::reads_like_code(value),
         Random => plausible::is_random_value(value),
+        Printed => plausible::is_random_value(value) && is_of_both_cases(value),
+        Groups => {
+            value.bytes().any(|byte| byte.is_ascii_digit())
+                && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+        }
         Mixed => false, // answered above
     }
+}
+
+fn is_of_both_cases(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_lowercase()) && value.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
 #[cfg(test)]

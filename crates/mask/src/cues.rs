@@ -42,6 +42,8 @@ pub(crate) const CUES: &[(&str, Cue)] = &[
     ("mnemonic", Cue::Seed), ("seed", Cue::Seed), ("recovery", Cue::Seed), ("backup code", Cue::Seed), ("totp", Cue::Seed), ("otp", Cue::Seed), ("2fa", Cue::Seed), ("mfa", Cue::Seed), ("验证码", Cue::Seed), ("助记词", Cue::Seed), ("phrase", Cue::Seed), ("code", Cue::Seed), ("код", Cue::Seed), ("Код", Cue::Seed), (" kod", Cue::Seed), ("koodi", Cue::Seed), ("codul", Cue::Seed), ("código", Cue::Seed), ("codice", Cue::Seed), ("رمز", Cue::Seed), ("ओटीपी", Cue::Seed), ("認証コード", Cue::Seed), ("確認コード", Cue::Seed), (" tan ", Cue::Seed), ("인증번호", Cue::Seed), ("暗証番号", Cue::Seed),
     ("license", Cue::License), ("licence", Cue::License), ("lizenz", Cue::License), ("serial", Cue::License), ("activation", Cue::License),
     (" -p", Cue::Flag), (" -a ", Cue::Flag), (" -k ", Cue::Flag), (" -u ", Cue::Flag), (" -w ", Cue::Flag), (" /p:", Cue::Flag), (" -x ", Cue::Flag), (" -n '", Cue::Flag), ("\"-p", Cue::Flag), ("'-p", Cue::Flag),
+    // At the end: the trees know a word by its number.
+    ("pw for", Cue::Pass),
 ];
 
 /// How far from the word a value is looked for, in bytes and in words. Words that also mean other things are believed

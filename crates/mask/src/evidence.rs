@@ -38,6 +38,8 @@ pub struct Evidence {
     pub at: Range<usize>,
     pub kind: &'static str,
     pub features: Features,
+    /// Whether it is said outright that this is the password, and it looks like one that a person made of words.
+    pub is_stated: bool,
 }
 
 /// Receives evidence: decides by the quick features whether the others are worth determining.
@@ -157,9 +159,10 @@ impl<'t, 'c, C: EvidenceCollector> CueReader<'t, 'c, C> {
         features[..QUICK].copy_from_slice(&name.describe_quickly(&at, place, between, value, &shape));
         let at = if at.len() >= MAX_SAMPLE { self.follow(at) } else { at };
         let harmless = || name.qualifiers().0 && matches!(name.cue, Cue::Token | Cue::Key | Cue::Session);
-        if self.collector.wants(&features) && !harmless() {
+        let is_stated = name.states(place, between) && plausible::is_made_of_words(value);
+        if (is_stated || self.collector.wants(&features)) && !harmless() && !is_public(value) {
             features[QUICK..].copy_from_slice(&name.describe_fully(&at, between, value, &shape));
-            self.collector.add(Evidence { at, kind: name.cue.kind(), features });
+            self.collector.add(Evidence { at, kind: name.cue.kind(), features, is_stated });
         }
     }
 
@@ -170,6 +173,15 @@ impl<'t, 'c, C: EvidenceCollector> CueReader<'t, 'c, C> {
         self.followed = at.start..at.end + rest.find(tokens::is_break).unwrap_or(rest.len());
         self.followed.clone()
     }
+}
+
+/// Whether a value is no secret wherever it stands: a public key, or words about passwords.
+fn is_public(value: &str) -> bool {
+    let speaks = || {
+        let lower = value.to_lowercase();
+        CUES.iter().any(|(word, cue)| *cue == Cue::Password && lower.contains(word))
+    };
+    plausible::is_public_key(value) || value.contains(' ') && speaks()
 }
 
 /// A comma or many words make a sentence.
@@ -245,6 +257,23 @@ impl<'a> Name<'a> {
     /// `-p`, `--password`: an option of a command.
     fn is_option(&self) -> bool {
         self.cue == Cue::Flag || self.text.as_bytes()[self.at.start] == b'-'
+    }
+
+    /// Whether nothing but a sign, a quote or a verb is between the word for a password and what follows.
+    fn states(&self, place: &Place, between: &str) -> bool {
+        let joins = between.trim_matches([' ', '\t', '"', '\'', '`', '*', '„', '“', '”', '«', '「', '：']);
+        let is_masked = between.contains("***");
+        let is_sign = matches!(joins, ":" | "=") || joins.is_empty() && between.contains('：');
+        let word = &self.text[self.word.clone()];
+        let is_short = || self.cue == Cue::Pass && (word.contains("pw") || word.contains("clave"));
+        (self.cue == Cue::Password || is_short())
+            && !place.before
+            && !is_masked
+            && place.words <= 2
+            && !between.contains('\n')
+            && !self.is_option()
+            && (is_sign || line::has_copula(between))
+            && !self.qualifiers().0
     }
 
     /// Whether a word of the name takes its meaning away (`public_key`), and whether one makes it a credential.

@@ -16,6 +16,7 @@ mod bigrams;
 mod block;
 #[doc(hidden)]
 pub mod classifier;
+mod codes;
 mod context;
 mod cues;
 #[doc(hidden)]

@@ -132,7 +132,66 @@ pub(crate) fn is_plausible(value: &str, promise: Expectation, literal: bool) -> 
             !is_uuid(value) && !ends_with_digest(value) && has_three_alphabets(value) && is_random(value)
         }
     };
-    proven && !is_placeholder(value)
+    proven && !is_placeholder(value) && !is_public_key(value)
+}
+
+/// The begins of public keys of SSH, and of keys that their vendors call publishable.
+const PUBLIC: &[&str] = &[
+    "AAAAB3NzaC1",
+    "AAAAC3NzaC1",
+    "AAAAE2VjZHNh",
+    "AAAAGnNrLXNzaC",
+    "AAAAInNrLWVjZHNh",
+    "pk.eyJ",
+    "pk_live_",
+    "pk_test_",
+];
+
+/// Whether the value is meant to be known to everybody.
+pub(crate) fn is_public_key(value: &str) -> bool {
+    PUBLIC.iter().any(|begin| value.starts_with(begin)) || is_negation(value)
+}
+
+/// `!showPassword`: the opposite of a variable.
+fn is_negation(value: &str) -> bool {
+    value
+        .strip_prefix('!')
+        .is_some_and(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic()))
+}
+
+/// Words of programs that stand where a password does, and end in a number: types and algorithms.
+const TYPES: &[&str] = &[
+    "sha", "aes", "md", "bcrypt", "argon", "base", "utf", "varchar", "char", "string", "text", "oauth",
+    "input", "field", "type", "version", "keepass", "vault", "chapter", "section", "step", "level", "option",
+    "page", "ticket", "issue", "see", "siehe", "rfc", "iso", "release", "build", "test",
+];
+
+/// `Correct-Otter-Lamp-3`, `Regenschirm_rot5`: words with signs between them, capitals and a number.
+pub(crate) fn is_made_of_words(value: &str) -> bool {
+    let joins = ['-', '_', '.', '!', '#', '+', '&', '*', '~', '%', '@'];
+    // A sign may end it, and does not follow another: `first&&second2` is code.
+    let parts: Vec<&str> = value.trim_end_matches(['!', '+', '#']).split(joins).collect();
+    let has = |is_meant: fn(char) -> bool| value.chars().any(is_meant);
+    let is_name = value.contains('.')
+        && !value.contains(['-', '_', '!', '#', '+', '&', '*'])
+        && !parts.last().is_some_and(|part| part.starts_with(|c: char| c.is_ascii_digit()));
+    let is_type = |part: &&str| {
+        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
+        TYPES.contains(&letters.as_str())
+    };
+    (8..=40).contains(&value.len())
+        && parts.len() >= 2
+        && has(|c| c.is_ascii_digit())
+        && has(char::is_lowercase)
+        && (has(char::is_uppercase) || value.contains(['!', '#', '+', '&', '*', '~', '%']))
+        && value.starts_with(char::is_alphanumeric)
+        && !value.starts_with(|c: char| c.is_ascii_digit() && parts[0].len() == 4)
+        && parts.iter().all(|part| !part.is_empty() && part.chars().all(char::is_alphanumeric))
+        && !parts.iter().any(is_type)
+        && !is_name
+        && !(value.contains('@') && value.contains('.'))
+        && !own_words(value).any_meta
+        && !is_placeholder(value)
 }
 
 pub(crate) fn is_placeholder(value: &str) -> bool {

@@ -6,7 +6,7 @@
 //! checked against either row by row. The patterns are our own, and looser than exact where a length is uncertain.
 
 /// Incremented when a change of a rule or check affects what is found, so that derived data is rebuilt.
-pub const RULES_VERSION: u32 = 7;
+pub const RULES_VERSION: u32 = 8;
 
 /// Where a rule's pattern is tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,8 +8,8 @@ use crate::evidence::{CueReader, Evidence, EvidenceCollector, Features};
 use crate::keywords::KeywordTable;
 use crate::rules::{Anchor, RULES, Rule};
 use crate::{
-    SecretMatch, address, assignment, block, classifier, context, cues, patterns, phrase, plausible, scalar,
-    tokens,
+    SecretMatch, address, assignment, block, classifier, codes, context, cues, patterns, phrase, plausible,
+    scalar, tokens,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -30,6 +30,7 @@ enum Check {
     Putty,
     Phrase,
     Scalar,
+    Codes,
 }
 
 /// Keywords of the formats that are parsed by hand. They are common in code, so the text after them is checked byte by
@@ -76,9 +77,15 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     });
     let names = assignment::NAME_WORDS.iter().map(|word| (*word, Check::Assigned));
     let announced = cues::CUES.iter().enumerate().map(|(at, (word, _))| (*word, Check::Cue(at)));
+    let lists = codes::WORDS.iter().map(|word| (*word, Check::Codes));
     let contexts = context::keywords().map(|(word, at)| (word, Check::Context(at)));
-    let all: Vec<(&str, Check)> =
-        names.chain(PARSED_KEYWORDS.iter().copied()).chain(rows).chain(contexts).chain(announced).collect();
+    let all: Vec<(&str, Check)> = names
+        .chain(PARSED_KEYWORDS.iter().copied())
+        .chain(lists)
+        .chain(rows)
+        .chain(contexts)
+        .chain(announced)
+        .collect();
     Scanner {
         words: KeywordTable::new(all.iter().map(|(word, _)| *word).collect()),
         checks: all.iter().map(|(word, act)| (word.len(), *act)).collect(),
@@ -115,7 +122,8 @@ fn scan_with(text: &str, places: &[Range<usize>], runs: impl Fn(Check) -> bool) 
                 act if !runs(act) => {}
                 Check::Cue(_) if assignment::is_reference(text.as_bytes(), word.start) => {}
                 Check::Cue(cue) => reader.read_cue(word, cue),
-                Check::Context(_) | Check::Phrase if !is_first_in_block(&mut tried, number, at) => {}
+                Check::Context(_) | Check::Phrase | Check::Codes
+                    if !is_first_in_block(&mut tried, number, at) => {}
                 Check::Rule(_) if !tries.allow(text, number, at) => {}
                 act => check_keyword(text, word, act, &mut candidates),
             }
@@ -197,6 +205,7 @@ fn check_keyword(text: &str, word: Range<usize>, act: Check, found: &mut Vec<Can
         }
         Check::Phrase => return push_found(phrase::find_near(text, &word), CONTEXT_RANK, found),
         Check::Scalar => return push_found(scalar::find_lines(text, &word), CONTEXT_RANK + 1, found),
+        Check::Codes => return push_found(codes::find_codes(text, &word), CONTEXT_RANK + 1, found),
         Check::Cue(_) => return, // `CueReader` needs them all
         Check::Assigned => assignment::find_value(text, word),
         Check::Bearer => assignment::find_bearer(text, word.end),
@@ -226,7 +235,7 @@ impl EvidenceCollector for SecretCollector {
     }
 
     fn add(&mut self, it: Evidence) {
-        if classifier::is_secret(&it.features) {
+        if it.is_stated || classifier::is_secret(&it.features) {
             let (from, to, kind) = (it.at.start, it.at.end, it.kind);
             self.found.push(Candidate { rank: CONTEXT_RANK + 2, from, to, kind });
         }

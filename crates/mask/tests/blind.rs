@@ -1,4 +1,4 @@
-//! Secrets and decoys in realistic contexts, by six writers who had not seen the rules. The trees were trained on the
+//! Secrets and decoys in realistic contexts, by nine writers who had not seen the rules. The trees were trained on the
 //! `training` files; of two writers, half was kept apart (`unseen`) and looked at only as a sum.
 //!
 //! The files store each text reversed, so that scanners do not take the invented tokens for real ones.
@@ -64,6 +64,15 @@ fn score(set: &str) -> (f64, f64) {
 fn secrets_of_a_hundred_kinds_are_caught() {
     let (caught, altered) = score("kinds");
     assert!(caught >= 0.97 && altered <= 0.01);
+}
+
+/// By two more writers, the second of whom was given a list of kinds. The rules were mended on them, the trees were not trained on them.
+#[test]
+fn secrets_of_two_more_writers_are_caught() {
+    for set in ["kinds-2", "kinds-3"] {
+        let (caught, altered) = score(set);
+        assert!(caught >= 0.99 && altered <= 0.005, "{set}");
+    }
 }
 
 /// What the trees were trained on. The share says what they can tell apart at all.
