@@ -51,7 +51,7 @@ const CONTEXTS: &[Context] = &[
     row("password", &["密码", "密碼", "口令", "パスワード", "パスは", "暗証番号", "비밀번호", "암호는"], r#"(?:密码|密碼|口令|パスワード|パス|暗証番号|비밀번호|암호)[^\n!-~]{0,12}?(?:是|为|為|は|는|은|[:：=]|改成|设为|「|“)[\s:：=「『“"'`]*([!-~]{4,})"#, Any),
     row("pin", &["pin ", "pin:"], r#"(?i)\bpin\b[^\n\d]{0,30}?(?:\bis|:|=)\s?(\d{4,10})\b"#, Any),
     row("seed-phrase", &["phrase", "mnemonic", "seed words", "助记词"], r#"(?i)(?:recovery phrase|seed phrase|secret phrase|mnemonic|seed words|助记词)[^\n]{0,30}?[\s:：=]["'「]?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})"#, Any),
-    row("password", &["assword"], r#"assword[^\n]{0,24}\n\s*send\s+(?:--\s+)?"([^"\\\n]{4,})\\[rn]"#, Any),
+    row("password", &["assword:\"", "assword: \"", "assword:*", "*assword"], r#"assword[^\n]{0,24}\n\s*send\s+(?:--\s+)?"([^"\\\n]{4,})\\[rn]"#, Any),
     row("password", &["ugfzc3dvcmq6"], r#"UGFzc3dvcmQ6\r?\n(?:C: |> )?([A-Za-z0-9+/=]{6,})"#, Any),
     row("password", &["oracle:thin:"], r#"oracle:thin:[\w-]+/([^\s@"'/]{4,})@"#, Any),
     row("recovery-code", &["backup code"], r#"(?i)backup codes?[^\n:]{0,20}:\s?((?:[A-Z0-9]{4,6}[- ,]{1,2}){2,}[A-Z0-9]{4,6})"#, Any),
@@ -105,7 +105,7 @@ const CONTEXTS: &[Context] = &[
     // Cookies and addresses.
     row("session-cookie", &["samlresponse=", "assertion="], r#"(?i)(?:samlresponse|client_assertion|assertion)=([A-Za-z0-9%+/=_.-]{80,})"#, Any),
     row("byte-key", &["id.json", "keypair"], r#"\[((?:\d{1,3},\s?){63}\d{1,3})\]"#, Any),
-    row("license-key", &["product key", "licence key", "license key", "serial", "activation", "produktschl", "lizenzschl", "cd key", "cd-key", "clé de produit", "clave de producto", "license:", "licence:", "lizenz:", "windows key"], r#"(?i)(?:product key|windows key|licen[cs]e(?: key)?|lizenz|serial(?: number| key)?|activation (?:key|code)|produktschlüssel|lizenzschlüssel|cd[ -]key|clé de produit|clave de producto)[^\n]{0,40}?[\s:=“"„]((?:[A-Z0-9]{5}-){3,5}[A-Z0-9]{5}|(?:[A-Z0-9]{4}-){3,7}[A-Z0-9]{4})\b"#, Groups),
+    row("license-key", &["product key", "licence key", "license key", "serial number", "serial key", "serial:", "activation key", "activation code", "produktschl", "lizenzschl", "cd key", "cd-key", "clé de produit", "clave de producto", "license:", "licence:", "lizenz:", "windows key"], r#"(?i)(?:product key|windows key|licen[cs]e(?: key)?|lizenz|serial(?: number| key)?|activation (?:key|code)|produktschlüssel|lizenzschlüssel|cd[ -]key|clé de produit|clave de producto)[^\n]{0,40}?[\s:=“"„]((?:[A-Z0-9]{5}-){3,5}[A-Z0-9]{5}|(?:[A-Z0-9]{4}-){3,7}[A-Z0-9]{4})\b"#, Groups),
     row("session-cookie", &["sessid", "sessionid=", "session_id=", "session_token", "session-token", "session=", "_session", "csrf", "connect.sid", "li_at", "_auth", "auth_session"], r#"(?i)(?:sessionid|\w*sessid|jsessionid|[\w.-]*session[_-]?(?:id|token)?|[\w.-]*csrf[_-]?token|connect\.sid|li_at|\w*_auth|auth_session)(?:\s?=\s?|\t|['"]\s*,\s*value:\s*['"])["']?([A-Za-z0-9%._~+/-]{16,})"#, Random),
     row("signed-url", &["signature="], r#"(?i)\bsignature=([A-Za-z0-9%+/=_-]{20,})"#, Any),
     row("oauth-code", &["code=", "appid="], r#"(?i)[?&](?:code|device_code|appid|auth_code)=([A-Za-z0-9_%./~-]{16,})"#, Random),

@@ -159,7 +159,8 @@ impl<'t, 'c, C: EvidenceCollector> CueReader<'t, 'c, C> {
         features[..QUICK].copy_from_slice(&name.describe_quickly(&at, place, between, value, &shape));
         let at = if at.len() >= MAX_SAMPLE { self.follow(at) } else { at };
         let harmless = || name.qualifiers().0 && matches!(name.cue, Cue::Token | Cue::Key | Cue::Session);
-        let is_stated = name.states(place, between) && plausible::is_made_of_words(value);
+        let is_stated =
+            name.is_of_password() && plausible::is_made_of_words(value) && name.states(place, between);
         if (is_stated || self.collector.wants(&features)) && !harmless() && !is_public(value) {
             features[QUICK..].copy_from_slice(&name.describe_fully(&at, between, value, &shape));
             self.collector.add(Evidence { at, kind: name.cue.kind(), features, is_stated });
@@ -259,15 +260,17 @@ impl<'a> Name<'a> {
         self.cue == Cue::Flag || self.text.as_bytes()[self.at.start] == b'-'
     }
 
+    fn is_of_password(&self) -> bool {
+        let word = &self.text[self.word.clone()];
+        self.cue == Cue::Password || self.cue == Cue::Pass && (word.contains("pw") || word.contains("clave"))
+    }
+
     /// Whether nothing but a sign, a quote or a verb is between the word for a password and what follows.
     fn states(&self, place: &Place, between: &str) -> bool {
         let joins = between.trim_matches([' ', '\t', '"', '\'', '`', '*', '„', '“', '”', '«', '「', '：']);
         let is_masked = between.contains("***");
         let is_sign = matches!(joins, ":" | "=") || joins.is_empty() && between.contains('：');
-        let word = &self.text[self.word.clone()];
-        let is_short = || self.cue == Cue::Pass && (word.contains("pw") || word.contains("clave"));
-        (self.cue == Cue::Password || is_short())
-            && !place.before
+        !place.before
             && !is_masked
             && place.words <= 2
             && !between.contains('\n')

@@ -168,6 +168,9 @@ const TYPES: &[&str] = &[
 
 /// `Correct-Otter-Lamp-3`, `Regenschirm_rot5`: words with signs between them, capitals and a number.
 pub(crate) fn is_made_of_words(value: &str) -> bool {
+    if !(8..=40).contains(&value.len()) || !value.bytes().any(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
     let joins = ['-', '_', '.', '!', '#', '+', '&', '*', '~', '%', '@'];
     // A sign may end it, and does not follow another: `first&&second2` is code.
     let parts: Vec<&str> = value.trim_end_matches(['!', '+', '#']).split(joins).collect();
@@ -179,9 +182,7 @@ pub(crate) fn is_made_of_words(value: &str) -> bool {
         let letters = part.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
         TYPES.contains(&letters.as_str())
     };
-    (8..=40).contains(&value.len())
-        && parts.len() >= 2
-        && has(|c| c.is_ascii_digit())
+    parts.len() >= 2
         && has(char::is_lowercase)
         && (has(char::is_uppercase) || value.contains(['!', '#', '+', '&', '*', '~', '%']))
         && value.starts_with(char::is_alphanumeric)
