@@ -86,12 +86,19 @@ pub struct Sessions {
     /// The time up to which the history is indexed, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<i64>,
-    /// Why the list is empty.
+    /// Part of the listed history could not be read: sessions may be missing or incomplete.
+    #[serde(skip_serializing_if = "crate::search::is_false")]
+    pub partial: bool,
+    /// What the list may miss, or why it is empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 impl Response for Sessions {
+    fn is_incomplete(&self) -> bool {
+        self.partial
+    }
+
     fn is_empty(&self) -> bool {
         self.sessions.is_empty()
     }

@@ -227,6 +227,16 @@ impl Reader {
         Ok(found)
     }
 
+    /// Transcripts of which something could not be read or only in part.
+    pub fn damaged_files(&self) -> Result<FxHashSet<u32>, Error> {
+        let mut damaged = FxHashSet::default();
+        self.query_each("select id from files where bad > 0 or problems != ''", |row| {
+            damaged.insert(row.get(0)?);
+            Ok(())
+        })?;
+        Ok(damaged)
+    }
+
     /// Passes on the properties of the wanted transcripts, without their sessions.
     pub fn for_each_file_state(
         &self,

@@ -9,8 +9,9 @@ pub(crate) use parts::SentState;
 
 use crate::open_error::open_error;
 use api::{Code, Error};
+use db::OptionalExtension as _;
 use db::durable;
-use db::{Connection, OptionalExtension as _};
+use db::sealed::{self, SealedConnection};
 use history::home::Home;
 use sources::FileStamp;
 use sources::archive::Store;
@@ -89,8 +90,18 @@ pub(crate) fn list_sessions(store: &Store, name: u128) -> String {
     copy.sessions.iter().map(|session| line(&session.session_id)).collect()
 }
 
+/// The databases with what this device knows of its space and of teams.
+pub fn databases(home: &Home) -> Vec<PathBuf> {
+    let teams = std::fs::read_dir(home.teams()).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = teams.map(|entry| entry.path()).collect();
+    folders.sort();
+    folders.insert(0, home.sync());
+    let names = ["sync.db", "exchanged.db", "team.db"];
+    folders.iter().flat_map(|folder| names.map(|name| folder.join(name))).collect()
+}
+
 pub(crate) struct Known {
-    connection: Connection,
+    connection: SealedConnection,
 }
 
 fn failed(error: &dyn std::fmt::Display) -> Error {
@@ -116,7 +127,7 @@ impl Known {
 
     pub(crate) fn open(home: &Home) -> Result<Known, Error> {
         let path = Known::path(home);
-        let opened = durable::open_writer(&path, STEPS).map_err(|error| open_error(error, failed));
+        let opened = sealed::open_writer(&path, STEPS).map_err(|error| open_error(error, failed));
         let known = Known { connection: opened? };
         known.add_columns(&Store::new(home.archive()))?;
         Ok(known)

@@ -31,4 +31,5 @@ pub mod teams;
 mod tombstone_records;
 
 pub use caller::Caller;
+pub use known::databases;
 pub use origins::{OriginFilter, Origins, forget_origins};

@@ -7,6 +7,7 @@ use crate::open_error::open_error;
 use crate::settings::Place;
 use api::{Code, Error};
 use db::durable;
+use db::sealed::{self, SealedConnection};
 use db::{Connection, OptionalExtension as _};
 use history::home::Home;
 use std::cell::OnceCell;
@@ -196,12 +197,12 @@ impl OriginFilter {
 
 /// The origins, to write.
 pub(crate) struct OriginWriter {
-    connection: Connection,
+    connection: SealedConnection,
 }
 
 impl OriginWriter {
     pub(crate) fn open(home: &Home) -> Result<OriginWriter, Error> {
-        let opened = durable::open_writer(&home.origins(), STEPS).map_err(|error| open_error(error, failed));
+        let opened = sealed::open_writer(&home.origins(), STEPS).map_err(|error| open_error(error, failed));
         opened.map(|connection| OriginWriter { connection })
     }
 

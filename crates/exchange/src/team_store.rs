@@ -4,8 +4,8 @@
 
 use crate::open_error::open_error;
 use api::{Code, Error};
-use db::durable;
-use db::{Connection, OptionalExtension as _};
+use db::OptionalExtension as _;
+use db::sealed::{self, SealedConnection};
 use std::path::Path;
 use sync::{Body, DeviceId, Record};
 
@@ -40,12 +40,12 @@ pub(crate) struct Arrived {
 }
 
 pub(crate) struct TeamStore {
-    connection: Connection,
+    connection: SealedConnection,
 }
 
 impl TeamStore {
     pub(crate) fn open(folder: &Path) -> Result<TeamStore, Error> {
-        let opened = durable::open_writer(&folder.join("team.db"), STEPS);
+        let opened = sealed::open_writer(&folder.join("team.db"), STEPS);
         let opened = opened.map_err(|error| open_error(error, failed));
         opened.map(|connection| TeamStore { connection })
     }

@@ -104,6 +104,11 @@ impl Home {
         self.cache.join("fact_checks.json")
     }
 
+    /// When each store was last read to its last byte.
+    pub(crate) fn checked_stores(&self) -> PathBuf {
+        self.cache.join("checked")
+    }
+
     /// What git said about the history of lines.
     pub fn git_answers(&self) -> PathBuf {
         self.cache.join("why")
@@ -144,6 +149,11 @@ impl Home {
     }
 
     /// Histories that a person imported: the source `import` reads them.
+    /// The database of small archived copies.
+    pub fn packed_copies(&self) -> PathBuf {
+        self.archive().join(sources::archive::PACKED_FILE)
+    }
+
     pub fn imports(&self) -> PathBuf {
         self.data.join("imports")
     }

@@ -10,6 +10,7 @@ mod open;
 mod stages;
 mod text;
 
+use crate::checked_stores::CheckedStores;
 use crate::error::{index_error, newer_masking, no_home, store_error};
 use crate::event_ids::title_event;
 use crate::freshness::{self, CAUGHT_UP, KnownFiles, State, was_completed};
@@ -18,12 +19,12 @@ use crate::projects::Projects;
 use crate::scan::{count_alone, read_problem, read_through};
 use crate::search_text::is_searchable;
 use crate::tombstones::Tombstones;
-use crate::{History, catalogue_cache, standing_problems, transcripts};
+use crate::{History, catalogue_cache, lost_places, standing_problems, transcripts};
 use api::Error;
 use catalogue::{ApplyOutcome, ChangedEvent, StoredFile, Survey, TouchedFile, Watermark, Writer};
 use record::{Problem, ProblemKind, Row};
 use rustc_hash::FxHashSet;
-use sources::archive::{Store, Written};
+use sources::archive::{LostCopy, Store, Written};
 use sources::{Names, SOURCES, SurveyOptions, SurveyOutcome, Transcript};
 pub use stages::Text;
 use std::collections::BTreeSet;
@@ -67,22 +68,36 @@ const RULES: &str = "rules";
 pub(crate) const TRIES: usize = 3;
 
 /// Reads every byte of catalogue, text index and small archived copies, and replaces what is damaged: `SQLite` and tantivy
-/// notice a flipped byte only when they happen to read it, and may then find nothing instead. Returns what was replaced.
-pub fn repair_stores(history: &History<'_>) -> Result<Vec<String>, Error> {
+/// notice a flipped byte only when they happen to read it, and may then find nothing instead. Passes over what was checked before and
+/// has not changed. Returns what was replaced.
+pub fn repair_stores(history: &History<'_>, checked: &mut CheckedStores) -> Result<Vec<String>, Error> {
     let home = history.home().ok_or_else(no_home)?;
     let _lock = Lock::acquire(&home)?;
     let home = home.reload();
-    let mut notes: Vec<String> = copies::repair_store(&home)?.into_iter().collect();
-    if let Some(damage) = open::find_damage(&home) {
-        open::set_aside(&home, &home.catalogue())?;
-        notes.push(open::damage_note(&damage));
-    } else if let Ok(Some(index)) = search::Index::open(&home.index()) {
+    let (archive, catalogue, index_folder) = (home.packed_copies(), home.catalogue(), home.index());
+    let mut notes = Vec::new();
+    if checked.is_due(&archive) {
+        notes.extend(copies::repair_store(&home)?);
+        checked.set_checked(&archive);
+    }
+    if checked.is_due(&catalogue) {
+        if let Some(damage) = open::find_damage(&home) {
+            open::set_aside(&home, &catalogue)?;
+            notes.push(open::damage_note(&damage));
+            return Ok(notes);
+        }
+        checked.set_checked(&catalogue);
+    }
+    if checked.is_due(&index_folder)
+        && let Ok(Some(index)) = search::Index::open(&index_folder)
+    {
         let damaged = index.verify_checksums().map_err(|error| index_error(&error))?;
         if !damaged.is_empty() {
             drop(index);
-            open::remove_path(&home.index())?;
+            open::remove_path(&index_folder)?;
             notes.push(open::damaged_index_note(&damaged.join(", ")));
         }
+        checked.set_checked(&index_folder);
     }
     Ok(notes)
 }
@@ -141,7 +156,7 @@ pub(crate) fn is_forgetting_finished(history: &History<'_>, reader: &catalogue::
 pub fn forget_sessions(
     history: &History<'_>,
     home: &Home,
-    _lock: &Lock,
+    lock: &Lock,
     doomed: &dyn Fn(&str, &str) -> bool,
 ) -> Result<u64, Error> {
     let mut caught = UpdateReport::default();
@@ -149,6 +164,8 @@ pub fn forget_sessions(
     remove_stale_stores(home);
     let mut ingest = Ingest::open(*history, home, &mut caught)?;
     (history.forget_elsewhere)(home, doomed)?;
+    let is_doomed = |id: &str| SOURCES.iter().any(|source| doomed(source.name(), id));
+    standing_problems::forget_sessions(home, lock, &is_doomed, history.clock.now())?;
     // The catalogue last: as long as it has events of these sessions, the next run starts the removal again.
     let copies = ingest.forget_copies(doomed)?;
     let files = ingest.catalogue.reader().files_containing(doomed).map_err(store_error)?;
@@ -162,7 +179,7 @@ pub fn forget_sessions(
     heirs.retain(|heir| !files.contains(heir));
     ingest.reindex_files(heirs, &mut caught)?;
     ingest.catalogue.commit().map_err(store_error)?;
-    ingest.run(&mut caught)?;
+    ingest.run(home, lock, &mut caught)?;
     Ok(copies)
 }
 
@@ -176,7 +193,7 @@ pub fn catch_up_locked(
     let mut caught = UpdateReport::default();
     standing_problems::check_tombstones(home, lock, history.clock.now())?;
     let forgotten = finish_forgetting(history, home, lock);
-    let Err(error) = forgotten.and_then(|()| run_update(history, home, rebuild, &mut caught)) else {
+    let Err(error) = forgotten.and_then(|()| run_update(history, home, lock, rebuild, &mut caught)) else {
         if caught.added > 0 {
             learn_repositories(history);
         }
@@ -185,7 +202,7 @@ pub fn catch_up_locked(
     // Damaged pages may be detected only when they are read, in the middle of a run.
     let Some(note) = repair_after_failure(home)? else { return Err(error) };
     let mut caught = UpdateReport { notes: vec![note], ..UpdateReport::default() };
-    run_update(history, home, false, &mut caught)?;
+    run_update(history, home, lock, false, &mut caught)?;
     Ok(caught)
 }
 
@@ -226,6 +243,7 @@ fn finish_forgetting(history: &History<'_>, home: &Home, lock: &Lock) -> Result<
 fn run_update(
     history: &History<'_>,
     home: &Home,
+    lock: &Lock,
     rebuild: bool,
     caught: &mut UpdateReport,
 ) -> Result<(), Error> {
@@ -235,11 +253,11 @@ fn run_update(
         caught.notes.push("the secret masking rules changed: reindexing everything".to_string());
     }
     if !rebuild && !is_outdated {
-        return Ingest::open(*history, home, caught)?.run(caught);
+        return Ingest::open(*history, home, caught)?.run(home, lock, caught);
     }
     let next = home.next_generation();
     open::remove_path(next.stores())?;
-    let built = Ingest::open(*history, &next, caught).and_then(|mut ingest| ingest.run(caught));
+    let built = Ingest::open(*history, &next, caught).and_then(|mut ingest| ingest.run(home, lock, caught));
     let published =
         built.and_then(|()| next.publish_stores().map_err(|error| home::unwritable(next.stores(), &error)));
     if published.is_err() {
@@ -282,6 +300,9 @@ struct Ingest<'s> {
     names: Names,
     /// The whole archive was readable, so that the catalogue will know all of it.
     knows_archive: bool,
+    /// Copies that are listed and were not there when the update began. None: archive and list are as they were.
+    lost: Option<Vec<LostCopy>>,
+    is_compared: bool,
 }
 
 /// The work for one transcript.
@@ -349,12 +370,23 @@ impl<'s> Ingest<'s> {
         let tombstones = Tombstones::read(Some(home))?;
         let names = Names::default();
         let index_folder = home.index();
-        Ok(Ingest { history, catalogue, index, index_folder, store, tombstones, names, knows_archive: false })
+        Ok(Ingest {
+            history,
+            catalogue,
+            index,
+            index_folder,
+            store,
+            tombstones,
+            names,
+            knows_archive: false,
+            lost: None,
+            is_compared: false,
+        })
     }
 
-    fn run(&mut self, caught: &mut UpdateReport) -> Result<(), Error> {
+    fn run(&mut self, home: &Home, lock: &Lock, caught: &mut UpdateReport) -> Result<(), Error> {
         let begun = self.history.clock.now();
-        self.list_copies()?;
+        self.compare_with_list(home)?;
         let (mut jobs, moved) = self.collect_jobs(caught)?;
         let progress = self.history.progress;
         progress.of.store(jobs.len() as u64, Relaxed);
@@ -372,6 +404,8 @@ impl<'s> Ingest<'s> {
             }
         }
         self.remove_superseded(&moved, caught)?;
+        self.record_losses(home, lock)?;
+        lost_places::update_count(&self.catalogue)?;
         self.catalogue.set_meta(CAUGHT_UP, begun.0).map_err(store_error)?;
         let folders =
             freshness::hash_settled_folders(self.catalogue.reader(), begun.0).map_err(store_error)?;
@@ -396,6 +430,7 @@ impl<'s> Ingest<'s> {
     /// Makes everything durable: first the archive, then what is derived from it.
     fn make_durable(&mut self) -> Result<(), Error> {
         self.sync_archive()?;
+        self.remember_list()?;
         if self.knows_archive {
             let print = self.store.fingerprint();
             self.catalogue.set_meta(transcripts::ARCHIVE_FINGERPRINT, print).map_err(store_error)?;
@@ -417,7 +452,7 @@ impl<'s> Ingest<'s> {
     /// The jobs, with the oldest transcript last, to be taken first, so that an original is read before its copies.
     fn collect_jobs(&mut self, caught: &mut UpdateReport) -> Result<(Vec<Job>, Vec<moved::Moved>), Error> {
         let reader = self.catalogue.reader();
-        let mut found = transcripts::find_transcripts(&self.history, Some(reader), &[]);
+        let mut found = transcripts::find_readable(&self.history, Some(reader), &[]);
         caught.files = found.transcripts.len() as u64;
         self.knows_archive = found.problems.is_empty();
         caught.problems.append(&mut found.problems);
@@ -441,8 +476,8 @@ impl<'s> Ingest<'s> {
         for transcript in found.transcripts {
             let mut state = memory.state_of(reader, &transcript).map_err(store_error)?;
             if let State::Same(id) = state
-                && unsettled.contains(&id)
-                && !self.has_readable_copy(&transcript)
+                && (unsettled.contains(&id) && !self.has_readable_copy(&transcript)
+                    || self.is_lost(&transcript))
             {
                 state = State::Changed(id);
             }

@@ -10,6 +10,7 @@
 pub mod archive_manifest;
 pub mod call_summary;
 pub mod catalogue_cache;
+pub mod checked_stores;
 pub mod coverage;
 pub mod error;
 pub mod event_ids;
@@ -21,6 +22,7 @@ pub mod guard;
 pub mod home;
 pub mod import;
 pub mod ingest;
+pub mod lost_places;
 pub mod masked_read;
 pub mod masker;
 pub mod ordered_read;

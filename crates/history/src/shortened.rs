@@ -4,23 +4,44 @@
 //! Does not decide what a transcript lost: the archive marks what it alone has.
 
 use crate::error::store_error;
+use crate::standing_problems::{Area, SHORTENED, StandingProblem};
 use api::Error;
 use catalogue::{Reader, ShortenedFile};
-use record::{Problem, ProblemKind};
+use record::{Problem, ProblemKind, Stamp};
 
-/// The problems as of the last update.
-pub fn list_problems(reader: &Reader) -> Result<Vec<Problem>, Error> {
+/// Those that the last update knew of.
+pub(crate) fn list_standing(reader: &Reader, now: Stamp) -> Result<Vec<StandingProblem>, Error> {
     let files = reader.shortened_files().map_err(store_error)?;
-    Ok(files.into_iter().map(to_problem).collect())
+    Ok(files.iter().map(|file| to_standing(file, now)).collect())
 }
 
-fn to_problem(file: ShortenedFile) -> Problem {
-    let note = describe(&file);
-    Problem { kind: ProblemKind::Shortened, file: file.path, offset: 0, note }
+/// Those that nobody has dismissed, with their files.
+pub fn list_problems(reader: &Reader, open: &[StandingProblem]) -> Result<Vec<Problem>, Error> {
+    let files = reader.shortened_files().map_err(store_error)?;
+    let is_open = |file: &ShortenedFile| {
+        let id = to_standing(file, Stamp::default()).id;
+        open.iter().any(|one| one.id == id)
+    };
+    let files = files.into_iter().filter(is_open);
+    Ok(files
+        .map(|file| Problem {
+            kind: ProblemKind::Shortened,
+            note: describe(&file),
+            file: file.path,
+            offset: 0,
+        })
+        .collect())
+}
+
+fn to_standing(file: &ShortenedFile, now: Stamp) -> StandingProblem {
+    // A session that goes on has more entries, and one that lost more is another problem.
+    let key = format!("{}\n{}\n{}", file.path.display(), file.part.as_deref().unwrap_or_default(), file.kept);
+    let message = format!("{} {}", file.path.display(), describe(file));
+    StandingProblem::new(SHORTENED, &key, Area::Sessions, message, now)
 }
 
 /// What a person needs to know of it.
-pub fn describe(file: &ShortenedFile) -> String {
+fn describe(file: &ShortenedFile) -> String {
     let ShortenedFile { entries, kept, session_id, .. } = file;
     format!("lost {kept} of {entries} entries; the archive has them: loci show {session_id} --all")
 }

@@ -19,12 +19,15 @@ pub enum Area {
     Memory,
     Messages,
     Costs,
+    Sync,
 }
 
 /// Both copies of the list of forgotten sessions were damaged or gone.
 pub const FORGOTTEN: &str = "forgotten";
-/// An archived copy that is listed and that nobody has.
+/// Archived copies that are listed and are not there.
 pub const LOST_COPY: &str = "lost-copy";
+/// Archived copies that have fewer entries than they had.
+pub const LOST_ENTRIES: &str = "lost-entries";
 /// A transcript that lost more than a tenth of its entries.
 pub const SHORTENED: &str = "shortened";
 /// The list of these problems was damaged.
@@ -150,6 +153,22 @@ pub fn dismiss(home: &Home, name: &str, now: Stamp) -> Result<Vec<StandingProble
     // What was lost is written anew, so that it is not found once more.
     Tombstones::mend(home)?;
     Ok(dismissed)
+}
+
+/// Takes the IDs of forgotten sessions out of all messages. The caller holds the writer lock.
+pub(crate) fn forget_sessions(
+    home: &Home,
+    _lock: &Lock,
+    is_forgotten: &dyn Fn(&str) -> bool,
+    now: Stamp,
+) -> Result<(), Error> {
+    let mut problems = read_stored(home, now)?;
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '@');
+    for one in &mut problems {
+        let words: Vec<&str> = one.message.split(|c| !is_part(c)).filter(|word| is_forgotten(word)).collect();
+        one.message = words.iter().fold(one.message.clone(), |text, word| text.replace(word, "(forgotten)"));
+    }
+    store(home, &problems)
 }
 
 /// Mends the list of forgotten sessions, and remembers that it was lost. The caller holds the writer lock.

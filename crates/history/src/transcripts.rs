@@ -5,6 +5,7 @@
 use crate::History;
 use crate::freshness::{self, KnownFiles};
 use catalogue::{Reader, StoredFile};
+use record::{Problem, ProblemKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sources::archive::{self, Store};
 use sources::walk::TranscriptList;
@@ -12,16 +13,59 @@ use sources::{SOURCES, Transcript};
 use std::path::PathBuf;
 
 /// Finds the transcripts of the given sources, or of all if `only` is empty. Deleted transcripts that the catalogue
-/// knows are not looked up in the archive.
+/// knows are not looked up in the archive. An archived copy that was lost since the last update is a problem of the list.
 pub fn find_transcripts(history: &History<'_>, reader: Option<&Reader>, only: &[String]) -> TranscriptList {
+    let (mut found, changed) = list_readable(history, reader, only);
+    if let Some(store) = changed {
+        add_lost_copies(&store, only, &mut found);
+    }
+    found
+}
+
+/// The list as of now: copies are compared with it only if the archive is another one than the last update left.
+fn add_lost_copies(store: &Store, only: &[String], found: &mut TranscriptList) {
+    let lost = match store.lost_copies() {
+        Ok(lost) => lost,
+        Err(error) => return found.add_problem(store.folder(), &error),
+    };
+    if lost.is_empty() {
+        return;
+    }
+    let live = found.transcripts.iter().filter(|transcript| !freshness::is_archived_copy(transcript));
+    let live: FxHashSet<u128> = live.map(archive::transcript_name).collect();
+    let is_of_source = |source: &String| only.is_empty() || only.contains(source);
+    for copy in lost.iter().filter(|copy| !live.contains(&copy.name) && is_of_source(&copy.source)) {
+        let note = format!("an archived copy of session {} is lost", copy.session_id);
+        let (kind, file) = (ProblemKind::Unreadable, store.path_by_name(copy.name));
+        found.problems.push(Problem { kind, file, offset: 0, note });
+    }
+}
+
+/// The same without what was lost.
+pub(crate) fn find_readable(
+    history: &History<'_>,
+    reader: Option<&Reader>,
+    only: &[String],
+) -> TranscriptList {
+    list_readable(history, reader, only).0
+}
+
+/// The transcripts, and the archive if it is another one than the last update left.
+fn list_readable(
+    history: &History<'_>,
+    reader: Option<&Reader>,
+    only: &[String],
+) -> (TranscriptList, Option<Store>) {
     let read = || sources::find_transcripts(history.places, only);
     let mut found = match history.watched.filter(|_| only.is_empty()) {
         Some(watched) => watched.get_or_read(read),
         None => read(),
     };
     exclude_own_calls(history, &mut found);
-    let Some(store) = archive_store(history) else { return found };
-    let remembered = reader.filter(|reader| only.is_empty() && is_archive_unchanged(&store, reader));
+    let Some(store) = archive_store(history) else { return (found, None) };
+    let remembered = reader.filter(|reader| is_archive_unchanged(&store, reader));
+    let is_unchanged = remembered.is_some();
+    let remembered = remembered.filter(|_| only.is_empty());
     let absent = remembered.and_then(|reader| archived_copies(reader, &store, &found));
     let mut copies = absent.unwrap_or_else(|| list_archive(&store, reader, &mut found));
     copies.retain(|(_, t)| only.is_empty() || only.iter().any(|name| name == SOURCES[t.source].name()));
@@ -29,7 +73,7 @@ pub fn find_transcripts(history: &History<'_>, reader: Option<&Reader>, only: &[
         sort_by_original_path(&mut found.transcripts, copies);
     }
     found.transcripts.extend_from_slice(history.also);
-    found
+    (found, (!is_unchanged).then_some(store))
 }
 
 /// Skips transcripts of model calls made by Loci itself, in case the client stored one despite the option not to: these

@@ -8,7 +8,7 @@
 //! the new one, never half of either. `Store::sync_to_disk` makes new files durable; one truncated by a power cut before
 //! that is detected by its checksums. Rows are durable once they are committed.
 //!
-//! To write a copy, call `Store::begin_copy` (or `Store::resume_copy`, which continues the existing one), then add a
+//! To write a copy, call `Store::begin_copy` (or `Store::continue_copy`, which continues the existing one), then add a
 //! message or call for every row that the writer does not have yet, then finish it. An archived copy is read
 //! through the same functions of the crate root as a transcript.
 //!
@@ -38,6 +38,7 @@ pub use appended::CopyLines;
 pub use containment::Overlap;
 pub use forget::ForgetOutcome;
 pub use manifest::LostCopy;
+pub use packed::FILE_NAME as PACKED_FILE;
 pub use reader::{fetch_call, fetch_message, fetch_result, survey_archive};
 pub use table::VERSION;
 pub use union::Mask;
@@ -160,6 +161,10 @@ impl Store {
     pub fn new(dir: PathBuf) -> Store {
         let (packed, manifest) = (Arc::new(PackedCopies::new(&dir)), Arc::new(Manifest::new(&dir)));
         Store { dir, packed, manifest }
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.dir
     }
 
     /// The path of the copy of a transcript, whether or not it exists: the same in every version.
@@ -288,16 +293,27 @@ impl Store {
         (copies, problems)
     }
 
-    /// The copies that are listed and are not there. Opens none of them.
+    /// A number that changes when copies are added, replaced or removed, in the archive or in the list.
+    pub fn state_number(&self) -> i64 {
+        (self.fingerprint() as u64).wrapping_add(self.manifest.state()) as i64
+    }
+
+    /// The copies that are listed and are not there. Opens none of them, unless the database of small ones is older than the list:
+    /// then they may also have fewer entries.
     pub fn lost_copies(&self) -> Result<Vec<LostCopy>, Error> {
-        let (listed, names) = (self.manifest.read()?, self.all_names());
-        let lost = listed.into_iter().filter(|(name, _)| names.binary_search(name).is_err());
+        let (listing, names) = (self.manifest.read()?, self.read_all_names()?);
+        if self.packed.revision()? < listing.revision {
+            return self.lost_entries();
+        }
+        let lost = listing.copies.into_iter().filter(|(name, _)| names.binary_search(name).is_err());
         Ok(lost.map(|(name, copy)| to_lost(name, copy, 0)).collect())
     }
 
     /// The same, with the copies that have fewer entries than is listed. Opens all of them.
     pub fn lost_entries(&self) -> Result<Vec<LostCopy>, Error> {
-        let (mut listed, mut lost) = (self.manifest.read()?, Vec::new());
+        // One that cannot be read now is not lost.
+        self.packed.revision()?;
+        let (mut listed, mut lost) = (self.manifest.read()?.copies, Vec::new());
         self.for_each_archived(&mut |copy| {
             let Ok(copy) = copy else { return };
             let name = name_from_path(&copy.path);
@@ -312,25 +328,55 @@ impl Store {
         Ok(lost)
     }
 
-    /// Enters copies that a killed process has stored into the list. Returns how many.
-    pub fn list_unlisted(&self) -> Result<u64, Error> {
-        let (listed, mut added) = (self.manifest.read()?, 0);
+    /// Enters copies into the list that a killed process has stored or someone has put back. Returns them.
+    pub fn list_unlisted(&self) -> Result<Vec<ArchivedTranscript>, Error> {
+        let (listed, mut added) = (self.manifest.read()?.copies, Vec::new());
         for name in self.all_names().into_iter().filter(|name| !listed.contains_key(name)) {
             // A damaged one is reported where it is read.
             let Ok(copy) = self.find_by_name(name) else { continue };
-            let session = copy.sessions.first().map(|one| one.session_id.to_string()).unwrap_or_default();
-            let (entries, kept, source) = (copy.entries, copy.kept, copy.source);
-            self.manifest.add(name, &Listed { entries, kept, check: 0, source, session });
-            added += 1;
+            self.list_as_found(&copy);
+            added.push(copy);
         }
-        self.manifest.flush()?;
+        self.flush_list()?;
         Ok(added)
     }
 
-    /// Removes a lost copy from the list: a person knows of it.
-    pub fn dismiss_lost(&self, name: u128) -> Result<(), Error> {
-        self.manifest.remove(name);
-        self.manifest.flush()
+    fn list_as_found(&self, copy: &ArchivedTranscript) {
+        let session = copy.sessions.first().map(|one| one.session_id.to_string()).unwrap_or_default();
+        let (entries, kept, source) = (copy.entries, copy.kept, copy.source.clone());
+        self.manifest.add(name_from_path(&copy.path), &Listed { entries, kept, check: 0, source, session });
+    }
+
+    /// What is left of copies that were lost, after what can still be read was archived again: those that are still lost, and those
+    /// that have less. The latter are listed with what they have from now on.
+    pub fn settle_lost(&self, lost: Vec<LostCopy>) -> Result<Vec<LostCopy>, Error> {
+        let mut left = Vec::new();
+        for copy in lost {
+            match self.find_by_name(copy.name) {
+                Ok(there) if there.entries >= copy.entries => {}
+                Ok(there) => {
+                    self.list_as_found(&there);
+                    left.push(LostCopy { found: there.entries, ..copy });
+                }
+                Err(error) if copy::is_missing(&error) => left.push(LostCopy { found: 0, ..copy }),
+                // Named where it is read, and lost once a repair has removed it.
+                Err(_) => left.push(copy),
+            }
+        }
+        self.flush_list()?;
+        Ok(left)
+    }
+
+    /// Removes lost copies from the list: a person knows of them, or does not want to.
+    pub fn unlist_lost(&self, is_known: &dyn Fn(&LostCopy) -> bool) -> Result<(), Error> {
+        for copy in self.lost_copies()?.into_iter().filter(|copy| copy.found == 0 && is_known(copy)) {
+            self.manifest.remove(copy.name);
+        }
+        self.flush_list()
+    }
+
+    fn flush_list(&self) -> Result<(), Error> {
+        self.manifest.flush(|| self.packed.written_revision())
     }
 
     /// Whether a file that [`Store::check_copies`] names was written by a newer version.
@@ -368,38 +414,23 @@ impl Store {
             return ArchiveWriter::continue_from(&Archive::open(&target.path)?, target, header, from_entry);
         }
         // A copy written by a newer version must not be replaced.
-        match Archive::open(&target.path) {
-            Err(error @ Error::Newer { .. }) => Err(error),
-            _ => Ok(ArchiveWriter::new(target, header)),
-        }
+        open_existing(&target.path).map(|_| ArchiveWriter::new(target, header))
     }
 
-    /// Begins a new copy with as much of the existing one as can be used, which may be nothing: `ArchiveWriter::has_entry`
-    /// shows which entries. Damaged entries are thus written again while the transcript can still be read.
-    pub fn resume_copy<'m>(&self, transcript: &Transcript) -> Result<ArchiveWriter<'m>, Error> {
-        let (target, header) = (self.target_for(transcript)?, header_for(transcript));
-        match Archive::open(&target.path) {
-            Ok(archive) => ArchiveWriter::salvage_from(&archive, target, header),
-            Err(error @ Error::Newer { .. }) => Err(error),
-            Err(_) => Ok(ArchiveWriter::new(target, header)),
-        }
-    }
-
-    /// Continues the copy of a transcript that has grown. If it had lost entries before, these may be back: then the copy is compared
-    /// with the whole transcript.
+    /// Continues the copy of a transcript that has grown with as much of it as can be used, which may be nothing:
+    /// `ArchiveWriter::has_entry` shows which entries. Damaged entries are thus written again while the transcript can still be read.
+    /// If it had lost entries before, these may be back: then the copy is compared with the whole transcript.
     pub fn continue_copy<'m>(
         &self,
         transcript: &Transcript,
         mask: Option<Mask<'m>>,
     ) -> Result<ArchiveWriter<'m>, Error> {
         let (target, header) = (self.target_for(transcript)?, header_for(transcript));
-        match Archive::open(&target.path) {
-            Ok(archive) if !archive.table.kept.is_empty() => {
-                ArchiveWriter::unite_with(archive, target, header, mask)
+        match open_existing(&target.path)? {
+            Some(archive) if archive.table.kept.is_empty() => {
+                ArchiveWriter::salvage_from(&archive, target, header)
             }
-            Ok(archive) => ArchiveWriter::salvage_from(&archive, target, header),
-            Err(error @ Error::Newer { .. }) => Err(error),
-            Err(_) => Ok(ArchiveWriter::new(target, header)),
+            existing => unite_with_existing(existing, target, header, mask),
         }
     }
 
@@ -411,23 +442,23 @@ impl Store {
         mask: Option<Mask<'m>>,
     ) -> Result<ArchiveWriter<'m>, Error> {
         let (target, header) = (self.target_for(transcript)?, header_for(transcript));
-        match Archive::open(&target.path) {
-            Ok(archive) => ArchiveWriter::unite_with(archive, target, header, mask),
-            Err(error @ Error::Newer { .. }) => Err(error),
-            Err(error) if copy::is_missing(&error) || matches!(error, Error::Damaged { .. }) => {
-                Ok(ArchiveWriter::new(target, header))
-            }
-            // The copy may be there, and be readable later.
-            Err(error) => Err(error),
-        }
+        unite_with_existing(open_existing(&target.path)?, target, header, mask)
     }
 
     /// Removes one copy and returns the number of freed bytes. `sync_to_disk` erases them.
     pub fn remove_copy(&self, path: &Path) -> Result<u64, Error> {
         self.check_own_path(path)?;
-        // The list first: what is removed on purpose must never count as lost.
-        self.manifest.remove(name_from_path(path));
-        self.manifest.flush()?;
+        self.unlist(std::iter::once(path))?;
+        self.remove_unlisted(path)
+    }
+
+    /// Before a copy is removed or made smaller on purpose: it must never count as lost.
+    fn unlist<'p>(&self, paths: impl Iterator<Item = &'p Path>) -> Result<(), Error> {
+        paths.for_each(|path| self.manifest.remove(name_from_path(path)));
+        self.flush_list()
+    }
+
+    fn remove_unlisted(&self, path: &Path) -> Result<u64, Error> {
         let row = self.packed.remove(name_from_path(path))?;
         let freed = match fs::metadata(path) {
             Ok(meta) => meta.len(),
@@ -440,9 +471,15 @@ impl Store {
 
     /// Removes several copies, and their bytes from the disk.
     pub fn remove_copies<'p>(&self, paths: impl Iterator<Item = &'p Path>) -> Result<(), Error> {
+        let paths: Vec<&Path> = paths.collect();
+        if paths.is_empty() {
+            return self.erase_removed();
+        }
+        paths.iter().try_for_each(|path| self.check_own_path(path))?;
+        self.unlist(paths.iter().copied())?;
         self.packed.begin_batch();
         for path in paths {
-            if let Err(error) = self.remove_copy(path) {
+            if let Err(error) = self.remove_unlisted(path) {
                 self.packed.roll_back_batch();
                 return Err(error);
             }
@@ -476,14 +513,16 @@ impl Store {
     ) -> Result<ForgetOutcome, Error> {
         self.check_own_path(path)?;
         let target = self.target_at(path.to_path_buf());
+        self.unlist(std::iter::once(path))?;
         let mut forgotten = forget::forget_sessions(&target, drop)?;
         if forgotten == ForgetOutcome::default() {
+            self.list_as_found(&read_archived(path)?);
+            self.flush_list()?;
             return Ok(forgotten);
         }
         salvage_packed::remove_damaged(self.packed.path())?;
-        self.manifest.mark_unclean();
         if forgotten.copy_removed {
-            forgotten.freed = self.remove_copy(path)?;
+            forgotten.freed = self.remove_unlisted(path)?;
         } else if path.exists() {
             // The row of a copy that had just become a file when the process was killed.
             self.packed.remove(name_from_path(path))?;
@@ -502,7 +541,7 @@ impl Store {
 
     pub fn commit_batch(&self) -> Result<(), Error> {
         self.packed.commit_batch()?;
-        self.manifest.flush()
+        self.flush_list()
     }
 
     pub fn roll_back_batch(&self) {
@@ -575,6 +614,27 @@ impl Store {
             return Ok(());
         }
         Err(io_error(path)(std::io::Error::other("not an archived copy")))
+    }
+}
+
+/// The copy that is there. None: there is none, or nothing of it can be used. Of one that a newer version has written, or that may be
+/// readable later, nothing must be replaced: an error.
+fn open_existing(path: &Path) -> Result<Option<Archive>, Error> {
+    match Archive::open(path) {
+        Err(error) if copy::is_missing(&error) || matches!(error, Error::Damaged { .. }) => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+fn unite_with_existing(
+    existing: Option<Archive>,
+    target: Target,
+    header: Header,
+    mask: Option<Mask<'_>>,
+) -> Result<ArchiveWriter<'_>, Error> {
+    match existing {
+        Some(archive) => ArchiveWriter::unite_with(archive, target, header, mask),
+        None => Ok(ArchiveWriter::new(target, header)),
     }
 }
 

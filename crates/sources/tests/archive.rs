@@ -382,7 +382,7 @@ fn resuming_a_copy_requests_only_new_entries() {
     for turns in [1, 2, 3, 10, 11, 300, 301] {
         let transcript = claude_transcript(folder.path(), &claude_text(turns, turns % 2 == 1));
         let now = read_transcript(&transcript);
-        let mut writer = store.resume_copy(&transcript).unwrap();
+        let mut writer = store.continue_copy(&transcript, None).unwrap();
         let new = (0..now.rows.len()).filter(|n| {
             let row = &now.rows[*n];
             !writer.has_entry(*n as u32, row, now.name_of(row))
@@ -414,7 +414,7 @@ fn entries_from_the_restart_point_are_dropped_unless_added_again() {
     let archived = store.find_copy(&transcript).unwrap().unwrap();
     assert_eq!(archived.entries, 49);
     assert_eq!(survey_rows(&archived.to_transcript().unwrap(), ALL).1.len(), 49);
-    let mut writer = store.resume_copy(&transcript).unwrap();
+    let mut writer = store.continue_copy(&transcript, None).unwrap();
     writer.truncate_from(10);
     assert_eq!(writer.entry_count(), 9);
     writer.finish(&now.facts).unwrap();
@@ -523,7 +523,7 @@ fn a_truncated_copy_is_reported_without_a_panic() {
         assert!(store.begin_copy(&transcript, 5).is_err());
     }
     // Nothing can be reused, so all entries are requested.
-    assert_eq!(store.resume_copy(&transcript).unwrap().entry_count(), 0);
+    assert_eq!(store.continue_copy(&transcript, None).unwrap().entry_count(), 0);
     fs::write(&archived.path, [bytes.as_slice(), b"more"].concat()).unwrap();
     assert_damage_detected(&store, &archived, &whole, "longer");
 }
@@ -539,7 +539,7 @@ fn a_flipped_bit_is_reported_without_a_panic() {
         fs::write(&archived.path, &flipped).unwrap();
         assert_damage_detected(&store, &archived, &whole, &format!("flipped at {at}"));
         drop(store.begin_copy(&transcript, 5));
-        drop(store.resume_copy(&transcript));
+        drop(store.continue_copy(&transcript, None));
     }
 }
 
@@ -561,7 +561,7 @@ fn a_damaged_frame_loses_its_entries_and_is_repaired_from_the_transcript() {
 
     assert!(matches!(store.begin_copy(&transcript, 5), Err(Error::Damaged { .. })));
     let now = read_transcript(&transcript);
-    let mut writer = store.resume_copy(&transcript).unwrap();
+    let mut writer = store.continue_copy(&transcript, None).unwrap();
     let new: Vec<usize> = (0..now.rows.len())
         .filter(|n| !writer.has_entry(*n as u32, &now.rows[*n], now.name_of(&now.rows[*n])))
         .collect();
@@ -588,7 +588,7 @@ fn a_newer_format_is_left_alone() {
     fs::write(&archived.path, &bytes).unwrap();
     assert!(matches!(store.begin_copy(&transcript, 0), Err(Error::Newer { version: 2, .. })));
     assert!(matches!(store.begin_copy(&transcript, 1), Err(Error::Newer { .. })));
-    assert!(matches!(store.resume_copy(&transcript), Err(Error::Newer { .. })));
+    assert!(matches!(store.continue_copy(&transcript, None), Err(Error::Newer { .. })));
     assert!(store.forget_sessions(&archived.path, &|_| true).is_err());
     assert!(store.list_archived().problems[0].note.contains("newer Loci (format 2"));
     assert_eq!(fs::read(&archived.path).unwrap(), bytes);

@@ -143,7 +143,7 @@ fn a_copy_that_outgrows_its_row_becomes_a_file_with_the_same_positions() {
     let before = place(&archive.store);
     let sessions = (0..2).map(|n| Session::new("claude-code", &format!("s1-{n}"))).collect();
     let facts = SurveyOutcome { sessions, ..SurveyOutcome::default() };
-    let mut writer = archive.store.resume_copy(&of).unwrap();
+    let mut writer = archive.store.continue_copy(&of, None).unwrap();
     assert!(writer.has_entry(0, &row(0), ""), "the entry is taken over");
     writer.add_message(1, &row(1), "", &message(&incompressible(300_000)));
     let size = writer.finish(&facts).unwrap();

@@ -14,6 +14,7 @@ use crate::members::{MemberHistory, MemberList, MembersVersion};
 use crate::merge::{Known, Link, Staging, decide_staging, hear_clock, next_clock};
 use crate::names::HeadName;
 use crate::record::{Body, KeyHash, Rank, Record, Version};
+use db::sealed::{self, SealedConnection};
 use db::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -82,7 +83,7 @@ const CHAINS: &str = "select device, number, hash, previous, ancestors, signer, 
 const NOT_YET: i64 = i64::MAX;
 
 pub(crate) struct State {
-    pub(crate) db: Connection,
+    pub(crate) db: SealedConnection,
 }
 
 /// How far the log of another device was read.
@@ -179,7 +180,7 @@ fn number(row: &Row<'_>, column: usize) -> std::result::Result<u64, db::Error> {
 
 impl State {
     pub(crate) fn open(path: &Path) -> Result<State> {
-        Ok(State { db: db::durable::open_writer(path, MIGRATIONS)? })
+        Ok(State { db: sealed::open_writer(path, MIGRATIONS)? })
     }
 
     // Single values.

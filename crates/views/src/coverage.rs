@@ -18,9 +18,15 @@ pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) 
     let want = SurveyOptions { messages: true, calls: true, fields: true };
     let (mut library, _) = scan_rows(question.history, &everything, want, by_time, |_, _| false)?;
     if question.request.problems {
+        let mut losses = match question.history.home() {
+            Some(home) => standing_problems::list_open(&home, question.history.clock.now())?,
+            None => Vec::new(),
+        };
         if let Some(reader) = history::catalogue_cache::open_catalogue(question.history) {
-            library.outcome.problems.extend(history::shortened::list_problems(&reader)?);
+            library.outcome.problems.extend(history::shortened::list_problems(&reader, &losses)?);
         }
+        // These are listed with their files.
+        losses.retain(|one| one.kind != standing_problems::SHORTENED);
         let lines = library.outcome.problems.iter().map(|p| {
             vec![
                 ("problem", Cell::text(p.kind.as_str())),
@@ -31,7 +37,6 @@ pub(crate) fn list_sources(question: &ViewQuery<'_>, printer: &mut Printer<'_>) 
         });
         let mut lines: Vec<Record<'static>> = lines.collect();
         if let Some(home) = question.history.home() {
-            let losses = standing_problems::list_open(&home, question.history.clock.now())?;
             lines.extend(losses.into_iter().map(|one| {
                 vec![
                     ("problem", Cell::text(one.kind)),

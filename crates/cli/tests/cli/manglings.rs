@@ -282,13 +282,13 @@ fn a_transcript_that_was_cut_is_complete_in_every_archive_and_named_until_it_is_
     assert!(doctor.contains("lost") && doctor.contains(path.to_str().unwrap()), "{doctor}");
     // Queries show what the transcript has, and say that there is more.
     assert!(prompts(&devices.work) < 10);
-    let shown = run(&devices.work, "show 00000001");
+    let shown = testutil::run_loci(&devices.work, &["show", "00000001", "--json"]).records().remove(0);
     assert!(
         shown["notes"].to_string().contains("kept that the transcript no longer has"),
         "{}",
         shown["notes"]
     );
-    let all = run_line(&devices.work, "show 00000001 --all --json").expect(0).text().to_string();
+    let all = testutil::run_loci(&devices.work, &["show", "00000001", "--all", "--json"]).text().to_string();
     assert_eq!(needles_in(&all).iter().filter(|number| **number < 1000).count(), 60);
     devices.rounds();
     assert_eq!(prompts(&devices.laptop), 60);

@@ -283,6 +283,8 @@ fn a_session_that_was_rewritten_is_complete_elsewhere() {
     rewritten.prompt("And the kiwis");
     devices.work.add(&rewritten);
     devices.rounds();
+    // That it was rewritten is named until it is dismissed.
+    testutil::run_loci(&devices.work, &["doctor", "--dismiss", "shortened"]);
     let archived = testutil::archived_entries(devices.laptop.path()).concat();
     let (there, here) = (archived, export(&devices.work, "00000001"));
     for (animal, is_here) in [

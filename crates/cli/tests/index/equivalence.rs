@@ -40,17 +40,17 @@ fn command_lines() -> Vec<String> {
 
 #[test]
 fn every_view_gives_the_same_bytes_with_the_index_and_without() {
-    let history = History::new(30);
+    let history = History::damaged(30);
     let instance = Instance::new(history.home.path());
-    instance.index();
+    instance.index_damaged();
     assert_same_without_cache("indexed", &instance, &command_lines());
 }
 
 #[test]
 fn bytes_stay_the_same_while_transcripts_grow_are_rewritten_and_deleted() {
-    let mut history = History::new(24);
+    let mut history = History::damaged(24);
     let instance = Instance::new(history.home.path());
-    instance.index();
+    instance.index_damaged();
 
     // Half of the files are unchanged; some have grown, one is new, one is a fork of an old one.
     for n in [0, 1, 3, 8, 12] {
@@ -64,7 +64,7 @@ fn bytes_stay_the_same_while_transcripts_grow_are_rewritten_and_deleted() {
     history.growing[2].session.result(&call, "it ended", json!({"stdout": "it ended"}));
     history.growing[2].flush();
     assert_same_without_cache("a pending call completed", &instance, VIEWS);
-    instance.index();
+    instance.index_damaged();
     assert_same_without_cache("indexed again", &instance, VIEWS);
 
     // Other text under the same IDs; a shorter file; another session in the same file.
@@ -92,7 +92,7 @@ fn bytes_stay_the_same_while_transcripts_grow_are_rewritten_and_deleted() {
     }
     assert_same_without_cache("deleted", &instance, VIEWS);
     let before: Vec<_> = VIEWS.iter().map(|line| run_view(&instance, line)).collect();
-    instance.index_shortened();
+    instance.index_damaged();
     assert_same_without_cache("deleted and indexed", &instance, VIEWS);
     let after: Vec<_> = VIEWS.iter().map(|line| run_view(&instance, line)).collect();
     assert_same("the archive, before and after indexing", &before, &after);
@@ -108,7 +108,7 @@ fn assert_same_with_index(label: &str, home: &Home) {
             std::os::unix::fs::symlink(data, instance.data.join(own)).unwrap();
         }
     }
-    instance.run("index").expect(0);
+    instance.index_damaged();
     assert!(instance.run("stats --all-projects").stdout.len() > 10, "{label}");
     assert_same_without_cache(label, &instance, VIEWS);
 }

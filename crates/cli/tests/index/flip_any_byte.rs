@@ -180,8 +180,7 @@ fn has_problem(home: &Home) -> bool {
     doctor.code == Some(1)
 }
 
-/// What is wrong with how the damaged home behaves, if anything. What the archive lost is not judged by `doctor` here: only the list
-/// of archived copies can tell.
+/// What is wrong with how the damaged home behaves, if anything.
 fn check(damaged: &Damaged) -> Vec<String> {
     let (home, label) = (&damaged.home, &damaged.label);
     let mut wrong = Vec::new();
@@ -199,9 +198,15 @@ fn check(damaged: &Damaged) -> Vec<String> {
                     answer.code, answer.text
                 ));
             }
-            let is_listed = !damaged.label.starts_with("archive");
-            has_less |= is_listed && answer.shown < words.len();
-            if step == "after rebuild" && is_listed && answer.shown < words.len() && !has_problem(home) {
+            has_less |= answer.shown < words.len();
+            if answer.shown < words.len() && answer.code == Some(0) {
+                wrong.push(format!(
+                    "{label}: {step}: `{line}` shows {} of {}, exit 0",
+                    answer.shown,
+                    words.len()
+                ));
+            }
+            if step == "after rebuild" && answer.shown < words.len() && !has_problem(home) {
                 wrong.push(format!(
                     "{label}: {step}: `{line}` shows {} of {}, and doctor is silent",
                     answer.shown,
@@ -302,4 +307,30 @@ fn a_loss_is_said_by_every_reader_until_it_is_dismissed() {
     assert_eq!(run_line(&home, "memory list").code, Some(2));
     let report = run_line(&home, "doctor -o text").text().to_string();
     assert!(report.contains("2 dismissed"), "{report}");
+}
+
+#[test]
+fn every_reader_says_that_a_line_could_not_be_read() {
+    let home = Home::new();
+    add_session(&home, 5);
+    let mut damaged = Session::new(&id(6), ALPHA, "2026-03-02T10:00:00Z");
+    damaged.prompt("flipneedle6x0q").reply(&["ok"]);
+    let mut bytes = damaged.text().into_bytes();
+    bytes.extend(vec![0; 41_000]);
+    bytes.push(b'\n');
+    home.add_bytes(&damaged, &bytes);
+    for line in ["index", "index", "search flipneedle5x1q", "sessions", "query user-messages --all-projects"]
+    {
+        let ended = run_line(&home, &format!("{line} --json"));
+        let said = [ended.text(), &ended.stderr].concat();
+        assert_eq!(ended.code, Some(3), "{line}: {said}");
+        assert!(said.contains("could not be read") || said.contains("\"problems\":1"), "{line}: {said}");
+    }
+    // Of another project, nothing is missing.
+    run_line(&home, "sessions --project /srv/elsewhere").expect(2);
+    fs::remove_file(home.transcript_path(&damaged)).unwrap();
+    home.add(&damaged);
+    for line in ["index", "search flipneedle5x1q", "sessions", "query user-messages --all-projects"] {
+        run_line(&home, line).expect(0);
+    }
 }

@@ -229,17 +229,17 @@ fn without_resume_fields(all: Vec<Response>) -> Vec<Response> {
 fn a_restored_transcript_is_listed_once() {
     let home = sample_home();
     let instance = Instance::new(home.path());
-    instance.index();
+    instance.index_damaged();
     let path = list_files(&home.path().join(".codex")).remove(0);
     let bytes = fs::read(&path).unwrap();
     let before = collect_responses(&instance, VIEWS, &["list the files".to_string()]);
     fs::remove_file(&path).unwrap();
-    instance.index();
+    instance.index_damaged();
     let deleted = without_resume_fields(collect_responses(&instance, VIEWS, &["list the files".to_string()]));
     assert_same("deleted", &without_resume_fields(before.clone()), &deleted);
     write_file(&path, &bytes);
     assert_same("back", &before, &collect_responses(&instance, VIEWS, &["list the files".to_string()]));
-    instance.index();
+    instance.index_damaged();
     assert_same(
         "back, indexed",
         &before,

@@ -58,13 +58,23 @@ pub(crate) struct History {
     pub(crate) growing: Vec<GrowingSession>,
     pub(crate) needles: Vec<String>,
     session_count: usize,
+    has_damage: bool,
 }
 
 impl History {
     /// `scale` Claude Code sessions with forks and subagents, and a few sessions of each other agent.
     pub(crate) fn new(scale: usize) -> History {
-        let mut history =
-            History { home: Home::new(), growing: Vec::new(), needles: Vec::new(), session_count: 0 };
+        History::filled(scale, false)
+    }
+
+    /// The same with damaged lines.
+    pub(crate) fn damaged(scale: usize) -> History {
+        History::filled(scale, true)
+    }
+
+    fn filled(scale: usize, has_damage: bool) -> History {
+        let (growing, needles) = (Vec::new(), Vec::new());
+        let mut history = History { home: Home::new(), growing, needles, session_count: 0, has_damage };
         for n in 0..scale {
             history.add_session();
             if n % 5 == 0 {
@@ -108,7 +118,7 @@ impl History {
         if n % 6 == 0 {
             session.wait_minutes(7).api_error("overloaded").prompt("go on");
         }
-        if n % 9 == 0 {
+        if self.has_damage && n % 9 == 0 {
             session.raw_line("{\"this line\": is damaged");
         }
         session.reply(&[&format!("Part {n} is done.")]);

@@ -56,12 +56,28 @@ impl Instance {
         self.run("index -o json").expect(0).records().remove(0)
     }
 
-    /// The same where transcripts have lost entries: they are named.
+    /// The same where transcripts may have damaged lines: they are counted.
+    #[track_caller]
+    pub(crate) fn index_damaged(&self) -> Value {
+        let ended = self.run("index -o json");
+        let done = ended.records().remove(0);
+        assert_eq!(ended.code, Some(if done["problems"] == 0 { 0 } else { 3 }), "{done} {}", ended.stderr);
+        assert_eq!(ended.stderr, "", "a loss");
+        done
+    }
+
+    /// The same where transcripts have lost entries: they are named, until that is dismissed.
     #[track_caller]
     pub(crate) fn index_shortened(&self) -> Value {
         let done = self.run("index -o json").expect(3).records().remove(0);
         assert!(done["notes"].to_string().contains("shortened: "), "{done}");
+        self.dismiss("shortened");
         done
+    }
+
+    pub(crate) fn dismiss(&self, kind: &str) {
+        // Exit code 1 is that of other findings.
+        self.run(&format!("doctor --dismiss {kind}"));
     }
 
     /// The folder of catalogue and text index: a rebuild creates another one.
@@ -83,7 +99,7 @@ impl Instance {
     #[track_caller]
     pub(crate) fn search(&self, words: &str) -> Vec<(String, Vec<String>)> {
         let ended = self.run(&format!("search {} -o json", quote_word(words)));
-        assert!(matches!(ended.code, Some(0 | 2)), "search {words}: {:?} {}", ended.code, ended.stderr);
+        assert!(matches!(ended.code, Some(0 | 2 | 3)), "search {words}: {:?} {}", ended.code, ended.stderr);
         let ended = Finished { code: Some(0), ..ended }.expect(0);
         search_hits(&ended.records()[0])
     }
@@ -199,7 +215,7 @@ pub(crate) fn run_search(instance: &Instance, words: &str) -> Response {
     let quoted = quote_word(words);
     let line = format!("search {quoted} -o json --limit-chats 50 --limit-snippets-per-chat 20");
     let ended = instance.run(&line);
-    assert!(matches!(ended.code, Some(0 | 2)), "{line}: {:?} {}", ended.code, ended.stderr);
+    assert!(matches!(ended.code, Some(0 | 2 | 3)), "{line}: {:?} {}", ended.code, ended.stderr);
     assert!(!ended.stderr.contains("panicked"), "{line}: {}", ended.stderr);
     let mut response = ended.records().remove(0);
     let mut chats = response["results"].take();
@@ -216,7 +232,7 @@ pub(crate) fn run_search(instance: &Instance, words: &str) -> Response {
 pub(crate) fn list_sessions(instance: &Instance) -> Response {
     let line = "sessions -o json --limit 1000";
     let ended = instance.run(line);
-    assert!(matches!(ended.code, Some(0 | 2)), "{line}: {:?} {}", ended.code, ended.stderr);
+    assert!(matches!(ended.code, Some(0 | 2 | 3)), "{line}: {:?} {}", ended.code, ended.stderr);
     let response = ended.records().remove(0);
     let lines: Vec<String> = response["sessions"].as_array().unwrap().iter().map(Value::to_string).collect();
     (line.to_string(), ended.code, lines.join("\n"))

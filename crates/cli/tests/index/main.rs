@@ -30,6 +30,7 @@ mod instance;
 mod io_errors;
 mod kills;
 mod long_reader;
+mod lost_copies;
 mod migration;
 mod mixed_kills;
 mod modes;

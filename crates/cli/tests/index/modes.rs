@@ -86,5 +86,7 @@ fn a_limit_on_the_size_of_files_is_an_error_and_not_the_end() {
             assert!(ran.code.is_some(), "{blocks} {line:?}: ended by a signal");
         }
     }
-    testutil::run_loci(&home, &["index"]).expect(0);
+    // The home has one damaged line.
+    let done = testutil::run_loci(&home, &["index", "-o", "json"]).expect(3).records().remove(0);
+    assert_eq!(done["problems"], 1, "{done}");
 }

@@ -219,7 +219,7 @@ fn an_archived_copy_of_a_newer_version_is_reported_and_kept() {
     assert!(problems.text().contains("was written by a newer Loci (format 99"), "{}", problems.text());
     let advice = run(&home, "doctor -o json");
     assert!(advice.text().contains("loci update --check"), "{}", advice.text());
-    run(&home, "search heronschedule -o json").expect(0);
+    run(&home, "search heronschedule -o json").expect(3);
     let after: Vec<Vec<u8>> = copies.iter().map(|path| fs::read(path).unwrap()).collect();
     assert!(before == after);
 }

@@ -115,7 +115,8 @@ fn a_forgotten_session_stays_forgotten_after_a_power_cut() {
     cut_power(&before, &operations, 8, |moment, label| {
         let ids = instance.search_ids(&word);
         assert!(ids.is_empty() || moment < operations.len(), "{label}: {ids:?}");
-        instance.index();
+        let done = instance.run("index");
+        assert_eq!(done.code, Some(0), "{label}: {} {}", done.text(), done.stderr);
         let again = instance.run(&format!("forget {id} --yes"));
         assert!(matches!(again.code, Some(0 | 2)), "{label}: {}", again.stderr);
         assert!(instance.search_ids(&word).is_empty(), "{label}");

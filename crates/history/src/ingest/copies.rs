@@ -4,19 +4,21 @@
 
 use super::{Ingest, UpdateReport};
 use crate::error::{newer_store, store_error};
-use crate::home::{self, Home};
-use crate::{freshness, transcripts};
+use crate::home::{self, Home, Lock};
+use crate::{archive_manifest, freshness, shortened, standing_problems};
 use api::{Code, Error};
 use catalogue::Writer;
 use record::{Problem, ProblemKind};
 use rustc_hash::FxHashSet;
 use sources::Transcript;
-use sources::archive::Store;
+use sources::archive::{self, ArchivedTranscript, LostCopy, Store};
 use std::path::PathBuf;
 
 /// Meta key: the catalogue sequence up to which the archive has been synced to disk. 0 lets the next update look for every
 /// copy.
 const SYNCED: &str = "settled";
+/// Meta key: the state in which archive and list were compared last.
+const COMPARED: &str = "compared";
 
 pub(super) fn archive_error(error: &sources::Error) -> Error {
     match error {
@@ -74,6 +76,9 @@ impl Ingest<'_> {
                 found.push((copy.source, copy.path));
             }
         });
+        // A copy that is lost must not be named by its session either.
+        let is_doomed = |copy: &LostCopy| doomed(&copy.source, &copy.session_id);
+        self.store.unlist_lost(&is_doomed).map_err(|error| archive_error(&error))?;
         for (source, path) in &found {
             let is = |session: &record::Session| doomed(source, &session.session_id);
             self.store.forget_sessions(path, &is).map_err(|error| archive_error(&error))?;
@@ -81,14 +86,62 @@ impl Ingest<'_> {
         Ok(found.len() as u64)
     }
 
-    /// If the archive is not as the last update left it: copies that a killed process or a round of sync has stored are listed.
-    pub(super) fn list_copies(&self) -> Result<(), Error> {
-        let known =
-            self.catalogue.reader().meta_value(transcripts::ARCHIVE_FINGERPRINT).map_err(store_error)?;
-        if known == Some(self.store.fingerprint()) {
+    /// If archive and list are not as the last update left them, or something was lost then: finds what was lost, to be archived again where the transcript is
+    /// still there, and lists copies that a killed process or a round of sync has stored.
+    pub(super) fn compare_with_list(&mut self, home: &Home) -> Result<(), Error> {
+        let known = self.catalogue.reader().meta_value(COMPARED).map_err(store_error)?;
+        let open = standing_problems::list_open(home, self.history.clock.now())?;
+        let is_whole = open.iter().all(|one| one.kind != standing_problems::LOST_COPY);
+        if is_whole && known == Some(self.store.state_number()) {
+            self.is_compared = true;
             return Ok(());
         }
-        self.store.list_unlisted().map(drop).map_err(|error| archive_error(&error))
+        // An archive that cannot be read now is a problem already, and nothing of it is lost: see `open_store`.
+        let Ok(lost) = self.store.lost_copies() else { return Ok(()) };
+        let added = self.store.list_unlisted().map_err(|error| archive_error(&error))?;
+        let is_forgotten = |source: &str, id: &str| self.tombstones.contains(source, id);
+        // An older archive that was put back may have what was forgotten since.
+        let has_returned = |copy: &ArchivedTranscript| {
+            copy.sessions.iter().any(|session| is_forgotten(&copy.source, &session.session_id))
+        };
+        if added.iter().any(has_returned) {
+            self.forget_copies(&is_forgotten)?;
+        }
+        (self.lost, self.is_compared) = (Some(lost), true);
+        Ok(())
+    }
+
+    /// Whether the copy of a transcript was lost, or has less than it had.
+    pub(super) fn is_lost(&self, transcript: &Transcript) -> bool {
+        let lost = self.lost.as_deref().unwrap_or_default();
+        let name = || archive::transcript_name(transcript);
+        // Sorted by name.
+        !lost.is_empty() && lost.binary_search_by_key(&name(), |copy| copy.name).is_ok()
+    }
+
+    /// What is still lost after everything that can be read was archived stands as a problem from now on; and so does what
+    /// transcripts have lost.
+    pub(super) fn record_losses(&mut self, home: &Home, lock: &Lock) -> Result<(), Error> {
+        let now = self.history.clock.now();
+        if let Some(lost) = self.lost.take() {
+            let left = self.store.settle_lost(lost).map_err(|error| archive_error(&error))?;
+            let (gone, less): (Vec<_>, Vec<_>) = archive_manifest::to_problems(&left, now)
+                .into_iter()
+                .partition(|one| one.kind == standing_problems::LOST_COPY);
+            // What has less than it had is an event: the list has what it has from now on.
+            less.into_iter().try_for_each(|one| standing_problems::raise(home, lock, one))?;
+            standing_problems::set_found(home, lock, standing_problems::LOST_COPY, gone, now)?;
+        }
+        let shortened = shortened::list_standing(self.catalogue.reader(), now)?;
+        standing_problems::set_found(home, lock, standing_problems::SHORTENED, shortened, now)
+    }
+
+    /// What this update itself has changed needs no comparison.
+    pub(super) fn remember_list(&self) -> Result<(), Error> {
+        if !self.is_compared {
+            return Ok(());
+        }
+        self.catalogue.set_meta(COMPARED, self.store.state_number()).map_err(store_error)
     }
 
     /// Waits until the copies are on the disk. Without new ones, only erases what an interrupted run has removed.

@@ -42,7 +42,7 @@ impl History<'_> {
         let store = Store::new(archive.to_path_buf());
         let names = Names::default();
         let [mut files, mut many, mut bytes, mut packed] = [0; 4];
-        let found = transcripts::find_transcripts(&history, None, &[]);
+        let found = transcripts::find_readable(&history, None, &[]);
         files += found.transcripts.len() as u64;
         store.begin_batch();
         for transcript in found.transcripts.iter().filter(|_| far > 0) {

@@ -11,7 +11,6 @@ use api::alerts::{Metric, threshold_of};
 use api::maintenance::{DoctorReport, DoctorRequest, Finding, Severity};
 use api::setup::SetupRequest;
 use api::{Error, Handle, Request};
-use history::archive_manifest::LostCopy;
 use history::freshness::KnownFiles;
 use history::home::{self, Home};
 use history::{catalogue_cache, transcripts};
@@ -347,31 +346,8 @@ fn check_archive(install: &Installation<'_>) -> Option<CheckResult> {
         Ok(copies) => copies,
         Err((message, next)) => return problem(message, next),
     };
-    match history::archive_manifest::missing_entries(home) {
-        Ok(lost) if !lost.is_empty() => return problem(describe_lost(&lost), "loci index --rebuild"),
-        Ok(_) => {}
-        Err(error) => return problem(error.message, "loci index"),
-    }
-    let shortened = catalogue_cache::open_catalogue(&service.history())
-        .and_then(|reader| reader.shortened_files().ok())
-        .unwrap_or_default();
-    if let Some(first) = shortened.first() {
-        let more =
-            if shortened.len() > 1 { format!(", and {} more", shortened.len() - 1) } else { String::new() };
-        let message = format!("{} {}{more}", first.path.display(), history::shortened::describe(first));
-        return problem(message, "loci sources --problems");
-    }
     let shown = format!("{copies} copies take {} of {} MB", size >> 20, budget >> 20);
     if size > budget { warning(shown, "loci archive --prune-to 8G --dry-run") } else { ok(shown) }
-}
-
-fn describe_lost(lost: &[LostCopy]) -> String {
-    let first = &lost[0];
-    let more = if lost.len() > 1 { format!(", and {} more", lost.len() - 1) } else { String::new() };
-    format!(
-        "archived entries are lost: session {} of {} had {} and has {}{more}",
-        first.session_id, first.source, first.entries, first.found
-    )
 }
 
 /// The databases that cannot be rebuilt from transcripts: memory, messages and the ledger of model calls.

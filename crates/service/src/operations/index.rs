@@ -5,10 +5,11 @@
 use crate::{Service, memory_store};
 use api::maintenance::{Index, Indexed};
 use api::{Error, Handle};
+use history::checked_stores::CheckedStores;
 use history::error::{no_home, store_error};
 use history::home::{Home, Lock};
 use history::tombstones::Tombstones;
-use history::{catalogue_cache, ingest};
+use history::{catalogue_cache, ingest, lost_places, standing_problems};
 use record::Problem;
 use std::path::Path;
 use std::time::Instant;
@@ -16,11 +17,15 @@ use std::time::Instant;
 impl Handle<Index> for Service {
     fn handle(&self, request: &Index) -> Result<Indexed, Error> {
         let started = Instant::now();
-        let mut notes = if request.rebuild { Vec::new() } else { ingest::repair_stores(&self.history())? };
+        let mut checked = CheckedStores::load(&self.home().ok_or_else(no_home)?, self.clock.now());
+        let mut notes = Vec::new();
+        if !request.rebuild {
+            notes.extend(ingest::repair_stores(&self.history(), &mut checked)?);
+        }
         let caught = ingest::catch_up(&self.history(), request.rebuild)?;
         notes.extend(caught.notes);
         let lock = Lock::acquire(&self.home().ok_or_else(no_home)?)?;
-        self.check_databases(&lock)?;
+        self.check_databases(&lock, &mut checked)?;
         // An older memory that was put back may have what was forgotten since.
         let gone = Tombstones::read(self.home().as_ref())?;
         if !gone.is_empty()
@@ -43,11 +48,15 @@ impl Handle<Index> for Service {
         };
         if let Some(reader) = catalogue_cache::open_catalogue(&self.history()) {
             (done.files, done.sessions, done.events) = reader.count_totals().map_err(store_error)?;
-            let shortened = history::shortened::list_problems(&reader)?;
+            let open = standing_problems::list_open(&home, self.clock.now())?;
+            let shortened = history::shortened::list_problems(&reader, &open)?;
             done.problems += shortened.len() as u64;
             let named = |problem: Problem| format!("shortened: {} {}", problem.file.display(), problem.note);
             done.notes.extend(shortened.into_iter().map(named));
+            // Also what earlier runs could not read: it is still missing.
+            done.problems += lost_places::count_lost_places(&reader, &[])?;
         }
+        checked.store();
         done.seconds = started.elapsed().as_secs_f64();
         Ok(done)
     }

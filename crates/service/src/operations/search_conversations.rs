@@ -16,7 +16,7 @@ use history::error::{index_error, store_error};
 use history::projects::Projects;
 use history::to_record::role_of;
 use history::unindexed::Unindexed;
-use history::{SnapshotLease, open_snapshot};
+use history::{SnapshotLease, lost_places, open_snapshot};
 use history::{event_ids, scan, scope, transcripts};
 use record::{Row, RowKind, Session, Stamp};
 use render::{Render, RenderOptions};
@@ -45,7 +45,9 @@ impl Handle<SearchConversations> for Service {
         let searched = SearchSnapshot::open(self)?;
         let mut found =
             SearchFound { status: Status::Ok, notes: searched.notes.clone(), ..SearchFound::default() };
-        found.partial = searched.unindexed.lost > 0 || searched.unfinished;
+        let lost = searched.count_lost_places(request)?;
+        found.notes.extend(lost_places::describe_lost_places(lost));
+        found.partial = lost > 0 || searched.unfinished;
         let hits = searched.find(request)?;
         // Four digits: the score is no more precise, and every JSON parser round-trips them.
         found.confidence = (f64::from(hits.confidence) * 10_000.0).round() / 10_000.0;
@@ -149,6 +151,17 @@ impl<'s> SearchSnapshot<'s> {
         let problems = searched.snapshot.found.problems.iter();
         searched.notes.extend(problems.map(|p| format!("{}: {}", p.file.display(), p.note)));
         Ok(searched)
+    }
+
+    /// Places in the transcripts that are searched which could not be read, now or when they were indexed.
+    fn count_lost_places(&self, request: &SearchConversations) -> Result<u64, Error> {
+        let history = self.service.history();
+        let folders = request.project.as_deref().map(|named| scope::find_project(&history, named));
+        let indexed = self
+            .reader()
+            .map_or(Ok(0), |reader| lost_places::count_lost_places(reader, &folders.unwrap_or_default()))?;
+        let unlisted = self.snapshot.found.problems.iter().filter(|problem| problem.kind.is_loss());
+        Ok(indexed + self.unindexed.lost + unlisted.count() as u64)
     }
 
     /// The catalogue, if the text index belongs to it.

@@ -14,7 +14,7 @@ use exchange::{OriginFilter, Origins};
 use history::error::store_error;
 use history::freshness::CAUGHT_UP;
 use history::projects::Projects;
-use history::{scan, scope, snapshot};
+use history::{lost_places, scan, scope, snapshot};
 use record::Session;
 
 impl Handle<ListSessions> for Service {
@@ -63,7 +63,10 @@ impl Handle<ListSessions> for Service {
         if !is_complete {
             notes.push("another process is updating the index; new sessions may be missing".to_string());
         }
+        let lost = lost_places::count_lost_places(&reader, &folders)?;
+        notes.extend(lost_places::describe_lost_places(lost));
         Ok(Sessions {
+            partial: lost > 0,
             sessions: chats.iter().map(|chat| session_line(chat, is_gone(&reader, chat), &named)).collect(),
             total: total + added,
             as_of,

@@ -70,7 +70,11 @@ impl Target {
     /// Enters the copy that was stored into the list, at the end of the batch if there is one.
     fn list(&self, name: u128, listed: &Listed) -> Result<(), Error> {
         self.manifest.add(name, listed);
-        if self.packed.is_in_batch() { Ok(()) } else { self.manifest.flush() }
+        if self.packed.is_in_batch() {
+            Ok(())
+        } else {
+            self.manifest.flush(|| self.packed.written_revision())
+        }
     }
 }
 

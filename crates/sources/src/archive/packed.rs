@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The name of the database in the archive's directory.
-pub(super) const FILE_NAME: &str = "packed.db";
+pub const FILE_NAME: &str = "packed.db";
 
 /// Rows are appended in the order of writing, and only the index by name is in random order: names are hashes.
 pub(super) const STEPS: &[&str] = &["
@@ -131,6 +131,17 @@ impl PackedCopies {
         let mut writer = self.lock();
         writer.in_batch = false;
         writer.commit().map_err(self.database_error())
+    }
+
+    /// The revision as the writer sees it: its thread may have no connection that reads.
+    pub(super) fn written_revision(&self) -> Result<i64, Error> {
+        let writer = self.lock();
+        let read = |connection: &Connection| read_meta(connection, REVISION).map_err(self.database_error());
+        let found = match &writer.connection {
+            Some(connection) => read(connection)?,
+            None => open_reader(&self.path)?.as_ref().map(read).transpose()?.flatten(),
+        };
+        Ok(found.unwrap_or(0))
     }
 
     pub(super) fn is_in_batch(&self) -> bool {

@@ -4,12 +4,12 @@
 //! Does not know which copy is newer, nor where the bytes came from.
 
 use super::content::{Content, is_extended, session_prints};
-use super::copy::{Archive, is_missing};
+use super::copy::Archive;
 use super::entry::{RowLine, SessionLine, split_entries};
 use super::frame_writer::{FrameWriter, TemporaryFile};
 use super::raw_copy::check_name;
 use super::table::{Header, StoredOutcome};
-use super::{Store, name_of_origin};
+use super::{Store, name_of_origin, open_existing};
 use crate::Error;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -34,11 +34,7 @@ impl Store {
     /// transcript; without an origin, the transcript is one of this device. Refuses what is not an intact copy of it.
     pub fn unite_copies(&self, name: u128, origin: Option<&str>, arrived: &[&[u8]]) -> Result<United, Error> {
         let path = self.path_by_name(name_of_origin(name, origin));
-        let existing = match Archive::open(&path) {
-            Ok(archive) => Some(archive),
-            Err(error) if is_missing(&error) || matches!(error, Error::Damaged { .. }) => None,
-            Err(error) => return Err(error),
-        };
+        let existing = open_existing(&path)?;
         let exists = existing.is_some();
         let mut sides: Vec<Side> = existing.into_iter().map(|archive| Side::of(archive, None)).collect();
         for bytes in arrived {
