@@ -149,6 +149,8 @@ fn the_server_and_the_command_line_give_the_same_response() {
         let mut params = params;
         params["inline_threshold_bytes"] = json!(65536);
         let data = agent.call(tool, params)["data"].take();
-        assert_eq!(data, run_line(&home, line).expect(0).records().remove(0), "{tool} and {line}");
+        // The home has a damaged line, which a list of its sessions may miss.
+        let code = if tool == "list_sessions" { 3 } else { 0 };
+        assert_eq!(data, run_line(&home, line).expect(code).records().remove(0), "{tool} and {line}");
     }
 }
