@@ -224,11 +224,9 @@ impl Page<'_> {
         let is_paired_word = name.words.len() == 1 && is_pair_word(word) && !is_document && !name.is_type;
         if has_blank_in_name {
             let (words, _) = name.all_words();
-            return self.elements().is_closed(&words)
-                && (is_paired_word
-                    || self.text[..at].is_empty()
-                    || is_role(word)
-                    || words.contains("instruction"));
+            let is_closed = || self.elements().is_closed(&words);
+            return words.contains("instruction")
+                || is_closed() && (is_paired_word || self.text[..at].is_empty() || is_role(word));
         }
         if !name.ends_like_tag() || (meaning == Meaning::Other && !is_paired_word) {
             return false;
@@ -242,15 +240,23 @@ impl Page<'_> {
             return true;
         }
         let is_pair = is_closing || self.elements().is_closed(word);
-        let is_whole = meaning == Meaning::Conversation
-            && (name.has_attributes() || name.is_bare() && (name.closes_itself() || self.is_line(at, name)));
+        // A title or a snippet may have lost the end: a placeholder is not alone on its line, nor does text follow it at once.
+        let is_cut = name.is_bare()
+            && !is_paired_word
+            && !name.is_type
+            && (self.is_line(at, name)
+                || meaning == Meaning::Conversation
+                    && name.rest.strip_prefix('>').is_some_and(|text| text.starts_with(char::is_alphabetic)));
+        let is_whole = is_cut
+            || meaning == Meaning::Conversation
+                && (name.has_attributes() || name.is_bare() && name.closes_itself());
         (is_pair || is_whole) && !self.elements().is_in_document(self.text, at)
     }
 
     /// Whether nothing else is on its line: a placeholder stands in a command.
     fn is_line(&self, at: usize, name: &Name<'_>) -> bool {
         let is_blank = |c: char| matches!(c, ' ' | '\t' | '>' | '<');
-        let before = self.text[..at].trim_end_matches(is_blank);
+        let before = self.text[..at].trim_end_matches([' ', '\t', '<']);
         let after = name.rest.trim_start_matches(is_blank);
         (before.is_empty() || before.ends_with('\n')) && (after.is_empty() || after.starts_with(['\n', '\r']))
     }
@@ -317,8 +323,11 @@ impl Page<'_> {
         if !name.rest.starts_with('>') {
             return false;
         }
-        let whole = self.text.trim();
-        if whole.starts_with("<s>") && whole.ends_with("</s>") && whole.split(' ').nth(2).is_some() {
+        let line = &self.text[self.text.floor_char_boundary(at.saturating_sub(MAX_TAG))..];
+        let start = line.floor_char_boundary(at.min(MAX_TAG));
+        let start = line[..start].rfind('\n').map_or(0, |end| end + 1);
+        let line = line[start..].lines().next().unwrap_or_default().trim();
+        if line.starts_with("<s>") && line.ends_with("</s>") && line.split(' ').nth(2).is_some() {
             return true;
         }
         let is_struck = |inner: &str| !inner.is_empty() && !inner.contains(['\n', '[', '<', '|', ':']);

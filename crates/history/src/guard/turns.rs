@@ -26,12 +26,15 @@ pub(super) fn defuse_turns(text: &str) -> Option<String> {
     let mut places = Vec::new();
     for start in line_starts(text) {
         let line = &text[start..];
-        if let [first, second, third, ..] = line.as_bytes()
+        // A snippet stands between backticks.
+        let quote = usize::from(line.starts_with('`'));
+        if let [first, second, third, ..] = line.as_bytes()[quote..]
             && first == second
             && second == third
-            && let Some(run) = squares::read_delimiter(line.lines().next().unwrap_or_default())
         {
-            places.push(start + run);
+            let whole = line[quote..].lines().next().unwrap_or_default();
+            let whole = if quote == 1 { whole.split('`').next().unwrap_or_default() } else { whole };
+            places.extend(squares::read_delimiter(whole).map(|run| start + quote + run));
         }
         if let Some(marker) = Marker::read(line) {
             markers.push((start, marker));
@@ -141,7 +144,10 @@ impl Talk {
 
     fn has_turn(&self, text: &str, start: usize, it: &Marker) -> bool {
         if !it.has_colon {
-            return self.has_headings && it.is_heading && it.is_capital && it.is_speaker();
+            return (self.has_headings || it.has_picture)
+                && it.is_heading
+                && it.is_capital
+                && it.is_speaker();
         }
         // Nobody writes these words in other letters without a reason.
         if it.is_disguised && it.is_speaker() {
@@ -275,6 +281,8 @@ struct Marker {
     /// Letters of the word are not those that it is written with.
     is_disguised: bool,
     has_colon: bool,
+    /// A picture stands before the word, as in exported chats.
+    has_picture: bool,
     value_is_empty: bool,
     /// What follows is several words and looks like speech.
     is_sentence: bool,
@@ -347,6 +355,7 @@ impl Marker {
                 && !matches!(word, Word::Foreign { .. })
                 && written.chars().any(|c| !c.is_ascii() && c.is_alphanumeric()),
             has_colon: colon.is_some(),
+            has_picture: lead.contains(|c| matches!(c, '\u{1f300}'..='\u{1faff}')),
             value_is_empty: value.is_empty(),
             is_sentence: is_sentence(value),
             has_nested: said
