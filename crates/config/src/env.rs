@@ -167,10 +167,12 @@ pub fn key_var(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// The variables of the tools of cloud storage, and `HOME`, below which they keep their files.
+/// The variables of the tools of cloud storage, `HOME`, below which they keep their files, and `PATH`, on which their programs are.
 #[allow(clippy::disallowed_methods)] // the one place
 pub fn cloud_variables() -> Vec<(String, String)> {
-    let is_known = |name: &str| name == "HOME" || name.starts_with("AWS_") || name.starts_with("AZURE_");
+    let is_known = |name: &str| {
+        ["HOME", "PATH"].contains(&name) || ["AWS_", "AZURE_"].iter().any(|prefix| name.starts_with(prefix))
+    };
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, _)| is_known(name))

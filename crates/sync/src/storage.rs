@@ -2,6 +2,7 @@
 //!
 //! Does not know what the objects contain, and relies on no condition that a storage may ignore.
 
+mod aws_process;
 mod aws_profile;
 mod cloud;
 mod folder;

@@ -36,6 +36,7 @@ mod report;
 mod search;
 mod show;
 mod sync;
+mod sync_edits;
 mod sync_growth;
 mod sync_repair;
 mod team;

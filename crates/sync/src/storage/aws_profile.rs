@@ -1,13 +1,17 @@
 //! Reads a key and a region from the files of the AWS tools, `~/.aws/credentials` and `~/.aws/config`.
 //!
-//! Does not know single sign-on, assumed roles or credential processes: export their result as variables.
+//! Does not know single sign-on and assumed roles: a `credential_process` does, whose command is passed on.
 
 use std::path::{Path, PathBuf};
 
 type Variables = Vec<(String, String)>;
 
+/// The command that gives out a key.
+pub(super) const PROCESS: &str = "credential_process";
+
 /// The settings of a profile that become variables.
-const SETTINGS: [(&str, &str); 4] = [
+const SETTINGS: [(&str, &str); 5] = [
+    (PROCESS, PROCESS),
     ("aws_access_key_id", "aws_access_key_id"),
     ("aws_secret_access_key", "aws_secret_access_key"),
     ("aws_session_token", "aws_session_token"),

@@ -3,7 +3,8 @@
 //!
 //! Stores no credentials: they come from the variables that the caller passes, or from the machine's identity in the cloud.
 
-use super::aws_profile::load_profile;
+use super::aws_process::ProcessCredentials;
+use super::aws_profile::{PROCESS, load_profile};
 use super::{Hint, Store, StoreError};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
@@ -151,10 +152,15 @@ fn build_s3(
 ) -> object_store::Result<Built> {
     variables.extend(load_profile(&variables));
     let mut builder = AmazonS3Builder::new().with_retry(no_retries()).with_client_options(options);
-    for (name, value) in variables.into_iter().filter(|(name, _)| name.starts_with("aws_")) {
+    for (name, value) in variables.iter().filter(|(name, _)| name.starts_with("aws_")) {
         if let Ok(key) = name.parse::<AmazonS3ConfigKey>() {
-            builder = builder.with_config(key, value);
+            builder = builder.with_config(key, value.clone());
         }
+    }
+    let find = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+    // A key that is written down comes first, as with the AWS tools.
+    if let (None, Some(command)) = (find("aws_access_key_id"), find(PROCESS)) {
+        builder = builder.with_credentials(Arc::new(ProcessCredentials::new(command, &variables)));
     }
     let store = Arc::new(builder.with_bucket_name(bucket).build()?);
     Ok((store.clone(), store))

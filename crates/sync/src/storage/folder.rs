@@ -29,7 +29,24 @@ impl Folder {
         if !name.trim_end_matches('/').split('/').all(is_plain) {
             return Err(StoreError::Refused { name: name.to_owned(), reason: "not an object name".into() });
         }
+        self.refuse_links(name)?;
         Ok(self.root.join(name))
+    }
+
+    /// A link below the root leads to what is not the storage: nothing is written or deleted there.
+    fn refuse_links(&self, name: &str) -> Result<(), StoreError> {
+        let mut folder = self.root.clone();
+        let parts: Vec<&str> = name.trim_end_matches('/').split('/').collect();
+        // An object that is a link itself is no object: see `get`.
+        let folders = if name.ends_with('/') { &parts[..] } else { &parts[..parts.len() - 1] };
+        for part in folders {
+            folder.push(part);
+            if std::fs::symlink_metadata(&folder).is_ok_and(|data| data.is_symlink()) {
+                let reason = format!("{} is a link", folder.display());
+                return Err(StoreError::Refused { name: name.to_owned(), reason });
+            }
+        }
+        Ok(())
     }
 
     /// Objects are encrypted, so who may use the folder may use what is in it: all take its group and its bits for group and others.

@@ -343,3 +343,24 @@ fn made(folder: &Path) -> std::path::PathBuf {
     std::fs::create_dir_all(folder).unwrap();
     folder.to_path_buf()
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_folder_leads_to_no_object() {
+    use loci_sync::storage::{Folder, StoreError};
+    let (tmp, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let store = Folder::new(tmp.path());
+    store.put("v1/heads/a", b"one").unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), tmp.path().join("v1/packs")).unwrap();
+    std::fs::write(elsewhere.path().join("1"), "mine").unwrap();
+    for refused in [
+        store.put("v1/packs/2", b"two"),
+        store.delete("v1/packs/1"),
+        store.get("v1/packs/1", 9).map(drop),
+        store.list("v1/packs/", None).map(drop),
+    ] {
+        assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
+    }
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 1);
+    assert_eq!(store.list("v1/", None).unwrap(), ["v1/heads/a"]);
+}

@@ -195,3 +195,41 @@ fn a_missing_bucket_is_an_error_at_once() {
     let list = store.list("v1/", None).unwrap_err();
     assert!(!list.is_temporary(), "{list}");
 }
+
+/// A profile that names a program instead of a key, as single sign-on and Vault do.
+#[cfg(unix)]
+#[test]
+#[ignore = "needs moto: see CONTRIBUTING.md"]
+fn a_program_of_the_profile_gives_out_the_key() {
+    let (_server, variables) = StorageServer::moto();
+    let home = tempfile::tempdir().unwrap();
+    let (log, program) = (home.path().join("log"), home.path().join("give key"));
+    let answer = r#"{"Version":1,"AccessKeyId":"test","SecretAccessKey":"test","SessionToken":"t"}"#;
+    std::fs::write(&program, format!("#!/bin/sh\n/usr/bin/env >> {}\necho '{answer}'\n", log.display()))
+        .unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    std::fs::create_dir(home.path().join(".aws")).unwrap();
+    let write_profile = |command: &str| {
+        let text = format!("[profile team]\nregion = us-east-1\ncredential_process = {command}\n");
+        std::fs::write(home.path().join(".aws/config"), text).unwrap();
+    };
+    let mut variables: Vec<(String, String)> =
+        variables.into_iter().filter(|(name, _)| !name.contains("KEY")).collect();
+    let more =
+        [("HOME", home.path().to_str().unwrap()), ("AWS_PROFILE", "team"), ("AZURE_STORAGE_KEY", "secret")];
+    variables.extend(more.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    write_profile(&format!("'{}' now", program.display()));
+    for at in 0..2 {
+        // Opening contacts nothing, and asks nobody.
+        let store = Cloud::open("s3://loci/process", variables.clone()).unwrap();
+        assert_eq!(log.exists(), at > 0);
+        store.put(&format!("v1/{at}"), b"text").unwrap();
+        assert_eq!(store.list("v1/", None).unwrap().len(), at + 1);
+    }
+    let environment = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(environment.matches("AWS_PROFILE=team").count(), 1, "it is asked once: {environment}");
+    assert!(!environment.contains("secret"), "{environment}");
+    write_profile("/bin/false");
+    let refused = Cloud::open("s3://loci/process", variables).unwrap().put("v1/x", b"x").unwrap_err();
+    assert!(!refused.is_temporary() && refused.to_string().contains("/bin/false"), "{refused}");
+}
