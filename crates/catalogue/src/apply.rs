@@ -485,6 +485,8 @@ impl Writer {
     pub fn reset_file(&mut self, file: u32) -> Result<BTreeSet<u32>, Error> {
         let owners = self.delete_events(file)?;
         self.execute("delete from sessions where file = ?1", [file])?;
+        // Of a forgotten session there is no copy that it could have less than.
+        self.execute("delete from shortened where file = ?1", [file])?;
         self.execute("delete from chats where id not in (select chat from sessions)", [])?;
         self.execute("delete from paths where id not in (select path from touched)", [])?;
         let sql = "update files set size = -1, inode = 0, changed = 0, inode_changed = 0, consumed = 0, head = 0, tail = 0, \
