@@ -158,8 +158,7 @@ impl Reader {
         let options = ParseOptions::new().progress_callback(&mut report);
         let tree = self.parser.parse_with_options(
             &mut |at, _| {
-                let end = bytes.len().min(at + PIECE);
-                bytes.get(at..end).filter(|_| budget.spend_read()).unwrap_or_default()
+                bytes.get(at..piece_end(bytes, at)).filter(|_| budget.spend_read()).unwrap_or_default()
             },
             known,
             Some(options),
@@ -186,6 +185,14 @@ impl Reader {
         self.parser.set_included_ranges(&[]).ok()?;
         tree
     }
+}
+
+/// Where a piece of text for the parser ends. Not within a character: of that, tree-sitter would decode the rest in the next piece, also
+/// if there is none because the limit is reached, and end the process.
+fn piece_end(bytes: &[u8], at: usize) -> usize {
+    let most = bytes.len().min(at + PIECE);
+    let is_inside = |end: &usize| bytes.get(*end).is_some_and(|byte| byte & 0xc0 == 0x80);
+    (at + 1..=most).rev().find(|end| !is_inside(end)).unwrap_or(most)
 }
 
 /// Up to this depth, a tree is walked on the stack of the caller.
@@ -308,6 +315,16 @@ pub fn decode_text(bytes: &[u8]) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Found by fuzzing: the scanner for comments reads to the end of the file from each of them, until it gets no more text.
+    #[test]
+    fn the_limit_may_be_reached_within_a_character() {
+        let mut reader = Reader::new(language_of(Path::new("a.swift")).unwrap()).unwrap();
+        for prefix in ["", " ", "  "] {
+            let text = format!("{prefix}{}{}", "/*".repeat(2_000), "€".repeat(20_000));
+            assert!(reader.read(&text, &Symbols::default()).is_over_budget());
+        }
+    }
 
     #[test]
     fn any_bytes_can_be_decoded() {
