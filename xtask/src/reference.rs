@@ -9,7 +9,7 @@ use crate::{Outcome, crates};
 use api::code_error::CODE_ERRORS;
 use api::params::flag_name;
 use api::tools::ToolTarget;
-use api::{Code, Exit, OPERATIONS, Operation, PARAMS, Param, Set, Shape, TOOLS, Tool, VIEWS, View};
+use api::{Code, Exit, OPERATIONS, Operation, Param, Set, Shape, TOOLS, Tool, VIEWS, View, ViewRequest};
 use std::fmt::Write;
 use std::fs;
 
@@ -91,7 +91,7 @@ fn commands_page() -> String {
     }
     page.push_str("\n# Views\n");
     page.push_str("\n## Parameters\n\n| parameter | meaning | accepted by |\n| --- | --- | --- |\n");
-    for param in PARAMS {
+    for param in ViewRequest::PARAMS {
         push_line(
             &mut page,
             &format!(
@@ -387,6 +387,8 @@ mod tests {
         let page = commands_page();
         assert!(VIEWS.iter().all(|view| page.contains(&format!("\n## `loci {}`\n", view.title()))));
         assert!(OPERATIONS.iter().all(|op| page.contains(&format!("\n## `loci {}`\n", op.command))));
-        assert!(PARAMS.iter().all(|param| page.contains(&format!("\n| {} | ", format_flag(param)))));
+        assert!(
+            ViewRequest::PARAMS.iter().all(|param| page.contains(&format!("\n| {} | ", format_flag(param))))
+        );
     }
 }

@@ -2,71 +2,32 @@
 //!
 //! Does not know where facts and edits come from.
 
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
+use crate::operation::{Operation, Response};
+use crate::params::ROOT;
 use crate::why::{CheckRun, WhyStep};
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-const TARGET: &str = "Symbol, file:line-line or file";
-const BUDGET: u64 = 800;
 const MAX_BUDGET: u64 = 100_000;
 
-pub const ABOUT: Operation = Operation {
-    name: "recall",
-    command: "about",
-    about: "Show what to know before changing code: outline, facts, last sessions, failures",
-    answer: "outline, facts that hold and facts under which the code has changed, what people said, the last sessions that changed it, and what failed then",
-    example: "loci about src/store.rs",
-    words: Some(Positional { value: "TARGET", about: TARGET, into: &["target"], number: Number::One }),
-    params: &[
-        param("target", Shape::Text, "TARGET", TARGET),
-        param("budget", Shape::Count, "TOKENS", "Tokens of the sessions [default: 800]"),
-        param(
-            "root",
-            Shape::Text,
-            "DIR",
-            "Source tree [default: the enclosing git repository, or the current directory]",
-        ),
-    ],
-    required: &["target"],
-    shapes: schema_properties::<About>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Show what to know before changing code: outline, facts, last sessions, failures
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "recall",
+    command = "about",
+    answer = "outline, facts that hold and facts under which the code has changed, what people said, the last sessions that changed it, and what failed then",
+    example = "loci about src/store.rs",
+    returns = AboutFound,
+    read_only,
+)]
 pub struct About {
+    /// Symbol, file:line-line or file
+    #[param(value = "TARGET", required = "symbol or file", word)]
     pub target: String,
+    /// Tokens of the sessions
+    #[param(value = "TOKENS", default = 800, range = 100..=MAX_BUDGET)]
     pub budget: u64,
+    #[param(like = ROOT)]
     pub root: Option<String>,
-}
-
-impl Default for About {
-    fn default() -> About {
-        About { target: String::new(), budget: BUDGET, root: None }
-    }
-}
-
-impl Request for About {
-    const OPERATION: &'static Operation = &ABOUT;
-    type Response = AboutFound;
-
-    fn check_params(&self) -> Result<(), Error> {
-        if self.target.trim().is_empty() {
-            return Err(Error::new(Code::InvalidArgument, "name a symbol or a file").hint(ABOUT.example));
-        }
-        if !(100..=MAX_BUDGET).contains(&self.budget) {
-            let message = format!("`budget` must be from 100 to {MAX_BUDGET}");
-            return Err(Error::new(Code::InvalidArgument, message).hint(ABOUT.example));
-        }
-        Ok(())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -141,56 +102,23 @@ pub const RECEIVERS: &[(&str, &str)] =
     &[("claude", "claude"), ("codex", "codex"), ("gemini", "gemini -i"), ("opencode", "opencode --prompt")];
 const RECEIVER_NAMES: &[&str] = &["claude", "codex", "gemini", "opencode"];
 
-pub const HANDOFF: Operation = Operation {
-    name: "handoff",
-    command: "handoff",
-    about: "Write what another agent needs to continue a session",
-    answer: "the task in the person's words, decisions, files, the last failure, what is open, and the command to go on",
-    example: "loci handoff 7f3a --to codex",
-    words: Some(Positional {
-        value: "SESSION",
-        about: "Session ID or a prefix of it",
-        into: &["session"],
-        number: Number::One,
-    }),
-    params: &[
-        param("session", Shape::Text, "SESSION", "Session ID or a prefix of it"),
-        param(
-            "to",
-            Shape::Choice(RECEIVER_NAMES),
-            "AGENT",
-            "The agent that continues [default: the same one]",
-        ),
-    ],
-    required: &["session"],
-    shapes: schema_properties::<Handoff>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Write what another agent needs to continue a session
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "handoff",
+    command = "handoff",
+    answer = "the task in the person's words, decisions, files, the last failure, what is open, and the command to go on",
+    example = "loci handoff 7f3a --to codex",
+    returns = HandoffMade,
+    read_only,
+)]
 pub struct Handoff {
+    /// Session ID or a prefix of it
+    #[param(value = "SESSION", required = "session", word)]
     pub session: String,
+    /// The agent that continues [default: the same one]
+    #[param(value = "AGENT", choice = RECEIVER_NAMES)]
     pub to: Option<String>,
-}
-
-impl Request for Handoff {
-    const OPERATION: &'static Operation = &HANDOFF;
-    type Response = HandoffMade;
-
-    fn check_params(&self) -> Result<(), Error> {
-        let refused = |message: String| Err(Error::new(Code::InvalidArgument, message).hint(HANDOFF.example));
-        match &self.to {
-            _ if self.session.trim().is_empty() => refused("name a session".to_string()),
-            Some(to) if !RECEIVER_NAMES.contains(&to.as_str()) => {
-                refused(format!("`{to}` is not one of {}", RECEIVER_NAMES.join(", ")))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -13,144 +13,117 @@ mod semantic;
 mod status;
 mod window;
 
-pub use changes::{CHANGES, ChangesFound, CodeChanges};
-pub use find::{FIND, FindSymbols, KINDS};
-pub use index::{ChangedMember, INDEX, IndexCode, IndexedCode, IndexerResult, TypeAlias, TypeChange, Work};
-pub use investigate::{
-    Conclusion, EvidenceItem, INVESTIGATE, Investigate, Investigation, STREAM, Step, StreamOp,
-};
-pub use map::{CodeMap, MAP, MapDrawn, Package, PackageUse};
-pub use notes::{NOTES, NoteLine, NotesWritten, WriteNotes};
-pub use pack::{BUILD, BuildPack, LIST, ListPacks, PackBuilt, PackInfo, Packs, check_pack_name};
-pub use semantic::{GetSemantic, SEMANTIC, Semantic};
-pub use status::{CodeStatus, CodeStatusRequest, InLanguage, STATUS};
+pub use changes::{ChangesFound, CodeChanges};
+pub use find::{FindSymbols, KINDS};
+pub use index::{ChangedMember, IndexCode, IndexedCode, IndexerResult, TypeAlias, TypeChange, Work};
+pub use investigate::{Conclusion, EvidenceItem, Investigate, Investigation, Step, StreamOp};
+pub use map::{CodeMap, MapDrawn, Package, PackageUse};
+pub use notes::{NoteLine, NotesWritten, WriteNotes};
+pub use pack::{BuildPack, ListPacks, PackBuilt, PackInfo, Packs, check_pack_name};
+pub use semantic::{GetSemantic, Semantic};
+pub use status::{CodeStatus, CodeStatusRequest, InLanguage};
 pub use window::{
-    CONTEXT, CodeContext, DISMISS, Dismiss, FocusEntry, FocusList, GetPromptWindow, PIN, Pin, PinResult,
-    PromptWindow, UNPIN, Unpin, WINDOW, WindowEntry,
+    CodeContext, Dismiss, FocusEntry, FocusList, GetPromptWindow, Pin, PinResult, PromptWindow, Unpin,
+    WindowEntry,
 };
 
-use crate::operation::{FlagMeaning, Number, Operation, Positional, Request, Response, ShortFlag};
-use crate::params::param;
-use crate::schema::schema_properties;
-use crate::{Code, Error, Param, Shape};
-use schemars::JsonSchema;
+use crate::Param;
+use crate::operation::{Operation, Response};
+use crate::params::{ROOT, check_not_blank};
 use serde::{Deserialize, Serialize};
 
-const ROOT: Param = param(
-    "root",
-    Shape::Text,
-    "DIR",
-    "Source tree [default: the enclosing git repository, or the current directory]",
+const UNDER: Param = Param::text("under", "FOLDER", "Only in this folder or file of the tree");
+const WITHOUT_TESTS: Param = Param::flag("without_tests", "Leave out files of tests");
+const PATH: Param = Param {
+    check: Some(check_not_blank),
+    ..Param::text(
+        "path",
+        "NAME",
+        "A type or member by name or file:line; also by suffix, re-exported path or ID prefix: NodeStore, \
+         Core.NodeStore.Get*, store.get(int), flask.Flask, src/store.rs:12",
+    )
+};
+const FILTER: Param = Param::text(
+    "filter",
+    "FILTER",
+    "Type filter: namespace:, type:, access:, tag: or depends: with * and ?, combined with AND, OR, ! and parentheses",
 );
-const UNDER: Param = param("under", Shape::Text, "FOLDER", "Only in this folder or file of the tree");
-const WITHOUT_TESTS: Param = param("without_tests", Shape::Flag, "", "Leave out files of tests");
-const NAMED: &str = "A type or member by name or file:line; also by suffix, re-exported path or ID prefix: NodeStore, \
-                     Core.NodeStore.Get*, store.get(int), flask.Flask, src/store.rs:12";
-
-const ONE: Option<Positional> =
-    Some(Positional { value: "NAME", about: NAMED, into: &["path"], number: Number::One });
-
-const fn path_param() -> Param {
-    param("path", Shape::Text, "NAME", NAMED)
-}
-
-/// Requests whose only parameters are a symbol and the root.
-macro_rules! about_one {
-    ($($name:ident = $operation:ident -> $response:ident;)*) => {$(
-        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields, default)]
-        pub struct $name {
-            pub path: String,
-            pub root: Option<String>,
-        }
-
-        impl Request for $name {
-            const OPERATION: &'static Operation = &$operation;
-            type Response = $response;
-
-            fn check_params(&self) -> Result<(), Error> {
-                $crate::code::check_name(&self.path, &$operation)
-            }
-        }
-    )*};
-}
-use about_one;
 
 // ---- outlines
 
-pub const OUTLINE: Operation = Operation {
-    name: "get_outline",
-    command: "code outline",
-    about: "Show the outline of a type (signatures, documentation, base types, dependencies) or of a file",
-    answer: "the outline as text, and the token counts of outline and source",
-    example: "loci code outline NodeStore",
-    words: ONE,
-    params: &[path_param(), ROOT],
-    required: &["path"],
-    shapes: schema_properties::<GetOutline>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-pub const MEMBER: Operation = Operation {
-    name: "get_member_outline",
-    command: "code member",
-    about: "Show the outline of a member: signature, documentation, location",
-    answer: "the outline as text, and the token counts of outline and source",
-    example: "loci code member 'NodeStore.Get(int)'",
-    words: ONE,
-    params: &[path_param(), ROOT],
-    required: &["path"],
-    shapes: schema_properties::<GetMemberOutline>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-pub const SOURCE: Operation = Operation {
-    name: "get_source",
-    command: "code source",
-    about: "Show the source of a type or member, with line numbers",
-    answer: "the source text of each declaration, and where it starts",
-    example: "loci code source NodeStore.Get",
-    words: ONE,
-    params: &[
-        path_param(),
-        param("max_lines", Shape::Count, "N", "Maximum number of lines [default: 400]"),
-        ROOT,
-    ],
-    required: &["path"],
-    shapes: schema_properties::<GetSource>,
-    handy: &[],
-    read_only: true,
-    rows: &["source"],
-    stats: &["file"],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct GetSource {
+/// Show the outline of a type (signatures, documentation, base types, dependencies) or of a file
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "get_outline",
+    command = "code outline",
+    answer = "the outline as text, and the token counts of outline and source",
+    example = "loci code outline NodeStore",
+    returns = Outlined,
+    read_only,
+)]
+pub struct GetOutline {
+    #[param(like = PATH, required = "name", word)]
     pub path: String,
-    pub max_lines: u64,
+    #[param(like = ROOT)]
     pub root: Option<String>,
 }
 
-impl Default for GetSource {
-    fn default() -> GetSource {
-        GetSource { path: String::new(), max_lines: 400, root: None }
-    }
+/// Show the outline of a member: signature, documentation, location
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "get_member_outline",
+    command = "code member",
+    answer = "the outline as text, and the token counts of outline and source",
+    example = "loci code member 'NodeStore.Get(int)'",
+    returns = Outlined,
+    read_only,
+)]
+pub struct GetMemberOutline {
+    #[param(like = PATH, required = "name", word)]
+    pub path: String,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
 }
 
-impl Request for GetSource {
-    const OPERATION: &'static Operation = &SOURCE;
-    type Response = Sourced;
+/// Show the source of a type or member, with line numbers
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "get_source",
+    command = "code source",
+    answer = "the source text of each declaration, and where it starts",
+    example = "loci code source NodeStore.Get",
+    returns = Sourced,
+    read_only,
+    rows("source"),
+    stats("file"),
+)]
+pub struct GetSource {
+    #[param(like = PATH, required = "name", word)]
+    pub path: String,
+    /// Maximum number of lines
+    #[param(default = 400)]
+    pub max_lines: u64,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
+}
 
-    fn check_params(&self) -> Result<(), Error> {
-        check_name(&self.path, &SOURCE)
-    }
+/// Resolve a name to a type or member
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "resolve_symbol",
+    command = "code resolve",
+    answer = "the symbol if the name is unambiguous, and all candidates, likeliest first",
+    example = "loci code resolve Store.Get*",
+    returns = SymbolMatches,
+    read_only,
+    rows("candidates"),
+    stats("kind"),
+)]
+pub struct ResolveSymbol {
+    #[param(like = PATH, required = "name", word)]
+    pub path: String,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -175,18 +148,6 @@ pub struct SourceText {
     /// The number of the first line.
     pub line: u32,
     pub text: String,
-}
-
-about_one! {
-    GetOutline = OUTLINE -> Outlined;
-    GetMemberOutline = MEMBER -> Outlined;
-}
-
-fn check_name(path: &str, operation: &Operation) -> Result<(), Error> {
-    if path.trim().is_empty() {
-        return Err(Error::new(Code::InvalidArgument, "missing name").hint(operation.example));
-    }
-    Ok(())
 }
 
 /// A resolved symbol.
@@ -265,26 +226,6 @@ fn is_zero(n: &u64) -> bool {
 
 // ---- names
 
-pub const RESOLVE: Operation = Operation {
-    name: "resolve_symbol",
-    command: "code resolve",
-    about: "Resolve a name to a type or member",
-    answer: "the symbol if the name is unambiguous, and all candidates, likeliest first",
-    example: "loci code resolve Store.Get*",
-    words: ONE,
-    params: &[path_param(), ROOT],
-    required: &["path"],
-    shapes: schema_properties::<ResolveSymbol>,
-    handy: &[],
-    read_only: true,
-    rows: &["candidates"],
-    stats: &["kind"],
-};
-
-about_one! {
-    ResolveSymbol = RESOLVE -> SymbolMatches;
-}
-
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SymbolMatches {
@@ -306,47 +247,27 @@ impl Response for SymbolMatches {
     }
 }
 
-pub const SEARCH: Operation = Operation {
-    name: "search_symbols",
-    command: "code search",
-    about: "Search types and members by part of the name",
-    answer: "symbols, best match first, types before members",
-    example: "loci code search store --limit 5",
-    words: Some(Positional { value: "TEXT", about: "Part of a name", into: &["query"], number: Number::One }),
-    params: &[
-        param("query", Shape::Text, "TEXT", "Part of a name"),
-        param("limit", Shape::Count, "N", "Maximum number of symbols [default: 20]"),
-        ROOT,
-    ],
-    required: &["query"],
-    shapes: schema_properties::<SearchSymbols>,
-    handy: &[],
-    read_only: true,
-    rows: &["candidates"],
-    stats: &["kind"],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Search types and members by part of the name
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "search_symbols",
+    command = "code search",
+    answer = "symbols, best match first, types before members",
+    example = "loci code search store --limit 5",
+    returns = SymbolMatches,
+    read_only,
+    rows("candidates"),
+    stats("kind"),
+)]
 pub struct SearchSymbols {
+    /// Part of a name
+    #[param(value = "TEXT", required = "name", word)]
     pub query: String,
+    /// Maximum number of symbols
+    #[param(default = 20)]
     pub limit: u64,
+    #[param(like = ROOT)]
     pub root: Option<String>,
-}
-
-impl Default for SearchSymbols {
-    fn default() -> SearchSymbols {
-        SearchSymbols { query: String::new(), limit: 20, root: None }
-    }
-}
-
-impl Request for SearchSymbols {
-    const OPERATION: &'static Operation = &SEARCH;
-    type Response = SymbolMatches;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_name(&self.query, &SEARCH)
-    }
 }
 
 /// The certainties of a usage, highest first.
@@ -355,93 +276,51 @@ pub const CERTAINTIES: &[&str] = &["exact", "certain", "likely", "possible"];
 /// What `find_usages` can list.
 pub const RELATIONS: &[&str] = &["usages", "writes", "callers", "callees", "subtypes", "tests"];
 
-pub const USAGES: Operation = Operation {
-    name: "find_usages",
-    command: "code usages",
-    about: "Find usages, callers, callees, subtypes or tests of a type or member, and rate the certainty of each",
-    answer: "usages, the most certain first and tests last, then by file and line",
-    example: "loci code usages NodeStore --max-results 10",
-    words: ONE,
-    params: &[
-        param("path", Shape::Text, "NAME", "A type or member, by name, name suffix or ID prefix"),
-        param("max_results", Shape::Count, "N", "Maximum number of usages [default: 50]"),
-        param(
-            "certainty",
-            Shape::Choice(CERTAINTIES),
-            "HOW_SURE",
-            "Minimum certainty, from exact (highest) to possible (name match only) [default: possible]",
-        ),
-        param(
-            "relation",
-            Shape::Choice(RELATIONS),
-            "RELATION",
-            "What to list; writes are assignments, subtypes of a member are its overrides [default: usages]",
-        ),
-        param("depth", Shape::Count, "N", "How long a chain of calls may be [default: 1; tests: 3]"),
-        UNDER,
-        WITHOUT_TESTS,
-        param("by_file", Shape::Flag, "", "Count usages per file instead of listing them"),
-        ROOT,
-    ],
-    required: &["path"],
-    shapes: schema_properties::<FindUsages>,
-    handy: &[ShortFlag {
-        flag: "limit",
-        value: "N",
-        means: FlagMeaning::Names("max_results"),
-        about: "Maximum number of usages (same as --max-results) [default: 50]",
-    }],
-    read_only: true,
-    rows: &["files", "usages"],
-    stats: &["certainty"],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Find usages, callers, callees, subtypes or tests of a type or member, and rate the certainty of each
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "find_usages",
+    command = "code usages",
+    answer = "usages, the most certain first and tests last, then by file and line",
+    example = "loci code usages NodeStore --max-results 10",
+    returns = UsagesFound,
+    read_only,
+    rows("files", "usages"),
+    stats("certainty"),
+    words(One, "NAME", "A type or member by name or file:line; also by suffix, re-exported path or ID prefix: NodeStore, Core.NodeStore.Get*, store.get(int), flask.Flask, src/store.rs:12", into("path")),
+)]
 pub struct FindUsages {
+    /// A type or member, by name, name suffix or ID prefix
+    #[param(value = "NAME", required = "name")]
     pub path: String,
+    /// Maximum number of usages
+    #[param(
+        value = "N",
+        default = 50,
+        flag("limit", Names, "N", "Maximum number of usages (same as --max-results) [default: 50]")
+    )]
     pub max_results: u64,
+    /// Minimum certainty, from exact (highest) to possible (name match only) [default: possible]
+    #[param(value = "HOW_SURE", choice = CERTAINTIES)]
     pub certainty: Option<String>,
+    /// What to list; writes are assignments, subtypes of a member are its overrides
+    #[param(
+        value = "RELATION",
+        default = "usages",
+        choice = RELATIONS,
+    )]
     pub relation: String,
+    /// How long a chain of calls may be [default: 1; tests: 3]
+    #[param(default = 1)]
     pub depth: u64,
+    #[param(like = UNDER)]
     pub under: String,
+    #[param(like = WITHOUT_TESTS)]
     pub without_tests: bool,
+    /// Count usages per file instead of listing them
     pub by_file: bool,
+    #[param(like = ROOT)]
     pub root: Option<String>,
-}
-
-impl Default for FindUsages {
-    fn default() -> FindUsages {
-        FindUsages {
-            path: String::new(),
-            max_results: 50,
-            certainty: None,
-            relation: RELATIONS[0].to_string(),
-            depth: 1,
-            under: String::new(),
-            without_tests: false,
-            by_file: false,
-            root: None,
-        }
-    }
-}
-
-impl Request for FindUsages {
-    const OPERATION: &'static Operation = &USAGES;
-    type Response = UsagesFound;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_name(&self.path, &USAGES)?;
-        let certainty = self.certainty.as_deref().map(|word| ("certainty", word, CERTAINTIES));
-        let relation = Some(("relation", self.relation.as_str(), RELATIONS));
-        match [certainty, relation].into_iter().flatten().find(|(_, word, known)| !known.contains(word)) {
-            Some((name, word, known)) => {
-                let message = format!("invalid `{name}`: `{word}`");
-                Err(Error::new(Code::InvalidArgument, message).hint(format!("one of: {}", known.join(", "))))
-            }
-            None => Ok(()),
-        }
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -507,57 +386,25 @@ pub struct Usage {
 
 // ---- the graph
 
-pub const GRAPH: Operation = Operation {
-    name: "code_graph",
-    command: "code graph",
-    about: "Draw the dependency graph as Mermaid, DOT or SVG",
-    answer: "the graph as text",
-    example: "loci code graph 'namespace:Memo.Core' --form mermaid",
-    words: Some(Positional {
-        value: "FILTER",
-        about: pack::FILTER.about,
-        into: &["filter"],
-        number: Number::Sentence,
-    }),
-    params: &[
-        pack::FILTER,
-        param("form", Shape::Choice(&["mermaid", "dot", "svg"]), "FORM", "Graph format [default: mermaid]"),
-        ROOT,
-    ],
-    required: &["filter"],
-    shapes: schema_properties::<CodeGraph>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Draw the dependency graph as Mermaid, DOT or SVG
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "code_graph",
+    command = "code graph",
+    answer = "the graph as text",
+    example = "loci code graph 'namespace:Memo.Core' --form mermaid",
+    returns = GraphDrawn,
+    read_only,
+    words(Sentence, "FILTER", "Type filter: namespace:, type:, access:, tag: or depends: with * and ?, combined with AND, OR, ! and parentheses", into("filter")),
+)]
 pub struct CodeGraph {
+    #[param(like = FILTER, required = "filter")]
     pub filter: String,
+    /// Graph format
+    #[param(value = "FORM", default = "mermaid", choice = &["mermaid", "dot", "svg"])]
     pub form: String,
+    #[param(like = ROOT)]
     pub root: Option<String>,
-}
-
-impl Default for CodeGraph {
-    fn default() -> CodeGraph {
-        CodeGraph { filter: String::new(), form: "mermaid".to_string(), root: None }
-    }
-}
-
-impl Request for CodeGraph {
-    const OPERATION: &'static Operation = &GRAPH;
-    type Response = GraphDrawn;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_name(&self.filter, &GRAPH)?;
-        if ["mermaid", "dot", "svg"].contains(&self.form.as_str()) {
-            return Ok(());
-        }
-        Err(Error::new(Code::InvalidArgument, format!("unknown form `{}`", self.form))
-            .hint("one of: mermaid, dot, svg"))
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,49 +2,52 @@
 //!
 //! Does not know the request: the controls apply to the records of any response.
 
-use crate::params::param;
-use crate::{Code, Error, Param, Shape};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::{Code, Error, Param, fields};
+use api_derive::Params;
 use serde_json::{Map, Value};
 
-pub const JQ_FILTER: Param = param("jq_filter", Shape::Text, "FILTER", "Run a jq filter over the records");
-pub const SLURP: Param = param("slurp", Shape::Flag, "", "Pass all records to the jq filter as one array");
+pub const JQ_FILTER: Param = Param::text("jq_filter", "FILTER", "Run a jq filter over the records");
+pub const SLURP: Param = for_programs(Param::flag("slurp", "Pass all records to the jq filter as one array"));
 pub const STATS_ONLY: Param =
-    param("stats_only", Shape::Flag, "", "Print counts and totals instead of the records");
+    for_programs(Param::flag("stats_only", "Print counts and totals instead of the records"));
 pub const STATS_FIRST: Param =
-    param("stats_first", Shape::Flag, "", "Print counts and totals, then `---`, then the records");
-pub const INLINE_THRESHOLD: Param = param(
+    for_programs(Param::flag("stats_first", "Print counts and totals, then `---`, then the records"));
+pub const INLINE_THRESHOLD: Param = for_programs(Param::count(
     "inline_threshold_bytes",
-    Shape::Count,
-    "N",
     "With --hybrid: save results larger than N bytes to a file [default: 8192, or LOCI_INLINE_THRESHOLD]",
-);
+));
 
-/// In the order of help.
-pub const CONTROL: &[Param] = &[JQ_FILTER, SLURP, STATS_ONLY, STATS_FIRST, INLINE_THRESHOLD];
+const fn for_programs(param: Param) -> Param {
+    Param { program: true, ..param }
+}
 
 /// Results up to this size are returned inline.
 pub const INLINE: u64 = 8192;
 /// The largest inline size an agent may request; clients truncate larger replies.
 pub const MOST_INLINE: u64 = 65_536;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, PartialEq, Eq, Params)]
 pub struct Control {
+    #[param(like = JQ_FILTER)]
     pub jq_filter: Option<String>,
+    #[param(like = SLURP)]
     pub slurp: bool,
+    #[param(like = STATS_ONLY)]
     pub stats_only: bool,
+    #[param(like = STATS_FIRST)]
     pub stats_first: bool,
+    #[param(like = INLINE_THRESHOLD)]
     pub inline_threshold_bytes: Option<u64>,
 }
 
 impl Control {
     /// Removes the output controls from `params` and parses them.
     pub fn take_from_params(params: &mut Map<String, Value>) -> Result<Control, Error> {
-        let given = CONTROL.iter().filter_map(|param| params.shift_remove_entry(param.name));
-        let control: Control = serde_json::from_value(Value::Object(given.collect()))
-            .map_err(|e| Error::new(Code::InvalidArgument, e.to_string()))?;
+        let given =
+            Control::PARAMS.iter().filter_map(|param| params.shift_remove_entry(param.name)).collect();
+        let mut control = Control::default();
+        fields::read(&mut control, Control::PARAMS, &given)
+            .map_err(|why| Error::new(Code::InvalidArgument, why))?;
         control.check_params()?;
         Ok(control)
     }

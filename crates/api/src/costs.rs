@@ -2,11 +2,8 @@
 //!
 //! Does not call a model: that is `memory consolidate`.
 
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::{SINCE, check_time, param};
-use crate::schema::schema_properties;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use crate::operation::{Operation, Response};
+use crate::params::{SINCE, check_not_blank};
 use serde::{Deserialize, Serialize};
 
 /// The source of a model job that is not about a session.
@@ -18,44 +15,24 @@ pub fn is_session(source: &str) -> bool {
     ![NOTE, INVESTIGATION].contains(&source)
 }
 
-const ONLY: &str = "Only jobs for these sessions, by ID or ID prefix";
-
-pub const JOBS: Operation = Operation {
-    name: "memory_jobs",
-    command: "memory jobs",
-    about: "List unfinished model jobs: waiting for a retry, or parked after repeated failures",
-    answer: "unfinished jobs, oldest first, and the model providers in backoff",
-    example: "loci memory jobs --retry",
-    words: Some(Positional { value: "SESSION", about: ONLY, into: &["chat_ids"], number: Number::Several }),
-    params: &[
-        param("chat_ids", Shape::List, "IDS", ONLY),
-        param("retry", Shape::Flag, "", "Reset the jobs so that the next run retries them"),
-    ],
-    required: &[],
-    shapes: schema_properties::<MemoryJobs>,
-    handy: &[],
-    read_only: false,
-    rows: &["jobs"],
-    stats: &["state", "class"],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// List unfinished model jobs: waiting for a retry, or parked after repeated failures
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "memory_jobs",
+    command = "memory jobs",
+    answer = "unfinished jobs, oldest first, and the model providers in backoff",
+    example = "loci memory jobs --retry",
+    returns = Jobs,
+    rows("jobs"),
+    stats("state", "class"),
+    words(Several, "SESSION", "Only jobs for these sessions, by ID or ID prefix", into("chat_ids")),
+)]
 pub struct MemoryJobs {
+    /// Only jobs for these sessions, by ID or ID prefix
+    #[param(value = "IDS", check = check_not_blank)]
     pub chat_ids: Vec<String>,
+    /// Reset the jobs so that the next run retries them
     pub retry: bool,
-}
-
-impl Request for MemoryJobs {
-    const OPERATION: &'static Operation = &JOBS;
-    type Response = Jobs;
-
-    fn check_params(&self) -> Result<(), Error> {
-        if self.chat_ids.iter().any(|id| id.trim().is_empty()) {
-            return Err(Error::new(Code::InvalidArgument, "empty session ID").hint(JOBS.example));
-        }
-        Ok(())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -106,43 +83,24 @@ pub struct ProviderBackoff {
 
 const GROUPS: &[&str] = &["day", "model", "session"];
 
-pub const COSTS: Operation = Operation {
-    name: "memory_costs",
-    command: "memory costs",
-    about: "Show Loci's own model calls, with tokens and cost",
-    answer: "one line per day, model or session: days by date, others by tokens, highest first",
-    example: "loci memory costs --since 30d --by model",
-    words: None,
-    params: &[
-        SINCE,
-        param("by", Shape::Choice(GROUPS), "GROUP", "Group by day, model or session [default: day]"),
-    ],
-    required: &[],
-    shapes: schema_properties::<MemoryCosts>,
-    handy: &[],
-    read_only: true,
-    rows: &["costs"],
-    stats: &["group"],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Show Loci's own model calls, with tokens and cost
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "memory_costs",
+    command = "memory costs",
+    answer = "one line per day, model or session: days by date, others by tokens, highest first",
+    example = "loci memory costs --since 30d --by model",
+    returns = Costs,
+    read_only,
+    rows("costs"),
+    stats("group"),
+)]
 pub struct MemoryCosts {
+    #[param(like = SINCE)]
     pub since: Option<String>,
+    /// Group by day, model or session [default: day]
+    #[param(value = "GROUP", choice = GROUPS)]
     pub by: Option<String>,
-}
-
-impl Request for MemoryCosts {
-    const OPERATION: &'static Operation = &COSTS;
-    type Response = Costs;
-
-    fn check_params(&self) -> Result<(), Error> {
-        if let Some(other) = self.by.as_deref().filter(|by| !GROUPS.contains(by)) {
-            return Err(Error::new(Code::InvalidArgument, format!("`by` cannot be `{other}`"))
-                .hint(format!("one of: {}", GROUPS.join(", "))));
-        }
-        check_time("since", self.since.as_deref())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,55 +2,29 @@
 //!
 //! Does not know how facts are found.
 
-use crate::operation::{Operation, Request, Response};
-use crate::params::{PROJECT, UNTIL, check_time, param};
-use crate::schema::schema_properties;
-use crate::{Error, Shape};
-use schemars::JsonSchema;
+use crate::operation::{Operation, Response};
+use crate::params::{PROJECT, UNTIL, check_time};
 use serde::{Deserialize, Serialize};
 
-pub const OPERATION: Operation = Operation {
-    name: "digest",
-    command: "digest",
-    about: "Sum up a week as Markdown: done, decided, left open, spent",
-    answer: "sessions by project, decisions and open points of memory, tokens and cost; newest first",
-    example: "loci digest --since 7d --project shop",
-    words: None,
-    params: &[
-        param("since", Shape::Text, "TIME", "Earliest time: 7d, today, 2026-11-01 [default: 7d]"),
-        UNTIL,
-        PROJECT,
-    ],
-    required: &[],
-    shapes: schema_properties::<DigestRequest>,
-    handy: &[],
-    read_only: true,
-    rows: &["done"],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Sum up a week as Markdown: done, decided, left open, spent
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "digest",
+    command = "digest",
+    answer = "sessions by project, decisions and open points of memory, tokens and cost; newest first",
+    example = "loci digest --since 7d --project shop",
+    returns = DigestMade,
+    read_only,
+    rows("done"),
+)]
 pub struct DigestRequest {
+    /// Earliest time: 7d, today, 2026-11-01
+    #[param(value = "TIME", default = "7d", check = check_time)]
     pub since: String,
+    #[param(like = UNTIL)]
     pub until: Option<String>,
+    #[param(like = PROJECT)]
     pub project: Option<String>,
-}
-
-impl Default for DigestRequest {
-    fn default() -> DigestRequest {
-        DigestRequest { since: "7d".to_string(), until: None, project: None }
-    }
-}
-
-impl Request for DigestRequest {
-    const OPERATION: &'static Operation = &OPERATION;
-    type Response = DigestMade;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_time("since", Some(&self.since))?;
-        check_time("until", self.until.as_deref())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,468 +2,58 @@
 //!
 //! Does not know how an edit is planned or checked.
 
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
+use crate::operation::{Operation, Request, Response};
+use crate::params::ROOT;
 use crate::search::is_false;
-use crate::{Code, Error, Param, Shape};
-use schemars::JsonSchema;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use crate::{Code, Error, Param, Shape, fields};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-const NAMED: &str =
-    "A type or member by name or file:line; a local variable or parameter by file:line:column";
-
-const ROOT: Param = param(
-    "root",
-    Shape::Text,
-    "DIR",
-    "Source tree [default: the enclosing git repository, or the current directory]",
+const PATH: Param = Param::text(
+    "path",
+    "NAME",
+    "A type or member by name or file:line; a local variable or parameter by file:line:column",
 );
-const PATH: Param = param("path", Shape::Text, "NAME", NAMED);
-const CHECK: Param = param(
+const CHECK: Param = Param::flag(
     "check",
-    Shape::Flag,
-    "",
     "Complete and check the plan with the project's compiler, in a copy; `loci edit trust` allows it",
 );
-const APPLY: Param = param("apply", Shape::Flag, "", "Write the files if the plan is complete");
-const LIKELY: Param = param(
-    "include_likely",
-    Shape::Flag,
-    "",
-    "Also change uncertain places whose name nothing else in the tree has",
-);
-const TEXT: Param = param("text", Shape::Text, "TEXT", "The new source text; its indentation is adapted");
-const ID: Param = param("id", Shape::Text, "ID", "The ID of the edit");
+const APPLY: Param = Param::flag("apply", "Write the files if the plan is complete");
+const LIKELY: Param =
+    Param::flag("include_likely", "Also change uncertain places whose name nothing else in the tree has");
+const TEXT: Param = Param::text("text", "TEXT", "The new source text; its indentation is adapted");
+const ID: Param = Param::text("id", "ID", "The ID of the edit");
 /// The reason of an uncertain place that nobody can decide about by looking at it.
 pub const NEEDS_COMPILER: &str = "only a compiler can confirm it";
-
-const CONFIRM: Param =
-    param("confirm", Shape::Texts, "FILE:LINE", "An uncertain place of the plan to change too (repeatable)");
-const LEAVE: Param =
-    param("leave", Shape::Texts, "FILE:LINE", "An uncertain place to leave as it is (repeatable)");
-
-const ONE: Option<Positional> =
-    Some(Positional { value: "NAME", about: NAMED, into: &["path"], number: Number::One });
-const BY_ID: Option<Positional> =
-    Some(Positional { value: "ID", about: "The ID of the edit", into: &["id"], number: Number::One });
 
 /// Where text can be inserted.
 pub const POSITIONS: &[&str] = &["before", "after", "inside"];
 
-const PLANNED: &str = "the plan: its ID, files, uncertain places, what the compiler said, and the diff";
-
-pub const RENAME: Operation = Operation {
-    name: "rename_symbol",
-    command: "edit rename",
-    about: "Rename a type, member, function, parameter or local with all its uses",
-    answer: PLANNED,
-    example: "loci edit rename Store.Get Fetch",
-    words: Some(Positional {
-        value: "NAME NEW_NAME",
-        about: "The symbol, and its new name",
-        into: &["path", "new_name"],
-        number: Number::InTurn,
-    }),
-    params: &[
-        PATH,
-        param("new_name", Shape::Text, "NEW_NAME", "The new name"),
-        param("in_comments", Shape::Flag, "", "Also rename whole words in comments and strings"),
-        LIKELY,
-        CHECK,
-        APPLY,
-        ROOT,
-    ],
-    required: &["path", "new_name"],
-    shapes: schema_properties::<RenameSymbol>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-pub const REPLACE: Operation = Operation {
-    name: "replace_symbol",
-    command: "edit replace",
-    about: "Replace the body of a member or function, or its whole declaration",
-    answer: PLANNED,
-    example: "loci edit replace Store.Get --text 'return null;'",
-    words: ONE,
-    params: &[
-        PATH,
-        TEXT,
-        param("whole", Shape::Flag, "", "Replace the whole declaration instead of the body"),
-        CHECK,
-        APPLY,
-        ROOT,
-    ],
-    required: &["path", "text"],
-    shapes: schema_properties::<ReplaceSymbol>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-pub const INSERT: Operation = Operation {
-    name: "insert_code",
-    command: "edit insert",
-    about: "Insert source text before, after or inside a symbol",
-    answer: PLANNED,
-    example: "loci edit insert Store --position inside --text 'void Clear() {}'",
-    words: ONE,
-    params: &[
-        PATH,
-        TEXT,
-        param("position", Shape::Choice(POSITIONS), "WHERE", "Where to insert it [default: after]"),
-        CHECK,
-        APPLY,
-        ROOT,
-    ],
-    required: &["path", "text"],
-    shapes: schema_properties::<InsertCode>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-pub const DELETE: Operation = Operation {
-    name: "delete_symbol",
-    command: "edit delete",
-    about: "Delete a symbol that nothing uses",
-    answer: PLANNED,
-    example: "loci edit delete Store.Clear",
-    words: ONE,
-    params: &[PATH, param("force", Shape::Flag, "", "Delete it although it is used"), CHECK, APPLY, ROOT],
-    required: &["path"],
-    shapes: schema_properties::<DeleteSymbol>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-pub const CHANGE_SIGNATURE: Operation = Operation {
-    name: "change_signature",
-    command: "edit signature",
-    about: "Add, remove, reorder or rename the parameters of a function with all its calls",
-    answer: PLANNED,
-    example: "loci edit signature Store.Get --add 'int limit' --value 10",
-    words: ONE,
-    params: &[
-        PATH,
-        param(
-            "add",
-            Shape::Texts,
-            "DECLARATION",
-            "A new parameter, as the language declares it (repeatable)",
-        ),
-        param(
-            "value",
-            Shape::Texts,
-            "EXPRESSION",
-            "What calls pass for it, in the order of --add; can be left out if it has a default",
-        ),
-        param("remove", Shape::List, "PARAMETER", "A parameter to remove"),
-        param("rename", Shape::List, "OLD=NEW", "A parameter to rename"),
-        param("order", Shape::List, "PARAMETERS", "All parameters in their new order, under their new names"),
-        LIKELY,
-        CHECK,
-        APPLY,
-        ROOT,
-    ],
-    required: &["path"],
-    shapes: schema_properties::<ChangeSignature>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-pub const MOVE: Operation = Operation {
-    name: "move_symbol",
-    command: "edit move",
-    about: "Move a type or function to another file, with the imports of all its uses",
-    answer: PLANNED,
-    example: "loci edit move Store src/storage.py",
-    words: Some(Positional {
-        value: "NAME FILE",
-        about: "The symbol, and the file to move it to",
-        into: &["path", "to"],
-        number: Number::InTurn,
-    }),
-    params: &[
-        PATH,
-        param(
-            "to",
-            Shape::Text,
-            "FILE",
-            "The file to move it to, relative to the tree; created if it is new",
-        ),
-        CHECK,
-        APPLY,
-        ROOT,
-    ],
-    required: &["path", "to"],
-    shapes: schema_properties::<MoveSymbol>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-pub const EXTRACT: Operation = Operation {
-    name: "extract_interface",
-    command: "edit extract",
-    about: "Declare an interface with members of a C#, Java or TypeScript type, or a trait of a Rust type",
-    answer: PLANNED,
-    example: "loci edit extract Store IStore --members Get,Put",
-    words: Some(Positional {
-        value: "NAME NEW_NAME",
-        about: "The type, and the name of the interface",
-        into: &["path", "new_name"],
-        number: Number::InTurn,
-    }),
-    params: &[
-        PATH,
-        param("new_name", Shape::Text, "NEW_NAME", "The name of the interface"),
-        param("members", Shape::List, "NAMES", "The members it declares [default: all public ones]"),
-        CHECK,
-        APPLY,
-        ROOT,
-    ],
-    required: &["path", "new_name"],
-    shapes: schema_properties::<ExtractInterface>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-pub const BATCH: Operation = Operation {
-    name: "batch_edit",
-    command: "edit batch",
-    about: "Plan several edits as one, checked, applied and undone together",
-    answer: PLANNED,
-    example: "loci edit batch --step '{\"operation\": \"delete\", \"path\": \"Store.Clear\"}'",
-    words: Some(Positional {
-        value: "FILE",
-        about: "A JSON file with a list of steps",
-        into: &["file"],
-        number: Number::One,
-    }),
-    params: &[
-        param(
-            "step",
-            Shape::Texts,
-            "JSON",
-            "An operation (rename, replace, insert, delete, signature, move, extract) with its parameters (repeatable)",
-        ),
-        param("file", Shape::Text, "FILE", "A JSON file with a list of steps"),
-        CHECK,
-        APPLY,
-        ROOT,
-    ],
-    required: &[],
-    shapes: schema_properties::<BatchEdit>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-pub const APPLY_EDIT: Operation = Operation {
-    name: "apply_edit",
-    command: "edit apply",
-    about: "Apply a planned edit to all its files, or to none",
-    answer: "the files that were written",
-    example: "loci edit apply e1f3a0b2c",
-    words: BY_ID,
-    params: &[ID, CONFIRM, LEAVE, ROOT],
-    required: &["id"],
-    shapes: schema_properties::<ApplyEdit>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-pub const UNDO_EDIT: Operation = Operation {
-    name: "undo_edit",
-    command: "edit undo",
-    about: "Undo an applied edit, if its files are still as it left them",
-    answer: "the files that were written",
-    example: "loci edit undo e1f3a0b2c",
-    words: BY_ID,
-    params: &[ID, ROOT],
-    required: &["id"],
-    shapes: schema_properties::<UndoEdit>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-pub const SHOW_EDIT: Operation = Operation {
-    name: "show_edit",
-    command: "edit show",
-    about: "Show a planned or applied edit with its diff",
-    answer: "the plan: its ID, files, uncertain places, and the diff",
-    example: "loci edit show e1f3a0b2c",
-    words: BY_ID,
-    params: &[ID, ROOT],
-    required: &["id"],
-    shapes: schema_properties::<ShowEdit>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-pub const LIST_EDITS: Operation = Operation {
-    name: "list_edits",
-    command: "edit list",
-    about: "List applied and undone edits, newest first, and count what became of plans",
-    answer: "edits with their ID, state and files, newest first, and counts",
-    example: "loci edit list",
-    words: None,
-    params: &[ROOT],
-    required: &[],
-    shapes: schema_properties::<ListEdits>,
-    handy: &[],
-    read_only: true,
-    rows: &["edits"],
-    stats: &["state"],
-};
-
-pub const TRUST: Operation = Operation {
-    name: "trust_checks",
-    command: "edit trust",
-    about: "Allow Loci to run the compiler and the indexers of this source tree, which run code of the project",
-    answer: "whether they may run",
-    example: "loci edit trust --root .",
-    words: None,
-    params: &[param("revoke", Shape::Flag, "", "Forbid it again"), ROOT],
-    required: &[],
-    shapes: schema_properties::<TrustChecks>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-/// Requests that name a symbol or an edit.
-macro_rules! requests {
-    ($($name:ident = $operation:ident -> $response:ident, $required:ident, $missing:literal { $($field:ident: $type:ty,)* })*) => {$(
-        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields, default)]
-        pub struct $name {
-            $(pub $field: $type,)*
-            pub root: Option<String>,
-        }
-
-        impl Request for $name {
-            const OPERATION: &'static Operation = &$operation;
-            type Response = $response;
-
-            fn check_params(&self) -> Result<(), Error> {
-                require_text(&self.$required, $missing, &$operation)
-            }
-        }
-    )*};
-}
-
-requests! {
-    RenameSymbol = RENAME -> EditPlanned, new_name, "missing new name" {
-        path: String,
-        new_name: String,
-        in_comments: bool,
-        include_likely: bool,
-        check: bool,
-        apply: bool,
-    }
-    ReplaceSymbol = REPLACE -> EditPlanned, text, "missing text" {
-        path: String,
-        text: String,
-        whole: bool,
-        check: bool,
-        apply: bool,
-    }
-    DeleteSymbol = DELETE -> EditPlanned, path, "missing name" {
-        path: String,
-        force: bool,
-        check: bool,
-        apply: bool,
-    }
-    ChangeSignature = CHANGE_SIGNATURE -> EditPlanned, path, "missing name" {
-        path: String,
-        add: Vec<String>,
-        value: Vec<String>,
-        remove: Vec<String>,
-        rename: Vec<String>,
-        order: Vec<String>,
-        include_likely: bool,
-        check: bool,
-        apply: bool,
-    }
-    MoveSymbol = MOVE -> EditPlanned, to, "missing file" {
-        path: String,
-        to: String,
-        check: bool,
-        apply: bool,
-    }
-    ExtractInterface = EXTRACT -> EditPlanned, new_name, "missing new name" {
-        path: String,
-        new_name: String,
-        members: Vec<String>,
-        check: bool,
-        apply: bool,
-    }
-    ApplyEdit = APPLY_EDIT -> EditApplied, id, "missing ID" {
-        id: String,
-        confirm: Vec<String>,
-        leave: Vec<String>,
-    }
-    UndoEdit = UNDO_EDIT -> EditApplied, id, "missing ID" { id: String, }
-    ShowEdit = SHOW_EDIT -> EditPlanned, id, "missing ID" { id: String, }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Insert source text before, after or inside a symbol
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "insert_code",
+    command = "edit insert",
+    answer = "the plan: its ID, files, uncertain places, what the compiler said, and the diff",
+    example = "loci edit insert Store --position inside --text 'void Clear() {}'",
+    returns = EditPlanned,
+    local,
+)]
 pub struct InsertCode {
+    #[param(like = PATH, required = "name", word)]
     pub path: String,
+    #[param(like = TEXT, required = "text")]
     pub text: String,
+    /// Where to insert it
+    #[param(value = "WHERE", default = "after", choice = POSITIONS)]
     pub position: String,
+    #[param(like = CHECK)]
     pub check: bool,
+    #[param(like = APPLY)]
     pub apply: bool,
+    #[param(like = ROOT)]
     pub root: Option<String>,
-}
-
-impl Default for InsertCode {
-    fn default() -> InsertCode {
-        InsertCode {
-            path: String::new(),
-            text: String::new(),
-            position: "after".to_owned(),
-            check: false,
-            apply: false,
-            root: None,
-        }
-    }
-}
-
-impl Request for InsertCode {
-    const OPERATION: &'static Operation = &INSERT;
-    type Response = EditPlanned;
-
-    fn check_params(&self) -> Result<(), Error> {
-        require_text(&self.text, "missing text", &INSERT)?;
-        check_position(&self.position)
-    }
 }
 
 fn check_position(position: &str) -> Result<(), Error> {
@@ -474,31 +64,267 @@ fn check_position(position: &str) -> Result<(), Error> {
         .hint(format!("positions: {}", POSITIONS.join(", "))))
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Rename a type, member, function, parameter or local with all its uses
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "rename_symbol",
+    command = "edit rename",
+    answer = "the plan: its ID, files, uncertain places, what the compiler said, and the diff",
+    example = "loci edit rename Store.Get Fetch",
+    returns = EditPlanned,
+    local,
+    words(InTurn, "NAME NEW_NAME", "The symbol, and its new name", into("path", "new_name")),
+)]
+pub struct RenameSymbol {
+    #[param(like = PATH, required = "name")]
+    pub path: String,
+    /// The new name
+    #[param(value = "NEW_NAME", required = "new name")]
+    pub new_name: String,
+    /// Also rename whole words in comments and strings
+    pub in_comments: bool,
+    #[param(like = LIKELY)]
+    pub include_likely: bool,
+    #[param(like = CHECK)]
+    pub check: bool,
+    #[param(like = APPLY)]
+    pub apply: bool,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
+}
+
+/// Replace the body of a member or function, or its whole declaration
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "replace_symbol",
+    command = "edit replace",
+    answer = "the plan: its ID, files, uncertain places, what the compiler said, and the diff",
+    example = "loci edit replace Store.Get --text 'return null;'",
+    returns = EditPlanned,
+    local,
+)]
+pub struct ReplaceSymbol {
+    #[param(like = PATH, required = "name", word)]
+    pub path: String,
+    #[param(like = TEXT, required = "text")]
+    pub text: String,
+    /// Replace the whole declaration instead of the body
+    pub whole: bool,
+    #[param(like = CHECK)]
+    pub check: bool,
+    #[param(like = APPLY)]
+    pub apply: bool,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
+}
+
+/// Delete a symbol that nothing uses
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "delete_symbol",
+    command = "edit delete",
+    answer = "the plan: its ID, files, uncertain places, what the compiler said, and the diff",
+    example = "loci edit delete Store.Clear",
+    returns = EditPlanned,
+    local,
+)]
+pub struct DeleteSymbol {
+    #[param(like = PATH, required = "name", word)]
+    pub path: String,
+    /// Delete it although it is used
+    pub force: bool,
+    #[param(like = CHECK)]
+    pub check: bool,
+    #[param(like = APPLY)]
+    pub apply: bool,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
+}
+
+/// Add, remove, reorder or rename the parameters of a function with all its calls
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "change_signature",
+    command = "edit signature",
+    answer = "the plan: its ID, files, uncertain places, what the compiler said, and the diff",
+    example = "loci edit signature Store.Get --add 'int limit' --value 10",
+    returns = EditPlanned,
+    local,
+)]
+pub struct ChangeSignature {
+    #[param(like = PATH, required = "name", word)]
+    pub path: String,
+    /// A new parameter, as the language declares it (repeatable)
+    #[param(value = "DECLARATION", texts)]
+    pub add: Vec<String>,
+    /// What calls pass for it, in the order of --add; can be left out if it has a default
+    #[param(value = "EXPRESSION", texts)]
+    pub value: Vec<String>,
+    /// A parameter to remove
+    #[param(value = "PARAMETER")]
+    pub remove: Vec<String>,
+    /// A parameter to rename
+    #[param(value = "OLD=NEW")]
+    pub rename: Vec<String>,
+    /// All parameters in their new order, under their new names
+    #[param(value = "PARAMETERS")]
+    pub order: Vec<String>,
+    #[param(like = LIKELY)]
+    pub include_likely: bool,
+    #[param(like = CHECK)]
+    pub check: bool,
+    #[param(like = APPLY)]
+    pub apply: bool,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
+}
+
+/// Move a type or function to another file, with the imports of all its uses
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "move_symbol",
+    command = "edit move",
+    answer = "the plan: its ID, files, uncertain places, what the compiler said, and the diff",
+    example = "loci edit move Store src/storage.py",
+    returns = EditPlanned,
+    local,
+    words(InTurn, "NAME FILE", "The symbol, and the file to move it to", into("path", "to")),
+)]
+pub struct MoveSymbol {
+    #[param(like = PATH, required = "name")]
+    pub path: String,
+    /// The file to move it to, relative to the tree; created if it is new
+    #[param(value = "FILE", required = "file")]
+    pub to: String,
+    #[param(like = CHECK)]
+    pub check: bool,
+    #[param(like = APPLY)]
+    pub apply: bool,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
+}
+
+/// Declare an interface with members of a C#, Java or TypeScript type, or a trait of a Rust type
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "extract_interface",
+    command = "edit extract",
+    answer = "the plan: its ID, files, uncertain places, what the compiler said, and the diff",
+    example = "loci edit extract Store IStore --members Get,Put",
+    returns = EditPlanned,
+    local,
+    words(InTurn, "NAME NEW_NAME", "The type, and the name of the interface", into("path", "new_name")),
+)]
+pub struct ExtractInterface {
+    #[param(like = PATH, required = "name")]
+    pub path: String,
+    /// The name of the interface
+    #[param(value = "NEW_NAME", required = "new name")]
+    pub new_name: String,
+    /// The members it declares [default: all public ones]
+    #[param(value = "NAMES")]
+    pub members: Vec<String>,
+    #[param(like = CHECK)]
+    pub check: bool,
+    #[param(like = APPLY)]
+    pub apply: bool,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
+}
+
+/// Apply a planned edit to all its files, or to none
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "apply_edit",
+    command = "edit apply",
+    answer = "the files that were written",
+    example = "loci edit apply e1f3a0b2c",
+    returns = EditApplied,
+    local,
+)]
+pub struct ApplyEdit {
+    #[param(like = ID, required = "ID", word)]
+    pub id: String,
+    /// An uncertain place of the plan to change too (repeatable)
+    #[param(value = "FILE:LINE", texts)]
+    pub confirm: Vec<String>,
+    /// An uncertain place to leave as it is (repeatable)
+    #[param(value = "FILE:LINE", texts)]
+    pub leave: Vec<String>,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
+}
+
+/// Undo an applied edit, if its files are still as it left them
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "undo_edit",
+    command = "edit undo",
+    answer = "the files that were written",
+    example = "loci edit undo e1f3a0b2c",
+    returns = EditApplied,
+    local,
+)]
+pub struct UndoEdit {
+    #[param(like = ID, required = "ID", word)]
+    pub id: String,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
+}
+
+/// Show a planned or applied edit with its diff
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "show_edit",
+    command = "edit show",
+    answer = "the plan: its ID, files, uncertain places, and the diff",
+    example = "loci edit show e1f3a0b2c",
+    returns = EditPlanned,
+    read_only,
+)]
+pub struct ShowEdit {
+    #[param(like = ID, required = "ID", word)]
+    pub id: String,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
+}
+
+/// List applied and undone edits, newest first, and count what became of plans
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "list_edits",
+    command = "edit list",
+    answer = "edits with their ID, state and files, newest first, and counts",
+    example = "loci edit list",
+    returns = EditList,
+    read_only,
+    rows("edits"),
+    stats("state"),
+)]
 pub struct ListEdits {
+    #[param(like = ROOT)]
     pub root: Option<String>,
 }
 
-impl Request for ListEdits {
-    const OPERATION: &'static Operation = &LIST_EDITS;
-    type Response = EditList;
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Allow Loci to run the compiler and the indexers of this source tree, which run code of the project
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "trust_checks",
+    command = "edit trust",
+    answer = "whether they may run",
+    example = "loci edit trust --root .",
+    returns = Trust,
+    local,
+)]
 pub struct TrustChecks {
+    /// Forbid it again
     pub revoke: bool,
+    #[param(like = ROOT)]
     pub root: Option<String>,
-}
-
-impl Request for TrustChecks {
-    const OPERATION: &'static Operation = &TRUST;
-    type Response = Trust;
 }
 
 /// What is done with a symbol.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepKind {
     #[default]
@@ -512,7 +338,7 @@ pub enum StepKind {
 }
 
 /// One edit of one symbol: the parameters of all planning operations.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EditStep {
     /// Which one; the others are its parameters.
@@ -537,13 +363,13 @@ pub struct EditStep {
 impl StepKind {
     fn operation(self) -> &'static Operation {
         match self {
-            StepKind::Rename => &RENAME,
-            StepKind::Replace => &REPLACE,
-            StepKind::Insert => &INSERT,
-            StepKind::Delete => &DELETE,
-            StepKind::Signature => &CHANGE_SIGNATURE,
-            StepKind::Move => &MOVE,
-            StepKind::Extract => &EXTRACT,
+            StepKind::Rename => RenameSymbol::OPERATION,
+            StepKind::Replace => ReplaceSymbol::OPERATION,
+            StepKind::Insert => InsertCode::OPERATION,
+            StepKind::Delete => DeleteSymbol::OPERATION,
+            StepKind::Signature => ChangeSignature::OPERATION,
+            StepKind::Move => MoveSymbol::OPERATION,
+            StepKind::Extract => ExtractInterface::OPERATION,
         }
     }
 }
@@ -570,34 +396,41 @@ impl EditStep {
     }
 }
 
-/// Several edits as one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Plan several edits as one, checked, applied and undone together
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "batch_edit",
+    command = "edit batch",
+    answer = "the plan: its ID, files, uncertain places, what the compiler said, and the diff",
+    example = "loci edit batch --step '{\"operation\": \"delete\", \"path\": \"Store.Clear\"}'",
+    returns = EditPlanned,
+    local,
+    check,
+)]
 pub struct BatchEdit {
-    // its parameters are those of the other tools: the schema does not repeat them
-    #[schemars(with = "Vec<Map<String, Value>>")]
-    #[serde(deserialize_with = "read_steps")]
+    /// An operation (rename, replace, insert, delete, signature, move, extract) with its parameters (repeatable)
+    #[param(value = "JSON")]
     pub step: Vec<EditStep>,
+    /// A JSON file with a list of steps
+    #[param(value = "FILE", word)]
     pub file: Option<String>,
+    #[param(like = CHECK)]
     pub check: bool,
+    #[param(like = APPLY)]
     pub apply: bool,
+    #[param(like = ROOT)]
     pub root: Option<String>,
 }
 
-impl Request for BatchEdit {
-    const OPERATION: &'static Operation = &BATCH;
-    type Response = EditPlanned;
-
-    fn check_params(&self) -> Result<(), Error> {
+impl BatchEdit {
+    fn check(&self) -> Result<(), Error> {
         if self.step.is_empty() == self.file.is_none() {
             let message = if self.file.is_some() { "both steps and a file" } else { "missing steps" };
-            return Err(Error::new(Code::InvalidArgument, message).hint(BATCH.example));
+            return Err(Error::new(Code::InvalidArgument, message).hint(Self::OPERATION.example));
         }
         self.step.iter().try_for_each(EditStep::check_params)
     }
-}
 
-impl BatchEdit {
     /// The edits to plan; `text` is what the file contains.
     pub fn to_wanted(&self, text: Option<&str>) -> Result<WantedEdit, Error> {
         let steps = match text {
@@ -609,7 +442,7 @@ impl BatchEdit {
 }
 
 fn parse_steps(text: &str) -> Result<Vec<EditStep>, Error> {
-    let refuse = |why: String| Error::new(Code::InvalidArgument, why).hint(BATCH.example);
+    let refuse = |why: String| Error::new(Code::InvalidArgument, why).hint(BatchEdit::OPERATION.example);
     let steps: Vec<EditStep> =
         serde_json::from_str(text).map_err(|error| refuse(format!("not a list of steps: {error}")))?;
     steps.iter().try_for_each(EditStep::check_params)?;
@@ -617,13 +450,32 @@ fn parse_steps(text: &str) -> Result<Vec<EditStep>, Error> {
 }
 
 /// Steps as objects or, as the command line passes them, as texts.
-fn read_steps<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<EditStep>, D::Error> {
-    let to_step = |value: Value| match value {
-        Value::String(text) => serde_json::from_str(&text),
-        other => serde_json::from_value(other),
-    };
-    let all = Vec::<Value>::deserialize(deserializer)?;
-    all.into_iter().map(to_step).collect::<Result<_, _>>().map_err(D::Error::custom)
+impl fields::Value for Vec<EditStep> {
+    fn read(&mut self, given: &Value) -> Result<(), String> {
+        let to_step = |value: &Value| match value {
+            Value::String(text) => serde_json::from_str(text),
+            other => EditStep::deserialize(other),
+        };
+        let steps = given.as_array().ok_or("a list of steps")?;
+        *self = steps
+            .iter()
+            .map(to_step)
+            .collect::<Result<_, _>>()
+            .map_err(|error| format!("a list of steps: {error}"))?;
+        Ok(())
+    }
+
+    fn write(&self) -> Value {
+        serde_json::to_value(self).expect("steps have texts as keys")
+    }
+}
+
+impl fields::Kind for Vec<EditStep> {
+    const SHAPE: Shape = Shape::Texts;
+
+    fn schema() -> Value {
+        json!({"type": "array", "items": {"type": "object", "additionalProperties": true}})
+    }
 }
 
 /// Edits to plan together, and what to do with the plan.
@@ -665,13 +517,6 @@ plans! {
     MoveSymbol = Move { to }
     ExtractInterface = Extract { new_name members }
     ChangeSignature = Signature { add value remove rename order include_likely }
-}
-
-fn require_text(text: &str, missing: &str, operation: &Operation) -> Result<(), Error> {
-    if text.trim().is_empty() {
-        return Err(Error::new(Code::InvalidArgument, missing).hint(operation.example));
-    }
-    Ok(())
 }
 
 /// A planned edit.

@@ -2,73 +2,44 @@
 //!
 //! Does not know how messages are read or compared.
 
-use crate::operation::{FlagMeaning, Number, Operation, Positional, Request, Response, ShortFlag};
-use crate::params::param;
-use crate::schema::schema_properties;
+use crate::operation::{Operation, Response};
+use crate::params::check_not_blank;
 use crate::search::{TimeRange, is_false};
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub const OPERATION: Operation = Operation {
-    name: "gather_chats",
-    command: "show",
-    about: "Show whole sessions: prompts, tool calls and replies",
-    answer: "for one session, its messages in order; for several, all messages by time and the messages they share. \
-             Subagents have their own sessions, whose IDs are listed",
-    example: "loci show 975e66ab --no-tools",
-    words: Some(Positional {
-        value: "ID",
-        about: "Sessions to show, by ID or ID prefix",
-        into: &["chatIds"],
-        number: Number::Several,
-    }),
-    params: &[
-        param("chatIds", Shape::List, "IDS", "Sessions to show, by ID or ID prefix"),
-        param("includeTools", Shape::Switch, "", "Include tool calls and their results [default: true]"),
-        param("all", Shape::Switch, "", "Include what the transcripts no longer have and the archive keeps"),
-    ],
-    required: &["chatIds"],
-    shapes: schema_properties::<GatherChats>,
-    handy: &[ShortFlag {
-        flag: "no-tools",
-        value: "",
-        means: FlagMeaning::Is("includeTools", "false"),
-        about: "Hide tool calls and their results (same as --include-tools=false)",
-    }],
-    read_only: true,
-    rows: &["messages", "narrative"],
-    stats: &["role"],
-};
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+/// Show whole sessions: prompts, tool calls and replies
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "gather_chats",
+    command = "show",
+    answer = "for one session, its messages in order; for several, all messages by time and the messages they share. Subagents have their own sessions, whose IDs are listed",
+    example = "loci show 975e66ab --no-tools",
+    returns = Gathered,
+    read_only,
+    unmaskable,
+    rows("messages", "narrative"),
+    stats("role"),
+    words(Several, "ID", "Sessions to show, by ID or ID prefix", into("chatIds")),
+)]
 pub struct GatherChats {
+    /// Sessions to show, by ID or ID prefix
+    #[param(name = "chatIds", value = "IDS", required = "session ID", check = check_not_blank)]
     pub chat_ids: Vec<String>,
+    /// Include tool calls and their results
+    #[param(
+        name = "includeTools",
+        default = true,
+        flag(
+            "no-tools",
+            Is("false"),
+            "",
+            "Hide tool calls and their results (same as --include-tools=false)"
+        )
+    )]
     pub include_tools: bool,
-    /// Also what the transcripts no longer have.
-    #[serde(skip_serializing_if = "is_false")]
+    /// Include what the transcripts no longer have and the archive keeps
     pub all: bool,
-}
-
-impl Default for GatherChats {
-    fn default() -> GatherChats {
-        GatherChats { chat_ids: Vec::new(), include_tools: true, all: false }
-    }
-}
-
-impl Request for GatherChats {
-    const OPERATION: &'static Operation = &OPERATION;
-    type Response = Gathered;
-
-    fn check_params(&self) -> Result<(), Error> {
-        if self.chat_ids.is_empty() || self.chat_ids.iter().any(|id| id.trim().is_empty()) {
-            return Err(Error::new(Code::InvalidArgument, "missing or empty session ID")
-                .hint("`loci sessions` lists sessions; a prefix of the ID is enough"));
-        }
-        Ok(())
-    }
 }
 
 /// One session, or several.

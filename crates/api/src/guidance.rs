@@ -284,12 +284,12 @@ mod tests {
                 for action in guidance.next_actions {
                     match action.tool.as_str() {
                         "search_conversations" => {
-                            let next = SearchConversations::read(action.args).unwrap();
+                            let next = SearchConversations::read(&action.args).unwrap();
                             assert_eq!(next.iteration, ask.iteration + 1);
                             assert_ne!(SearchConversations { iteration: ask.iteration, ..next }, ask);
                         }
                         "gather_chats" => {
-                            let next = GatherChats::read(action.args).unwrap();
+                            let next = GatherChats::read(&action.args).unwrap();
                             assert!(
                                 next.chat_ids
                                     .iter()
@@ -320,7 +320,7 @@ mod tests {
             for answer in sample_responses() {
                 for action in guidance_for(ask, &answer).next_actions {
                     if action.tool == "search_conversations" {
-                        follow_suggestions(&SearchConversations::read(action.args).unwrap(), path, done);
+                        follow_suggestions(&SearchConversations::read(&action.args).unwrap(), path, done);
                     }
                 }
             }

@@ -2,59 +2,26 @@
 //!
 //! Does not know the forms that can be imported: [docs/concepts/import.md](../../../docs/concepts/import.md) describes them.
 
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use crate::operation::{Operation, Response};
 use serde::{Deserialize, Serialize};
 
-pub const OPERATION: Operation = Operation {
-    name: "import",
-    command: "import",
-    about: "Import the history of an agent that Loci does not read by itself",
-    answer: "the form of the file, its sessions with the number of messages and calls, and what could not be read",
-    example: "loci import conversations.json --dry-run",
-    words: Some(Positional {
-        value: "FILE",
-        about: "JSON lines, a recorded stream of ACP messages, or conversations.json of claude.ai or ChatGPT",
-        into: &["file"],
-        number: Number::One,
-    }),
-    params: &[
-        param(
-            "file",
-            Shape::Text,
-            "FILE",
-            "JSON lines, a recorded stream of ACP messages, or conversations.json of claude.ai or ChatGPT",
-        ),
-        param("dry_run", Shape::Flag, "", "Show what would be imported"),
-    ],
-    required: &["file"],
-    shapes: schema_properties::<ImportRequest>,
-    handy: &[],
-    read_only: false,
-    rows: &["sessions"],
-    stats: &["change"],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Import the history of an agent that Loci does not read by itself
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "import",
+    command = "import",
+    answer = "the form of the file, its sessions with the number of messages and calls, and what could not be read",
+    example = "loci import conversations.json --dry-run",
+    returns = HistoryImported,
+    rows("sessions"),
+    stats("change"),
+)]
 pub struct ImportRequest {
+    /// JSON lines, a recorded stream of ACP messages, or conversations.json of claude.ai or ChatGPT
+    #[param(value = "FILE", required = "file name", word)]
     pub file: String,
+    /// Show what would be imported
     pub dry_run: bool,
-}
-
-impl Request for ImportRequest {
-    const OPERATION: &'static Operation = &OPERATION;
-    type Response = HistoryImported;
-
-    fn check_params(&self) -> Result<(), Error> {
-        if self.file.trim().is_empty() {
-            return Err(Error::new(Code::InvalidArgument, "missing file name").hint(OPERATION.example));
-        }
-        Ok(())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,8 @@
 //!
 //! Does not know how an operation is implemented, nor how a response is shown to a person.
 
+#![allow(clippy::doc_markdown)] // the doc comment of a parameter is its help, as plain text
+
 pub mod about;
 pub mod alerts;
 pub mod code;
@@ -13,10 +15,10 @@ pub mod digest;
 pub mod edits;
 pub mod envelope;
 pub mod error;
+pub mod fields;
 pub mod gather_chats;
 pub mod guidance;
 pub mod import;
-mod lenient;
 pub mod mailbox;
 pub mod maintenance;
 pub mod memory;
@@ -41,7 +43,6 @@ pub mod tool_handler;
 pub mod tool_schema;
 pub mod tools;
 pub mod toolsets;
-pub mod view_params;
 pub mod view_request;
 pub mod views;
 pub mod why;
@@ -57,6 +58,5 @@ pub use resume::resume_command;
 pub use tool_handler::{CallContext, ToolHandler};
 pub use tools::{REPLACED, TOOLS, Tool, replacement_of, tool_named};
 pub use toolsets::Set;
-pub use view_params::PARAMS;
 pub use view_request::ViewRequest;
 pub use views::{VIEWS, View, view_named};

@@ -2,11 +2,8 @@
 //!
 //! Does not know what runs an agent, or when.
 
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
-use crate::{Code, Error, Exit, Param, Shape};
-use schemars::JsonSchema;
+use crate::operation::{Operation, Request, Response};
+use crate::{Code, Error, Exit, Param};
 use serde::{Deserialize, Serialize};
 
 /// The programs that can run an agent.
@@ -15,165 +12,46 @@ pub const STATES: &[&str] = &["waiting", "running", "answered", "failed"];
 /// A message is a request, not a document.
 pub const LONGEST: usize = 256 << 10;
 
-const AGENT: Param = param("agent", Shape::Text, "AGENT", "The agent's name, as listed by `loci agent list`");
-
-pub const DISPATCH: Operation = Operation {
-    name: "dispatch",
-    command: "dispatch",
-    about: "Send a message to a named agent",
-    answer: "the message ID and state, and the reply if it has arrived",
-    example: "loci dispatch reviewer 'look at the last commit' --wait-seconds 120",
-    words: Some(Positional {
-        value: "AGENT MESSAGE",
-        about: "The receiving agent and the message",
-        into: &["agent", "message"],
-        number: Number::InTurn,
-    }),
-    params: &[
-        AGENT,
-        param("message", Shape::Text, "TEXT", "The message text"),
-        param(
-            "key",
-            Shape::Text,
-            "KEY",
-            "Idempotency key: a repeated key does not send the message again [default: a new key]",
-        ),
-        param("from", Shape::Text, "NAME", "Name of the sender [default: the calling agent, if any]"),
-        param("wait_seconds", Shape::Count, "N", "Seconds to wait for the reply [default: 0]"),
-    ],
-    required: &["agent", "message"],
-    shapes: schema_properties::<Dispatch>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
+const AGENT: Param = Param {
+    check: Some(check_name),
+    ..Param::text("agent", "AGENT", "The agent's name, as listed by `loci agent list`")
 };
 
-pub const MESSAGES: Operation = Operation {
-    name: "list_messages",
-    command: "agent messages",
-    about: "List messages sent to named agents, with state and reply",
-    answer: "messages, newest first",
-    example: "loci agent messages --agent reviewer --state answered --limit 5",
-    words: Some(Positional {
-        value: "ID",
-        about: "Only these messages, by ID",
-        into: &["ids"],
-        number: Number::Several,
-    }),
-    params: &[
-        param("ids", Shape::List, "ID", "Only these messages, by ID"),
-        param("agent", Shape::Text, "AGENT", "Only messages to this agent"),
-        param("state", Shape::Choice(STATES), "STATE", "Only messages in this state"),
-        param("limit", Shape::Count, "N", "Maximum number of messages [default: 20]"),
-    ],
-    required: &[],
-    shapes: schema_properties::<ListMessages>,
-    handy: &[],
-    read_only: true,
-    rows: &["messages"],
-    stats: &["agent", "state"],
-};
-
-pub const ADD: Operation = Operation {
-    name: "add_agent",
-    command: "agent add",
-    about: "Add a named agent: a working directory and the program to run in it",
-    answer: "the added agent",
-    example: "loci agent add reviewer ~/work/review",
-    words: Some(Positional {
-        value: "NAME DIRECTORY",
-        about: "The agent's name and working directory",
-        into: &["name", "directory"],
-        number: Number::InTurn,
-    }),
-    params: &[
-        param("name", Shape::Text, "NAME", "The agent's name: lowercase letters, digits, - and _"),
-        param(
-            "directory",
-            Shape::Text,
-            "DIR",
-            "Working directory of the agent [default: the current directory]",
-        ),
-        param(
-            "client",
-            Shape::Choice(CLIENTS),
-            "CLIENT",
-            "The program that runs the agent [default: claude]",
-        ),
-    ],
-    required: &["name"],
-    shapes: schema_properties::<AddAgent>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-pub const LIST: Operation = Operation {
-    name: "list_agents",
-    command: "agent list",
-    about: "List named agents that can receive messages",
-    answer: "agents by name",
-    example: "loci agent list --json",
-    words: None,
-    params: &[],
-    required: &[],
-    shapes: schema_properties::<ListAgents>,
-    handy: &[],
-    read_only: true,
-    rows: &["agents"],
-    stats: &["client"],
-};
-
-pub const REMOVE: Operation = Operation {
-    name: "remove_agent",
-    command: "agent remove",
-    about: "Remove a named agent and its messages",
-    answer: "the number of messages removed with the agent",
-    example: "loci agent remove reviewer",
-    words: Some(Positional {
-        value: "NAME",
-        about: "The agent's name",
-        into: &["name"],
-        number: Number::One,
-    }),
-    params: &[param("name", Shape::Text, "NAME", "The agent's name")],
-    required: &["name"],
-    shapes: schema_properties::<RemoveAgent>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Send a message to a named agent
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "dispatch",
+    command = "dispatch",
+    answer = "the message ID and state, and the reply if it has arrived",
+    example = "loci dispatch reviewer 'look at the last commit' --wait-seconds 120",
+    returns = MessageLine,
+    daemon,
+    words(InTurn, "AGENT MESSAGE", "The receiving agent and the message", into("agent", "message")),
+    check,
+)]
 pub struct Dispatch {
+    #[param(like = AGENT, required = "agent")]
     pub agent: String,
+    /// The message text
+    #[param(value = "TEXT", required = "message")]
     pub message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Idempotency key: a repeated key does not send the message again [default: a new key]
+    #[param(value = "KEY")]
     pub key: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Name of the sender [default: the calling agent, if any]
+    #[param(value = "NAME")]
     pub from: Option<String>,
+    /// Seconds to wait for the reply [default: 0]
+    #[param(range = 0..=86_400)]
     pub wait_seconds: u64,
 }
 
-impl Request for Dispatch {
-    const OPERATION: &'static Operation = &DISPATCH;
-    type Response = MessageLine;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_name("agent", &self.agent)?;
+impl Dispatch {
+    fn check(&self) -> Result<(), Error> {
         let wrong = |message: &str, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         match self.message.len() {
-            0 => wrong("missing message", DISPATCH.example),
             n if n > LONGEST => {
                 wrong("the message is longer than 256 kB", "write it to a file and send the path")
-            }
-            _ if self.message.trim().is_empty() => wrong("the message is empty", DISPATCH.example),
-            _ if self.wait_seconds > 86_400 => {
-                wrong("`wait_seconds` must be at most 86400 (one day)", DISPATCH.example)
             }
             _ if self.key.as_ref().is_some_and(|key| key.is_empty() || key.len() > 200) => {
                 wrong("`key` must have 1 to 200 bytes", "omit it to generate one")
@@ -183,18 +61,38 @@ impl Request for Dispatch {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// List messages sent to named agents, with state and reply
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "list_messages",
+    command = "agent messages",
+    answer = "messages, newest first",
+    example = "loci agent messages --agent reviewer --state answered --limit 5",
+    returns = Messages,
+    read_only,
+    rows("messages"),
+    stats("agent", "state"),
+    words(Several, "ID", "Only these messages, by ID", into("ids")),
+    check,
+)]
 pub struct ListMessages {
+    /// Only these messages, by ID
+    #[param(value = "ID")]
     pub ids: Vec<String>,
+    /// Only messages to this agent
+    #[param(value = "AGENT")]
     pub agent: Option<String>,
+    /// Only messages in this state
+    #[param(value = "STATE", choice = STATES)]
     pub state: Option<String>,
+    /// Maximum number of messages
+    #[param(default = 20)]
     pub limit: u64,
 }
 
-impl Default for ListMessages {
-    fn default() -> ListMessages {
-        ListMessages { ids: Vec::new(), agent: None, state: None, limit: 20 }
+impl ListMessages {
+    fn check(&self) -> Result<(), Error> {
+        self.message_ids().map(|_| ())
     }
 }
 
@@ -210,62 +108,55 @@ impl ListMessages {
     }
 }
 
-impl Request for ListMessages {
-    const OPERATION: &'static Operation = &MESSAGES;
-    type Response = Messages;
-
-    fn check_params(&self) -> Result<(), Error> {
-        self.message_ids()?;
-        let known = self.state.as_ref().is_none_or(|state| STATES.contains(&state.as_str()));
-        if known { Ok(()) } else { Err(choice_error("state", STATES)) }
-    }
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Add a named agent: a working directory and the program to run in it
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "add_agent",
+    command = "agent add",
+    answer = "the added agent",
+    example = "loci agent add reviewer ~/work/review",
+    returns = AgentLine,
+    words(InTurn, "NAME DIRECTORY", "The agent's name and working directory", into("name", "directory")),
+)]
 pub struct AddAgent {
+    /// The agent's name: lowercase letters, digits, - and _
+    #[param(value = "NAME", required = "name", check = check_name)]
     pub name: String,
+    /// Working directory of the agent [default: the current directory]
+    #[param(value = "DIR")]
     pub directory: Option<String>,
+    /// The program that runs the agent [default: claude]
+    #[param(value = "CLIENT", choice = CLIENTS)]
     pub client: Option<String>,
 }
 
-impl Request for AddAgent {
-    const OPERATION: &'static Operation = &ADD;
-    type Response = AgentLine;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_name("name", &self.name)?;
-        let known = self.client.as_ref().is_none_or(|client| CLIENTS.contains(&client.as_str()));
-        if known { Ok(()) } else { Err(choice_error("client", CLIENTS)) }
-    }
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// List named agents that can receive messages
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "list_agents",
+    command = "agent list",
+    answer = "agents by name",
+    example = "loci agent list --json",
+    returns = Agents,
+    read_only,
+    rows("agents"),
+    stats("client"),
+)]
 pub struct ListAgents {}
 
-impl Request for ListAgents {
-    const OPERATION: &'static Operation = &LIST;
-    type Response = Agents;
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Remove a named agent and its messages
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "remove_agent",
+    command = "agent remove",
+    answer = "the number of messages removed with the agent",
+    example = "loci agent remove reviewer",
+    returns = Removed,
+)]
 pub struct RemoveAgent {
+    /// The agent's name
+    #[param(value = "NAME", required = "name", word, check = check_name)]
     pub name: String,
-}
-
-impl Request for RemoveAgent {
-    const OPERATION: &'static Operation = &REMOVE;
-    type Response = Removed;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_name("name", &self.name)
-    }
-}
-
-fn choice_error(name: &str, words: &[&str]) -> Error {
-    Error::new(Code::InvalidArgument, format!("`{name}` must be one of: {}", words.join(", ")))
 }
 
 /// Validates a name: easy to type, and impossible to mistake for a flag or a path.
@@ -276,7 +167,7 @@ fn check_name(what: &str, name: &str) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!("invalid `{what}`: `{name}` (use up to 40 lowercase letters, digits, - and _)");
-    Err(Error::new(Code::InvalidArgument, message).hint(ADD.example))
+    Err(Error::new(Code::InvalidArgument, message).hint(AddAgent::OPERATION.example))
 }
 
 /// A message and its state.

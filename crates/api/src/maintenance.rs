@@ -2,41 +2,26 @@
 //!
 //! Does not know where any of it is stored. The value of a secret never passes through here.
 
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::{PROJECT, SOURCE, check_time, param};
+use crate::operation::{Operation, Request, Response};
+use crate::params::{PROJECT, SOURCE, check_not_blank};
 use crate::resolve_ids::ChatId;
-use crate::schema::schema_properties;
-use crate::{Code, Error, Exit, Shape};
-use schemars::JsonSchema;
+use crate::{Code, Error, Exit};
 use serde::{Deserialize, Serialize};
 
 // ---- index
 
-pub const INDEX: Operation = Operation {
-    name: "index",
-    command: "index",
-    about: "Update or rebuild the transcript index",
-    answer: "the transcripts and bytes read, and the size of the index",
-    example: "loci index",
-    words: None,
-    params: &[param("rebuild", Shape::Flag, "", "Delete the index and read all transcripts again")],
-    required: &[],
-    shapes: schema_properties::<Index>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Update or rebuild the transcript index
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "index",
+    command = "index",
+    answer = "the transcripts and bytes read, and the size of the index",
+    example = "loci index",
+    returns = Indexed,
+)]
 pub struct Index {
+    /// Delete the index and read all transcripts again
     pub rebuild: bool,
-}
-
-impl Request for Index {
-    const OPERATION: &'static Operation = &INDEX;
-    type Response = Indexed;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -70,59 +55,43 @@ impl Response for Indexed {
 
 // ---- archive
 
-pub const ARCHIVE: Operation = Operation {
-    name: "archive",
-    command: "archive",
-    about: "Show or prune the archive: Loci's copies of transcripts",
-    answer: "the size of the archive, its largest transcripts, and those that were deleted, or would be with --dry-run",
-    example: "loci archive --prune-to 2G --dry-run",
-    words: None,
-    params: &[
-        param(
-            "prune_to",
-            Shape::Text,
-            "SIZE",
-            "Delete the oldest archived transcripts until the archive is at most this large: 500M, 2G",
-        ),
-        param(
-            "older_than",
-            Shape::Text,
-            "TIME",
-            "Delete archived transcripts older than this: 365d, 2025-01-01",
-        ),
-        param("dry_run", Shape::Flag, "", "Show what would be deleted"),
-    ],
-    required: &[],
-    shapes: schema_properties::<ArchiveRequest>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Show or prune the archive: Loci's copies of transcripts
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "archive",
+    command = "archive",
+    answer = "the size of the archive, its largest transcripts, and those that were deleted, or would be with --dry-run",
+    example = "loci archive --prune-to 2G --dry-run",
+    returns = Archived,
+    check,
+)]
 pub struct ArchiveRequest {
+    /// Delete the oldest archived transcripts until the archive is at most this large: 500M, 2G
+    #[param(value = "SIZE", check = check_size)]
     pub prune_to: Option<String>,
+    /// Delete archived transcripts older than this: 365d, 2025-01-01
+    #[param(value = "TIME")]
     pub older_than: Option<String>,
+    /// Show what would be deleted
     pub dry_run: bool,
 }
 
-impl Request for ArchiveRequest {
-    const OPERATION: &'static Operation = &ARCHIVE;
-    type Response = Archived;
-
-    fn check_params(&self) -> Result<(), Error> {
-        if let Some(text) = self.prune_to.as_deref().filter(|text| parse_size(text).is_none()) {
-            return Err(Error::new(Code::InvalidArgument, format!("invalid size for `prune_to`: `{text}`"))
-                .hint("use a number and K, M, G or T, for example 2G"));
-        }
+impl ArchiveRequest {
+    fn check(&self) -> Result<(), Error> {
         if self.dry_run && self.prune_to.is_none() && self.older_than.is_none() {
             return Err(Error::new(Code::InvalidArgument, "`dry_run` needs `prune_to` or `older_than`")
-                .hint(ARCHIVE.example));
+                .hint(Self::OPERATION.example));
         }
-        check_time("older_than", self.older_than.as_deref())
+        Ok(())
     }
+}
+
+fn check_size(name: &str, text: &str) -> Result<(), Error> {
+    if parse_size(text).is_some() {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidArgument, format!("invalid size for `{name}`: `{text}`"))
+        .hint("use a number and K, M, G or T, for example 2G"))
 }
 
 /// Parses a size such as `2G`, `1.5GB`, `500 MiB` or `1024`; all units are powers of 1024.
@@ -173,54 +142,26 @@ pub struct ArchivedTranscript {
 
 // ---- doctor
 
-pub const DOCTOR: Operation = Operation {
-    name: "doctor",
-    command: "doctor",
-    about: "Check the installation and suggest fixes",
-    answer: "one finding per check, and the path of the bundle. The exit code is 1 if a check finds a problem",
-    example: "loci doctor --bundle loci-report.tar",
-    words: None,
-    params: &[
-        param(
-            "bundle",
-            Shape::Text,
-            "FILE",
-            "Also write a tar file for a bug report: versions, counts, findings, settings and the end of the daemon log, \
-             but no messages; secrets and your home directory are masked",
-        ),
-        param(
-            "dismiss",
-            Shape::Text,
-            "ID",
-            "Stop reporting a loss, by the ID in its finding: what was lost stays lost",
-        ),
-    ],
-    required: &[],
-    shapes: schema_properties::<DoctorRequest>,
-    handy: &[],
-    read_only: false,
-    rows: &["findings"],
-    stats: &["severity"],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Check the installation and suggest fixes
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "doctor",
+    command = "doctor",
+    answer = "one finding per check, and the path of the bundle. The exit code is 1 if a check finds a problem",
+    example = "loci doctor --bundle loci-report.tar",
+    returns = DoctorReport,
+    local,
+    rows("findings"),
+    stats("severity"),
+)]
 pub struct DoctorRequest {
+    /// Also write a tar file for a bug report: versions, counts, findings, settings and the end of the daemon log, but no
+    /// messages; secrets and your home directory are masked
+    #[param(value = "FILE", check = check_not_blank)]
     pub bundle: Option<String>,
+    /// Stop reporting a loss, by the ID in its finding: what was lost stays lost
+    #[param(value = "ID")]
     pub dismiss: Option<String>,
-}
-
-impl Request for DoctorRequest {
-    const OPERATION: &'static Operation = &DOCTOR;
-    type Response = DoctorReport;
-
-    fn check_params(&self) -> Result<(), Error> {
-        if self.bundle.as_deref() == Some("") {
-            return Err(Error::new(Code::InvalidArgument, "`--bundle` needs a file name")
-                .hint("loci doctor --bundle loci-report.tar"));
-        }
-        Ok(())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -261,45 +202,29 @@ pub enum Severity {
 
 // ---- secrets
 
-pub const SECRETS: Operation = Operation {
-    name: "secrets",
-    command: "secrets",
-    about: "List secrets found in transcripts by type and location (values stay masked)",
-    answer: "kinds, most frequent first; then locations, newest first",
-    example: "loci secrets --project . --limit 10",
-    words: None,
-    params: &[
-        PROJECT,
-        SOURCE,
-        param("kind", Shape::List, "KIND", "Only these kinds of secrets, as listed in the output"),
-        param("limit", Shape::Count, "N", "Maximum number of locations [default: 50]"),
-    ],
-    required: &[],
-    shapes: schema_properties::<SecretsRequest>,
-    handy: &[],
-    read_only: true,
-    rows: &["found"],
-    stats: &["kind"],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// List secrets found in transcripts by type and location (values stay masked)
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "secrets",
+    command = "secrets",
+    answer = "kinds, most frequent first; then locations, newest first",
+    example = "loci secrets --project . --limit 10",
+    returns = Secrets,
+    read_only,
+    rows("found"),
+    stats("kind"),
+)]
 pub struct SecretsRequest {
+    #[param(like = PROJECT)]
     pub project: Option<String>,
+    #[param(like = SOURCE)]
     pub source: Vec<String>,
+    /// Only these kinds of secrets, as listed in the output
+    #[param(value = "KIND")]
     pub kind: Vec<String>,
+    /// Maximum number of locations
+    #[param(default = 50)]
     pub limit: u64,
-}
-
-impl Default for SecretsRequest {
-    fn default() -> SecretsRequest {
-        SecretsRequest { project: None, source: Vec::new(), kind: Vec::new(), limit: 50 }
-    }
-}
-
-impl Request for SecretsRequest {
-    const OPERATION: &'static Operation = &SECRETS;
-    type Response = Secrets;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -343,47 +268,36 @@ pub struct SecretPlace {
 
 // ---- forget
 
-pub const FORGET: Operation = Operation {
-    name: "forget",
-    command: "forget",
-    about: "Permanently delete sessions from Loci's data (agents' own transcripts are kept)",
-    answer: "the sessions that were forgotten, or would be with --dry-run",
-    example: "loci forget 975e66ab --dry-run",
-    words: Some(Positional {
-        value: "ID",
-        about: "Sessions to forget, by ID or ID prefix",
-        into: &["chat_ids"],
-        number: Number::Several,
-    }),
-    params: &[
-        param("chat_ids", Shape::List, "IDS", "Sessions to forget, by ID or ID prefix"),
-        param("project", Shape::Text, "PATH", "Forget all sessions in this directory or below"),
-        param("matching", Shape::Text, "TEXT", "Forget all sessions that contain this text"),
-        param("dry_run", Shape::Flag, "", "Show what would be forgotten"),
-    ],
-    required: &[],
-    shapes: schema_properties::<ForgetRequest>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Permanently delete sessions from Loci's data (agents' own transcripts are kept)
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "forget",
+    command = "forget",
+    answer = "the sessions that were forgotten, or would be with --dry-run",
+    example = "loci forget 975e66ab --dry-run",
+    returns = Forgotten,
+    confirm("forgetting is permanent", "Forget this?"),
+    words(Several, "ID", "Sessions to forget, by ID or ID prefix", into("chat_ids")),
+    check,
+)]
 pub struct ForgetRequest {
+    /// Sessions to forget, by ID or ID prefix
+    #[param(value = "IDS")]
     pub chat_ids: Vec<String>,
+    /// Forget all sessions in this directory or below
+    #[param(value = "PATH")]
     pub project: Option<String>,
+    /// Forget all sessions that contain this text
+    #[param(value = "TEXT")]
     pub matching: Option<String>,
+    /// Show what would be forgotten
     pub dry_run: bool,
 }
 
-impl Request for ForgetRequest {
-    const OPERATION: &'static Operation = &FORGET;
-    type Response = Forgotten;
-
-    fn check_params(&self) -> Result<(), Error> {
-        let invalid = |message: &str| Err(Error::new(Code::InvalidArgument, message).hint(FORGET.example));
+impl ForgetRequest {
+    fn check(&self) -> Result<(), Error> {
+        let invalid =
+            |message: &str| Err(Error::new(Code::InvalidArgument, message).hint(Self::OPERATION.example));
         let texts = [&self.project, &self.matching].into_iter().flatten().chain(&self.chat_ids);
         if texts.clone().any(|text| text.trim().is_empty()) {
             return invalid("an ID, `project` or `matching` is empty, which would match everything");

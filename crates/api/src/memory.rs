@@ -11,94 +11,63 @@ pub use document::*;
 pub use list::*;
 
 use crate::costs::ModelRun;
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::{PROJECT, SINCE, check_time, param};
-use crate::schema::schema_properties;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use crate::operation::{Operation, Response};
+use crate::params::{PROJECT, SINCE, check_not_blank};
+use crate::{Code, Error, Param};
 use serde::{Deserialize, Serialize};
 
-const NAMED: &str = "Session or fact, by ID or ID prefix: 975e66ab, f-3b21";
-
-const ONE: Option<Positional> =
-    Some(Positional { value: "ID", about: NAMED, into: &["id"], number: Number::One });
-
-fn check_id(id: &str, operation: &Operation) -> Result<(), Error> {
-    if id.trim().is_empty() {
-        return Err(Error::new(Code::InvalidArgument, "missing ID").hint(operation.example));
-    }
-    Ok(())
-}
-
-pub const CONSOLIDATE: Operation = Operation {
-    name: "consolidate",
-    command: "memory consolidate",
-    about: "Derive names, tags, summaries and facts from sessions",
-    answer: "counts of newly named, changed and unchanged sessions, then the named and changed ones by start time",
-    example: "loci memory consolidate --since 7d --dry-run",
-    words: Some(Positional {
-        value: "SESSION",
-        about: "Only these sessions, by ID or ID prefix",
-        into: &["chat_ids"],
-        number: Number::Several,
-    }),
-    params: &[
-        param("chat_ids", Shape::List, "IDS", "Only these sessions, by ID or ID prefix"),
-        PROJECT,
-        SINCE,
-        param("limit", Shape::Count, "N", "Maximum number of sessions, newest first [default: all]"),
-        param("no_model", Shape::Flag, "", "Do not call a model, even if one is configured"),
-        param("dry_run", Shape::Flag, "", "Show what would be stored, and which model calls would be made"),
-        param(
-            "payload",
-            Shape::Flag,
-            "",
-            "With --dry-run: show the exact text that would be sent to the model",
-        ),
-    ],
-    required: &[],
-    shapes: schema_properties::<Consolidate>,
-    handy: &[],
-    read_only: false,
-    rows: &["sessions"],
-    stats: &["source", "project"],
+const ID: Param = Param {
+    check: Some(check_not_blank),
+    ..Param::text("id", "ID", "Session or fact, by ID or ID prefix: 975e66ab, f-3b21")
 };
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Derive names, tags, summaries and facts from sessions
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "consolidate",
+    command = "memory consolidate",
+    answer = "counts of newly named, changed and unchanged sessions, then the named and changed ones by start time",
+    example = "loci memory consolidate --since 7d --dry-run",
+    returns = Consolidated,
+    local,
+    rows("sessions"),
+    stats("source", "project"),
+    words(Several, "SESSION", "Only these sessions, by ID or ID prefix", into("chat_ids")),
+    check,
+)]
 pub struct Consolidate {
+    /// Only these sessions, by ID or ID prefix
+    #[param(value = "IDS", check = check_not_blank)]
     pub chat_ids: Vec<String>,
+    #[param(like = PROJECT)]
     pub project: Option<String>,
+    #[param(like = SINCE)]
     pub since: Option<String>,
+    /// Maximum number of sessions, newest first [default: all]
+    #[param(range = 1..=u64::MAX)]
     pub limit: Option<u64>,
+    /// Do not call a model, even if one is configured
     pub no_model: bool,
+    /// Show what would be stored, and which model calls would be made
     pub dry_run: bool,
+    /// With --dry-run: show the exact text that would be sent to the model
     pub payload: bool,
+}
+
+impl Consolidate {
+    fn check(&self) -> Result<(), Error> {
+        if self.payload && !self.dry_run {
+            return Err(Error::new(Code::InvalidArgument, "`payload` needs --dry-run")
+                .hint("loci memory consolidate --dry-run --payload"));
+        }
+        Ok(())
+    }
 }
 
 impl Consolidate {
     /// Whether the request covers all sessions.
     pub fn covers_all_sessions(&self) -> bool {
         *self == Consolidate { no_model: self.no_model, ..Consolidate::default() }
-    }
-}
-
-impl Request for Consolidate {
-    const OPERATION: &'static Operation = &CONSOLIDATE;
-    type Response = Consolidated;
-
-    fn check_params(&self) -> Result<(), Error> {
-        self.chat_ids.iter().try_for_each(|id| check_id(id, &CONSOLIDATE))?;
-        if self.limit == Some(0) {
-            return Err(
-                Error::new(Code::InvalidArgument, "`limit` must be at least 1").hint(CONSOLIDATE.example)
-            );
-        }
-        if self.payload && !self.dry_run {
-            return Err(Error::new(Code::InvalidArgument, "`payload` needs --dry-run")
-                .hint("loci memory consolidate --dry-run --payload"));
-        }
-        check_time("since", self.since.as_deref())
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Does not know which operations there are: the table is in [`crate::operations`].
 
-use crate::lenient;
+use crate::fields::{self, Fields};
 use crate::params::flag_name;
 use crate::terminal_text::append_fmt;
-use crate::{Code, Error, Exit, Param, control};
+use crate::{Code, Control, Error, Exit, Param, control};
+pub use api_derive::Operation;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -25,8 +26,6 @@ pub struct Operation {
     pub params: &'static [Param],
     /// Required parameters.
     pub required: &'static [&'static str],
-    /// The JSON schemas of its parameters, from the request type.
-    pub shapes: fn() -> Map<String, Value>,
     /// Short flags on the command line.
     pub handy: &'static [ShortFlag],
     /// Deletes and rewrites nothing; updating an index on the way does not count.
@@ -35,6 +34,36 @@ pub struct Operation {
     pub rows: &'static [&'static str],
     /// The fields that `stats_only` counts its records by.
     pub stats: &'static [&'static str],
+    /// Runs in the process that was started, never in the daemon: it needs the credentials, the path or the terminal of the caller.
+    pub local: bool,
+    /// Starts the daemon if none runs: a message outlives the command that sent it.
+    pub daemon: bool,
+    /// Can be drawn as a page.
+    pub page: bool,
+    /// Prints whole messages, and therefore takes `--unmasked`.
+    pub unmaskable: bool,
+    /// Asks before it changes what cannot be rebuilt.
+    pub confirm: Option<Confirmation>,
+    /// What people look for instead of its command.
+    pub second_name: Option<&'static str>,
+    pub phrase: Phrase,
+}
+
+#[derive(Clone, Copy)]
+pub struct Confirmation {
+    /// What it does, as the begin of a sentence.
+    pub why: &'static str,
+    pub question: &'static str,
+}
+
+/// What an operation does with the recovery phrase.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phrase {
+    None,
+    /// It is typed, or read from standard input.
+    Typed,
+    /// It is shown, on a terminal only: an agent that runs this would have it in its transcript.
+    Shown,
 }
 
 /// Positional arguments.
@@ -89,37 +118,25 @@ impl FlagMeaning {
     }
 }
 
-/// The request of an operation: its fields are the operation's parameters.
-pub trait Request: Serialize + DeserializeOwned + Default {
+/// The request of an operation: its fields are the operation's parameters, in this order. Derived: see `api_derive`.
+pub trait Request: Fields + Default {
     const OPERATION: &'static Operation;
     type Response: Response;
 
-    /// Validates constraints that the types cannot express: words of a fixed list, contradictions, required parameters.
-    fn check_params(&self) -> Result<(), Error> {
-        Ok(())
-    }
+    /// Validates what the table says of the parameters, then what it cannot say: contradictions.
+    fn check_params(&self) -> Result<(), Error>;
 
     /// Parses and validates a request. The error for an unknown parameter lists the known ones.
-    fn read(mut params: Map<String, Value>) -> Result<Self, Error> {
-        let operation = Self::OPERATION;
-        lenient::normalize(&mut params);
-        if let Some(name) = params.keys().find(|name| !operation.accepts_param(name)) {
-            return Err(operation.parameter_error(&format!("{}: unknown parameter `{name}`", operation.name)));
-        }
-        let request: Self = serde_json::from_value(Value::Object(params))
-            .map_err(|e| operation.parameter_error(&format!("{}: {e}", operation.name)))?;
+    fn read(params: &Map<String, Value>) -> Result<Self, Error> {
+        let mut request = Self::default();
+        Self::OPERATION.read_into(&mut request, params)?;
         request.check_params()?;
         Ok(request)
     }
 
     /// The parameters that differ from their defaults.
     fn non_default_params(&self) -> Map<String, Value> {
-        let object = |request: &Self| match serde_json::to_value(request) {
-            Ok(Value::Object(map)) => map,
-            _ => Map::new(),
-        };
-        let usual = object(&Self::default());
-        object(self).into_iter().filter(|(name, value)| usual.get(name) != Some(value)).collect()
+        fields::write_changed(self, &Self::default(), Self::OPERATION.params)
     }
 }
 
@@ -161,6 +178,37 @@ pub trait Handle<R: Request> {
 }
 
 impl Operation {
+    /// What a derived row does not say.
+    pub(crate) const EMPTY: Operation = Operation {
+        name: "",
+        command: "",
+        about: "",
+        answer: "",
+        example: "",
+        words: None,
+        params: &[],
+        required: &[],
+        handy: &[],
+        read_only: false,
+        rows: &[],
+        stats: &[],
+        local: false,
+        daemon: false,
+        page: false,
+        unmaskable: false,
+        confirm: None,
+        second_name: None,
+        phrase: Phrase::None,
+    };
+
+    fn read_into(&self, request: &mut dyn Fields, params: &Map<String, Value>) -> Result<(), Error> {
+        if let Some(name) = params.keys().find(|name| !self.accepts_param(name)) {
+            return Err(self.parameter_error(&format!("{}: unknown parameter `{name}`", self.name)));
+        }
+        fields::read(request, self.params, params)
+            .map_err(|why| self.parameter_error(&format!("{}: {why}", self.name)))
+    }
+
     pub fn accepts_param(&self, name: &str) -> bool {
         self.params.iter().any(|param| param.name == name)
     }
@@ -168,7 +216,7 @@ impl Operation {
     /// Whether this operation accepts output controls (limit, fields, jq).
     pub fn accepts_control(&self, name: &str) -> bool {
         name == control::INLINE_THRESHOLD.name
-            || (!self.rows.is_empty() && control::CONTROL.iter().any(|c| c.name == name))
+            || (!self.rows.is_empty() && Control::PARAMS.iter().any(|c| c.name == name))
     }
 
     /// The parameter that `--limit` sets.

@@ -2,93 +2,58 @@
 //!
 //! Does not know how folders are joined to projects.
 
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use crate::operation::{Operation, Request, Response};
+use crate::params::{OFFSET, REVERSE};
+use crate::{Code, Error};
 use serde::{Deserialize, Serialize};
 
-pub const LIST: Operation = Operation {
-    name: "list_projects",
-    command: "project list",
-    about: "List projects: git repositories, and folders without one",
-    answer: "projects by their last session, newest first: name, remote, folders and numbers of sessions",
-    example: "loci project list --limit 5",
-    words: None,
-    params: &[
-        param("limit", Shape::Count, "N", "Maximum number of projects [default: 20]"),
-        param("offset", Shape::Count, "N", "Skip the first N"),
-        param("reverse", Shape::Flag, "", "Oldest first"),
-    ],
-    required: &[],
-    shapes: schema_properties::<ListProjects>,
-    handy: &[],
-    read_only: true,
-    rows: &["projects"],
-    stats: &[],
-};
-
-pub const ALIAS: Operation = Operation {
-    name: "alias_project",
-    command: "project alias",
-    about: "Give a project a name, or join folders that are one project",
-    answer: "the name and the folders it stands for",
-    example: "loci project alias shop --folders /srv/shop,/home/ada/old-shop",
-    words: Some(Positional {
-        value: "NAME [FOLDER]",
-        about: "The name, and its folder [default: the current project]",
-        into: &["name", "folders"],
-        number: Number::InTurn,
-    }),
-    params: &[
-        param("name", Shape::Text, "NAME", "Name of the project, for `--project NAME`"),
-        param("folders", Shape::List, "FOLDERS", "Its folders; they need not exist any more"),
-        param("remove", Shape::Flag, "", "Remove the name instead"),
-    ],
-    required: &["name"],
-    shapes: schema_properties::<AliasProject>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// List projects: git repositories, and folders without one
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "list_projects",
+    command = "project list",
+    answer = "projects by their last session, newest first: name, remote, folders and numbers of sessions",
+    example = "loci project list --limit 5",
+    returns = ProjectsListed,
+    read_only,
+    rows("projects"),
+)]
 pub struct ListProjects {
+    /// Maximum number of projects
+    #[param(default = 20)]
     pub limit: u64,
+    #[param(like = OFFSET)]
     pub offset: u64,
+    #[param(like = REVERSE)]
     pub reverse: bool,
 }
 
-impl Default for ListProjects {
-    fn default() -> ListProjects {
-        ListProjects { limit: 20, offset: 0, reverse: false }
-    }
-}
-
-impl Request for ListProjects {
-    const OPERATION: &'static Operation = &LIST;
-    type Response = ProjectsListed;
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Give a project a name, or join folders that are one project
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "alias_project",
+    command = "project alias",
+    answer = "the name and the folders it stands for",
+    example = "loci project alias shop --folders /srv/shop,/home/ada/old-shop",
+    returns = ProjectNamed,
+    words(InTurn, "NAME [FOLDER]", "The name, and its folder [default: the current project]", into("name", "folders")),
+    check,
+)]
 pub struct AliasProject {
+    /// Name of the project, for `--project NAME`
+    #[param(value = "NAME", required = "name")]
     pub name: String,
+    /// Its folders; they need not exist any more
+    #[param(value = "FOLDERS")]
     pub folders: Vec<String>,
+    /// Remove the name instead
     pub remove: bool,
 }
 
-impl Request for AliasProject {
-    const OPERATION: &'static Operation = &ALIAS;
-    type Response = ProjectNamed;
-
-    fn check_params(&self) -> Result<(), Error> {
-        let error = |message: &str| Error::new(Code::InvalidArgument, message).hint(ALIAS.example);
+impl AliasProject {
+    fn check(&self) -> Result<(), Error> {
+        let error = |message: &str| Error::new(Code::InvalidArgument, message).hint(Self::OPERATION.example);
         match () {
-            () if self.name.trim().is_empty() => Err(error("the name of the project is missing")),
             () if self.remove && !self.folders.is_empty() => {
                 Err(error("a name is removed from all its folders"))
             }

@@ -3,67 +3,44 @@
 //!
 //! Does not know which confidence a caller needs: the threshold is a parameter.
 
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use crate::operation::{Operation, Response};
+use crate::params::PROJECT;
+use crate::{Code, Error};
 use serde::{Deserialize, Serialize};
-
-pub const OPERATION: Operation = Operation {
-    name: "recommend",
-    command: "recommend",
-    about: "Suggest the earlier session that a prompt refers to",
-    answer: "a suggestion card with name, date, reasons, confidence and three choices, or the reason why there is none",
-    example: "loci recommend what did we decide about the connection pool last time",
-    words: Some(Positional {
-        value: "PROMPT",
-        about: "The prompt, as you would send it",
-        into: &["prompt"],
-        number: Number::Sentence,
-    }),
-    params: &[
-        param("prompt", Shape::Text, "TEXT", "The prompt, as you would send it"),
-        param("session", Shape::Text, "ID", "The calling session, which is never suggested"),
-        crate::params::PROJECT,
-        param("threshold", Shape::Number, "SHARE", "Minimum confidence, from 0 to 1 [default: 0.8]"),
-    ],
-    required: &["prompt"],
-    shapes: schema_properties::<Recommend>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
 
 /// A wrong card costs more than none. At this threshold 95 of 100 cards are right; see `cargo xtask quality recommend`.
 pub const THRESHOLD: f64 = 0.9;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Suggest the earlier session that a prompt refers to
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "recommend",
+    command = "recommend",
+    answer = "a suggestion card with name, date, reasons, confidence and three choices, or the reason why there is none",
+    example = "loci recommend what did we decide about the connection pool last time",
+    returns = Recommended,
+    read_only,
+    words(Sentence, "PROMPT", "The prompt, as you would send it", into("prompt")),
+    check,
+)]
 pub struct Recommend {
+    /// The prompt, as you would send it
+    #[param(value = "TEXT", required = "prompt")]
     pub prompt: String,
+    /// The calling session, which is never suggested
+    #[param(value = "ID")]
     pub session: Option<String>,
+    #[param(like = PROJECT)]
     pub project: Option<String>,
+    /// Minimum confidence, from 0 to 1
+    #[param(value = "SHARE", default = 0.9)]
     pub threshold: f64,
 }
 
-impl Default for Recommend {
-    fn default() -> Recommend {
-        Recommend { prompt: String::new(), session: None, project: None, threshold: THRESHOLD }
-    }
-}
-
-impl Request for Recommend {
-    const OPERATION: &'static Operation = &OPERATION;
-    type Response = Recommended;
-
-    fn check_params(&self) -> Result<(), Error> {
+impl Recommend {
+    fn check(&self) -> Result<(), Error> {
         let invalid =
             |message: String, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
-        if self.prompt.trim().is_empty() {
-            return invalid("missing prompt: `prompt` is empty".to_string(), OPERATION.example);
-        }
         if !(0.0..=1.0).contains(&self.threshold) {
             return invalid(
                 format!("`threshold` is {}", self.threshold),

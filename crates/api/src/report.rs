@@ -2,59 +2,33 @@
 //!
 //! Does not know how the page looks, nor how a number is counted: `usage`, `stats`, `analyze` and `sessions` count.
 
-use crate::operation::{Operation, Request, Response};
-use crate::params::{PROJECT, SOURCE, UNTIL, check_time, param};
-use crate::schema::schema_properties;
+use crate::operation::{Operation, Response};
+use crate::params::{PROJECT, SOURCE, UNTIL, check_time};
 use crate::sessions::SessionLine;
-use crate::{Error, Shape};
 use record::Stamp;
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub const OPERATION: Operation = Operation {
-    name: "report",
-    command: "report",
-    about: "Write an HTML report: cost, activity, failures, sessions, decisions",
-    answer: "the numbers as JSON, a summary as text; with `--file` or `-o html` one page that needs no network",
-    example: "loci report --since 30d --file report.html",
-    words: None,
-    params: &[
-        param("since", Shape::Text, "TIME", "Earliest time: 30d, today, 2026-11-01 [default: 30d]"),
-        UNTIL,
-        PROJECT,
-        SOURCE,
-    ],
-    required: &[],
-    shapes: schema_properties::<ReportRequest>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Write an HTML report: cost, activity, failures, sessions, decisions
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "report",
+    command = "report",
+    answer = "the numbers as JSON, a summary as text; with `--file` or `-o html` one page that needs no network",
+    example = "loci report --since 30d --file report.html",
+    returns = Report,
+    read_only,
+    page,
+)]
 pub struct ReportRequest {
+    /// Earliest time: 30d, today, 2026-11-01
+    #[param(value = "TIME", default = "30d", check = check_time)]
     pub since: String,
+    #[param(like = UNTIL)]
     pub until: Option<String>,
+    #[param(like = PROJECT)]
     pub project: Option<String>,
+    #[param(like = SOURCE)]
     pub source: Vec<String>,
-}
-
-impl Default for ReportRequest {
-    fn default() -> ReportRequest {
-        ReportRequest { since: "30d".to_string(), until: None, project: None, source: Vec::new() }
-    }
-}
-
-impl Request for ReportRequest {
-    const OPERATION: &'static Operation = &OPERATION;
-    type Response = Report;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_time("since", Some(&self.since))?;
-        check_time("until", self.until.as_deref())
-    }
 }
 
 /// The lists have the keys of the views they come from, so that a filter for one fits the other.

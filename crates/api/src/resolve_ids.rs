@@ -2,55 +2,37 @@
 //!
 //! Does not choose among several matches: reports the ambiguity and lists them.
 
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
+use crate::operation::{Operation, Request, Response};
+use crate::params::check_not_blank;
 use crate::search::Status;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use crate::{Code, Error};
 use serde::{Deserialize, Serialize};
 
-pub const OPERATION: Operation = Operation {
-    name: "resolve_ids",
-    command: "resolve",
-    about: "Look up sessions and messages by ID prefix",
-    answer: "sessions, then messages, each ordered by ID",
-    example: "loci resolve 975e66ab",
-    words: Some(Positional {
-        value: "PREFIX",
-        about: "Prefix of a session or message ID",
-        into: &["chatIdPrefix", "messageIdPrefix"],
-        number: Number::One,
-    }),
-    params: &[
-        param("chatIdPrefix", Shape::Text, "PREFIX", "Prefix of a session ID"),
-        param("messageIdPrefix", Shape::Text, "PREFIX", "Prefix of a message ID"),
-    ],
-    required: &[],
-    shapes: schema_properties::<ResolveIds>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+/// Look up sessions and messages by ID prefix
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "resolve_ids",
+    command = "resolve",
+    answer = "sessions, then messages, each ordered by ID",
+    example = "loci resolve 975e66ab",
+    returns = Resolved,
+    read_only,
+    words(One, "PREFIX", "Prefix of a session or message ID", into("chatIdPrefix", "messageIdPrefix")),
+    check,
+)]
 pub struct ResolveIds {
+    /// Prefix of a session ID
+    #[param(name = "chatIdPrefix", value = "PREFIX", check = check_not_blank)]
     pub chat_id_prefix: Option<String>,
+    /// Prefix of a message ID
+    #[param(name = "messageIdPrefix", value = "PREFIX", check = check_not_blank)]
     pub message_id_prefix: Option<String>,
 }
 
-impl Request for ResolveIds {
-    const OPERATION: &'static Operation = &OPERATION;
-    type Response = Resolved;
-
-    fn check_params(&self) -> Result<(), Error> {
-        let given = [&self.chat_id_prefix, &self.message_id_prefix].into_iter().flatten();
-        if given.clone().count() == 0 || given.clone().any(|prefix| prefix.trim().is_empty()) {
-            return Err(
-                Error::new(Code::InvalidArgument, "missing or empty ID prefix").hint(OPERATION.example)
-            );
+impl ResolveIds {
+    fn check(&self) -> Result<(), Error> {
+        if self.chat_id_prefix.is_none() && self.message_id_prefix.is_none() {
+            return Err(Error::new(Code::InvalidArgument, "missing ID prefix").hint(Self::OPERATION.example));
         }
         Ok(())
     }

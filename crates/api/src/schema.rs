@@ -1,17 +1,10 @@
 //! JSON schemas of the request and response types, shortened for agents.
 //!
-//! Does not know tools or operations: see [`crate::tool_schema`].
+//! Does not know tools: see [`crate::tool_schema`].
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
-
-pub(crate) fn schema_properties<T: JsonSchema>() -> Map<String, Value> {
-    match schema_of::<T>().remove("properties") {
-        Some(Value::Object(map)) => map,
-        _ => Map::new(),
-    }
-}
 
 pub(crate) fn schema_of<T: JsonSchema>() -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().with(|s| {

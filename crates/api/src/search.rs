@@ -2,311 +2,218 @@
 //!
 //! Does not know how sessions are ranked. Suggestions for the next step are computed in [`crate::guidance`].
 
-use crate::operation::{FlagMeaning, Number, Operation, Positional, Request, Response, ShortFlag};
-use crate::params::param;
-use crate::schema::schema_properties;
-use crate::{Code, Error, Shape};
+use crate::operation::{Operation, Response};
+use crate::params::{DEVICE, MINE, PROJECT, SOURCE, check_origin};
+use crate::{Code, Error, Shape, fields};
 use record::{Clock, Stamp};
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-
-pub const OPERATION: Operation = Operation {
-    name: "search_conversations",
-    command: "search",
-    about: "Search conversations",
-    answer: "sessions, best match first, each with matching snippets and its resume command; then suggested next \
-             steps",
-    example: "loci search why does the daemon lose its socket --since 60d --limit 5",
-    words: Some(Positional {
-        value: "WORDS",
-        about: "What to search for, in your own words",
-        into: &["intent_query"],
-        number: Number::Sentence,
-    }),
-    params: &[
-        param("intent_query", Shape::Texts, "TEXT", "What to search for (repeatable, OR)"),
-        param(
-            "time_window",
-            Shape::Text,
-            "SPAN",
-            "Time range: 7d, 12h, today, all; in JSON also {start,end} in milliseconds [default: all]",
-        ),
-        param(
-            "precision_mode",
-            Shape::Choice(&["basic", "fuzzy"]),
-            "MODE",
-            "basic: exact words; fuzzy: also typos, prefixes and inflections [default: basic]",
-        ),
-        param(
-            "expand",
-            Shape::Choice(&["off", "auto"]),
-            "MODE",
-            "auto: also search for related words and list them in the response [default: off]",
-        ),
-        param(
-            "include_tools_in_search",
-            Shape::Switch,
-            "",
-            "Search tool input and output too [default: true]",
-        ),
-        param(
-            "scope",
-            Shape::Choice(&["both", "content", "title"]),
-            "PART",
-            "Search message text (content), session titles (title) or both [default: both]",
-        ),
-        param("role_filter", Shape::List, "ROLES", "Only these roles: user, assistant, system"),
-        param("exclude_terms", Shape::List, "WORDS", "Exclude sessions with these words"),
-        param(
-            "match",
-            Shape::Choice(&["any", "all"]),
-            "HOW",
-            "Match any of the words, or require all of them [default: any]",
-        ),
-        param("limit_chats", Shape::Count, "N", "Maximum number of sessions [default: 10]"),
-        param(
-            "limit_snippets_per_chat",
-            Shape::Count,
-            "N",
-            "Maximum number of snippets per session [default: 3]",
-        ),
-        param("snippet_window", Shape::Count, "N", "Characters on each side of a match [default: 64]"),
-        param(
-            "response_mode",
-            Shape::Choice(&["json", "text"]),
-            "MODE",
-            "text: add a readable version to the JSON response [default: json]",
-        ),
-        param("include_guidance", Shape::Switch, "", "Suggest what to try next [default: true]"),
-        crate::params::SOURCE,
-        crate::params::PROJECT,
-        crate::params::DEVICE,
-        crate::params::MINE,
-        param(
-            "include_own",
-            Shape::Flag,
-            "",
-            "Include the calling session; and Loci's own output in other sessions",
-        ),
-        param(
-            "iteration",
-            Shape::Count,
-            "N",
-            "Number of this search attempt, from 1; echoed in the response [default: 1]",
-        ),
-    ],
-    required: &["intent_query"],
-    shapes: schema_properties::<SearchConversations>,
-    handy: &[
-        ShortFlag {
-            flag: "also",
-            value: "TEXT",
-            means: FlagMeaning::Names("intent_query"),
-            about: "Also match this phrase (repeatable, OR)",
-        },
-        ShortFlag {
-            flag: "fuzzy",
-            value: "",
-            means: FlagMeaning::Is("precision_mode", "fuzzy"),
-            about: "Also match typos, prefixes and inflections (same as --precision-mode fuzzy)",
-        },
-        ShortFlag {
-            flag: "all",
-            value: "",
-            means: FlagMeaning::Is("match", "all"),
-            about: "Require all of the words (same as --match all)",
-        },
-        ShortFlag {
-            flag: "no-tools",
-            value: "",
-            means: FlagMeaning::Is("include_tools_in_search", "false"),
-            about: "Do not search tool inputs and outputs (same as --include-tools-in-search=false)",
-        },
-        ShortFlag {
-            flag: "limit",
-            value: "N",
-            means: FlagMeaning::Names("limit_chats"),
-            about: "Maximum number of sessions (same as --limit-chats) [default: 10]",
-        },
-        ShortFlag {
-            flag: "since",
-            value: "TIME",
-            means: FlagMeaning::Start("time_window"),
-            about: "Earliest time: 7d, 12h, today, 2026-11-01 (local time), or an RFC 3339 time",
-        },
-        ShortFlag {
-            flag: "until",
-            value: "TIME",
-            means: FlagMeaning::End("time_window"),
-            about: "Latest time (same formats as `--since`; dates include the whole day)",
-        },
-    ],
-    read_only: true,
-    rows: &["results"],
-    stats: &["source"],
-};
 
 /// Declares an enum together with its words; the first variant is the default.
 macro_rules! choice {
-    ($(#[$doc:meta])* $name:ident { $first:ident $(, $more:ident)* }) => {
+    ($(#[$doc:meta])* $name:ident { $first:ident = $word:literal $(, $more:ident = $words:literal)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "lowercase")]
         pub enum $name { #[default] $first $(, $more)* }
+
+        impl fields::Value for $name {
+            fn read(&mut self, given: &Value) -> Result<(), String> {
+                *self = $name::deserialize(given)
+                    .map_err(|_| ["one of: ", $word $(, ", ", $words)*].concat())?;
+                Ok(())
+            }
+
+            fn write(&self) -> Value {
+                Value::from(match self {
+                    $name::$first => $word,
+                    $($name::$more => $words,)*
+                })
+            }
+        }
+
+        impl fields::Kind for $name {
+            const SHAPE: Shape = Shape::Choice(&[$word $(, $words)*]);
+
+            fn schema() -> Value {
+                json!({"type": "string", "enum": [$word $(, $words)*]})
+            }
+        }
     };
 }
-choice!(Precision { Basic, Fuzzy });
-choice!(Expand { Off, Auto });
+choice!(Precision { Basic = "basic", Fuzzy = "fuzzy" });
+choice!(Expand { Off = "off", Auto = "auto" });
 choice!(
     /// Where a match may be.
-    Part { Both, Content, Title }
+    Part { Both = "both", Content = "content", Title = "title" }
 );
-choice!(Match { Any, All });
-choice!(Mode { Json, Text });
+choice!(Match { Any = "any", All = "all" });
+choice!(Mode { Json = "json", Text = "text" });
 choice!(
     /// Where a passage was found.
-    Origin { Content, Title, Tool }
+    Origin { Content = "content", Title = "title", Tool = "tool" }
 );
-choice!(Status { Ok, Error });
+choice!(Status { Ok = "ok", Error = "error" });
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Search conversations
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "search_conversations",
+    command = "search",
+    answer = "sessions, best match first, each with matching snippets and its resume command; then suggested next steps",
+    example = "loci search why does the daemon lose its socket --since 60d --limit 5",
+    returns = SearchFound,
+    read_only,
+    rows("results"),
+    stats("source"),
+    words(Sentence, "WORDS", "What to search for, in your own words", into("intent_query")),
+    check,
+)]
 pub struct SearchConversations {
-    #[schemars(with = "OneOrSeveral")]
+    /// What to search for (repeatable, OR)
+    #[param(
+        value = "TEXT",
+        required = "search text",
+        flag("also", Names, "TEXT", "Also match this phrase (repeatable, OR)")
+    )]
     pub intent_query: Intent,
-    #[schemars(with = "WordOrSpan")]
+    /// Time range: 7d, 12h, today, all; in JSON also {start,end} in milliseconds [default: all]
+    #[param(
+        value = "SPAN",
+        flag(
+            "since",
+            Start,
+            "TIME",
+            "Earliest time: 7d, 12h, today, 2026-11-01 (local time), or an RFC 3339 time"
+        ),
+        flag("until", End, "TIME", "Latest time (same formats as `--since`; dates include the whole day)")
+    )]
     pub time_window: TimeWindow,
+    /// basic: exact words; fuzzy: also typos, prefixes and inflections
+    #[param(
+        value = "MODE",
+        default = Precision::Basic,
+        flag("fuzzy", Is("fuzzy"), "", "Also match typos, prefixes and inflections (same as --precision-mode fuzzy)"),
+    )]
     pub precision_mode: Precision,
+    /// auto: also search for related words and list them in the response
+    #[param(value = "MODE", default = Expand::Off)]
     pub expand: Expand,
+    /// Search tool input and output too
+    #[param(
+        default = true,
+        flag(
+            "no-tools",
+            Is("false"),
+            "",
+            "Do not search tool inputs and outputs (same as --include-tools-in-search=false)"
+        )
+    )]
     pub include_tools_in_search: bool,
+    /// Search message text (content), session titles (title) or both
+    #[param(value = "PART", default = Part::Both)]
     pub scope: Part,
+    /// Only these roles: user, assistant, system
+    #[param(value = "ROLES", check = check_role)]
     pub role_filter: Vec<String>,
+    /// Exclude sessions with these words
+    #[param(value = "WORDS")]
     pub exclude_terms: Vec<String>,
-    #[serde(rename = "match")]
+    /// Match any of the words, or require all of them
+    #[param(
+        name = "match",
+        value = "HOW",
+        default = Match::Any,
+        flag("all", Is("all"), "", "Require all of the words (same as --match all)"),
+    )]
     pub matching: Match,
+    /// Maximum number of sessions
+    #[param(
+        value = "N",
+        default = 10,
+        flag("limit", Names, "N", "Maximum number of sessions (same as --limit-chats) [default: 10]"),
+        range = 1..=MOST_CHATS,
+    )]
     pub limit_chats: u32,
+    /// Maximum number of snippets per session
+    #[param(default = 3, program, range = 0..=MOST_SNIPPETS)]
     pub limit_snippets_per_chat: u32,
+    /// Characters on each side of a match
+    #[param(default = 64, program, range = 0..=WIDEST)]
     pub snippet_window: u32,
+    /// text: add a readable version to the JSON response
+    #[param(value = "MODE", default = Mode::Json, program)]
     pub response_mode: Mode,
+    /// Suggest what to try next
+    #[param(default = true, program)]
     pub include_guidance: bool,
+    #[param(like = SOURCE)]
     pub source: Vec<String>,
+    #[param(like = PROJECT)]
     pub project: Option<String>,
+    #[param(like = DEVICE)]
     pub device: Option<String>,
+    #[param(like = MINE)]
     pub mine: bool,
+    /// Include the calling session; and Loci's own output in other sessions
+    #[param(program)]
     pub include_own: bool,
+    /// Number of this search attempt, from 1; echoed in the response
+    #[param(default = 1, program)]
     pub iteration: u32,
 }
 
-impl Default for SearchConversations {
-    fn default() -> SearchConversations {
-        SearchConversations {
-            intent_query: Intent::default(),
-            time_window: TimeWindow::default(),
-            precision_mode: Precision::Basic,
-            expand: Expand::Off,
-            include_tools_in_search: true,
-            scope: Part::Both,
-            role_filter: Vec::new(),
-            exclude_terms: Vec::new(),
-            matching: Match::Any,
-            limit_chats: 10,
-            limit_snippets_per_chat: 3,
-            snippet_window: 64,
-            response_mode: Mode::Json,
-            include_guidance: true,
-            source: Vec::new(),
-            project: None,
-            device: None,
-            mine: false,
-            include_own: false,
-            iteration: 1,
+fn check_role(_: &str, role: &str) -> Result<(), Error> {
+    if ROLES.contains(&role) {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidArgument, format!("unknown role `{role}`"))
+        .hint(format!("one of: {}", ROLES.join(", "))))
+}
+
+impl SearchConversations {
+    fn check(&self) -> Result<(), Error> {
+        check_origin(self.device.as_deref(), self.mine)?;
+        let length: usize = self.intent_query.0.iter().chain(&self.exclude_terms).map(String::len).sum();
+        if length > LONGEST {
+            return Err(Error::new(Code::InvalidArgument, format!("the search text has {length} bytes"))
+                .hint(format!("at most {LONGEST}")));
         }
+        self.time_window.bounds(Clock::At(Stamp(0))).map(|_| ())
     }
 }
 
 /// Limits of a request: each word may be compared with every word of the index, and each passage is read again.
-const LONGEST: u64 = 4096; // bytes of all texts together
+const LONGEST: usize = 4096; // bytes of all texts together
 pub const MOST_CHATS: u64 = 1000;
 const MOST_SNIPPETS: u64 = 100;
 const WIDEST: u64 = 10_000;
 
 pub const ROLES: &[&str] = &["user", "assistant", "system"];
 
-impl Request for SearchConversations {
-    const OPERATION: &'static Operation = &OPERATION;
-    type Response = SearchFound;
-
-    fn check_params(&self) -> Result<(), Error> {
-        let invalid =
-            |message: String, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
-        if self.intent_query.0.iter().all(|text| text.trim().is_empty()) {
-            return invalid("missing search text".to_string(), OPERATION.example);
-        }
-        if let Some(role) = self.role_filter.iter().find(|role| !ROLES.contains(&role.as_str())) {
-            return invalid(format!("unknown role `{role}`"), "one of: user, assistant, system");
-        }
-        crate::params::check_origin(self.device.as_deref(), self.mine)?;
-        if self.limit_chats == 0 {
-            return invalid("`limit_chats` must be at least 1".to_string(), "for example 10");
-        }
-        let length: usize = self.intent_query.0.iter().chain(&self.exclude_terms).map(String::len).sum();
-        for (name, given, most) in [
-            ("intent_query", length as u64, LONGEST),
-            ("limit_chats", u64::from(self.limit_chats), MOST_CHATS),
-            ("limit_snippets_per_chat", u64::from(self.limit_snippets_per_chat), MOST_SNIPPETS),
-            ("snippet_window", u64::from(self.snippet_window), WIDEST),
-        ] {
-            if given > most {
-                return invalid(format!("`{name}` is {given}"), &format!("at most {most}"));
-            }
-        }
-        self.time_window.bounds(Clock::At(Stamp(0))).map(|_| ())
-    }
-}
-
-/// The shapes that `Intent` and `TimeWindow` are read from.
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[allow(dead_code)] // only its schema is used
-enum OneOrSeveral {
-    One(String),
-    Several(Vec<String>),
-}
-
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[allow(dead_code)] // only its schema is used
-enum WordOrSpan {
-    Word(String),
-    Span { start: Option<i64>, end: Option<i64> },
-}
-
 /// One search text or several alternatives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intent(pub Vec<String>);
 
-impl Serialize for Intent {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+impl fields::Value for Intent {
+    fn read(&mut self, given: &Value) -> Result<(), String> {
+        fields::Value::read(&mut self.0, given).map_err(|_| "a text or a list of texts".to_owned())
+    }
+
+    fn write(&self) -> Value {
         match &self.0[..] {
-            [one] => to.serialize_str(one),
-            several => several.serialize(to),
+            [one] => Value::from(one.as_str()),
+            several => Value::from(several),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Intent {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Intent, D::Error> {
-        let wrong = || de::Error::custom("`intent_query` must be a string or a list of strings");
-        let text = |value: Value| match value {
-            Value::String(text) => Ok(text),
-            _ => Err(wrong()),
-        };
-        match Value::deserialize(from)? {
-            Value::Array(items) => Ok(Intent(items.into_iter().map(text).collect::<Result<_, _>>()?)),
-            one => Ok(Intent(vec![text(one)?])),
-        }
+impl fields::Kind for Intent {
+    const SHAPE: Shape = Shape::Texts;
+
+    fn schema() -> Value {
+        json!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
     }
 }
 
@@ -347,36 +254,41 @@ impl TimeWindow {
     }
 }
 
-impl Serialize for TimeWindow {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+impl fields::Value for TimeWindow {
+    fn read(&mut self, given: &Value) -> Result<(), String> {
+        const WANTED: &str = "a text such as `30d`, or {start, end} in milliseconds";
+        *self = match given {
+            Value::String(word) => TimeWindow::Word(word.clone()),
+            Value::Object(span)
+                if !span.is_empty() && span.keys().all(|key| key == "start" || key == "end") =>
+            {
+                let ms = |end: &str| span.get(end).map(|ms| as_whole_ms(ms).ok_or(WANTED)).transpose();
+                TimeWindow::Span { start: ms("start")?, end: ms("end")? }
+            }
+            _ => return Err(WANTED.to_owned()),
+        };
+        Ok(())
+    }
+
+    fn write(&self) -> Value {
         match self {
-            TimeWindow::Word(word) => to.serialize_str(word),
+            TimeWindow::Word(word) => Value::from(word.as_str()),
             TimeWindow::Span { start, end } => {
                 let ends = [("start", start), ("end", end)];
-                let known = ends.into_iter().filter_map(|(name, ms)| Some((name, (*ms)?)));
-                known.collect::<BTreeMap<_, _>>().serialize(to)
+                ends.into_iter()
+                    .filter_map(|(name, ms)| Some((name.to_owned(), Value::from((*ms)?))))
+                    .collect()
             }
         }
     }
 }
 
-impl<'de> Deserialize<'de> for TimeWindow {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<TimeWindow, D::Error> {
-        let wrong = || {
-            de::Error::custom("`time_window` must be a string such as `30d`, or {start, end} in milliseconds")
-        };
-        match Value::deserialize(from)? {
-            Value::String(word) => Ok(TimeWindow::Word(word)),
-            Value::Object(mut span) => {
-                let (start, end) = (span.shift_remove("start"), span.shift_remove("end"));
-                if !span.is_empty() || (start.is_none() && end.is_none()) {
-                    return Err(wrong());
-                }
-                let ms = |value: Option<Value>| value.map(|v| as_whole_ms(&v).ok_or_else(wrong)).transpose();
-                Ok(TimeWindow::Span { start: ms(start)?, end: ms(end)? })
-            }
-            _ => Err(wrong()),
-        }
+impl fields::Kind for TimeWindow {
+    const SHAPE: Shape = Shape::Text;
+
+    fn schema() -> Value {
+        let ms = json!({"type": "integer"});
+        json!({"anyOf": [{"type": "string"}, {"type": "object", "properties": {"start": ms, "end": ms}}]})
     }
 }
 
@@ -570,7 +482,8 @@ mod tests {
             (json!({"end": 7}), (open, Stamp(7))),
             (json!({"start": 5, "end": 7}), (Stamp(5), Stamp(7))),
         ] {
-            let read: TimeWindow = serde_json::from_value(window).unwrap();
+            let mut read = TimeWindow::default();
+            fields::Value::read(&mut read, &window).unwrap();
             assert_eq!(read.bounds(clock), Ok(bounds));
         }
     }

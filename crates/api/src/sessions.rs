@@ -2,78 +2,50 @@
 //!
 //! Does not search messages: that is `search`.
 
-use crate::operation::{Operation, Request, Response};
-use crate::params::{DEVICE, MINE, PROJECT, SINCE, SOURCE, UNTIL, check_origin, check_time, param};
-use crate::schema::schema_properties;
+use crate::Error;
+use crate::operation::{Operation, Response};
+use crate::params::{DEVICE, MINE, OFFSET, PROJECT, REVERSE, SINCE, SOURCE, UNTIL, check_origin};
 use crate::search::TimeRange;
-use crate::{Error, Shape};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub const OPERATION: Operation = Operation {
-    name: "list_sessions",
-    command: "sessions",
-    about: "List sessions, newest first, with their resume commands",
-    answer: "sessions by end time, newest first, then by ID, and how many there are",
-    example: "loci sessions --since 7d --source claude-code --limit 5",
-    words: None,
-    params: &[
-        SOURCE,
-        PROJECT,
-        SINCE,
-        UNTIL,
-        DEVICE,
-        MINE,
-        param("limit", Shape::Count, "N", "Maximum number of sessions [default: 20]"),
-        param("offset", Shape::Count, "N", "Skip the first N"),
-        param("reverse", Shape::Flag, "", "Oldest first"),
-    ],
-    required: &[],
-    shapes: schema_properties::<ListSessions>,
-    handy: &[],
-    read_only: true,
-    rows: &["sessions"],
-    stats: &["source", "project"],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// List sessions, newest first, with their resume commands
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "list_sessions",
+    command = "sessions",
+    answer = "sessions by end time, newest first, then by ID, and how many there are",
+    example = "loci sessions --since 7d --source claude-code --limit 5",
+    returns = Sessions,
+    read_only,
+    rows("sessions"),
+    stats("source", "project"),
+    check,
+)]
 pub struct ListSessions {
+    #[param(like = SOURCE)]
     pub source: Vec<String>,
+    #[param(like = PROJECT)]
     pub project: Option<String>,
+    #[param(like = SINCE)]
     pub since: Option<String>,
+    #[param(like = UNTIL)]
     pub until: Option<String>,
+    #[param(like = DEVICE)]
     pub device: Option<String>,
+    #[param(like = MINE)]
     pub mine: bool,
+    /// Maximum number of sessions
+    #[param(default = 20)]
     pub limit: u64,
+    #[param(like = OFFSET)]
     pub offset: u64,
+    #[param(like = REVERSE)]
     pub reverse: bool,
 }
 
-impl Default for ListSessions {
-    fn default() -> ListSessions {
-        ListSessions {
-            source: Vec::new(),
-            project: None,
-            since: None,
-            until: None,
-            device: None,
-            mine: false,
-            limit: 20,
-            offset: 0,
-            reverse: false,
-        }
-    }
-}
-
-impl Request for ListSessions {
-    const OPERATION: &'static Operation = &OPERATION;
-    type Response = Sessions;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_origin(self.device.as_deref(), self.mine)?;
-        check_time("since", self.since.as_deref())?;
-        check_time("until", self.until.as_deref())
+impl ListSessions {
+    fn check(&self) -> Result<(), Error> {
+        check_origin(self.device.as_deref(), self.mine)
     }
 }
 

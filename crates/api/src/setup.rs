@@ -2,51 +2,11 @@
 //!
 //! Does not know how any agent is configured.
 
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
+use crate::operation::{Operation, Response};
+use crate::params::AGENT_NAMES;
 use crate::toolsets::Set;
-use crate::{Code, Error, Exit, Shape};
-use schemars::JsonSchema;
+use crate::{Code, Error, Exit};
 use serde::{Deserialize, Serialize};
-
-pub const OPERATION: Operation = Operation {
-    name: "setup",
-    command: "setup",
-    about: "Configure agents to use Loci (MCP server and hooks), or undo it",
-    answer: "for each agent, the exact changes to its files, whether they were made, and checks of the result",
-    example: "loci setup claude-code --dry-run",
-    words: Some(Positional {
-        value: "AGENT",
-        about: "Agents to configure: claude-code, codex, gemini-cli, opencode, kilo, qwen, copilot, droid, cline, kimi, cursor, \
-                vscode-copilot, zed, crush",
-        into: &["agents"],
-        number: Number::Several,
-    }),
-    params: &[
-        param(
-            "agents",
-            Shape::List,
-            "AGENTS",
-            "Agents to configure, even if not found on this machine [default: all found]",
-        ),
-        param(
-            "toolsets",
-            Shape::List,
-            "SETS",
-            "Toolsets to offer to all agents, comma-separated: chat, history, code, edit, agents, memory, core; stored as the setting \
-             mcp.toolsets [default: chat,history,core, or the setting]",
-        ),
-        param("remove", Shape::Flag, "", "Undo the changes made by setup, byte for byte"),
-        param("dry_run", Shape::Flag, "", "Show the changes without making them"),
-    ],
-    required: &[],
-    shapes: schema_properties::<SetupRequest>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
 
 /// Every agent that can be configured, by its name throughout Loci.
 pub const AGENTS: &[&str] = &[
@@ -66,37 +26,57 @@ pub const AGENTS: &[&str] = &[
     "crush",
 ];
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Configure agents to use Loci (MCP server and hooks), or undo it
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "setup",
+    command = "setup",
+    answer = "for each agent, the exact changes to its files, whether they were made, and checks of the result",
+    example = "loci setup claude-code --dry-run",
+    returns = SetupDone,
+    local,
+    confirm("setup changes your agents' files", "Make these changes?"),
+    words(Several, "AGENT", "Agents to configure: claude-code, codex, gemini-cli, opencode, kilo, qwen, copilot, droid, cline, kimi, cursor, vscode-copilot, zed, crush", into("agents")),
+    check,
+)]
 pub struct SetupRequest {
+    /// Agents to configure, even if not found on this machine [default: all found]
+    #[param(value = "AGENTS", spelled = AGENT_NAMES, check = check_agent)]
     pub agents: Vec<String>,
+    /// Toolsets to offer to all agents, comma-separated: chat, history, code, edit, agents, memory, core; stored as the
+    /// setting mcp.toolsets [default: chat,history,core, or the setting]
+    #[param(value = "SETS", check = check_toolset)]
     pub toolsets: Vec<String>,
+    /// Undo the changes made by setup, byte for byte
     pub remove: bool,
+    /// Show the changes without making them
     pub dry_run: bool,
 }
 
-impl Request for SetupRequest {
-    const OPERATION: &'static Operation = &OPERATION;
-    type Response = SetupDone;
+fn check_toolset(_: &str, name: &str) -> Result<(), Error> {
+    if Set::from_name(name).is_some() {
+        return Ok(());
+    }
+    let known: Vec<&str> = Set::ALL.iter().map(|(_, name, _)| *name).collect();
+    Err(Error::new(Code::InvalidArgument, format!("there is no toolset `{name}`"))
+        .hint(format!("toolsets: {}", known.join(", "))))
+}
 
-    fn check_params(&self) -> Result<(), Error> {
+fn check_agent(_: &str, name: &str) -> Result<(), Error> {
+    if AGENTS.contains(&name) {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidArgument, format!("unsupported agent `{name}`"))
+        .hint(format!("supported: {}", AGENTS.join(", "))))
+}
+
+impl SetupRequest {
+    fn check(&self) -> Result<(), Error> {
         if self.remove && !self.toolsets.is_empty() {
             return Err(Error::new(Code::InvalidArgument, "--toolsets and --remove cannot be combined")
                 .hint("loci config unset mcp.toolsets"));
         }
-        if let Some(name) = self.toolsets.iter().find(|name| Set::from_name(name).is_none()) {
-            let known: Vec<&str> = Set::ALL.iter().map(|(_, name, _)| *name).collect();
-            return Err(Error::new(Code::InvalidArgument, format!("there is no toolset `{name}`"))
-                .hint(format!("toolsets: {}", known.join(", "))));
-        }
-        match self.agents.iter().find(|name| !AGENTS.contains(&name.as_str())) {
-            None => Ok(()),
-            Some(name) => {
-                let message = format!("unsupported agent `{name}`");
-                Err(Error::new(Code::InvalidArgument, message)
-                    .hint(format!("supported: {}", AGENTS.join(", "))))
-            }
-        }
+        Ok(())
     }
 }
 

@@ -3,36 +3,22 @@
 //! Does not look for problems: that is `doctor`.
 
 use crate::edits::InterruptedEdit;
-use crate::operation::{Operation, Request, Response};
-use crate::schema::schema_properties;
-use schemars::JsonSchema;
+use crate::operation::{Operation, Response};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub const OPERATION: Operation = Operation {
-    name: "status",
-    command: "status",
-    about: "Show index, memory, queue and daemon status",
-    answer: "counts, sizes and state of the index, memory, message queue and daemon",
-    example: "loci status --json",
-    words: None,
-    params: &[],
-    required: &[],
-    shapes: schema_properties::<StatusRequest>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Show index, memory, queue and daemon status
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "status",
+    command = "status",
+    answer = "counts, sizes and state of the index, memory, message queue and daemon",
+    example = "loci status --json",
+    returns = Status,
+    read_only,
+    local,
+)]
 pub struct StatusRequest {}
-
-impl Request for StatusRequest {
-    const OPERATION: &'static Operation = &OPERATION;
-    type Response = Status;
-}
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

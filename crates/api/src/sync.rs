@@ -2,147 +2,93 @@
 //!
 //! Does not know storages or encryption.
 
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
-use crate::{Code, Error, Param, Shape};
-use schemars::JsonSchema;
+use crate::operation::{Operation, Request, Response};
+use crate::{Code, Error, Param};
 use serde::{Deserialize, Serialize};
 
-const URL_ABOUT: &str = "`s3://bucket/prefix`, `az://container/prefix`, or a folder that your devices share";
-const LABEL: Param = param("label", Shape::Text, "NAME", "Name of this device [default: its host name]");
-
-const TEAM: Param = param("team", Shape::Text, "NAME", "The team, as this device calls it");
+const URL: Param = Param::text(
+    "url",
+    "URL",
+    "`s3://bucket/prefix`, `az://container/prefix`, or a folder that your devices share",
+);
+const LABEL: Param = Param::text("label", "NAME", "Name of this device [default: its host name]");
+const TEAM: Param =
+    Param { check: Some(check_team), ..Param::text("team", "NAME", "The team, as this device calls it") };
+const ITEMS: Param = Param::list(
+    "items",
+    "ITEMS",
+    "Facts and sessions by ID, or project folders for all reviewed facts that they have now",
+);
 
 /// The name of a team is part of a path.
-fn check_team(team: Option<&String>) -> Result<(), Error> {
+fn check_team(_: &str, team: &str) -> Result<(), Error> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    match team {
-        Some(team) if team.is_empty() || team.len() > 40 || !team.chars().all(is_letter) => {
-            let message = format!("invalid team name `{team}`");
-            Err(Error::new(Code::InvalidArgument, message)
-                .hint("letters, digits, `-` and `_`, for example: core-team"))
-        }
-        _ => Ok(()),
-    }
-}
-
-const fn operation(
-    (name, command, example): (&'static str, &'static str, &'static str),
-    about: &'static str,
-    answer: &'static str,
-    shapes: fn() -> serde_json::Map<String, serde_json::Value>,
-) -> Operation {
-    Operation {
-        name,
-        command,
-        about,
-        answer,
-        example,
-        words: None,
-        params: &[],
-        required: &[],
-        shapes,
-        handy: &[],
-        read_only: false,
-        rows: &[],
-        stats: &[],
-    }
-}
-
-const URL_WORD: Positional =
-    Positional { value: "URL", about: URL_ABOUT, into: &["url"], number: Number::One };
-
-fn check_present(value: &str, what: &str, example: &str) -> Result<(), Error> {
-    if value.trim().is_empty() {
-        return Err(Error::new(Code::InvalidArgument, format!("missing {what}")).hint(example));
+    if team.is_empty() || team.len() > 40 || !team.chars().all(is_letter) {
+        let message = format!("invalid team name `{team}`");
+        return Err(Error::new(Code::InvalidArgument, message)
+            .hint("letters, digits, `-` and `_`, for example: core-team"));
     }
     Ok(())
 }
 
 // ---- init and join
 
-pub const INIT: Operation = Operation {
-    words: Some(URL_WORD),
-    params: &[
-        param("url", Shape::Text, "URL", URL_ABOUT),
-        LABEL,
-        param("team", Shape::Text, "NAME", "Start a space for a team, in which only what you share is seen"),
-    ],
-    required: &["url"],
-    ..operation(
-        ("sync_init", "sync init", "loci sync init ~/Dropbox/loci"),
-        "Start to synchronise this device through a storage that you have, end-to-end encrypted",
-        "the recovery phrase, which is shown once and lets other devices join",
-        schema_properties::<SyncInit>,
-    )
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Start to synchronise this device through a storage that you have, end-to-end encrypted
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_init",
+    command = "sync init",
+    answer = "the recovery phrase, which is shown once and lets other devices join",
+    example = "loci sync init ~/Dropbox/loci",
+    returns = SyncJoined,
+    local,
+    phrase = Shown,
+)]
 pub struct SyncInit {
+    #[param(like = URL, required = "URL", word)]
     pub url: String,
+    #[param(like = LABEL)]
     pub label: Option<String>,
+    /// Start a space for a team, in which only what you share is seen
+    #[param(value = "NAME", check = check_team)]
     pub team: Option<String>,
 }
 
-impl Request for SyncInit {
-    const OPERATION: &'static Operation = &INIT;
-    type Response = SyncJoined;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())?;
-        check_present(&self.url, "URL", INIT.example)
-    }
-}
-
-pub const JOIN: Operation = Operation {
-    words: Some(Positional {
-        value: "URL",
-        about: "The URL that the first device was given and, for a team, the invitation. The recovery phrase is read from standard input",
-        into: &["url", "phrase"],
-        number: Number::InTurn,
-    }),
-    params: &[
-        param("url", Shape::Text, "URL", URL_ABOUT),
-        param(
-            "phrase",
-            Shape::Text,
-            "INVITATION",
-            "The invitation of a team; the recovery phrase is read from standard input only",
-        ),
-        LABEL,
-        param("team", Shape::Text, "NAME", "Join a team: without an invitation, ask for one"),
-    ],
-    required: &["url"],
-    ..operation(
-        ("sync_join", "sync join", "loci sync join ~/Dropbox/loci"),
-        "Join the space that another device of yours has started",
-        "the space and the name of this device; of a team without an invitation, the request for its administrator",
-        schema_properties::<SyncJoin>,
-    )
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Join the space that another device of yours has started
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_join",
+    command = "sync join",
+    answer = "the space and the name of this device; of a team without an invitation, the request for its administrator",
+    example = "loci sync join ~/Dropbox/loci",
+    returns = SyncJoined,
+    local,
+    phrase = Typed,
+    second = "recover",
+    words(InTurn, "URL", "The URL that the first device was given and, for a team, the invitation. The recovery phrase is read from standard input", into("url", "phrase")),
+    check,
+)]
 pub struct SyncJoin {
+    #[param(like = URL, required = "URL")]
     pub url: String,
+    /// The invitation of a team; the recovery phrase is read from standard input only
+    #[param(value = "INVITATION")]
     pub phrase: String,
+    #[param(like = LABEL)]
     pub label: Option<String>,
+    /// Join a team: without an invitation, ask for one
+    #[param(value = "NAME", check = check_team)]
     pub team: Option<String>,
 }
 
-impl Request for SyncJoin {
-    const OPERATION: &'static Operation = &JOIN;
-    type Response = SyncJoined;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())?;
-        check_present(&self.url, "URL", JOIN.example)?;
-        match self.team {
-            Some(_) => Ok(()),
-            None => check_present(&self.phrase, "recovery phrase", JOIN.example),
+impl SyncJoin {
+    fn check(&self) -> Result<(), Error> {
+        if self.team.is_none() && self.phrase.trim().is_empty() {
+            return Err(
+                Error::new(Code::InvalidArgument, "missing recovery phrase").hint(Self::OPERATION.example)
+            );
         }
+        Ok(())
     }
 }
 
@@ -168,60 +114,27 @@ pub struct SyncJoined {
 
 impl Response for SyncJoined {}
 
-pub const ADMIT: Operation = Operation {
-    words: Some(Positional {
-        value: "REQUEST",
-        about: "What `loci sync join` has printed on the other device",
-        into: &["request"],
-        number: Number::One,
-    }),
-    params: &[
-        param("request", Shape::Text, "REQUEST", "What `loci sync join` has printed on the other device"),
-        TEAM,
-        param(
-            "role",
-            Shape::Choice(ROLES),
-            "ROLE",
-            "reader: receives only; writer: shares as well; administrator: admits and removes others [default: writer]",
-        ),
-    ],
-    required: &["request"],
-    ..operation(
-        ("sync_admit", "sync admit", "loci sync admit 4c534a31… --team core"),
-        "Admit a person's device to a team",
-        "the invitation for the other device, which contains no secret",
-        schema_properties::<SyncAdmit>,
-    )
-};
-
 pub const ROLES: &[&str] = &["reader", "writer", "administrator"];
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Admit a person's device to a team
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_admit",
+    command = "sync admit",
+    answer = "the invitation for the other device, which contains no secret",
+    example = "loci sync admit 4c534a31… --team core",
+    returns = SyncAdmitted,
+    local,
+)]
 pub struct SyncAdmit {
+    /// What `loci sync join` has printed on the other device
+    #[param(value = "REQUEST", required = "request", word)]
     pub request: String,
+    #[param(like = TEAM)]
     pub team: Option<String>,
+    /// reader: receives only; writer: shares as well; administrator: admits and removes others
+    #[param(value = "ROLE", default = "writer", choice = ROLES)]
     pub role: String,
-}
-
-impl Default for SyncAdmit {
-    fn default() -> SyncAdmit {
-        SyncAdmit { request: String::new(), team: None, role: "writer".to_string() }
-    }
-}
-
-impl Request for SyncAdmit {
-    const OPERATION: &'static Operation = &ADMIT;
-    type Response = SyncAdmitted;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())?;
-        if !ROLES.contains(&self.role.as_str()) {
-            return Err(Error::new(Code::InvalidArgument, format!("invalid `role`: `{}`", self.role))
-                .hint(format!("one of: {}", ROLES.join(", "))));
-        }
-        check_present(&self.request, "request", ADMIT.example)
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -239,41 +152,33 @@ impl Response for SyncAdmitted {}
 
 // ---- sharing with a team
 
-const ITEMS: &str = "Facts and sessions by ID, or project folders for all reviewed facts that they have now";
-
-pub const SHARE: Operation = Operation {
-    words: Some(Positional { value: "ITEM", about: ITEMS, into: &["items"], number: Number::Several }),
-    params: &[
-        param("items", Shape::List, "ITEMS", ITEMS),
-        TEAM,
-        param("with_tools", Shape::Flag, "", "Share the tool calls of sessions as well, with their output"),
-        param("dry_run", Shape::Flag, "", "Show what would be shared"),
-    ],
-    required: &["items"],
-    ..operation(
-        ("sync_share", "sync share", "loci sync share f-3b21c0ffee12 --team core"),
-        "Share facts or sessions with a team, after you have seen them",
-        "exactly what the next round sends, item by item",
-        schema_properties::<SyncShare>,
-    )
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Share facts or sessions with a team, after you have seen them
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_share",
+    command = "sync share",
+    answer = "exactly what the next round sends, item by item",
+    example = "loci sync share f-3b21c0ffee12 --team core",
+    returns = SyncShared,
+    local,
+    confirm("sharing shows it to others", "Share this?"),
+    words(Several, "ITEM", "Facts and sessions by ID, or project folders for all reviewed facts that they have now", into("items")),
+    check,
+)]
 pub struct SyncShare {
+    #[param(like = ITEMS, required = "facts or sessions")]
     pub items: Vec<String>,
+    #[param(like = TEAM)]
     pub team: Option<String>,
+    /// Share the tool calls of sessions as well, with their output
     pub with_tools: bool,
+    /// Show what would be shared
     pub dry_run: bool,
 }
 
-impl Request for SyncShare {
-    const OPERATION: &'static Operation = &SHARE;
-    type Response = SyncShared;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())?;
-        check_items(&self.items, SHARE.example)
+impl SyncShare {
+    fn check(&self) -> Result<(), Error> {
+        check_items(&self.items, Self::OPERATION.example)
     }
 }
 
@@ -284,32 +189,28 @@ fn check_items(items: &[String], example: &str) -> Result<(), Error> {
     Ok(())
 }
 
-pub const UNSHARE: Operation = Operation {
-    words: Some(Positional { value: "ITEM", about: ITEMS, into: &["items"], number: Number::Several }),
-    params: &[param("items", Shape::List, "ITEMS", ITEMS), TEAM],
-    required: &["items"],
-    ..operation(
-        ("sync_unshare", "sync unshare", "loci sync unshare f-3b21c0ffee12 --team core"),
-        "Withdraw what you have shared: it leaves the storage, and the reviews of others",
-        "what the next round withdraws; what others have accepted stays with them",
-        schema_properties::<SyncUnshare>,
-    )
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Withdraw what you have shared: it leaves the storage, and the reviews of others
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_unshare",
+    command = "sync unshare",
+    answer = "what the next round withdraws; what others have accepted stays with them",
+    example = "loci sync unshare f-3b21c0ffee12 --team core",
+    returns = SyncShared,
+    local,
+    words(Several, "ITEM", "Facts and sessions by ID, or project folders for all reviewed facts that they have now", into("items")),
+    check,
+)]
 pub struct SyncUnshare {
+    #[param(like = ITEMS, required = "facts or sessions")]
     pub items: Vec<String>,
+    #[param(like = TEAM)]
     pub team: Option<String>,
 }
 
-impl Request for SyncUnshare {
-    const OPERATION: &'static Operation = &UNSHARE;
-    type Response = SyncShared;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())?;
-        check_items(&self.items, UNSHARE.example)
+impl SyncUnshare {
+    fn check(&self) -> Result<(), Error> {
+        check_items(&self.items, Self::OPERATION.example)
     }
 }
 
@@ -363,38 +264,22 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-pub const TAKE: Operation = Operation {
-    words: Some(Positional {
-        value: "SESSION",
-        about: "The ID of a session that a member shares",
-        into: &["session"],
-        number: Number::One,
-    }),
-    params: &[param("session", Shape::Text, "SESSION", "The ID of a session that a member shares"), TEAM],
-    required: &["session"],
-    ..operation(
-        ("sync_take", "sync take", "loci sync take 975e66ab --team core"),
-        "Take over a session that a member of a team shares, so that it is searched and read like yours",
-        "the session, with the member that it came from",
-        schema_properties::<SyncTake>,
-    )
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Take over a session that a member of a team shares, so that it is searched and read like yours
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_take",
+    command = "sync take",
+    answer = "the session, with the member that it came from",
+    example = "loci sync take 975e66ab --team core",
+    returns = SyncTaken,
+    local,
+)]
 pub struct SyncTake {
+    /// The ID of a session that a member shares
+    #[param(value = "SESSION", required = "session", word)]
     pub session: String,
+    #[param(like = TEAM)]
     pub team: Option<String>,
-}
-
-impl Request for SyncTake {
-    const OPERATION: &'static Operation = &TAKE;
-    type Response = SyncTaken;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())?;
-        check_present(&self.session, "session", TAKE.example)
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -408,34 +293,20 @@ impl Response for SyncTaken {}
 
 // ---- rounds
 
-pub const NOW: Operation = Operation {
-    params: &[param(
-        "team",
-        Shape::Text,
-        "NAME",
-        "Only with this team [default: your devices and all teams]",
-    )],
-    ..operation(
-        ("sync_now", "sync now", "loci sync now"),
-        "Send what is new on this device, and receive what is new on the others",
-        "numbers of records sent and received, and what was noticed about the storage",
-        schema_properties::<SyncNow>,
-    )
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Send what is new on this device, and receive what is new on the others
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_now",
+    command = "sync now",
+    answer = "numbers of records sent and received, and what was noticed about the storage",
+    example = "loci sync now",
+    returns = SyncRound,
+    local,
+)]
 pub struct SyncNow {
+    /// Only with this team [default: your devices and all teams]
+    #[param(value = "NAME", check = check_team)]
     pub team: Option<String>,
-}
-
-impl Request for SyncNow {
-    const OPERATION: &'static Operation = &NOW;
-    type Response = SyncRound;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -493,40 +364,24 @@ pub struct SyncFinding {
 
 // ---- preview
 
-pub const PREVIEW: Operation = Operation {
-    params: &[
-        param("limit", Shape::Count, "N", "Transcripts or items to list [default: 50]"),
-        param("team", Shape::Text, "NAME", "What the next round sends to this team"),
-    ],
-    read_only: true,
-    ..operation(
-        ("sync_preview", "sync preview", "loci sync preview --limit 20"),
-        "Show what the next round would send",
-        "transcripts with project, title and size, and the number of sessions and facts of memory; of a team, each item",
-        schema_properties::<SyncPreview>,
-    )
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Show what the next round would send
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_preview",
+    command = "sync preview",
+    answer = "transcripts with project, title and size, and the number of sessions and facts of memory; of a team, each item",
+    example = "loci sync preview --limit 20",
+    returns = SyncPreviewed,
+    read_only,
+    local,
+)]
 pub struct SyncPreview {
+    /// Transcripts or items to list
+    #[param(default = 50)]
     pub limit: u64,
+    /// What the next round sends to this team
+    #[param(value = "NAME", check = check_team)]
     pub team: Option<String>,
-}
-
-impl Default for SyncPreview {
-    fn default() -> SyncPreview {
-        SyncPreview { limit: 50, team: None }
-    }
-}
-
-impl Request for SyncPreview {
-    const OPERATION: &'static Operation = &PREVIEW;
-    type Response = SyncPreviewed;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -565,30 +420,20 @@ pub struct SyncTranscript {
 
 // ---- status
 
-pub const STATUS: Operation = Operation {
-    params: &[TEAM],
-    read_only: true,
-    ..operation(
-        ("sync_status", "sync status", "loci sync status"),
-        "Show the devices of the space, what waits to be sent, and what was noticed about the storage",
-        "storage, this device, all devices with their last change and whether they have forgotten what you forgot",
-        schema_properties::<SyncStatusRequest>,
-    )
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Show the devices of the space, what waits to be sent, and what was noticed about the storage
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_status",
+    command = "sync status",
+    answer = "storage, this device, all devices with their last change and whether they have forgotten what you forgot",
+    example = "loci sync status",
+    returns = SyncStatus,
+    read_only,
+    local,
+)]
 pub struct SyncStatusRequest {
+    #[param(like = TEAM)]
     pub team: Option<String>,
-}
-
-impl Request for SyncStatusRequest {
-    const OPERATION: &'static Operation = &STATUS;
-    type Response = SyncStatus;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -639,30 +484,20 @@ pub struct SyncDevice {
     pub confirmed: bool,
 }
 
-pub const DEVICES: Operation = Operation {
-    params: &[TEAM],
-    read_only: true,
-    ..operation(
-        ("sync_devices", "sync devices", "loci sync devices"),
-        "List the devices of the space, when each wrote last, and what came from it",
-        "devices with name, last change, and the number of sessions and facts that came from each",
-        schema_properties::<SyncDevicesRequest>,
-    )
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// List the devices of the space, when each wrote last, and what came from it
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_devices",
+    command = "sync devices",
+    answer = "devices with name, last change, and the number of sessions and facts that came from each",
+    example = "loci sync devices",
+    returns = SyncDevices,
+    read_only,
+    local,
+)]
 pub struct SyncDevicesRequest {
+    #[param(like = TEAM)]
     pub team: Option<String>,
-}
-
-impl Request for SyncDevicesRequest {
-    const OPERATION: &'static Operation = &DEVICES;
-    type Response = SyncDevices;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -679,99 +514,56 @@ impl Response for SyncDevices {
 
 // ---- members and exclusions
 
-pub const EXCLUDE: Operation = Operation {
-    words: Some(Positional {
-        value: "PROJECT",
-        about: "A project folder; what is below it stays on this device",
-        into: &["project"],
-        number: Number::One,
-    }),
-    params: &[
-        param("project", Shape::Text, "PROJECT", "A project folder; what is below it stays on this device"),
-        param("undo", Shape::Flag, "", "Send the project again"),
-    ],
-    required: &["project"],
-    ..operation(
-        ("sync_exclude", "sync exclude", "loci sync exclude ~/work/secret"),
-        "Keep the sessions and memory of a project on this device",
-        "the excluded projects",
-        schema_properties::<SyncExclude>,
-    )
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Keep the sessions and memory of a project on this device
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_exclude",
+    command = "sync exclude",
+    answer = "the excluded projects",
+    example = "loci sync exclude ~/work/secret",
+    returns = SyncStatus,
+    local,
+)]
 pub struct SyncExclude {
+    /// A project folder; what is below it stays on this device
+    #[param(value = "PROJECT", required = "project", word)]
     pub project: String,
+    /// Send the project again
     pub undo: bool,
 }
 
-impl Request for SyncExclude {
-    const OPERATION: &'static Operation = &EXCLUDE;
-    type Response = SyncStatus;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_present(&self.project, "project", EXCLUDE.example)
-    }
-}
-
-pub const REMOVE: Operation = Operation {
-    words: Some(Positional {
-        value: "DEVICE",
-        about: "Name or identifier of the device",
-        into: &["device"],
-        number: Number::One,
-    }),
-    params: &[param("device", Shape::Text, "DEVICE", "Name or identifier of the device"), TEAM],
-    required: &["device"],
-    ..operation(
-        ("sync_remove", "sync remove", "loci sync remove laptop"),
-        "Remove a device from the space: it can read nothing that is written from now on",
-        "the remaining devices",
-        schema_properties::<SyncRemove>,
-    )
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Remove a device from the space: it can read nothing that is written from now on
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_remove",
+    command = "sync remove",
+    answer = "the remaining devices",
+    example = "loci sync remove laptop",
+    returns = SyncStatus,
+    local,
+)]
 pub struct SyncRemove {
+    /// Name or identifier of the device
+    #[param(value = "DEVICE", required = "device", word)]
     pub device: String,
+    #[param(like = TEAM)]
     pub team: Option<String>,
 }
 
-impl Request for SyncRemove {
-    const OPERATION: &'static Operation = &REMOVE;
-    type Response = SyncStatus;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())?;
-        check_present(&self.device, "device", REMOVE.example)
-    }
-}
-
-pub const REKEY: Operation = Operation {
-    params: &[TEAM],
-    ..operation(
-        ("sync_rekey", "sync rekey", "loci sync rekey"),
-        "Replace the recovery phrase: the former one opens nothing that is written from now on",
-        "the new recovery phrase, which is shown once",
-        schema_properties::<SyncRekey>,
-    )
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Replace the recovery phrase: the former one opens nothing that is written from now on
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_rekey",
+    command = "sync rekey",
+    answer = "the new recovery phrase, which is shown once",
+    example = "loci sync rekey",
+    returns = SyncRekeyed,
+    local,
+    phrase = Shown,
+)]
 pub struct SyncRekey {
+    #[param(like = TEAM)]
     pub team: Option<String>,
-}
-
-impl Request for SyncRekey {
-    const OPERATION: &'static Operation = &REKEY;
-    type Response = SyncRekeyed;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -786,40 +578,23 @@ pub struct SyncRekeyed {
 
 impl Response for SyncRekeyed {}
 
-pub const CHECK: Operation = Operation {
-    params: &[
-        param("read", Shape::Flag, "", "Read every object and compare its content, not only its name"),
-        param(
-            "repair",
-            Shape::Flag,
-            "",
-            "Publish again what is missing of this device, also into a storage that was emptied",
-        ),
-        TEAM,
-    ],
-    ..operation(
-        ("sync_check", "sync check", "loci sync check --read"),
-        "Check that the storage has everything that the devices have published",
-        "the number of objects that should be there, and each that is missing or damaged",
-        schema_properties::<SyncCheck>,
-    )
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Check that the storage has everything that the devices have published
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_check",
+    command = "sync check",
+    answer = "the number of objects that should be there, and each that is missing or damaged",
+    example = "loci sync check --read",
+    returns = SyncChecked,
+    local,
+)]
 pub struct SyncCheck {
+    /// Read every object and compare its content, not only its name
     pub read: bool,
+    /// Publish again what is missing of this device, also into a storage that was emptied
     pub repair: bool,
+    #[param(like = TEAM)]
     pub team: Option<String>,
-}
-
-impl Request for SyncCheck {
-    const OPERATION: &'static Operation = &CHECK;
-    type Response = SyncChecked;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -842,29 +617,19 @@ impl Response for SyncChecked {
     }
 }
 
-pub const LEAVE: Operation = Operation {
-    params: &[TEAM],
-    ..operation(
-        ("sync_leave", "sync leave", "loci sync leave"),
-        "Stop synchronising this device; what it has received stays",
-        "the storage that was left",
-        schema_properties::<SyncLeave>,
-    )
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Stop synchronising this device; what it has received stays
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "sync_leave",
+    command = "sync leave",
+    answer = "the storage that was left",
+    example = "loci sync leave",
+    returns = SyncLeft,
+    local,
+)]
 pub struct SyncLeave {
+    #[param(like = TEAM)]
     pub team: Option<String>,
-}
-
-impl Request for SyncLeave {
-    const OPERATION: &'static Operation = &LEAVE;
-    type Response = SyncLeft;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_team(self.team.as_ref())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

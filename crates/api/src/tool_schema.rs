@@ -3,14 +3,14 @@
 //! Kept short: an agent pays for a tool's schema in every session. Parameters that all views share are explained once, in
 //! the server's instructions, and have no description in the schemas.
 
-use crate::control::{CONTROL, Control};
+use crate::control::Control;
 use crate::envelope::Envelope;
-use crate::schema::{schema_of, schema_properties};
+use crate::schema::schema_of;
 use crate::setup::{Toolset, ToolsetChoice};
 use crate::tools::{TOOLS, Tool, ToolTarget, view_names};
 use crate::toolsets::Set;
 use crate::views::{FORM, SCOPE};
-use crate::{Param, Shape, ViewRequest};
+use crate::{Param, Shape, ViewRequest, fields};
 use serde_json::{Map, Value, json};
 
 /// The schema of a tool's parameters.
@@ -92,10 +92,8 @@ fn required_params(tool: &Tool) -> &'static [&'static str] {
 
 /// The schemas of its parameters, by name.
 fn param_schemas(tool: &Tool) -> Map<String, Value> {
-    let mut all = schema_properties::<Control>();
-    all.extend(
-        tool.operation().map_or_else(schema_properties::<ViewRequest>, |operation| (operation.shapes)()),
-    );
+    let mut all = fields::schemas(Control::PARAMS);
+    all.extend(fields::schemas(tool.operation().map_or(ViewRequest::PARAMS, |operation| operation.params)));
     all
 }
 
@@ -108,7 +106,7 @@ const PLAIN: &[&str] = &["tool", "max_results", "under", "without_tests", "limit
 /// Adds a description to parameters specific to this tool, and the allowed values if the type does not list them.
 fn add_description(tool: &Tool, param: &Param, shape: &mut Value) {
     let shared = [SCOPE, FORM, ORIGIN, PLAIN].iter().any(|names| names.contains(&param.name));
-    let control = CONTROL.iter().any(|control| control.name == param.name);
+    let control = Control::PARAMS.iter().any(|control| control.name == param.name);
     if let Some(view) = tool.view().filter(|_| param.name == "by") {
         *shape = json!({"enum": view.by});
     } else if let Shape::Choice(words) = param.shape {

@@ -2,12 +2,12 @@
 //!
 //! Does not describe parameters: a tool has those of its view or operation, under the same names.
 
-use crate::control::CONTROL;
+use crate::control::Control;
 use crate::operation::Operation;
 use crate::operations::OPERATIONS;
 use crate::params::Param;
 use crate::toolsets::Set;
-use crate::view_params::{PARAMS, param_named};
+use crate::view_request::ViewRequest;
 use crate::views::{VIEWS, View, view_named};
 
 pub struct Tool {
@@ -298,18 +298,18 @@ impl Tool {
     pub fn params(&self) -> Vec<&'static Param> {
         match self.asks {
             ToolTarget::Operation => self.operation().map_or_else(Vec::new, |operation| {
-                let control = CONTROL.iter().filter(|param| operation.accepts_control(param.name));
+                let control = Control::PARAMS.iter().filter(|param| operation.accepts_control(param.name));
                 let offered = operation
                     .params
                     .iter()
                     .filter(|param| !FOR_PEOPLE.contains(&(operation.name, param.name)));
                 offered.chain(control).collect()
             }),
-            ToolTarget::AnyView => PARAMS.iter().collect(),
+            ToolTarget::AnyView => ViewRequest::PARAMS.iter().collect(),
             ToolTarget::View(..) | ToolTarget::OwnSession(..) => {
                 let takes = |name: &&str| !self.is_own() || !OWN_KNOWS.contains(name);
                 let view = self.view().into_iter().flat_map(View::params).filter(takes);
-                view.filter_map(param_named).collect()
+                view.filter_map(ViewRequest::param_named).collect()
             }
         }
     }

@@ -1,41 +1,76 @@
 //! The request of a view: the same parameters on the command line, over MCP and on the socket.
 
-use crate::control::Control;
-use crate::lenient;
-use crate::{Code, Error, View};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::control::{Control, INLINE_THRESHOLD, JQ_FILTER, SLURP, STATS_FIRST, STATS_ONLY};
+use crate::params::{GROUP_WORDS, OFFSET, SINCE, SOURCE, STATUS_WORDS, UNTIL};
+use crate::{Code, Error, Param, View, fields};
+use api_derive::Params;
 use serde_json::{Map, Value};
 
 /// The parameters of all views. [`ViewRequest::new`] rejects those that a view does not take.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, PartialEq, Params)]
 pub struct ViewRequest {
+    /// Only this session, by session ID, ID prefix or subagent ID
+    #[param(value = "ID")]
     pub session: Option<String>,
+    /// Only sessions of this project, by path, name or git remote [default: the enclosing git repository, or the
+    /// current directory]
+    #[param(value = "PROJECT")]
     pub project: Option<String>,
+    /// Include sessions of all projects
     pub all_projects: bool,
+    #[param(like = SOURCE)]
     pub source: Vec<String>,
+    #[param(like = SINCE)]
     pub since: Option<String>,
+    #[param(like = UNTIL)]
     pub until: Option<String>,
+    /// Only records matching this regex; for sessions: the title; for files: the path; for sequences: exact tool names,
+    /// as in `Read -> Edit`
+    #[param(value = "REGEX")]
     pub pattern: Option<String>,
+    /// Only these tools; separate names with commas
+    #[param(value = "NAME")]
     pub tool: Vec<String>,
+    /// Only success, error, pending or unknown
+    #[param(value = "STATUS", spelled = STATUS_WORDS)]
     pub status: Option<String>,
+    /// Only this error signature; `loci analyze errors` prints them
+    #[param(value = "NAME")]
     pub signature: Option<String>,
+    /// Turns to show before and after each error [default: 3]
     pub window: Option<u32>,
+    /// Only this file, by path or path suffix
+    #[param(value = "PATH")]
     pub file: Option<String>,
+    /// Minimum number of occurrences [default: 3 for sequences, 1 for errors, 5 for file-churn]
     pub min_count: Option<u64>,
+    /// Minimum length of a gap in minutes [default: 5]
     pub minutes: Option<f64>,
+    /// Group results by this field
+    #[param(value = "GROUP", spelled = GROUP_WORDS)]
     pub by: Option<String>,
+    /// List what was counted and what was not, and by which rule
     pub explain: bool,
+    /// List records that could not be read, with their location
     pub problems: bool,
+    /// Maximum number of records [default: all]
     pub limit: Option<u64>,
+    #[param(like = OFFSET)]
     pub offset: Option<u64>,
+    /// Reverse the order: lists by time oldest first
     pub reverse: bool,
+    /// Only these fields, in this order, comma-separated
+    #[param(value = "NAMES")]
     pub fields: Vec<String>,
+    #[param(like = JQ_FILTER)]
     pub jq_filter: Option<String>,
+    #[param(like = SLURP)]
     pub slurp: bool,
+    #[param(like = STATS_ONLY)]
     pub stats_only: bool,
+    #[param(like = STATS_FIRST)]
     pub stats_first: bool,
+    #[param(like = INLINE_THRESHOLD)]
     pub inline_threshold_bytes: Option<u64>,
 }
 
@@ -43,9 +78,12 @@ pub struct ViewRequest {
 const LONGEST_PATTERN: usize = 512;
 
 impl ViewRequest {
+    pub fn param_named(name: &str) -> Option<&'static Param> {
+        ViewRequest::PARAMS.iter().find(|param| param.name == name)
+    }
+
     /// Validates the parameters of a view: known, accepted by this view, of the right shape, and with existing fields.
-    pub fn new(view: &View, mut params: Map<String, Value>) -> Result<ViewRequest, Error> {
-        lenient::normalize(&mut params);
+    pub fn new(view: &View, params: &Map<String, Value>) -> Result<ViewRequest, Error> {
         for name in params.keys() {
             if !view.accepts_param(name) {
                 let known = view.params().collect::<Vec<_>>().join(", ");
@@ -56,15 +94,17 @@ impl ViewRequest {
                 .hint(format!("parameters: {known}")));
             }
         }
-        let ask: ViewRequest = serde_json::from_value(Value::Object(params))
-            .map_err(|e| Error::new(Code::InvalidArgument, format!("{}: {e}", view.title())))?;
-        ask.check_params(view)?;
-        Ok(ask)
+        let mut request = ViewRequest::default();
+        fields::read(&mut request, ViewRequest::PARAMS, params)
+            .map_err(|why| Error::new(Code::InvalidArgument, format!("{}: {why}", view.title())))?;
+        request.check_params(view)?;
+        Ok(request)
     }
 
     fn check_params(&self, view: &View) -> Result<(), Error> {
         let invalid =
             |message: String, hint: String| Err(Error::new(Code::InvalidArgument, message).hint(hint));
+        fields::check(self, ViewRequest::PARAMS, view.example)?;
         if let Some(field) = self.fields.iter().find(|f| !view.fields.contains(&f.as_str())) {
             return invalid(
                 format!("{} has no field `{field}`", view.title()),

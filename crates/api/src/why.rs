@@ -2,70 +2,40 @@
 //!
 //! Does not know how lines are matched with edits.
 
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use crate::operation::{Operation, Response};
+use crate::params::ROOT;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-const TARGET: &str = "Symbol, file, file:lines or commit";
-
-/// Tokens unless the request says otherwise.
-const BUDGET: u64 = 1500;
 const MAX_BUDGET: u64 = 100_000;
 
 /// The forms of an answer: Loci's own, and a record of Agent Trace 0.1.
 pub const FORMATS: &[&str] = &["steps", AGENT_TRACE];
 pub const AGENT_TRACE: &str = "agent-trace";
 
-pub const WHY: Operation = Operation {
-    name: "why",
-    command: "why",
-    about: "Show which sessions made a symbol, lines or a commit as they are, and why",
-    answer: "one line; then the edits, oldest first, each with its evidence, prompt, reasoning, diff, outcome and commit",
-    example: "loci why src/store.rs:40-60",
-    words: Some(Positional { value: "TARGET", about: TARGET, into: &["target"], number: Number::One }),
-    params: &[
-        param("target", Shape::Text, "TARGET", TARGET),
-        param(
-            "budget",
-            Shape::Count,
-            "TOKENS",
-            "Tokens; decides how many of the latest steps, and how much of each [default: 1500]",
-        ),
-        param("format", Shape::Choice(FORMATS), "FORMAT", "Form of the answer [default: steps]"),
-        param(
-            "root",
-            Shape::Text,
-            "DIR",
-            "Source tree [default: the enclosing git repository, or the current directory]",
-        ),
-    ],
-    required: &["target"],
-    shapes: schema_properties::<Why>,
-    handy: &[],
-    read_only: true,
-    // One answer, of a size that the budget limits: no list to filter.
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Show which sessions made a symbol, lines or a commit as they are, and why
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "why",
+    command = "why",
+    answer = "one line; then the edits, oldest first, each with its evidence, prompt, reasoning, diff, outcome and commit",
+    example = "loci why src/store.rs:40-60",
+    returns = WhyFound,
+    read_only,
+)]
 pub struct Why {
+    /// Symbol, file, file:lines or commit
+    #[param(value = "TARGET", required = "symbol or file", word)]
     pub target: String,
+    /// Tokens; decides how many of the latest steps, and how much of each
+    #[param(value = "TOKENS", default = 1500, range = 100..=MAX_BUDGET)]
     pub budget: u64,
+    /// Form of the answer [default: steps]
+    #[param(value = "FORMAT", choice = FORMATS)]
     pub format: Option<String>,
+    #[param(like = ROOT)]
     pub root: Option<String>,
-}
-
-impl Default for Why {
-    fn default() -> Why {
-        Why { target: String::new(), budget: BUDGET, format: None, root: None }
-    }
 }
 
 /// Fewer tokens say nothing about a step.
@@ -75,25 +45,6 @@ impl Why {
     /// How many steps the budget has room for.
     pub fn max_steps(&self) -> usize {
         (self.budget / TOKENS_PER_STEP).max(1) as usize
-    }
-}
-
-impl Request for Why {
-    const OPERATION: &'static Operation = &WHY;
-    type Response = WhyFound;
-
-    fn check_params(&self) -> Result<(), Error> {
-        let refused = |message: String| Error::new(Code::InvalidArgument, message).hint(WHY.example);
-        if self.target.trim().is_empty() {
-            return Err(refused("name a symbol, a file, lines or a commit".to_string()));
-        }
-        if !(100..=MAX_BUDGET).contains(&self.budget) {
-            return Err(refused(format!("`budget` must be from 100 to {MAX_BUDGET}")));
-        }
-        if let Some(format) = self.format.as_deref().filter(|format| !FORMATS.contains(format)) {
-            return Err(refused(format!("`format` is one of {}, not `{format}`", FORMATS.join(", "))));
-        }
-        Ok(())
     }
 }
 

@@ -16,44 +16,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// Operations that never use the daemon: those that inspect this process and machine, and those that may need a model's API key,
-/// which is in the caller's environment.
-const LOCAL_OPERATIONS: &[&str] = &[
-    // with the credentials of the caller
-    "sync_init",
-    "sync_join",
-    "sync_admit",
-    "sync_now",
-    "sync_preview",
-    "sync_status",
-    "sync_devices",
-    "sync_exclude",
-    "sync_share",
-    "sync_unshare",
-    "sync_take",
-    "sync_remove",
-    "sync_leave",
-    "sync_check",
-    "sync_rekey",
-    "setup",
-    "doctor",
-    "status",
-    "consolidate",
-    "write_notes",
-    "investigate",
-    "rename_symbol",
-    "replace_symbol",
-    "insert_code",
-    "delete_symbol",
-    "change_signature",
-    "move_symbol",
-    "extract_interface",
-    "batch_edit",
-    "apply_edit",
-    "undo_edit",
-    "trust_checks",
-];
-
 pub(crate) const VERSION: &str = crate::version::NUMBER;
 
 /// Paths of the daemon's socket, lock and log; `None` without a home directory.
@@ -179,9 +141,13 @@ fn is_relative(name: &str, value: &str) -> bool {
     is_path && value.split([':', ',']).any(|one| !one.is_empty() && !one.starts_with('/'))
 }
 
+fn needs_daemon(name: &str) -> bool {
+    api::operation_named(name).is_some_and(|operation| operation.daemon)
+}
+
 /// Adds an idempotency key to a message before the first attempt, so that a retry without the daemon is the same message.
 pub(crate) fn add_message_key(name: &str, params: &mut Map<String, Value>) {
-    if service::DAEMON_OPERATIONS.contains(&name) && !params.contains_key("key") {
+    if needs_daemon(name) && !params.contains_key("key") {
         params.extend(service::random_token().ok().map(|key| ("key".to_string(), Value::from(key))));
     }
 }
@@ -192,7 +158,7 @@ pub(crate) fn call_operation(
     operation: &'static Operation,
     params: &Map<String, Value>,
 ) -> Option<Result<AnyResponse, Error>> {
-    if LOCAL_OPERATIONS.contains(&operation.name) || runs_indexers(operation, params) {
+    if operation.local || runs_indexers(operation, params) {
         return None;
     }
     let result =
@@ -223,7 +189,7 @@ fn call_daemon(
 }
 
 fn connect_for(service: &Service, name: &str) -> Option<Client> {
-    if service::DAEMON_OPERATIONS.contains(&name) {
+    if needs_daemon(name) {
         return connect_or_start(&service.places, &service.exe);
     }
     connect_to_daemon(&service.places)

@@ -20,20 +20,6 @@ pub(crate) fn unmasked_flag() -> Arg {
 /// The heading of flags that programs use and people seldom do; `-h` leaves them out.
 const FOR_PROGRAMS: &str = "Options for programs";
 
-/// Parameters that belong under that heading.
-const PROGRAM_PARAMS: &[&str] = &[
-    "slurp",
-    "stats_only",
-    "stats_first",
-    "inline_threshold_bytes",
-    "response_mode",
-    "include_guidance",
-    "iteration",
-    "snippet_window",
-    "limit_snippets_per_chat",
-    "include_own",
-];
-
 pub(crate) fn for_programs(arg: Arg) -> Arg {
     arg.help_heading(FOR_PROGRAMS).hide_short_help(true)
 }
@@ -116,7 +102,7 @@ fn with_control_options(arg: Arg, param: &Param) -> Arg {
 /// Gives a flag the value type of its parameter.
 pub(crate) fn with_param_type(arg: Arg, param: &Param) -> Arg {
     let arg = with_control_options(arg, param);
-    let arg = if PROGRAM_PARAMS.contains(&param.name) { for_programs(arg) } else { arg };
+    let arg = if param.program { for_programs(arg) } else { arg };
     let arg = if param.name == "limit" { arg.short('n') } else { arg };
     if param.shape == Shape::Flag {
         return arg.action(ArgAction::SetTrue);

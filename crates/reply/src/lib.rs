@@ -3,7 +3,8 @@
 //! Does not know where records come from.
 
 use api::envelope::{Envelope, FileRef, LARGEST_REF, Mode, Summary};
-use api::{Control, Operation};
+use api::search::SearchConversations;
+use api::{Control, Operation, Request};
 use history::guard;
 use history::saved_results::{ResultWriter, SavedResults};
 use query::summary::{search_summary, shorten_record, summary_counts};
@@ -271,7 +272,7 @@ fn put_stats(envelope: &mut Envelope, mut stats: Vec<Value>) {
 
 /// For a search, replaces the summary by what the next step needs: status, IDs, guidance and the best hits, as many as fit.
 pub fn summarize_best(operation: &Operation, head: &Value, rows: &[Value], envelope: &mut Envelope) {
-    if operation.name != api::search::OPERATION.name {
+    if operation.name != SearchConversations::OPERATION.name {
         return;
     }
     for hits in (1..=MOST_HITS).rev() {

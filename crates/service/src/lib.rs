@@ -73,9 +73,6 @@ pub struct Service {
     masker: OnceLock<LazyMasker>,
 }
 
-/// Operations that need the daemon: calling one starts it.
-pub const DAEMON_OPERATIONS: &[&str] = &["dispatch"];
-
 impl Service {
     pub fn new(places: Environment, clock: Clock, cwd: PathBuf, exe: PathBuf, threads: usize) -> Service {
         let (progress, masker) = (Arc::new(Progress::default()), OnceLock::new());

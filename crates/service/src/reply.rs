@@ -8,6 +8,7 @@ use crate::{Outcome, Service};
 use ::reply::Collector;
 use api::control::INLINE;
 use api::envelope::{CODE_NOTE, Envelope, NOTE, Recalled};
+use api::saved_results::ReadRef;
 use api::sessions::ListSessions;
 use api::tools::ToolTarget;
 use api::{AnyResponse, Code, Control, Error, Handle, Operation, Request, Tool, View, ViewRequest};
@@ -24,19 +25,19 @@ impl Service {
         let envelope = match (tool.asks, tool.view(), tool.operation()) {
             (ToolTarget::AnyView, ..) => {
                 let view = named_view(&mut params)?;
-                self.wrap_view(view, params, tool.name)
+                self.wrap_view(view, &params, tool.name)
             }
             (ToolTarget::OwnSession(..), Some(view), _) => {
                 refuse_unknown(tool, &params)?;
                 let (session, note) = self.require_own_session()?;
                 params.insert("session".to_string(), json!(session));
-                let envelope = self.wrap_view(view, params, tool.name);
+                let envelope = self.wrap_view(view, &params, tool.name);
                 envelope.map(|mut envelope| {
                     envelope.notes.extend(note);
                     envelope
                 })
             }
-            (_, Some(view), _) => self.wrap_view(view, params, tool.name),
+            (_, Some(view), _) => self.wrap_view(view, &params, tool.name),
             (_, _, Some(operation)) => self.call_operation(operation, params),
             _ => Err(Error::new(Code::InternalError, format!("tool {} has no operation", tool.name))),
         }?;
@@ -49,7 +50,7 @@ impl Service {
     fn wrap_view(
         &self,
         view: &'static View,
-        params: Map<String, Value>,
+        params: &Map<String, Value>,
         query: &str,
     ) -> Result<Envelope, Error> {
         self.run_view_enveloped(view, ViewRequest::new(view, params)?, query).map(|(envelope, _)| envelope)
@@ -110,9 +111,9 @@ impl Service {
         mut params: Map<String, Value>,
     ) -> Result<Envelope, Error> {
         let control = self.take_controls(operation, &mut params)?;
-        let answer = if operation.name == api::saved_results::READ.name {
+        let answer = if operation.name == ReadRef::OPERATION.name {
             let limit = self.inline_threshold(&control)?;
-            AnyResponse::ReadRef(self.saved_results().read_lines(&Request::read(params)?, limit)?)
+            AnyResponse::ReadRef(self.saved_results().read_lines(&Request::read(&params)?, limit)?)
         } else {
             api::call(self, operation, params)?
         };
@@ -125,7 +126,7 @@ impl Service {
         operation: &Operation,
         params: &mut Map<String, Value>,
     ) -> Result<Control, Error> {
-        let foreign = api::control::CONTROL
+        let foreign = Control::PARAMS
             .iter()
             .find(|param| params.contains_key(param.name) && !operation.accepts_control(param.name));
         if let Some(param) = foreign {
@@ -168,7 +169,7 @@ impl Service {
         }
         let limit = self.inline_threshold(control)?;
         // A page of a saved result is not saved again.
-        let stays = operation.rows.is_empty() || operation.name == api::saved_results::READ.name;
+        let stays = operation.rows.is_empty() || operation.name == ReadRef::OPERATION.name;
         if stays || whole.to_string().len() as u64 <= limit {
             return Ok(self.with_recalled_note(Envelope { data: Some(whole), ..Envelope::default() }, note));
         }

@@ -2,54 +2,40 @@
 //!
 //! Does not depend on earlier requests.
 
-use super::{Coverage, ROOT, TypeAlias, TypeChange, UNDER};
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use super::{Coverage, TypeAlias, TypeChange, UNDER};
+use crate::operation::{Operation, Request, Response};
+use crate::params::ROOT;
+use crate::{Code, Error};
 use serde::{Deserialize, Serialize};
 
-const COMMIT: &str = "Commit, branch or tag to compare the working tree with [default: HEAD]";
-
-pub const CHANGES: Operation = Operation {
-    name: "code_changes",
-    command: "code changes",
-    about: "List types changed since a commit by change class, with their dependents and the tests that reach them",
-    answer: "changed types by name, renamed types, types that use what changed, and files of tests",
-    example: "loci code changes --since HEAD~3",
-    words: Some(Positional { value: "COMMIT", about: COMMIT, into: &["since"], number: Number::One }),
-    params: &[param("since", Shape::Text, "COMMIT", COMMIT), UNDER, ROOT],
-    required: &[],
-    shapes: schema_properties::<CodeChanges>,
-    handy: &[],
-    read_only: true,
-    rows: &["changes"],
-    stats: &["changeClass"],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// List types changed since a commit by change class, with their dependents and the tests that reach them
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "code_changes",
+    command = "code changes",
+    answer = "changed types by name, renamed types, types that use what changed, and files of tests",
+    example = "loci code changes --since HEAD~3",
+    returns = ChangesFound,
+    read_only,
+    rows("changes"),
+    stats("changeClass"),
+    check,
+)]
 pub struct CodeChanges {
+    /// Commit, branch or tag to compare the working tree with
+    #[param(value = "COMMIT", default = "HEAD", word)]
     pub since: String,
+    #[param(like = UNDER)]
     pub under: String,
+    #[param(like = ROOT)]
     pub root: Option<String>,
 }
 
-impl Default for CodeChanges {
-    fn default() -> CodeChanges {
-        CodeChanges { since: "HEAD".to_string(), under: String::new(), root: None }
-    }
-}
-
-impl Request for CodeChanges {
-    const OPERATION: &'static Operation = &CHANGES;
-    type Response = ChangesFound;
-
-    fn check_params(&self) -> Result<(), Error> {
+impl CodeChanges {
+    fn check(&self) -> Result<(), Error> {
         if self.since.trim().is_empty() || self.since.starts_with('-') {
             let message = format!("`{}` is not a commit", self.since);
-            return Err(Error::new(Code::InvalidArgument, message).hint(CHANGES.example));
+            return Err(Error::new(Code::InvalidArgument, message).hint(Self::OPERATION.example));
         }
         Ok(())
     }

@@ -2,13 +2,9 @@
 //!
 //! Does not know how names are compared.
 
-use super::{ROOT, SymbolMatches, UNDER, WITHOUT_TESTS, check_name};
-use crate::operation::{Number, Operation, Positional, Request};
-use crate::params::param;
-use crate::schema::schema_properties;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::{SymbolMatches, UNDER, WITHOUT_TESTS};
+use crate::operation::Operation;
+use crate::params::ROOT;
 
 /// Kinds of symbols: `type` is every type except modules, `function` includes methods.
 pub const KINDS: &[&str] = &[
@@ -27,73 +23,36 @@ pub const KINDS: &[&str] = &[
     "macro",
 ];
 
-pub const FIND: Operation = Operation {
-    name: "find_symbols",
-    command: "code find",
-    about: "Find types and members by name, pattern, part of a name or several words",
-    answer: "the symbol if the text names one, and all candidates, best match first",
-    example: "loci code find bind json --kind function",
-    words: Some(Positional {
-        value: "TEXT",
-        about: "A name, part of one, several words of it, or several names; also `*pattern*`, `file:line` and IDs",
-        into: &["query"],
-        number: Number::Sentence,
-    }),
-    params: &[
-        param(
-            "query",
-            Shape::Text,
-            "TEXT",
-            "A name, part of one, several words of it, or several names; also `*pattern*`, `file:line` and IDs",
-        ),
-        param("kind", Shape::Choice(KINDS), "KIND", "Only symbols of this kind (function includes methods)"),
-        UNDER,
-        WITHOUT_TESTS,
-        param("limit", Shape::Count, "N", "Maximum number of symbols [default: 20]"),
-        ROOT,
-    ],
-    required: &["query"],
-    shapes: schema_properties::<FindSymbols>,
-    handy: &[],
-    read_only: true,
-    rows: &["candidates"],
-    stats: &["kind"],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Find types and members by name, pattern, part of a name or several words
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "find_symbols",
+    command = "code find",
+    answer = "the symbol if the text names one, and all candidates, best match first",
+    example = "loci code find bind json --kind function",
+    returns = SymbolMatches,
+    read_only,
+    rows("candidates"),
+    stats("kind"),
+    words(Sentence, "TEXT", "A name, part of one, several words of it, or several names; also `*pattern*`, `file:line` and IDs", into("query")),
+)]
 pub struct FindSymbols {
+    /// A name, part of one, several words of it, or several names; also `*pattern*`, `file:line` and IDs
+    #[param(value = "TEXT", required = "name")]
     pub query: String,
+    /// Only symbols of this kind (function includes methods)
+    #[param(
+        value = "KIND",
+        choice = KINDS,
+    )]
     pub kind: Option<String>,
+    #[param(like = UNDER)]
     pub under: String,
+    #[param(like = WITHOUT_TESTS)]
     pub without_tests: bool,
+    /// Maximum number of symbols
+    #[param(default = 20)]
     pub limit: u64,
+    #[param(like = ROOT)]
     pub root: Option<String>,
-}
-
-impl Default for FindSymbols {
-    fn default() -> FindSymbols {
-        FindSymbols {
-            query: String::new(),
-            kind: None,
-            under: String::new(),
-            without_tests: false,
-            limit: 20,
-            root: None,
-        }
-    }
-}
-
-impl Request for FindSymbols {
-    const OPERATION: &'static Operation = &FIND;
-    type Response = SymbolMatches;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_name(&self.query, &FIND)?;
-        match self.kind.as_deref().filter(|kind| !KINDS.contains(kind)) {
-            Some(kind) => Err(Error::new(Code::InvalidArgument, format!("invalid `kind`: `{kind}`"))
-                .hint(format!("one of: {}", KINDS.join(", ")))),
-            None => Ok(()),
-        }
-    }
 }

@@ -2,52 +2,28 @@
 //!
 //! Reports the work done: files read, parsed and written, and types hashed.
 
-use super::{Coverage, ROOT};
-use crate::Shape;
-use crate::operation::{Operation, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
-use crate::search::is_false;
-use schemars::JsonSchema;
+use super::Coverage;
+use crate::operation::{Operation, Response};
+use crate::params::ROOT;
 use serde::{Deserialize, Serialize};
 
-pub const INDEX: Operation = Operation {
-    name: "index_code",
-    command: "code index",
-    about: "Update the code index, and write outlines and hashes of types to `.loci`",
-    answer: "types changed since the last run, each with its change class (Structure, Internal, Docs, …), and the \
-             work done",
-    example: "loci code index --root .",
-    words: None,
-    params: &[
-        param(
-            "scip",
-            Shape::Flag,
-            "",
-            "Run the installed SCIP indexers of the tree first (scip-typescript, scip-python, rust-analyzer, …) and use \
-             their references; `loci edit trust` allows it",
-        ),
-        ROOT,
-    ],
-    required: &[],
-    shapes: schema_properties::<IndexCode>,
-    handy: &[],
-    read_only: false,
-    rows: &["changes"],
-    stats: &["changeClass"],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Update the code index, and write outlines and hashes of types to `.loci`
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "index_code",
+    command = "code index",
+    answer = "types changed since the last run, each with its change class (Structure, Internal, Docs, …), and the work done",
+    example = "loci code index --root .",
+    returns = IndexedCode,
+    rows("changes"),
+    stats("changeClass"),
+)]
 pub struct IndexCode {
-    #[serde(skip_serializing_if = "is_false")]
+    /// Run the installed SCIP indexers of the tree first (scip-typescript, scip-python, rust-analyzer, …) and use their
+    /// references; `loci edit trust` allows it
     pub scip: bool,
+    #[param(like = ROOT)]
     pub root: Option<String>,
-}
-
-impl Request for IndexCode {
-    const OPERATION: &'static Operation = &INDEX;
-    type Response = IndexedCode;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,124 +2,70 @@
 //!
 //! Does not know how a question is interpreted, nor which model answers it.
 
-use super::{Coverage, ROOT, SymbolRef, Usage, check_name};
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
+use super::{Coverage, SymbolRef, Usage};
+use crate::operation::{Operation, Request, Response};
+use crate::params::{ROOT, check_not_blank};
 use crate::search::is_false;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use crate::{Code, Error};
 use serde::{Deserialize, Serialize};
 
-const QUESTION: &str = "The question, in one sentence";
-
-pub const INVESTIGATE: Operation = Operation {
-    name: "investigate",
-    command: "code investigate",
-    about: "Answer a question about the code (without a configured model, show the evidence)",
-    answer: "the investigation with its steps so far and, once it is done, the answer with the symbols it cites",
-    example: "loci code investigate 'How are large batches processed?' --scope Memo.Core",
-    words: Some(Positional {
-        value: "QUESTION",
-        about: QUESTION,
-        into: &["question"],
-        number: Number::Sentence,
-    }),
-    params: &[
-        param("question", Shape::Text, "TEXT", QUESTION),
-        param(
-            "scope",
-            Shape::Texts,
-            "PATH",
-            "Only these types, namespaces or directories (repeatable) [default: the whole source tree]",
-        ),
-        ROOT,
-    ],
-    required: &["question"],
-    shapes: schema_properties::<Investigate>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Answer a question about the code (without a configured model, show the evidence)
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "investigate",
+    command = "code investigate",
+    answer = "the investigation with its steps so far and, once it is done, the answer with the symbols it cites",
+    example = "loci code investigate 'How are large batches processed?' --scope Memo.Core",
+    returns = Investigation,
+    local,
+    words(Sentence, "QUESTION", "The question, in one sentence", into("question")),
+    check,
+)]
 pub struct Investigate {
+    /// The question, in one sentence
+    #[param(value = "TEXT", required = "question")]
     pub question: String,
+    /// Only these types, namespaces or directories (repeatable) [default: the whole source tree]
+    #[param(value = "PATH", texts, check = check_not_blank)]
     pub scope: Vec<String>,
+    #[param(like = ROOT)]
     pub root: Option<String>,
+}
+
+impl Investigate {
+    fn check(&self) -> Result<(), Error> {
+        if self.question.chars().count() > LONGEST {
+            let message = format!("the question is longer than {LONGEST} characters");
+            return Err(Error::new(Code::InvalidArgument, message).hint(Self::OPERATION.example));
+        }
+        Ok(())
+    }
 }
 
 /// The maximum length; a longer question is a document.
 const LONGEST: usize = 1_000;
 
-impl Request for Investigate {
-    const OPERATION: &'static Operation = &INVESTIGATE;
-    type Response = Investigation;
-
-    fn check_params(&self) -> Result<(), Error> {
-        let wrong =
-            |message: String| Err(Error::new(Code::InvalidArgument, message).hint(INVESTIGATE.example));
-        if self.question.trim().is_empty() {
-            return wrong("missing question".to_string());
-        }
-        if self.question.chars().count() > LONGEST {
-            return wrong(format!("the question is longer than {LONGEST} characters"));
-        }
-        self.scope.iter().try_for_each(|path| check_name(path, &INVESTIGATE))
-    }
-}
-
-const OP: &str = "Investigation, by ID or ID prefix";
-
-pub const STREAM: Operation = Operation {
-    name: "stream_op",
-    command: "code op",
-    about: "Show the progress and result of an investigation",
-    answer: "the investigation with its steps, and the answer with the symbols it cites",
-    example: "loci code op O_5k2hv0qa --wait 30",
-    words: Some(Positional { value: "ID", about: OP, into: &["op"], number: Number::One }),
-    params: &[
-        param("op", Shape::Text, "ID", OP),
-        param("from", Shape::Count, "N", "Skip the first N steps [default: 0]"),
-        param(
-            "wait",
-            Shape::Count,
-            "SECONDS",
-            "Seconds to wait for the next step or the answer, at most 60 [default: 0]",
-        ),
-        ROOT,
-    ],
-    required: &["op"],
-    shapes: schema_properties::<StreamOp>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Show the progress and result of an investigation
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "stream_op",
+    command = "code op",
+    answer = "the investigation with its steps, and the answer with the symbols it cites",
+    example = "loci code op O_5k2hv0qa --wait 30",
+    returns = Investigation,
+    read_only,
+)]
 pub struct StreamOp {
+    /// Investigation, by ID or ID prefix
+    #[param(value = "ID", required = "op", word)]
     pub op: String,
+    /// Skip the first N steps [default: 0]
     pub from: u64,
+    /// Seconds to wait for the next step or the answer, at most 60 [default: 0]
+    #[param(value = "SECONDS", range = 0..=60)]
     pub wait: u64,
+    #[param(like = ROOT)]
     pub root: Option<String>,
-}
-
-impl Request for StreamOp {
-    const OPERATION: &'static Operation = &STREAM;
-    type Response = Investigation;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_name(&self.op, &STREAM)?;
-        if self.wait > 60 {
-            return Err(Error::new(Code::InvalidArgument, "`wait` must be at most 60 seconds")
-                .hint("repeat the call to keep waiting; no step is lost in between"));
-        }
-        Ok(())
-    }
 }
 
 /// A question and its state.

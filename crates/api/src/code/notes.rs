@@ -2,76 +2,48 @@
 //!
 //! Does not define the content of a note and does not show notes: that is `get_semantic`.
 
-use super::pack::FILTER;
-use super::{Coverage, NAMED, ROOT, TypeRef};
+use super::{Coverage, FILTER, PATH, TypeRef};
 use crate::costs::ModelRun;
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
+use crate::operation::{Operation, Response};
+use crate::params::ROOT;
 use crate::search::is_false;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use crate::{Code, Error};
 use serde::{Deserialize, Serialize};
 
-pub const NOTES: Operation = Operation {
-    name: "write_notes",
-    command: "code notes",
-    about: "Write requested and stale notes about types with the configured model",
-    answer: "one line per note with its outcome, most urgent first, and the totals of the model calls",
-    example: "loci code notes NodeStore --dry-run --payload",
-    words: Some(Positional { value: "NAME", about: NAMED, into: &["path"], number: Number::One }),
-    params: &[
-        param("path", Shape::Text, "NAME", NAMED),
-        FILTER,
-        param(
-            "limit",
-            Shape::Count,
-            "N",
-            "Maximum number of notes [default: the setting model.jobs_per_run]",
-        ),
-        param("dry_run", Shape::Flag, "", "Show which notes would be written, and the maximum cost"),
-        param(
-            "payload",
-            Shape::Flag,
-            "",
-            "With --dry-run: show the exact text that would be sent to the model",
-        ),
-        ROOT,
-    ],
-    required: &[],
-    shapes: schema_properties::<WriteNotes>,
-    handy: &[],
-    read_only: false,
-    rows: &["notes"],
-    stats: &["outcome"],
-};
-
-/// Without a path or a filter: requested and stale notes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Write requested and stale notes about types with the configured model
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "write_notes",
+    command = "code notes",
+    answer = "one line per note with its outcome, most urgent first, and the totals of the model calls",
+    example = "loci code notes NodeStore --dry-run --payload",
+    returns = NotesWritten,
+    local,
+    rows("notes"),
+    stats("outcome"),
+    check,
+)]
 pub struct WriteNotes {
+    #[param(like = PATH, word)]
     pub path: Option<String>,
+    #[param(like = FILTER)]
     pub filter: Option<String>,
+    /// Maximum number of notes [default: the setting model.jobs_per_run]
+    #[param(range = 1..=u64::MAX)]
     pub limit: Option<u64>,
+    /// Show which notes would be written, and the maximum cost
     pub dry_run: bool,
+    /// With --dry-run: show the exact text that would be sent to the model
     pub payload: bool,
+    #[param(like = ROOT)]
     pub root: Option<String>,
 }
 
-impl Request for WriteNotes {
-    const OPERATION: &'static Operation = &NOTES;
-    type Response = NotesWritten;
-
-    fn check_params(&self) -> Result<(), Error> {
+impl WriteNotes {
+    fn check(&self) -> Result<(), Error> {
         let wrong = |message: &str, hint: &str| Err(Error::new(Code::InvalidArgument, message).hint(hint));
         if self.path.is_some() && self.filter.is_some() {
             return wrong("a name and a filter cannot be combined", "use one of them");
-        }
-        if self.path.as_deref().is_some_and(|path| path.trim().is_empty()) {
-            return wrong("empty name", NOTES.example);
-        }
-        if self.limit == Some(0) {
-            return wrong("`limit` must be at least 1", "--dry-run shows what would be written");
         }
         if self.payload && !self.dry_run {
             return wrong("--payload needs --dry-run", "--dry-run --payload");

@@ -2,32 +2,10 @@
 //!
 //! Does not write notes, and does not define their content.
 
-use super::{Coverage, ONE, ROOT, SymbolRef, TypeRef, about_one, path_param};
-use crate::Error;
-use crate::operation::{Operation, Request, Response};
-use crate::schema::schema_properties;
-use schemars::JsonSchema;
+use super::{Coverage, PATH, SymbolRef, TypeRef};
+use crate::operation::{Operation, Response};
+use crate::params::ROOT;
 use serde::{Deserialize, Serialize};
-
-pub const SEMANTIC: Operation = Operation {
-    name: "get_semantic",
-    command: "code semantic",
-    about: "Show the model-written note about a type (requests one if it is missing or stale)",
-    answer: "the note as text, and its state: none, pending, generating, cached, or stale with the reasons",
-    example: "loci code semantic NodeStore",
-    words: ONE,
-    params: &[path_param(), ROOT],
-    required: &["path"],
-    shapes: schema_properties::<GetSemantic>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-about_one! {
-    GetSemantic = SEMANTIC -> Semantic;
-}
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -58,4 +36,21 @@ impl Response for Semantic {
     fn is_empty(&self) -> bool {
         self.text.is_none()
     }
+}
+
+/// Show the model-written note about a type (requests one if it is missing or stale)
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "get_semantic",
+    command = "code semantic",
+    answer = "the note as text, and its state: none, pending, generating, cached, or stale with the reasons",
+    example = "loci code semantic NodeStore",
+    returns = Semantic,
+    read_only,
+)]
+pub struct GetSemantic {
+    #[param(like = PATH, required = "name", word)]
+    pub path: String,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
 }

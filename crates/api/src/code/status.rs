@@ -2,38 +2,25 @@
 //!
 //! Does not store figures: the tree is counted for this response, and the daemon's own figures are those of its current run.
 
-use super::{Coverage, ROOT};
+use super::Coverage;
 use crate::alerts::Alert;
-use crate::operation::{Operation, Request, Response};
-use crate::schema::schema_properties;
-use schemars::JsonSchema;
+use crate::operation::{Operation, Response};
+use crate::params::ROOT;
 use serde::{Deserialize, Serialize};
 
-pub const STATUS: Operation = Operation {
-    name: "code_status",
-    command: "code status",
-    about: "Show code index statistics: projects, files, types, dependencies, unparsed places, queued notes, alerts",
-    answer: "counts in total and by language, the memory used by this process, what the daemon measured, and alerts",
-    example: "loci code status",
-    words: None,
-    params: &[ROOT],
-    required: &[],
-    shapes: schema_properties::<CodeStatusRequest>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Show code index statistics: projects, files, types, dependencies, unparsed places, queued notes, alerts
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "code_status",
+    command = "code status",
+    answer = "counts in total and by language, the memory used by this process, what the daemon measured, and alerts",
+    example = "loci code status",
+    returns = CodeStatus,
+    read_only,
+)]
 pub struct CodeStatusRequest {
+    #[param(like = ROOT)]
     pub root: Option<String>,
-}
-
-impl Request for CodeStatusRequest {
-    const OPERATION: &'static Operation = &STATUS;
-    type Response = CodeStatus;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,59 +2,33 @@
 //!
 //! Does not know how a window is filled.
 
-use super::pack::{BUDGET, check_budget, check_pack_name};
-use super::{Coverage, ONE, ROOT, TypeRef, about_one, path_param};
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
+use super::pack::{BUDGET, check_pack_name};
+use super::{Coverage, PATH, TypeRef};
+use crate::operation::{Operation, Request, Response};
+use crate::params::ROOT;
 use crate::search::is_false;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use crate::{Code, Error};
 use serde::{Deserialize, Serialize};
 
-pub const WINDOW: Operation = Operation {
-    name: "get_prompt_window",
-    command: "code window",
-    about: "Show the prompt window: outlines of pinned, focused and recent types, within a token budget",
-    answer: "the window as text, its types by region (pinned, focus, recent), its token count, and the pinned \
-             types that did not fit",
-    example: "loci code window --budget 4000",
-    words: None,
-    params: &[
-        param("budget", Shape::Count, "TOKENS", "Maximum number of tokens [default: 8000]"),
-        param("pack", Shape::Text, "NAME", "Prefer types of this pack among the recent ones"),
-        ROOT,
-    ],
-    required: &[],
-    shapes: schema_properties::<GetPromptWindow>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Show the prompt window: outlines of pinned, focused and recent types, within a token budget
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "get_prompt_window",
+    command = "code window",
+    answer = "the window as text, its types by region (pinned, focus, recent), its token count, and the pinned types that did not fit",
+    example = "loci code window --budget 4000",
+    returns = PromptWindow,
+    read_only,
+)]
 pub struct GetPromptWindow {
+    /// Maximum number of tokens
+    #[param(value = "TOKENS", default = 8000, range = 1..=u64::MAX)]
     pub budget: u64,
+    /// Prefer types of this pack among the recent ones
+    #[param(value = "NAME", check = check_pack_name)]
     pub pack: Option<String>,
+    #[param(like = ROOT)]
     pub root: Option<String>,
-}
-
-impl Default for GetPromptWindow {
-    fn default() -> GetPromptWindow {
-        GetPromptWindow { budget: BUDGET, pack: None, root: None }
-    }
-}
-
-impl Request for GetPromptWindow {
-    const OPERATION: &'static Operation = &WINDOW;
-    type Response = PromptWindow;
-
-    fn check_params(&self) -> Result<(), Error> {
-        self.pack.as_deref().map_or(Ok(()), check_pack_name)?;
-        check_budget(self.budget)
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -92,60 +66,6 @@ pub struct WindowEntry {
 
 // ---- pinned and dismissed types
 
-pub const PIN: Operation = Operation {
-    name: "pin",
-    command: "code pin",
-    about: "Pin a type in the prompt window",
-    answer: "the type, whether anything changed, and all pinned types",
-    example: "loci code pin NodeStore",
-    words: ONE,
-    params: &[path_param(), ROOT],
-    required: &["path"],
-    shapes: schema_properties::<Pin>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-pub const UNPIN: Operation = Operation {
-    name: "unpin",
-    command: "code unpin",
-    about: "Unpin a type",
-    answer: "the type, whether anything changed, and the types still pinned",
-    example: "loci code unpin NodeStore",
-    words: ONE,
-    params: &[path_param(), ROOT],
-    required: &["path"],
-    shapes: schema_properties::<Unpin>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-pub const DISMISS: Operation = Operation {
-    name: "dismiss",
-    command: "code dismiss",
-    about: "Hide a type from the prompt window until it is requested again",
-    answer: "the type, whether anything changed, and all pinned types",
-    example: "loci code dismiss NodeStore",
-    words: ONE,
-    params: &[path_param(), ROOT],
-    required: &["path"],
-    shapes: schema_properties::<Dismiss>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-about_one! {
-    Pin = PIN -> PinResult;
-    Unpin = UNPIN -> PinResult;
-    Dismiss = DISMISS -> PinResult;
-}
-
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PinResult {
@@ -167,68 +87,47 @@ const NAMING_ACTIONS: &[&str] = &["add", "pin", "unpin", "dismiss"];
 const MINUTES: u64 = 30;
 const A_WEEK: u64 = 7 * 24 * 60;
 
-pub const CONTEXT: Operation = Operation {
-    name: "code_context",
-    command: "code context",
-    about: "Show the outlines of pinned, focused and recent types within a token budget, and change which these are",
-    answer: "the window as text; or the focused and pinned types after a change",
-    example: "loci code context add NodeStore --minutes 60",
-    words: Some(Positional {
-        value: "ACTION NAME",
-        about: "show, list, clear, or add, pin, unpin or dismiss NAME [default: show]",
-        into: &["action", "path"],
-        number: Number::InTurn,
-    }),
-    params: &[
-        param(
-            "action",
-            Shape::Choice(ACTIONS),
-            "ACTION",
-            "Show the window, or change its types [default: show]",
-        ),
-        param("path", Shape::Text, "NAME", "Type to add, pin, unpin or dismiss, by name or name suffix"),
-        param("minutes", Shape::Count, "N", "Minutes until the added type expires [default: 30]"),
-        param("budget", Shape::Count, "TOKENS", "Maximum number of tokens to show [default: 8000]"),
-        param("pack", Shape::Text, "NAME", "Prefer types of this pack among the recent ones shown"),
-        ROOT,
-    ],
-    required: &[],
-    shapes: schema_properties::<CodeContext>,
-    handy: &[],
-    read_only: false,
-    rows: &["context"],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Show the outlines of pinned, focused and recent types within a token budget, and change which these are
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "code_context",
+    command = "code context",
+    answer = "the window as text; or the focused and pinned types after a change",
+    example = "loci code context add NodeStore --minutes 60",
+    returns = FocusList,
+    rows("context"),
+    words(InTurn, "ACTION NAME", "show, list, clear, or add, pin, unpin or dismiss NAME [default: show]", into("action", "path")),
+    check,
+)]
 pub struct CodeContext {
+    /// Show the window, or change its types
+    #[param(
+        value = "ACTION",
+        default = "show",
+        choice = ACTIONS,
+    )]
     pub action: String,
+    /// Type to add, pin, unpin or dismiss, by name or name suffix
+    #[param(value = "NAME")]
     pub path: String,
+    /// Minutes until the added type expires
+    #[param(default = 30, range = 1..=A_WEEK)]
     pub minutes: u64,
+    /// Maximum number of tokens to show
+    #[param(value = "TOKENS", default = 8000, range = 1..=u64::MAX)]
     pub budget: u64,
+    /// Prefer types of this pack among the recent ones shown
+    #[param(value = "NAME", check = check_pack_name)]
     pub pack: Option<String>,
+    #[param(like = ROOT)]
     pub root: Option<String>,
 }
 
-impl Default for CodeContext {
-    fn default() -> CodeContext {
-        let (action, path) = (ACTIONS[0].to_owned(), String::new());
-        CodeContext { action, path, minutes: MINUTES, budget: BUDGET, pack: None, root: None }
-    }
-}
-
-impl Request for CodeContext {
-    const OPERATION: &'static Operation = &CONTEXT;
-    type Response = FocusList;
-
-    fn check_params(&self) -> Result<(), Error> {
-        let refused = |why: String| Error::new(Code::InvalidArgument, why).hint(CONTEXT.example);
+impl CodeContext {
+    fn check(&self) -> Result<(), Error> {
+        let refused = |why: String| Error::new(Code::InvalidArgument, why).hint(Self::OPERATION.example);
         let action = self.action.as_str();
         let (takes_name, named) = (NAMING_ACTIONS.contains(&action), !self.path.trim().is_empty());
-        if !ACTIONS.contains(&self.action.as_str()) {
-            return Err(refused(format!("unknown action `{}`: use {}", self.action, ACTIONS.join(", "))));
-        }
         if takes_name && !named {
             return Err(refused(format!("missing name of the type to {action}")));
         }
@@ -240,11 +139,6 @@ impl Request for CodeContext {
         }
         if action != "show" && (self.budget != BUDGET || self.pack.is_some()) {
             return Err(refused(format!("`{action}` takes neither a budget nor a pack")));
-        }
-        self.pack.as_deref().map_or(Ok(()), check_pack_name)?;
-        check_budget(self.budget)?;
-        if !(1..=A_WEEK).contains(&self.minutes) {
-            return Err(refused(format!("`minutes` must be from 1 to {A_WEEK} (a week)")));
         }
         Ok(())
     }
@@ -280,4 +174,52 @@ pub struct FocusEntry {
     pub type_id: String,
     /// RFC 3339.
     pub until: String,
+}
+
+/// Pin a type in the prompt window
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "pin",
+    command = "code pin",
+    answer = "the type, whether anything changed, and all pinned types",
+    example = "loci code pin NodeStore",
+    returns = PinResult,
+)]
+pub struct Pin {
+    #[param(like = PATH, required = "name", word)]
+    pub path: String,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
+}
+
+/// Unpin a type
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "unpin",
+    command = "code unpin",
+    answer = "the type, whether anything changed, and the types still pinned",
+    example = "loci code unpin NodeStore",
+    returns = PinResult,
+)]
+pub struct Unpin {
+    #[param(like = PATH, required = "name", word)]
+    pub path: String,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
+}
+
+/// Hide a type from the prompt window until it is requested again
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "dismiss",
+    command = "code dismiss",
+    answer = "the type, whether anything changed, and all pinned types",
+    example = "loci code dismiss NodeStore",
+    returns = PinResult,
+)]
+pub struct Dismiss {
+    #[param(like = PATH, required = "name", word)]
+    pub path: String,
+    #[param(like = ROOT)]
+    pub root: Option<String>,
 }

@@ -2,202 +2,101 @@
 //!
 //! Does not know the caller: every change here counts as made by a person.
 
-use super::{MemoryLine, NAMED, ONE, check_id};
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use super::{ID, MemoryLine};
+use crate::operation::{Operation, Request, Response};
+use crate::params::check_not_blank;
+use crate::{Code, Error, Param};
 use serde::{Deserialize, Serialize};
 
-pub const ADD: Operation = Operation {
-    name: "add_memory",
-    command: "memory add",
-    about: "Add a fact in your own words",
-    answer: "the added fact",
-    example: "loci memory add 'Deploy only from main' --project . --pin",
-    words: Some(Positional { value: "TEXT", about: TEXT, into: &["text"], number: Number::One }),
-    params: &[
-        param("text", Shape::Text, "TEXT", TEXT),
-        param(
-            "project",
-            Shape::Text,
-            "PATH",
-            "Project directory it applies to [default: the current directory]",
-        ),
-        param("pin", Shape::Flag, "", "Pin it to the top of the list"),
-    ],
-    required: &["text"],
-    shapes: schema_properties::<AddMemory>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-const TEXT: &str = "The fact, in one or a few sentences";
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Add a fact in your own words
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "add_memory",
+    command = "memory add",
+    answer = "the added fact",
+    example = "loci memory add 'Deploy only from main' --project . --pin",
+    returns = MemoryChanged,
+)]
 pub struct AddMemory {
+    /// The fact, in one or a few sentences
+    #[param(value = "TEXT", required = "text", word, check = check_text)]
     pub text: String,
+    /// Project directory it applies to [default: the current directory]
+    #[param(value = "PATH")]
     pub project: Option<String>,
+    /// Pin it to the top of the list
     pub pin: bool,
 }
 
-impl Request for AddMemory {
-    const OPERATION: &'static Operation = &ADD;
-    type Response = MemoryChanged;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_texts(&[&self.text], &ADD)
-    }
-}
-
 /// Rejects empty and overlong texts.
-fn check_texts(texts: &[&String], operation: &Operation) -> Result<(), Error> {
-    let invalid = |message: &str| Err(Error::new(Code::InvalidArgument, message).hint(operation.example));
-    if texts.iter().any(|text| text.trim().is_empty()) {
-        return invalid("empty text or tag");
-    }
-    if texts.iter().any(|text| text.chars().count() > LONGEST) {
-        return invalid("a text is longer than 2,000 characters");
+fn check_text(name: &str, text: &str) -> Result<(), Error> {
+    check_not_blank(name, text)?;
+    if text.chars().count() > LONGEST {
+        return Err(Error::new(Code::InvalidArgument, format!("`{name}` is longer than 2,000 characters")));
     }
     Ok(())
 }
 
-pub const EDIT: Operation = Operation {
-    name: "edit_memory",
-    command: "memory edit",
-    about: "Edit the name, summary, tags or text of a memory (`loci memory consolidate` keeps your edits)",
-    answer: "the changed memory",
-    example: "loci memory edit 975e66ab --name 'Pager rewrite' --add-tag pager",
-    words: ONE,
-    params: &[
-        param("id", Shape::Text, "ID", NAMED),
-        param("name", Shape::Text, "TEXT", "New name of the session"),
-        param("summary", Shape::Text, "TEXT", "New summary of the session"),
-        param("text", Shape::Text, "TEXT", "New text of the fact"),
-        param("add_tag", Shape::List, "TAGS", "Tags to add to the session"),
-        param("remove_tag", Shape::List, "TAGS", "Tags to remove from the session permanently"),
-    ],
-    required: &["id"],
-    shapes: schema_properties::<EditMemory>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Edit the name, summary, tags or text of a memory (`loci memory consolidate` keeps your edits)
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "edit_memory",
+    command = "memory edit",
+    answer = "the changed memory",
+    example = "loci memory edit 975e66ab --name 'Pager rewrite' --add-tag pager",
+    returns = MemoryChanged,
+    check,
+)]
 pub struct EditMemory {
+    #[param(like = ID, required = "ID", word)]
     pub id: String,
+    /// New name of the session
+    #[param(value = "TEXT", check = check_text)]
     pub name: Option<String>,
+    /// New summary of the session
+    #[param(value = "TEXT", check = check_text)]
     pub summary: Option<String>,
+    /// New text of the fact
+    #[param(value = "TEXT", check = check_text)]
     pub text: Option<String>,
+    /// Tags to add to the session
+    #[param(value = "TAGS", check = check_text)]
     pub add_tag: Vec<String>,
+    /// Tags to remove from the session permanently
+    #[param(value = "TAGS", check = check_text)]
     pub remove_tag: Vec<String>,
 }
 
-/// The maximum length of a text; a memory is a few lines, not a document.
-const LONGEST: usize = 2_000;
-
-impl Request for EditMemory {
-    const OPERATION: &'static Operation = &EDIT;
-    type Response = MemoryChanged;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_id(&self.id, &EDIT)?;
-        let invalid = |message: &str| Err(Error::new(Code::InvalidArgument, message).hint(EDIT.example));
-        let texts: Vec<&String> = [&self.name, &self.summary, &self.text].into_iter().flatten().collect();
-        let tags = self.add_tag.iter().chain(&self.remove_tag);
-        check_texts(&texts.iter().copied().chain(tags).collect::<Vec<_>>(), &EDIT)?;
-        if texts.is_empty() && self.add_tag.is_empty() && self.remove_tag.is_empty() {
-            return invalid("nothing to change: pass a name, a summary, a text or tags");
+impl EditMemory {
+    fn check(&self) -> Result<(), Error> {
+        let texts = [&self.name, &self.summary, &self.text];
+        if texts.iter().all(|text| text.is_none()) && self.add_tag.is_empty() && self.remove_tag.is_empty() {
+            let message = "nothing to change: pass a name, a summary, a text or tags";
+            return Err(Error::new(Code::InvalidArgument, message).hint(Self::OPERATION.example));
         }
         Ok(())
     }
 }
 
-const FACT: &str = "Fact, by ID or ID prefix: f-3b21";
+/// The maximum length of a text; a memory is a few lines, not a document.
+const LONGEST: usize = 2_000;
 
-/// Operations whose only parameter is the ID of a fact.
-macro_rules! on_one {
-    ($($name:ident = $operation:ident: $called:literal, $command:literal, $about:literal, $answer:literal, $example:literal;)*) => {$(
-        pub const $operation: Operation = Operation {
-            name: $called,
-            command: $command,
-            about: $about,
-            answer: $answer,
-            example: $example,
-            words: Some(Positional { value: "ID", about: FACT, into: &["id"], number: Number::One }),
-            params: &[param("id", Shape::Text, "ID", FACT)],
-            required: &["id"],
-            shapes: schema_properties::<$name>,
-            handy: &[],
-            read_only: false,
-            rows: &[],
-            stats: &[],
-        };
+const FACT_ID: Param = Param::text("id", "ID", "Fact, by ID or ID prefix: f-3b21");
 
-        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields, default)]
-        pub struct $name {
-            pub id: String,
-        }
-
-        impl Request for $name {
-            const OPERATION: &'static Operation = &$operation;
-            type Response = MemoryChanged;
-
-            fn check_params(&self) -> Result<(), Error> {
-                check_id(&self.id, &$operation)
-            }
-        }
-    )*};
-}
-
-on_one! {
-    RetireMemory = RETIRE: "retire_memory", "memory retire", "Retire a fact (it stays stored, but is hidden by default)",
-        "the changed fact", "loci memory retire f-3b21";
-    AcceptMemory = ACCEPT: "accept_memory", "memory accept",
-        "Accept a pending, retired or stale fact", "the changed fact", "loci memory accept f-3b21";
-}
-
-pub const PIN: Operation = Operation {
-    name: "pin_memory",
-    command: "memory pin",
-    about: "Pin a session or fact to the top of the list, or unpin it",
-    answer: "the changed memory",
-    example: "loci memory pin f-3b21 --off",
-    words: ONE,
-    params: &[
-        param("id", Shape::Text, "ID", NAMED),
-        param("off", Shape::Flag, "", "Unpin instead of pinning"),
-    ],
-    required: &["id"],
-    shapes: schema_properties::<PinMemory>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Pin a session or fact to the top of the list, or unpin it
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "pin_memory",
+    command = "memory pin",
+    answer = "the changed memory",
+    example = "loci memory pin f-3b21 --off",
+    returns = MemoryChanged,
+)]
 pub struct PinMemory {
+    #[param(like = ID, required = "ID", word)]
     pub id: String,
+    /// Unpin instead of pinning
     pub off: bool,
-}
-
-impl Request for PinMemory {
-    const OPERATION: &'static Operation = &PIN;
-    type Response = MemoryChanged;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_id(&self.id, &PIN)
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -212,42 +111,23 @@ impl Response for MemoryChanged {}
 
 // ---- forgetting
 
-pub const FORGET: Operation = Operation {
-    name: "forget_memory",
-    command: "memory forget",
-    about: "Permanently delete facts, or the memory of sessions (the sessions are kept)",
-    answer: "the memories that were forgotten, or would be with --dry-run",
-    example: "loci memory forget f-3b21 --dry-run",
-    words: Some(Positional { value: "ID", about: NAMED, into: &["ids"], number: Number::Several }),
-    params: &[
-        param("ids", Shape::List, "IDS", NAMED),
-        param("dry_run", Shape::Flag, "", "Show what would be forgotten"),
-    ],
-    required: &["ids"],
-    shapes: schema_properties::<ForgetMemory>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Permanently delete facts, or the memory of sessions (the sessions are kept)
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "forget_memory",
+    command = "memory forget",
+    answer = "the memories that were forgotten, or would be with --dry-run",
+    example = "loci memory forget f-3b21 --dry-run",
+    returns = MemoryForgotten,
+    confirm("forgetting is permanent", "Forget this?"),
+    words(Several, "ID", "Session or fact, by ID or ID prefix: 975e66ab, f-3b21", into("ids")),
+)]
 pub struct ForgetMemory {
+    /// Session or fact, by ID or ID prefix: 975e66ab, f-3b21
+    #[param(value = "IDS", required = "ID", check = check_not_blank)]
     pub ids: Vec<String>,
+    /// Show what would be forgotten
     pub dry_run: bool,
-}
-
-impl Request for ForgetMemory {
-    const OPERATION: &'static Operation = &FORGET;
-    type Response = MemoryForgotten;
-
-    fn check_params(&self) -> Result<(), Error> {
-        if self.ids.is_empty() {
-            return check_id("", &FORGET);
-        }
-        self.ids.iter().try_for_each(|id| check_id(id, &FORGET))
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -262,4 +142,32 @@ impl Response for MemoryForgotten {
     fn is_empty(&self) -> bool {
         self.memories.is_empty()
     }
+}
+
+/// Retire a fact (it stays stored, but is hidden by default)
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "retire_memory",
+    command = "memory retire",
+    answer = "the changed fact",
+    example = "loci memory retire f-3b21",
+    returns = MemoryChanged,
+)]
+pub struct RetireMemory {
+    #[param(like = FACT_ID, required = "ID", word)]
+    pub id: String,
+}
+
+/// Accept a pending, retired or stale fact
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "accept_memory",
+    command = "memory accept",
+    answer = "the changed fact",
+    example = "loci memory accept f-3b21",
+    returns = MemoryChanged,
+)]
+pub struct AcceptMemory {
+    #[param(like = FACT_ID, required = "ID", word)]
+    pub id: String,
 }

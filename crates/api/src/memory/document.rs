@@ -2,41 +2,24 @@
 //!
 //! Contains no transcripts: evidence is referenced, not quoted.
 
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::param;
-use crate::schema::schema_properties;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use crate::operation::{Operation, Response};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 pub const FORMAT: &str = "loci-memory";
 pub const VERSION: u32 = 1;
 
-pub const EXPORT: Operation = Operation {
-    name: "export_memory",
-    command: "memory export",
-    about: "Print all memory as JSON, for `loci memory import`",
-    answer: "one document: sessions and facts, ordered by ID",
-    example: "loci memory export",
-    words: None,
-    params: &[],
-    required: &[],
-    shapes: schema_properties::<ExportMemory>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Print all memory as JSON, for `loci memory import`
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "export_memory",
+    command = "memory export",
+    answer = "one document: sessions and facts, ordered by ID",
+    example = "loci memory export",
+    returns = MemoryDocument,
+    read_only,
+)]
 pub struct ExportMemory {}
-
-impl Request for ExportMemory {
-    const OPERATION: &'static Operation = &EXPORT;
-    type Response = MemoryDocument;
-}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -118,43 +101,19 @@ pub struct KeptFact {
     pub superseded_by: Option<String>,
 }
 
-pub const IMPORT: Operation = Operation {
-    name: "import_memory",
-    command: "memory import",
-    about: "Import exported memory (local edits and deletions are kept)",
-    answer: "numbers of new or changed sessions and facts",
-    example: "loci memory import memory.json",
-    words: Some(Positional {
-        value: "FILE",
-        about: "File with the output of `loci memory export`",
-        into: &["file"],
-        number: Number::One,
-    }),
-    params: &[param("file", Shape::Text, "FILE", "File with the output of `loci memory export`")],
-    required: &["file"],
-    shapes: schema_properties::<ImportMemory>,
-    handy: &[],
-    read_only: false,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Import exported memory (local edits and deletions are kept)
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "import_memory",
+    command = "memory import",
+    answer = "numbers of new or changed sessions and facts",
+    example = "loci memory import memory.json",
+    returns = MemoryImported,
+)]
 pub struct ImportMemory {
+    /// File with the output of `loci memory export`
+    #[param(value = "FILE", required = "file name", word)]
     pub file: String,
-}
-
-impl Request for ImportMemory {
-    const OPERATION: &'static Operation = &IMPORT;
-    type Response = MemoryImported;
-
-    fn check_params(&self) -> Result<(), Error> {
-        if self.file.trim().is_empty() {
-            return Err(Error::new(Code::InvalidArgument, "missing file name").hint(IMPORT.example));
-        }
-        Ok(())
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

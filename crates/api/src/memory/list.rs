@@ -2,99 +2,62 @@
 //!
 //! Does not list facts that await review unless `state` requests them.
 
-use super::{NAMED, ONE, check_id};
-use crate::operation::{Number, Operation, Positional, Request, Response};
-use crate::params::{PROJECT, SINCE, check_time, param};
-use crate::schema::schema_properties;
+use super::ID;
+use crate::operation::{Operation, Request, Response};
+use crate::params::{OFFSET, PROJECT, SINCE};
 use crate::search::TimeRange;
-use crate::{Code, Error, Shape};
-use schemars::JsonSchema;
+use crate::{Code, Error};
 use serde::{Deserialize, Serialize};
 
 const KINDS: &[&str] = &["sessions", "facts"];
 pub const STATES: &[&str] = &["fresh", "stale", "superseded", "retired", "review"];
 
-pub const LIST: Operation = Operation {
-    name: "list_memory",
-    command: "memory list",
-    about: "List session names and facts",
-    answer: "memories, pinned ones first, then newest first; retired and pending facts only with --state",
-    example: "loci memory list pager --kind facts",
-    words: Some(Positional {
-        value: "WORDS",
-        about: "Only memories with all of these words in their name, text, summary or tags",
-        into: &["query"],
-        number: Number::Sentence,
-    }),
-    params: &[
-        param(
-            "query",
-            Shape::Text,
-            "WORDS",
-            "Only memories with all of these words; in their name, text, summary or tags",
-        ),
-        param("kind", Shape::Choice(KINDS), "KIND", "Only sessions, or only facts"),
-        param(
-            "state",
-            Shape::Choice(STATES),
-            "STATE",
-            "Only facts in this state; review: pending until you accept them",
-        ),
-        param("tag", Shape::List, "TAGS", "Only with all of these tags; the tag of a fact is its kind"),
-        PROJECT,
-        SINCE,
-        param("limit", Shape::Count, "N", "Maximum number of memories [default: 20]"),
-        param("offset", Shape::Count, "N", "Skip the first N"),
-    ],
-    required: &[],
-    shapes: schema_properties::<ListMemory>,
-    handy: &[],
-    read_only: true,
-    rows: &["memories"],
-    stats: &["kind", "state", "project"],
-};
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// List session names and facts
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "list_memory",
+    command = "memory list",
+    answer = "memories, pinned ones first, then newest first; retired and pending facts only with --state",
+    example = "loci memory list pager --kind facts",
+    returns = Memories,
+    read_only,
+    rows("memories"),
+    stats("kind", "state", "project"),
+    words(Sentence, "WORDS", "Only memories with all of these words in their name, text, summary or tags", into("query")),
+    check,
+)]
 pub struct ListMemory {
+    /// Only memories with all of these words; in their name, text, summary or tags
+    #[param(value = "WORDS")]
     pub query: Option<String>,
+    /// Only sessions, or only facts
+    #[param(value = "KIND", choice = KINDS)]
     pub kind: Option<String>,
+    /// Only facts in this state; review: pending until you accept them
+    #[param(value = "STATE", choice = STATES)]
     pub state: Option<String>,
+    /// Only with all of these tags; the tag of a fact is its kind
+    #[param(value = "TAGS")]
     pub tag: Vec<String>,
+    #[param(like = PROJECT)]
     pub project: Option<String>,
+    #[param(like = SINCE)]
     pub since: Option<String>,
+    /// Maximum number of memories
+    #[param(default = 20)]
     pub limit: u64,
+    #[param(like = OFFSET)]
     pub offset: u64,
 }
 
-impl Default for ListMemory {
-    fn default() -> ListMemory {
-        let (query, kind, state, project, since) = (None, None, None, None, None);
-        ListMemory { query, kind, state, tag: Vec::new(), project, since, limit: 20, offset: 0 }
-    }
-}
-
-impl Request for ListMemory {
-    const OPERATION: &'static Operation = &LIST;
-    type Response = Memories;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_choice("kind", self.kind.as_deref(), KINDS)?;
-        check_choice("state", self.state.as_deref(), STATES)?;
+impl ListMemory {
+    fn check(&self) -> Result<(), Error> {
         if self.state.is_some() && self.kind.as_deref() == Some("sessions") {
-            return Err(Error::new(Code::InvalidArgument, "only facts have a `state`").hint(LIST.example));
+            return Err(
+                Error::new(Code::InvalidArgument, "only facts have a `state`").hint(Self::OPERATION.example)
+            );
         }
-        check_time("since", self.since.as_deref())
-    }
-}
-
-fn check_choice(name: &str, word: Option<&str>, words: &[&str]) -> Result<(), Error> {
-    match word {
-        Some(word) if !words.contains(&word) => {
-            Err(Error::new(Code::InvalidArgument, format!("invalid `{name}`: `{word}`"))
-                .hint(format!("one of: {}", words.join(", "))))
-        }
-        _ => Ok(()),
+        Ok(())
     }
 }
 
@@ -148,35 +111,19 @@ pub struct MemoryLine {
     pub edited: bool,
 }
 
-pub const SHOW: Operation = Operation {
-    name: "show_memory",
-    command: "memory show",
-    about: "Show the memory of a session, or a fact with its evidence",
-    answer: "the memory, the origin and time of each part, and its evidence",
-    example: "loci memory show 975e66ab",
-    words: ONE,
-    params: &[param("id", Shape::Text, "ID", NAMED)],
-    required: &["id"],
-    shapes: schema_properties::<ShowMemory>,
-    handy: &[],
-    read_only: true,
-    rows: &[],
-    stats: &[],
-};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// Show the memory of a session, or a fact with its evidence
+#[derive(Clone, Debug, PartialEq, Operation)]
+#[operation(
+    name = "show_memory",
+    command = "memory show",
+    answer = "the memory, the origin and time of each part, and its evidence",
+    example = "loci memory show 975e66ab",
+    returns = MemoryShown,
+    read_only,
+)]
 pub struct ShowMemory {
+    #[param(like = ID, required = "ID", word)]
     pub id: String,
-}
-
-impl Request for ShowMemory {
-    const OPERATION: &'static Operation = &SHOW;
-    type Response = MemoryShown;
-
-    fn check_params(&self) -> Result<(), Error> {
-        check_id(&self.id, &SHOW)
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

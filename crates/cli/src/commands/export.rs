@@ -5,7 +5,7 @@
 use crate::flags::threads_flag;
 use crate::{environment, output};
 use api::gather_chats::{GatherChats, Gathered, OneChat};
-use api::{Code, Error, Exit, Handle};
+use api::{Code, Error, Exit, Handle, Request};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use render::{RenderOptions, export};
@@ -62,7 +62,7 @@ fn write_document(service: &Service, matches: &ArgMatches) -> Result<Exit, Error
         None => output::print_stdout(&document)?,
     }
     let exit = if session.partial { Exit::Incomplete } else { Exit::Found };
-    Ok(output::note_losses(service.losses_of_operation(&api::gather_chats::OPERATION), exit))
+    Ok(output::note_losses(service.losses_of_operation(GatherChats::OPERATION), exit))
 }
 
 pub(crate) fn read_session(service: &Service, id: String, with_tools: bool) -> Result<Box<OneChat>, Error> {

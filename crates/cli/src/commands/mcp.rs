@@ -139,7 +139,7 @@ impl ToolHandler for Handler {
         context: &CallContext,
     ) -> Result<Envelope, Error> {
         let mut service = self.service_for(context);
-        if service::DAEMON_OPERATIONS.contains(&tool.name) {
+        if tool.operation().is_some_and(|operation| operation.daemon) {
             service.detect_sending_agent();
         }
         daemon_client::add_message_key(tool.name, &mut params);

@@ -8,8 +8,7 @@ use crate::flags::{
 };
 use crate::output::{self, OutputFormat};
 use crate::{daemon_client, environment};
-use api::control::CONTROL;
-use api::operation::{FlagMeaning, Number, Positional, ShortFlag};
+use api::operation::{Confirmation, FlagMeaning, Number, Phrase, Positional, ShortFlag};
 use api::params::flag_name;
 use api::{AnyResponse, Code, Control, Error, Exit, OPERATIONS, Operation, Param, Shape};
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValue, builder::PossibleValuesParser};
@@ -34,49 +33,14 @@ pub(crate) struct Invocation {
     colour: bool,
 }
 
-/// Operations that ask for confirmation because they change data that cannot be rebuilt: name, error without a terminal,
-/// prompt.
-const CONFIRMED_OPERATIONS: &[(&str, &str, &str)] = &[
-    (
-        "forget",
-        "forgetting is permanent and needs confirmation, but there is no terminal",
-        "Forget this? [y/N] ",
-    ),
-    (
-        "setup",
-        "setup changes your agents' files and needs confirmation, but there is no terminal",
-        "Make these changes? [y/N] ",
-    ),
-    (
-        "sync_share",
-        "sharing shows it to others and needs confirmation, but there is no terminal",
-        "Share this? [y/N] ",
-    ),
-    (
-        "forget_memory",
-        "forgetting is permanent and needs confirmation, but there is no terminal",
-        "Forget this? [y/N] ",
-    ),
-];
-/// The operation that prints whole messages and therefore takes `--unmasked`.
-const UNMASKABLE_OPERATION: &str = "gather_chats";
-/// The operation whose secret is typed.
-const PHRASE_OPERATION: &str = "sync_join";
-/// The operations that show the recovery phrase: an agent that runs one would have it in its transcript.
-const PHRASE_SHOWN: &[&str] = &["sync_init", "sync_rekey"];
 const SHOW_PHRASE: &str = "show_phrase";
-/// Second names of commands: what people look for after they have lost a machine.
-const SECOND_NAMES: &[(&str, &str)] = &[("sync_join", "recover")];
-/// The operations that can be drawn as a page; `page.rs` has how.
-pub(super) const PAGE_OPERATIONS: &[&str] = &["report", "code_map"];
 
 // ---- command
 
 pub(crate) fn build_command(operation: &'static Operation) -> Command {
     let name = operation.command.rsplit(' ').next().unwrap_or(operation.command);
     let mut command = Command::new(name).about(operation.about).after_help(help_footer(operation));
-    let second = SECOND_NAMES.iter().filter(|(of, _)| *of == operation.name);
-    command = command.visible_aliases(second.map(|(_, name)| *name));
+    command = command.visible_aliases(operation.second_name);
     if let Some(words) = &operation.words {
         command = command.arg(positional_arg(words));
     }
@@ -88,11 +52,11 @@ pub(crate) fn build_command(operation: &'static Operation) -> Command {
         let has_short_flag = operation.handy.iter().any(|handy| handy.means.param_name() == param.name);
         command = command.arg(if has_short_flag { for_programs(arg) } else { arg });
     }
-    for control in CONTROL.iter().filter(|control| operation.accepts_control(control.name)) {
+    for control in Control::PARAMS.iter().filter(|control| operation.accepts_control(control.name)) {
         let arg = Arg::new(control.name).long(flag_name(control.name)).help(control.about);
         command = command.arg(with_param_type(arg, control));
     }
-    if find_confirmation(operation).is_some() {
+    if operation.confirm.is_some() {
         let yes = Arg::new("yes")
             .long("yes")
             .short('y')
@@ -100,7 +64,7 @@ pub(crate) fn build_command(operation: &'static Operation) -> Command {
             .action(ArgAction::SetTrue);
         command = command.arg(yes);
     }
-    if PHRASE_SHOWN.contains(&operation.name) {
+    if operation.phrase == Phrase::Shown {
         let show = Arg::new(SHOW_PHRASE)
             .long(flag_name(SHOW_PHRASE))
             .help("Print the recovery phrase although the output is no terminal")
@@ -121,10 +85,10 @@ pub(crate) fn build_command(operation: &'static Operation) -> Command {
         )
         .arg(json_flag())
         .arg(color_flag())
-        .args((operation.name == UNMASKABLE_OPERATION).then(unmasked_flag))
+        .args(operation.unmaskable.then(unmasked_flag))
         .arg(hybrid_flag())
         .arg(threads_flag());
-    if PAGE_OPERATIONS.contains(&operation.name) { add_page_flags(command) } else { command }
+    if operation.page { add_page_flags(command) } else { command }
 }
 
 fn help_footer(operation: &Operation) -> String {
@@ -206,13 +170,13 @@ pub(crate) fn build_invocation(operation: &'static Operation, matches: &ArgMatch
         None if matches.get_flag("json") => OutputFormat::Jsonl,
         None => OutputFormat::default(),
     };
-    let yes = find_confirmation(operation).is_some() && matches.get_flag("yes");
+    let yes = operation.confirm.is_some() && matches.get_flag("yes");
     let params = valid.and_then(|()| collect_params(operation, matches, service.clock, &service.cwd));
     let no_color = service::env::text_var(&service.places, "NO_COLOR").is_some();
     let colour = wants_colour(matches, no_color, output::stdout_size().1);
     let hybrid = matches.get_flag(HYBRID);
     let may_show_phrase =
-        !PHRASE_SHOWN.contains(&operation.name) || matches.get_flag(SHOW_PHRASE) || output::stdout_size().1;
+        operation.phrase != Phrase::Shown || matches.get_flag(SHOW_PHRASE) || output::stdout_size().1;
     Invocation { operation, params, service, format: shown, yes, may_show_phrase, hybrid, colour }
 }
 
@@ -226,7 +190,7 @@ fn collect_params(
     for param in operation.params {
         map.extend(flag_value(param, param.name, matches).map(|v| (param.name.to_string(), v)));
     }
-    for control in CONTROL.iter().filter(|control| operation.accepts_control(control.name)) {
+    for control in Control::PARAMS.iter().filter(|control| operation.accepts_control(control.name)) {
         map.extend(flag_value(control, control.name, matches).map(|v| (control.name.to_string(), v)));
     }
     for handy in operation.handy {
@@ -341,9 +305,9 @@ impl Invocation {
     pub(crate) fn request_response(&self) -> Result<Option<(AnyResponse, Control)>, Error> {
         let mut params = self.params.clone()?;
         let control = self.service.take_controls(self.operation, &mut params)?;
-        let response = match find_confirmation(self.operation) {
-            Some((_, refusal, question)) if !self.yes && !is_dry_run(&params) => {
-                self.confirm_and_call(params, refusal, question)?
+        let response = match self.operation.confirm {
+            Some(confirmation) if !self.yes && !is_dry_run(&params) => {
+                self.confirm_and_call(params, confirmation)?
             }
             _ => Some(self.call_operation(params)?),
         };
@@ -351,7 +315,7 @@ impl Invocation {
     }
 
     fn call_operation(&self, mut params: Map<String, Value>) -> Result<AnyResponse, Error> {
-        if self.operation.name == PHRASE_OPERATION {
+        if self.operation.phrase == Phrase::Typed {
             read_phrase(&mut params)?;
         }
         if !self.may_show_phrase {
@@ -375,18 +339,18 @@ impl Invocation {
         Ok(response)
     }
 
-    /// Shows a dry run and asks for confirmation. Without a terminal, returns `refusal` as an error.
+    /// Shows a dry run and asks for confirmation, which needs a terminal.
     fn confirm_and_call(
         &self,
         params: Map<String, Value>,
-        refusal: &str,
-        question: &str,
+        confirmation: Confirmation,
     ) -> Result<Option<AnyResponse>, Error> {
         let mut dry = params.clone();
         dry.insert("dry_run".to_string(), json!(true));
         if !output::can_prompt() {
             let typed = self.operation.command_line(&params);
-            return Err(Error::new(Code::InvalidArgument, refusal)
+            let message = format!("{} and needs confirmation, but there is no terminal", confirmation.why);
+            return Err(Error::new(Code::InvalidArgument, message)
                 .hint(format!("{typed} --dry-run"))
                 .hint(format!("{typed} --yes")));
         }
@@ -399,7 +363,11 @@ impl Invocation {
         if self.operation.name == "setup" {
             ask_for_toolsets(&mut params);
         }
-        if output::confirm(question) { self.call_operation(params).map(Some) } else { Ok(None) }
+        if output::confirm(&format!("{} [y/N] ", confirmation.question)) {
+            self.call_operation(params).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     pub(crate) fn set_flag(&mut self, name: &str) {
@@ -486,10 +454,6 @@ fn ask_for_toolsets(params: &mut Map<String, Value>) {
     }
 }
 
-fn find_confirmation(operation: &Operation) -> Option<&'static (&'static str, &'static str, &'static str)> {
-    CONFIRMED_OPERATIONS.iter().find(|(name, ..)| *name == operation.name)
-}
-
 fn is_dry_run(params: &Map<String, Value>) -> bool {
     params.get("dry_run") == Some(&json!(true))
 }
@@ -517,7 +481,7 @@ mod tests {
     }
 
     fn parse_search(line: &str) -> SearchConversations {
-        SearchConversations::read(parse_line(line).unwrap().1).unwrap()
+        SearchConversations::read(&parse_line(line).unwrap().1).unwrap()
     }
 
     #[test]
@@ -620,7 +584,7 @@ mod tests {
                     assert_eq!(params, action.args, "{line}");
                 } else {
                     let (parsed, suggested) =
-                        (SearchConversations::read(params), SearchConversations::read(action.args));
+                        (SearchConversations::read(&params), SearchConversations::read(&action.args));
                     assert_eq!(parsed.unwrap(), suggested.unwrap(), "{line}");
                 }
             }

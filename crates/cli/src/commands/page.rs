@@ -5,7 +5,9 @@
 use super::{export, operation};
 use crate::flags::{FILE, HTML};
 use crate::output::{self, OutputFormat};
-use api::{AnyResponse, Code, Error, Exit, Operation};
+use api::code::CodeMap;
+use api::report::ReportRequest;
+use api::{AnyResponse, Code, Error, Exit, Operation, Request};
 use clap::ArgMatches;
 use operation::Invocation;
 use render::Render as _;
@@ -24,13 +26,13 @@ pub(crate) struct Page {
 
 const PAGES: &[Page] = &[
     Page {
-        operation: &api::report::OPERATION,
+        operation: ReportRequest::OPERATION,
         needs: None,
         draw: draw_report,
         example: "loci report --file report.html",
     },
     Page {
-        operation: &api::code::MAP,
+        operation: CodeMap::OPERATION,
         needs: Some("packages"),
         draw: draw_code_map,
         example: "loci code map --file map.html",
@@ -124,6 +126,7 @@ mod tests {
     #[test]
     fn the_commands_with_the_flags_of_a_page_have_one() {
         let names: Vec<&str> = PAGES.iter().map(|page| page.operation.name).collect();
-        assert_eq!(names, operation::PAGE_OPERATIONS);
+        let marked: Vec<&str> = api::OPERATIONS.iter().filter(|one| one.page).map(|one| one.name).collect();
+        assert_eq!(names, marked);
     }
 }

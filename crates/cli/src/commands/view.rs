@@ -31,7 +31,7 @@ pub(crate) fn group_command(bare: Command, group: &str) -> Command {
 
 pub(crate) fn view_command(view: &'static View) -> Command {
     let mut command = Command::new(view.name).about(view.about).after_help(help_footer(view));
-    for param in view.params().filter_map(api::view_params::param_named) {
+    for param in view.params().filter_map(ViewRequest::param_named) {
         command = command.arg(param_flag(view, param));
     }
     let jsonl = PossibleValue::new("jsonl").alias("json");
@@ -88,7 +88,7 @@ pub(crate) fn build_invocation(view: &'static View, matches: &ArgMatches) -> Vie
         None => OutputFormat::default(),
     };
     let (hybrid, params) = (matches.get_flag(HYBRID), collect_params(view, matches));
-    let request = valid.and_then(|()| ViewRequest::new(view, params.clone()));
+    let request = valid.and_then(|()| ViewRequest::new(view, &params));
     let no_color = service::env::text_var(&service.places, "NO_COLOR").is_some();
     let colour = wants_colour(matches, no_color, output::stdout_size().1);
     ViewInvocation { view, params, request, service, format, hybrid, colour }
@@ -96,7 +96,7 @@ pub(crate) fn build_invocation(view: &'static View, matches: &ArgMatches) -> Vie
 
 fn collect_params(view: &View, matches: &ArgMatches) -> Map<String, Value> {
     let mut map = Map::new();
-    for param in view.params().filter_map(api::view_params::param_named) {
+    for param in view.params().filter_map(ViewRequest::param_named) {
         map.extend(flag_value(param, param.name, matches).map(|v| (param.name.to_string(), v)));
     }
     map
@@ -303,8 +303,8 @@ mod tests {
                 .unwrap_or_else(|e| panic!("{}: {e}", view.example));
             let (_, sub) = matches.subcommand().unwrap();
             let sub = sub.subcommand().map_or(sub, |(_, deeper)| deeper);
-            ViewRequest::new(view, collect_params(view, sub)).unwrap();
+            ViewRequest::new(view, &collect_params(view, sub)).unwrap();
         }
-        assert_eq!(api::PARAMS.iter().filter(|p| p.about.is_empty()).count(), 0);
+        assert_eq!(ViewRequest::PARAMS.iter().filter(|p| p.about.is_empty()).count(), 0);
     }
 }

@@ -196,7 +196,7 @@ impl Handle<AddAgent> for Service {
         let directory = self.cwd.join(request.directory.as_deref().unwrap_or("."));
         let directory = directory.canonicalize().ok().filter(|dir| dir.is_dir()).ok_or_else(|| {
             Error::new(Code::NotFound, format!("{} is not a directory", directory.display()))
-                .hint(api::mailbox::ADD.example)
+                .hint(AddAgent::OPERATION.example)
         })?;
         let agent = Agent {
             name: request.name.clone(),

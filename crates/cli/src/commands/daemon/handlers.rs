@@ -130,7 +130,7 @@ fn run_view(
     params: Map<String, Value>,
     call: &mut Call<'_>,
 ) -> Result<Value, Error> {
-    let request = api::ViewRequest::new(view, params)?;
+    let request = api::ViewRequest::new(view, &params)?;
     if call.meta.envelope {
         let (envelope, outcome) = service.run_view_enveloped(view, request, &view.file_stem())?;
         return Ok(json!({"envelope": envelope, "ending": outcome.summarize()}));

@@ -25,9 +25,12 @@ impl Handle<CodeGraph> for Service {
     }
 }
 
-/// Parses a filter. The error names the filter and the position of the mistake.
+/// Parses a filter; a name alone means the types of this name. The error names the filter and the position of the mistake.
 pub(super) fn parse_filter(text: &str) -> Result<Filter, Error> {
-    Filter::parse(text).map_err(|error| {
+    let is_name =
+        !text.trim().is_empty() && text.trim().chars().all(|c| c.is_alphanumeric() || "_.*?".contains(c));
+    let meant = if is_name { format!("type:{}", text.trim()) } else { text.to_owned() };
+    Filter::parse(&meant).map_err(|error| {
         let message = format!("invalid filter `{text}` {error}");
         Error::new(Code::InvalidFilter, message)
             .mistake(error.position as u64 + 1, error.hint)

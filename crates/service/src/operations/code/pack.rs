@@ -151,7 +151,8 @@ impl Handle<ListPacks> for Service {
         let Some(folder) = folder else { return Ok(Packs::default()) };
         let (mut packs, mut texts) = (Vec::new(), Vec::new());
         for file in folder.list_files(PACKS).map_err(|error| folder_error(&error))? {
-            let Some(name) = file.strip_suffix(".md").filter(|name| check_pack_name(name).is_ok()) else {
+            let Some(name) = file.strip_suffix(".md").filter(|name| check_pack_name("name", name).is_ok())
+            else {
                 continue;
             };
             let bytes =

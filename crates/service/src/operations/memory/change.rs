@@ -70,7 +70,7 @@ fn mask_line(service: &Service, text: Option<&String>) -> Option<String> {
 }
 
 fn invalid_edit(message: &str) -> Error {
-    Error::new(Code::InvalidArgument, message).hint(api::memory::EDIT.example)
+    Error::new(Code::InvalidArgument, message).hint(EditMemory::OPERATION.example)
 }
 
 impl Handle<PinMemory> for Service {
