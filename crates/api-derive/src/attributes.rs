@@ -228,9 +228,9 @@ impl Field {
             .and_then(literal)
             .is_some_and(|lit| matches!(lit, Lit::Bool(lit) if lit.value));
         let shape = match (&self.choice, self.texts, is_true) {
-            (Some(words), ..) => quote!(crate::params::Shape::Choice(#words)),
-            (_, true, _) => quote!(crate::params::Shape::Texts),
-            (_, _, true) => quote!(crate::params::Shape::Switch),
+            (Some(words), ..) => quote!(crate::Shape::Choice(#words)),
+            (_, true, _) => quote!(crate::Shape::Texts),
+            (_, _, true) => quote!(crate::Shape::Switch),
             _ => quote!(<#ty as crate::fields::Kind>::SHAPE),
         };
         let value = self

@@ -29,7 +29,7 @@ pub fn derive_operation(input: proc_macro::TokenStream) -> proc_macro::TokenStre
                 type Response = #returns;
 
                 fn check_params(&self) -> Result<(), crate::Error> {
-                    crate::fields::check(self, Self::OPERATION.params, Self::OPERATION.example)?;
+                    crate::params::check(self, Self::OPERATION.params, Self::OPERATION.example)?;
                     #check
                     Ok(())
                 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 const MAX_BUDGET: u64 = 100_000;
 
-/// Show what to know before changing code: outline, facts, last sessions, failures
+/// Context for code you are about to change: outline, facts, sessions, failures
 #[derive(Clone, Debug, PartialEq, Operation)]
 #[operation(
     name = "recall",

@@ -2,7 +2,7 @@
 //!
 //! Does not know the request: the controls apply to the records of any response.
 
-use crate::{Code, Error, Param, fields};
+use crate::{Code, Error, Param, params};
 use api_derive::Params;
 use serde_json::{Map, Value};
 
@@ -46,7 +46,7 @@ impl Control {
         let given =
             Control::PARAMS.iter().filter_map(|param| params.shift_remove_entry(param.name)).collect();
         let mut control = Control::default();
-        fields::read(&mut control, Control::PARAMS, &given)
+        params::read(&mut control, Control::PARAMS, &given)
             .map_err(|why| Error::new(Code::InvalidArgument, why))?;
         control.check_params()?;
         Ok(control)

@@ -1,10 +1,25 @@
-//! The values of parameters: read from JSON, written to JSON, described as a schema and checked, by code that does not know any request.
+//! The values of parameters: read from JSON, written to JSON and described as a schema.
 //!
 //! Lenient where the meaning is clear: one text where a list is meant, `"5"` for 5, `null` for a parameter that is not given.
 
-use crate::params::Param;
-use crate::{Code, Error, Shape};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
+
+/// How a parameter is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    Text,
+    /// Several values, separated by commas or repeated.
+    List,
+    /// Several values, each given separately: commas belong to the text.
+    Texts,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// True or false; unlike a flag it can be set to false.
+    Switch,
+    Count,
+    Number,
+    Flag,
+}
 
 /// The value of one parameter.
 pub trait Value {
@@ -25,81 +40,6 @@ pub trait Kind: Value {
 pub trait Fields {
     fn field(&self, position: usize) -> &dyn Value;
     fn field_mut(&mut self, position: usize) -> &mut dyn Value;
-}
-
-/// Reads parameters that are known to be accepted. The error names the parameter.
-pub(crate) fn read(
-    request: &mut dyn Fields,
-    params: &[Param],
-    given: &Map<String, Json>,
-) -> Result<(), String> {
-    for (position, param) in params.iter().enumerate() {
-        let Some(value) = given.get(param.name).filter(|value| !value.is_null()) else { continue };
-        let meant = param.respell(value);
-        let read = request.field_mut(position).read(&meant);
-        read.map_err(|wanted| format!("`{}` must be {wanted}", param.name))?;
-    }
-    Ok(())
-}
-
-/// The parameters that differ from their defaults.
-pub(crate) fn write_changed(request: &dyn Fields, usual: &dyn Fields, params: &[Param]) -> Map<String, Json> {
-    let values = params.iter().enumerate().map(|(position, param)| {
-        (param.name, request.field(position).write(), usual.field(position).write())
-    });
-    values
-        .filter(|(_, value, usual)| value != usual)
-        .map(|(name, value, _)| (name.to_owned(), value))
-        .collect()
-}
-
-/// What a table of parameters can say of their values: which must be there, their words, and their ranges.
-pub(crate) fn check(request: &dyn Fields, params: &[Param], example: &str) -> Result<(), Error> {
-    let invalid = |message: String, hint: String| Err(Error::new(Code::InvalidArgument, message).hint(hint));
-    for (position, param) in params.iter().enumerate() {
-        let value = request.field(position).write();
-        if let Some(check) = param.check {
-            texts_of(&value)
-                .try_for_each(|text| check(param.name, text))
-                .map_err(|error| if error.hints.is_empty() { error.hint(example) } else { error })?;
-        }
-        if let Some(what) = param.required.filter(|_| is_blank(&value)) {
-            return invalid(format!("missing {what}"), example.to_owned());
-        }
-        if let (Shape::Choice(words), Json::String(word)) = (param.shape, &value)
-            && !words.contains(&word.as_str())
-        {
-            return invalid(
-                format!("unknown {} `{word}`", param.name),
-                format!("one of: {}", words.join(", ")),
-            );
-        }
-        if let (Some((least, most)), Some(number)) = (param.range, value.as_u64())
-            && !(least..=most).contains(&number)
-        {
-            return invalid(format!("`{}` is {number}", param.name), format!("{least} to {most}"));
-        }
-    }
-    Ok(())
-}
-
-fn texts_of(value: &Json) -> impl Iterator<Item = &str> {
-    let items = value.as_array().map_or(&[][..], Vec::as_slice);
-    value.as_str().into_iter().chain(items.iter().filter_map(Json::as_str))
-}
-
-fn is_blank(value: &Json) -> bool {
-    match value {
-        Json::Null => true,
-        Json::String(text) => text.trim().is_empty(),
-        Json::Array(items) => items.iter().all(is_blank),
-        _ => false,
-    }
-}
-
-/// The schemas of parameters, by name.
-pub(crate) fn schemas(params: &[Param]) -> Map<String, Json> {
-    params.iter().map(|param| (param.name.to_owned(), (param.schema)())).collect()
 }
 
 impl Value for String {
@@ -254,25 +194,25 @@ impl<T: Kind + Default> Kind for Option<T> {
 mod tests {
     use super::*;
 
-    fn read<T: Value + Default>(given: Json) -> Result<T, String> {
+    fn read<T: Value + Default>(given: &Json) -> Result<T, String> {
         let mut value = T::default();
-        value.read(&given).map(|()| value)
+        value.read(given).map(|()| value)
     }
 
     #[test]
     fn a_value_is_read_where_its_meaning_is_clear() {
-        assert_eq!(read::<u64>(json!("5")), Ok(5));
-        assert_eq!(read::<bool>(json!("1")), Ok(true));
-        assert_eq!(read::<Vec<String>>(json!("one")), Ok(vec!["one".to_owned()]));
-        assert_eq!(read::<Option<f64>>(json!(0.5)), Ok(Some(0.5)));
+        assert_eq!(read::<u64>(&json!("5")), Ok(5));
+        assert_eq!(read::<bool>(&json!("1")), Ok(true));
+        assert_eq!(read::<Vec<String>>(&json!("one")), Ok(vec!["one".to_owned()]));
+        assert_eq!(read::<Option<f64>>(&json!(0.5)), Ok(Some(0.5)));
     }
 
     #[test]
     fn another_value_is_refused_and_the_error_says_what_is_wanted() {
-        assert_eq!(read::<u64>(json!(-1)), Err("a whole number, 0 or more".to_owned()));
-        assert_eq!(read::<u32>(json!(1_u64 << 40)), Err("a smaller number".to_owned()));
-        assert_eq!(read::<bool>(json!("perhaps")), Err("true or false".to_owned()));
-        assert_eq!(read::<String>(json!(7)), Err("a text".to_owned()));
-        assert_eq!(read::<Vec<String>>(json!([7])), Err("a list of texts".to_owned()));
+        assert_eq!(read::<u64>(&json!(-1)), Err("a whole number, 0 or more".to_owned()));
+        assert_eq!(read::<u32>(&json!(1_u64 << 40)), Err("a smaller number".to_owned()));
+        assert_eq!(read::<bool>(&json!("perhaps")), Err("true or false".to_owned()));
+        assert_eq!(read::<String>(&json!(7)), Err("a text".to_owned()));
+        assert_eq!(read::<Vec<String>>(&json!([7])), Err("a list of texts".to_owned()));
     }
 }

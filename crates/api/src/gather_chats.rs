@@ -14,7 +14,7 @@ use serde_json::Value;
     name = "gather_chats",
     command = "show",
     answer = "for one session, its messages in order; for several, all messages by time and the messages they share. Subagents have their own sessions, whose IDs are listed",
-    example = "loci show 975e66ab --no-tools",
+    example = "loci show last --no-tools",
     returns = Gathered,
     read_only,
     unmaskable,

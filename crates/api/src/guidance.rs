@@ -108,7 +108,7 @@ fn suggest_reading(found: &SearchFound) -> NextAction {
     let chat_ids: Vec<String> = found.results.iter().take(many).map(|chat| chat.chat_id.clone()).collect();
     let why = match (chat_ids.len(), confidence_word(found.confidence)) {
         (_, "perhaps") => "see whether the best guess is what was meant",
-        (1, _) => "read the conversation that was found",
+        (1, _) => "read it",
         _ => "read the conversations that may be meant, side by side",
     };
     let ask = GatherChats { chat_ids, ..GatherChats::default() };
@@ -140,7 +140,7 @@ fn suggest_narrower(ask: &SearchConversations, found: &SearchFound) -> Option<Ne
         return None;
     }
     let next = SearchConversations { matching: Match::All, ..next_attempt(ask) };
-    Some(suggest_search(&next, "many conversations hold some of the words: ask for those that hold all"))
+    Some(suggest_search(&next, "many partial matches; require all words"))
 }
 
 /// One way to widen a search: whether it is still untried, the change, and the reason.
@@ -165,22 +165,22 @@ const WIDER: &[Step] = &[
     Step {
         open: |ask| ask.project.is_some() || !ask.source.is_empty(),
         change: |ask| (ask.project, ask.source) = (None, Vec::new()),
-        why: "it may have been said in another project, or to another agent",
+        why: "drop the project or agent filter",
     },
     Step {
         open: |ask| ask.time_window != TimeWindow::default(),
         change: |ask| ask.time_window = TimeWindow::default(),
-        why: "it may have been said at another time",
+        why: "nothing in this period; drop --since",
     },
     Step {
         open: |ask| ask.precision_mode == Precision::Basic,
         change: |ask| ask.precision_mode = Precision::Fuzzy,
-        why: "the words may be spelt otherwise or have other endings",
+        why: "try fuzzy matching",
     },
     Step {
         open: |ask| ask.expand == Expand::Off,
         change: |ask| ask.expand = Expand::Auto,
-        why: "it may have been said in related words",
+        why: "include related words",
     },
     // Only after another way was tried: nothing after this suggests `all` again.
     Step {

@@ -2,8 +2,8 @@
 //!
 //! Does not know which operations there are: the table is in [`crate::operations`].
 
-use crate::fields::{self, Fields};
-use crate::params::flag_name;
+use crate::fields::Fields;
+use crate::params::{self, flag_name};
 use crate::terminal_text::append_fmt;
 use crate::{Code, Control, Error, Exit, Param, control};
 pub use api_derive::Operation;
@@ -136,7 +136,7 @@ pub trait Request: Fields + Default {
 
     /// The parameters that differ from their defaults.
     fn non_default_params(&self) -> Map<String, Value> {
-        fields::write_changed(self, &Self::default(), Self::OPERATION.params)
+        params::write_changed(self, &Self::default(), Self::OPERATION.params)
     }
 }
 
@@ -205,7 +205,7 @@ impl Operation {
         if let Some(name) = params.keys().find(|name| !self.accepts_param(name)) {
             return Err(self.parameter_error(&format!("{}: unknown parameter `{name}`", self.name)));
         }
-        fields::read(request, self.params, params)
+        params::read(request, self.params, params)
             .map_err(|why| self.parameter_error(&format!("{}: {why}", self.name)))
     }
 

@@ -1,25 +1,9 @@
 //! The description of a parameter, and the parameters that operations share.
 
-use crate::fields::Kind;
+use crate::fields::{Fields, Kind, Shape};
 use crate::{Code, Error};
 use record::{Clock, Stamp};
-use serde_json::Value;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shape {
-    Text,
-    /// Several values, separated by commas or repeated.
-    List,
-    /// Several values, each given separately: commas belong to the text.
-    Texts,
-    /// One of these words.
-    Choice(&'static [&'static str]),
-    /// True or false; unlike a flag it can be set to false.
-    Switch,
-    Count,
-    Number,
-    Flag,
-}
+use serde_json::{Map, Value};
 
 /// Another way to write a value, and what is meant.
 pub type Spelling = (&'static str, &'static str);
@@ -35,7 +19,7 @@ pub struct Param {
     pub value: &'static str,
     pub about: &'static str,
     pub schema: fn() -> Value,
-    /// What is missing without it, if it must be given.
+    /// What is missing without it, if it must be given; empty if the request says this itself.
     pub required: Option<&'static str>,
     /// The least and the most it may be.
     pub range: Option<(u64, u64)>,
@@ -92,6 +76,87 @@ impl Param {
     pub(crate) const fn count(name: &'static str, about: &'static str) -> Param {
         Param::new::<u64>(name, u64::PLACEHOLDER, about)
     }
+}
+
+// ---- the parameters of a request
+
+/// Reads parameters that are known to be accepted. The error names the parameter.
+pub(crate) fn read(
+    request: &mut dyn Fields,
+    params: &[Param],
+    given: &Map<String, Value>,
+) -> Result<(), String> {
+    for (position, param) in params.iter().enumerate() {
+        let Some(value) = given.get(param.name).filter(|value| !value.is_null()) else { continue };
+        let meant = param.respell(value);
+        let read = request.field_mut(position).read(&meant);
+        read.map_err(|wanted| format!("`{}` must be {wanted}", param.name))?;
+    }
+    Ok(())
+}
+
+/// The parameters that differ from their defaults.
+pub(crate) fn write_changed(
+    request: &dyn Fields,
+    usual: &dyn Fields,
+    params: &[Param],
+) -> Map<String, Value> {
+    let values = params.iter().enumerate().map(|(position, param)| {
+        (param.name, request.field(position).write(), usual.field(position).write())
+    });
+    values
+        .filter(|(_, value, usual)| value != usual)
+        .map(|(name, value, _)| (name.to_owned(), value))
+        .collect()
+}
+
+/// What a table of parameters can say of their values: which must be there, their words, and their ranges.
+pub(crate) fn check(request: &dyn Fields, params: &[Param], example: &str) -> Result<(), Error> {
+    let invalid = |message: String, hint: String| Err(Error::new(Code::InvalidArgument, message).hint(hint));
+    for (position, param) in params.iter().enumerate() {
+        let value = request.field(position).write();
+        if let Some(check) = param.check {
+            texts_of(&value)
+                .try_for_each(|text| check(param.name, text))
+                .map_err(|error| if error.hints.is_empty() { error.hint(example) } else { error })?;
+        }
+        if let Some(what) = param.required.filter(|what| !what.is_empty() && is_blank(&value)) {
+            return invalid(format!("missing {what}"), example.to_owned());
+        }
+        if let (Shape::Choice(words), Value::String(word)) = (param.shape, &value)
+            && !words.contains(&word.as_str())
+        {
+            return invalid(
+                format!("unknown {} `{word}`", param.name),
+                format!("one of: {}", words.join(", ")),
+            );
+        }
+        if let (Some((least, most)), Some(number)) = (param.range, value.as_u64())
+            && !(least..=most).contains(&number)
+        {
+            return invalid(format!("`{}` is {number}", param.name), format!("{least} to {most}"));
+        }
+    }
+    Ok(())
+}
+
+fn texts_of(value: &Value) -> impl Iterator<Item = &str> {
+    let items = value.as_array().map_or(&[][..], Vec::as_slice);
+    value.as_str().into_iter().chain(items.iter().filter_map(Value::as_str))
+}
+
+fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.iter().all(is_blank),
+        _ => false,
+    }
+}
+
+/// The schemas of parameters, by name.
+pub(crate) fn schemas(params: &[Param]) -> Map<String, Value> {
+    params.iter().map(|param| (param.name.to_owned(), (param.schema)())).collect()
 }
 
 // ---- parameters that operations share; operations cover all projects by default

@@ -51,9 +51,42 @@ pub fn resume_command(source: &str, project: &str, id: &str) -> Option<String> {
     Some(format!("{command} {id}"))
 }
 
+/// What a resume command needs: its folder, its program, and the session that it names.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Needs<'c> {
+    pub folder: Option<String>,
+    pub program: &'c str,
+    pub id: &'c str,
+}
+
+/// Reads what [`resume_command`] has written.
+pub fn needs_of(command: &str) -> Needs<'_> {
+    let (folder, rest) = match command.strip_prefix("cd ").and_then(|rest| rest.split_once(" && ")) {
+        Some((folder, rest)) => (Some(unquote(folder)), rest),
+        None => (None, command),
+    };
+    let program = rest.split(' ').next().unwrap_or(rest);
+    Needs { folder, program, id: rest.rsplit(' ').next().unwrap_or(rest) }
+}
+
+fn unquote(word: &str) -> String {
+    let inner = word.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+    inner.map_or_else(|| word.to_owned(), |inner| inner.replace(r"'\''", "'"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::resume_command;
+    use super::{Needs, needs_of, resume_command};
+
+    #[test]
+    fn a_resume_command_says_what_it_needs() {
+        for (project, folder) in [("/srv/a", "/srv/a"), ("/srv/it's here", "/srv/it's here")] {
+            let command = resume_command("claude-code", project, "7f").unwrap();
+            let needs = Needs { folder: Some(folder.to_owned()), program: "claude", id: "7f" };
+            assert_eq!(needs_of(&command), needs);
+        }
+        assert_eq!(needs_of("codex resume 7f"), Needs { folder: None, program: "codex", id: "7f" });
+    }
 
     #[test]
     fn each_agent_has_its_own_resume_command() {

@@ -33,7 +33,7 @@ fn check_team(_: &str, team: &str) -> Result<(), Error> {
 
 // ---- init and join
 
-/// Start to synchronise this device through a storage that you have, end-to-end encrypted
+/// Start syncing through a folder or bucket, end-to-end encrypted
 #[derive(Clone, Debug, PartialEq, Operation)]
 #[operation(
     name = "sync_init",
@@ -54,7 +54,7 @@ pub struct SyncInit {
     pub team: Option<String>,
 }
 
-/// Join the space that another device of yours has started
+/// Join your existing sync
 #[derive(Clone, Debug, PartialEq, Operation)]
 #[operation(
     name = "sync_join",
@@ -189,7 +189,7 @@ fn check_items(items: &[String], example: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Withdraw what you have shared: it leaves the storage, and the reviews of others
+/// Unshare: remove it from the storage and from teammates' review
 #[derive(Clone, Debug, PartialEq, Operation)]
 #[operation(
     name = "sync_unshare",
@@ -264,7 +264,7 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-/// Take over a session that a member of a team shares, so that it is searched and read like yours
+/// Import a session that a teammate shares
 #[derive(Clone, Debug, PartialEq, Operation)]
 #[operation(
     name = "sync_take",

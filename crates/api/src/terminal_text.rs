@@ -78,8 +78,18 @@ pub fn truncate_width(text: &str, most: usize) -> String {
 pub fn short_id(id: &str) -> String {
     let id = strip_controls(id);
     let same = id.find('_').filter(|at| *at < 5).map_or(0, |at| at + 1);
-    let timed = id.len() == 36 && id.as_bytes()[14] == b'7' && id.as_bytes()[8] == b'-';
-    id.chars().take(if timed { 13 } else { same + 8 }).collect()
+    let head: String = id.chars().take(same + 8).collect();
+    let is_random = |text: &str| {
+        text.bytes().any(|b| b.is_ascii_digit()) && text.bytes().any(|b| b.is_ascii_alphabetic())
+    };
+    let is_uuid = id.is_ascii() && id.len() == 36 && id.as_bytes()[8] == b'-';
+    match () {
+        // One of version 7 begins with its time.
+        () if is_uuid && (id.as_bytes()[14] == b'7' || !is_random(&head)) => id[..13].to_owned(),
+        // A date, a time or a word is not enough: `2026-11-`, `17947934`, `session_`.
+        () if !is_random(&head[same..]) => id,
+        () => head,
+    }
 }
 
 #[cfg(test)]
@@ -108,6 +118,10 @@ mod tests {
             ("01a1dc64-bdbc-7882-8f0c-530a70a99859", "01a1dc64-bdbc"),
             ("ses_e2391965cffezC6hpeD2eGWhYW", "ses_e2391965"),
             ("short", "short"),
+            ("12345678-e2bb-4255-8caf-4136c566a962", "12345678-e2bb"),
+            ("2026-11-16T10-00-00-fix", "2026-11-16T10-00-00-fix"),
+            ("session_1794793412", "session_1794793412"),
+            ("1794793412345", "1794793412345"),
         ] {
             assert_eq!(short_id(id), shown);
         }

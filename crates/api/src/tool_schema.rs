@@ -10,7 +10,7 @@ use crate::setup::{Toolset, ToolsetChoice};
 use crate::tools::{TOOLS, Tool, ToolTarget, view_names};
 use crate::toolsets::Set;
 use crate::views::{FORM, SCOPE};
-use crate::{Param, Shape, ViewRequest, fields};
+use crate::{Param, Shape, ViewRequest, params};
 use serde_json::{Map, Value, json};
 
 /// The schema of a tool's parameters.
@@ -92,8 +92,8 @@ fn required_params(tool: &Tool) -> &'static [&'static str] {
 
 /// The schemas of its parameters, by name.
 fn param_schemas(tool: &Tool) -> Map<String, Value> {
-    let mut all = fields::schemas(Control::PARAMS);
-    all.extend(fields::schemas(tool.operation().map_or(ViewRequest::PARAMS, |operation| operation.params)));
+    let mut all = params::schemas(Control::PARAMS);
+    all.extend(params::schemas(tool.operation().map_or(ViewRequest::PARAMS, |operation| operation.params)));
     all
 }
 

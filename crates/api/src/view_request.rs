@@ -2,7 +2,7 @@
 
 use crate::control::{Control, INLINE_THRESHOLD, JQ_FILTER, SLURP, STATS_FIRST, STATS_ONLY};
 use crate::params::{GROUP_WORDS, OFFSET, SINCE, SOURCE, STATUS_WORDS, UNTIL};
-use crate::{Code, Error, Param, View, fields};
+use crate::{Code, Error, Param, View, params};
 use api_derive::Params;
 use serde_json::{Map, Value};
 
@@ -95,7 +95,7 @@ impl ViewRequest {
             }
         }
         let mut request = ViewRequest::default();
-        fields::read(&mut request, ViewRequest::PARAMS, params)
+        params::read(&mut request, ViewRequest::PARAMS, params)
             .map_err(|why| Error::new(Code::InvalidArgument, format!("{}: {why}", view.title())))?;
         request.check_params(view)?;
         Ok(request)
@@ -104,7 +104,7 @@ impl ViewRequest {
     fn check_params(&self, view: &View) -> Result<(), Error> {
         let invalid =
             |message: String, hint: String| Err(Error::new(Code::InvalidArgument, message).hint(hint));
-        fields::check(self, ViewRequest::PARAMS, view.example)?;
+        params::check(self, ViewRequest::PARAMS, view.example)?;
         if let Some(field) = self.fields.iter().find(|f| !view.fields.contains(&f.as_str())) {
             return invalid(
                 format!("{} has no field `{field}`", view.title()),

@@ -14,7 +14,7 @@ const MAX_BUDGET: u64 = 100_000;
 pub const FORMATS: &[&str] = &["steps", AGENT_TRACE];
 pub const AGENT_TRACE: &str = "agent-trace";
 
-/// Show which sessions made a symbol, lines or a commit as they are, and why
+/// Show which sessions wrote this code, and why
 #[derive(Clone, Debug, PartialEq, Operation)]
 #[operation(
     name = "why",

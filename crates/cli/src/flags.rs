@@ -103,7 +103,11 @@ fn with_control_options(arg: Arg, param: &Param) -> Arg {
 pub(crate) fn with_param_type(arg: Arg, param: &Param) -> Arg {
     let arg = with_control_options(arg, param);
     let arg = if param.program { for_programs(arg) } else { arg };
-    let arg = if param.name == "limit" { arg.short('n') } else { arg };
+    let arg = match param.name {
+        "limit" => arg.short('n'),
+        "all_projects" => arg.short('a'),
+        _ => arg,
+    };
     if param.shape == Shape::Flag {
         return arg.action(ArgAction::SetTrue);
     }

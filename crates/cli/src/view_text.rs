@@ -6,6 +6,7 @@
 use api::terminal_text::{is_printable, short_id, strip_controls, truncate_width};
 use api::{View, ViewRequest};
 use record::{Clock, Stamp};
+use render::format::format_money;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -184,7 +185,7 @@ impl TextFormatter {
         // If nothing at all was found, the command prints where it looked.
         if self.footer.len() > MAX_MISSING_LINES {
             let names: Vec<&str> = self.footer.iter().filter_map(|line| line.split(':').next()).collect();
-            let _ = writeln!(to, "Nothing found of {} (`--json` shows where Loci looked)", names.join(", "));
+            let _ = writeln!(to, "No history from: {} (`--json` shows where Loci looked)", names.join(", "));
             return;
         }
         for line in &self.footer {
@@ -528,18 +529,11 @@ fn format_cell(name: &str, record: &Value) -> String {
         Some(Value::Number(n)) if name.ends_with("_rate") => {
             format!("{:.1} %", n.as_f64().unwrap_or(0.0) * 100.0)
         }
-        Some(Value::Number(n)) if name == "cost_usd" => format_cost(n.as_f64().unwrap_or(0.0), record),
+        Some(Value::Number(n)) if name == "cost_usd" => {
+            format_money(n.as_f64().unwrap_or(0.0), record["unpriced"].as_u64().unwrap_or(0))
+        }
         Some(Value::Number(n)) => group_thousands(&n.to_string()),
         _ => String::new(),
-    }
-}
-
-/// Formats a cost; a lower bound if a model has no price.
-fn format_cost(dollars: f64, record: &Value) -> String {
-    match (record.get("unpriced").is_some(), dollars > 0.0) {
-        (true, false) => "?".to_string(),
-        (true, true) => format!("≥ {dollars:.2}"),
-        _ => format!("{dollars:.2}"),
     }
 }
 

@@ -6,6 +6,10 @@ use crate::edit::Place;
 use crate::interrupted::Interrupted;
 use std::io::{Error as IoError, ErrorKind};
 
+fn count_places(places: &[Place]) -> String {
+    if places.len() == 1 { "1 place".to_owned() } else { format!("{} places", places.len()) }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     #[error("`{0}` is not a name in {1}")]
@@ -23,9 +27,9 @@ pub enum EditError {
     DeclaredOutside { name: String, places: Vec<Place> },
     #[error("the edit would leave text that does not parse")]
     Broken { places: Vec<Place> },
-    #[error("{} places still use `{name}`", .places.len())]
+    #[error("{} still use{} `{name}`", count_places(.places), if .places.len() == 1 { "s" } else { "" })]
     StillUsed { name: String, places: Vec<Place> },
-    #[error("{} places are not certain", .0.len())]
+    #[error("{} {} uncertain", count_places(.0), if .0.len() == 1 { "is" } else { "are" })]
     Incomplete(Vec<Place>),
     #[error("the compiler reports {} new errors", .0.len())]
     NewErrors(Vec<Place>),

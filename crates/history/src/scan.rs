@@ -428,7 +428,7 @@ pub fn no_history_note(history: &History<'_>) -> String {
     }
     let mut agents: Vec<&str> = looked.iter().map(|(name, ..)| *name).collect();
     agents.dedup();
-    format!("no agent history found of {}; `loci sources` lists the places", agents.join(", "))
+    format!("no agent history found for {}; `loci sources` lists the places", agents.join(", "))
 }
 
 /// The state of one survey thread.

@@ -3,7 +3,7 @@
 //! Does not know how facts are found.
 
 use crate::Render;
-use crate::format::{count_of, group_digits};
+use crate::format::{count_of, format_money, group_digits};
 use crate::options::RenderOptions;
 use api::digest::{DigestFact, DigestMade, DoneSession, Spent};
 use api::terminal_text::{append_fmt, one_line, truncate_width};
@@ -75,8 +75,8 @@ fn render_spent(spent: &Spent, sessions: u64) -> String {
         String::new()
     };
     format!(
-        "## Spent\n\n${:.2}{unpriced} in {}: {} tokens read, {} written\n",
-        spent.cost_usd,
+        "## Spent\n\n{}{unpriced} in {}: {} tokens read, {} written\n",
+        format_money(spent.cost_usd, spent.unpriced),
         count_of(sessions, "session"),
         group_digits(spent.input),
         group_digits(spent.output)

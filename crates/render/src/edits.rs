@@ -32,10 +32,10 @@ impl Render for EditPlanned {
             }
             (false, true) => format!("not written yet; `loci edit apply {id}` writes it"),
             (false, false) if self.unsure.iter().all(|it| it.reason == NEEDS_COMPILER) => {
-                "not complete, so it cannot be applied; --check lets the compiler decide".into()
+                "not complete: add --check, and the compiler decides".into()
             }
             (false, false) => format!(
-                "not complete: --check lets the compiler decide, `loci edit apply {id} --confirm FILE:LINE` (or --leave) you"
+                "not complete: add --check, or confirm each place: loci edit apply {id} --confirm FILE:LINE (or --leave)"
             ),
         };
         append_fmt(&mut out, format_args!("{next}\n"));

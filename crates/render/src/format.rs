@@ -49,6 +49,17 @@ pub fn group_digits(n: u64) -> String {
     out
 }
 
+/// `$12.34`, of which `unpriced` replies have no price: `?` if nothing has one, `≥ $12.34` if the sum is a lower bound.
+pub fn format_money(dollars: f64, unpriced: u64) -> String {
+    let amount =
+        if dollars > 0.0 && dollars < 0.005 { "< $0.01".to_string() } else { format!("${dollars:.2}") };
+    match (unpriced > 0, dollars > 0.0) {
+        (true, false) => "?".to_string(),
+        (true, true) => format!("≥ {}", amount.trim_start_matches("< ")),
+        _ => amount,
+    }
+}
+
 /// `12.3 MB`, in units of 1024.
 pub(crate) fn format_size(bytes: u64) -> String {
     let (mut n, mut unit) = (bytes as f64, "bytes");
@@ -92,6 +103,19 @@ pub(crate) fn wrap_text(text: &[Marked], width: usize) -> Vec<Vec<Marked>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn money_says_what_has_no_price() {
+        for (dollars, unpriced, text) in [
+            (28.052, 0, "$28.05"),
+            (28.052, 3, "≥ $28.05"),
+            (0.0, 3, "?"),
+            (0.0, 0, "$0.00"),
+            (0.001, 0, "< $0.01"),
+        ] {
+            assert_eq!(format_money(dollars, unpriced), text);
+        }
+    }
 
     #[test]
     fn sizes_and_counts_have_units() {

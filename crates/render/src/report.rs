@@ -3,7 +3,7 @@
 //! Does not draw: the page with the charts is in `report`.
 
 use crate::Render;
-use crate::format::{count_of, group_digits};
+use crate::format::{count_of, format_money, group_digits};
 use crate::options::RenderOptions;
 use api::report::{Listed, Report, UsageLine};
 use api::terminal_text::{append_fmt, one_line, truncate_width};
@@ -39,7 +39,7 @@ fn render_totals(report: &Report) -> String {
         count_of(counts.turns, "turn"),
         count_of(counts.tool_calls, "call"),
         format!("{} failed", group_digits(counts.errors)),
-        format!("${:.2}", usage.cost_usd),
+        format_money(usage.cost_usd, usage.unpriced.unwrap_or(0)),
         format!("{} tokens", group_digits(usage.input + usage.output + usage.cache_read + usage.cache_write)),
     ];
     format!("{}\n", parts.join(", "))
@@ -49,7 +49,9 @@ fn render_costs(heading: &str, lines: &[UsageLine], name: &dyn Fn(&str) -> Strin
     let mut lines: Vec<&UsageLine> = lines.iter().collect();
     lines.sort_by(|a, b| b.cost_usd.total_cmp(&a.cost_usd).then(a.name.cmp(&b.name)));
     let listed = Listed { total: lines.len() as u64, listed: lines };
-    render_list(heading, &listed, |line| format!("${:.2} {}", line.cost_usd, name(&line.name)))
+    render_list(heading, &listed, |line| {
+        format!("{} {}", format_money(line.cost_usd, line.unpriced.unwrap_or(0)), name(&line.name))
+    })
 }
 
 fn render_list<T>(heading: &str, lines: &Listed<T>, line: impl Fn(&T) -> String) -> String {

@@ -313,7 +313,7 @@ mod tests {
 
 1 session, confidence: sure
 next: loci show 7f3a0000-1111
-  read the conversation that was found
+  read it
 ";
 
     #[test]

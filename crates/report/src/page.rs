@@ -8,10 +8,10 @@ use api::report::Report;
 use api::terminal_text::{append_fmt, escape_html};
 use record::Stamp;
 use render::RenderOptions;
-use render::format::{count_of, group_digits};
+use render::format::{count_of, format_money, group_digits};
 
 use crate::document::{draw_end, draw_head};
-use crate::table::{format_cost, shorten};
+use crate::table::shorten;
 
 /// No page is larger: the oldest sessions are left out, and the page says how many.
 pub const MAX_BYTES: usize = 2_000_000;
@@ -69,7 +69,7 @@ fn draw_summary(report: &Report) -> String {
         ("Turns", group_digits(counts.turns)),
         ("Tool calls", group_digits(counts.tool_calls)),
         ("Failed calls", format!("{} ({:.1}%)", group_digits(counts.errors), counts.error_rate * 100.0)),
-        ("Cost", format_cost(usage.cost_usd)),
+        ("Cost", format_money(usage.cost_usd, usage.unpriced.unwrap_or(0))),
         ("Replies without a price", group_digits(usage.unpriced.unwrap_or(0))),
         ("Tokens read", group_digits(usage.input + usage.cache_read + usage.cache_write)),
         ("Tokens written", group_digits(usage.output)),

@@ -3,13 +3,13 @@
 //! Does not know what the cells mean.
 
 use api::terminal_text::{append_fmt, escape_html, one_line, truncate_width};
-use render::format::group_digits;
+use render::format::{format_money, group_digits};
 
 pub(crate) enum Cell {
     Text(String),
     Count(u64),
-    /// Dollars.
-    Cost(f64),
+    /// Dollars, and the number of replies without a price.
+    Cost(f64, u64),
     /// A part of 1.
     Rate(f64),
 }
@@ -28,11 +28,6 @@ pub(crate) fn shorten(text: &str, columns: usize) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
-}
-
-/// `$12.34`, and four digits below a dollar, as `usage` has them.
-pub(crate) fn format_cost(cost: f64) -> String {
-    if cost >= 1.0 { format!("${cost:.2}") } else { format!("${cost:.4}") }
 }
 
 pub(crate) struct Table<'t> {
@@ -109,7 +104,9 @@ fn draw_cell(cell: &Cell) -> (String, String) {
     match cell {
         Cell::Text(text) => (String::new(), escape_html(text)),
         Cell::Count(count) => (" class=\"n\"".to_string(), group_digits(*count)),
-        Cell::Cost(cost) => (format!(" class=\"n\" data-v=\"{cost}\""), format_cost(*cost)),
+        Cell::Cost(cost, unpriced) => {
+            (format!(" class=\"n\" data-v=\"{cost}\""), escape_html(&format_money(*cost, *unpriced)))
+        }
         Cell::Rate(rate) => (format!(" class=\"n\" data-v=\"{rate}\""), format!("{:.1}%", rate * 100.0)),
     }
 }
@@ -124,7 +121,7 @@ mod tests {
         let rows = [vec![
             Cell::line("<script>\u{202e}\n", 20),
             Cell::Count(1234),
-            Cell::Cost(1.2345),
+            Cell::Cost(1.2345, 0),
             Cell::Rate(0.25),
         ]];
         let html = table.draw(rows.into_iter());

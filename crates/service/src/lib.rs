@@ -27,6 +27,7 @@ pub use delivery::Deliveries;
 pub use history::guard::defuse_answer;
 pub use history::home::{random_token, report_waiting};
 pub use history::outcome::{Outcome, OutcomeSummary};
+pub use history::scope::enclosing_project;
 pub use history::standing_problems::StandingProblem;
 pub use history::{SnapshotCache, WatchedList};
 pub use hook::EVENTS as HOOK_EVENTS;

@@ -18,6 +18,7 @@ use cells::Canvas;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use render::format::format_money;
 
 /// Draws a frame of the whole screen.
 pub(crate) fn draw_frame(frame: &mut Frame, model: &mut Model, colour: bool) {
@@ -119,10 +120,10 @@ fn draw_chart(canvas: &mut Canvas, area: Rect, model: &Model) {
         canvas.text(Rect { y: area.y + row as u16, height: 1, ..area }, &text, Ink::Role);
     }
     let scale = format!(
-        "by {} · highest {} tokens, ${:.2}",
+        "by {} · highest {} tokens, {}",
         model.usage.grouping(),
         render::format::group_digits(most(&tokens) as u64),
-        most(&cost)
+        format_money(most(&cost), lines.iter().filter_map(|line| line.unpriced).sum())
     );
     canvas.text(Rect { y: area.y + 2, height: 1, ..area }, &scale, Ink::Dim);
 }

@@ -13,6 +13,7 @@ use api::search::{ChatFound, Intent, SearchConversations, SearchFound};
 use api::sessions::{ListSessions, SessionLine, Sessions};
 use api::why::{Why, WhyFound};
 use api::{Code, Error, Handle, ViewRequest, view_named};
+use render::format::format_money;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -107,6 +108,14 @@ pub(crate) struct UsageLine {
     pub(crate) cache_read: u64,
     pub(crate) cache_write: u64,
     pub(crate) cost_usd: Option<f64>,
+    /// Replies of models without a price.
+    pub(crate) unpriced: Option<u64>,
+}
+
+impl UsageLine {
+    pub(crate) fn money(&self) -> String {
+        format_money(self.cost_usd.unwrap_or(0.0), self.unpriced.unwrap_or(0))
+    }
 }
 
 /// Occurrences of an error that are listed.

@@ -3,7 +3,7 @@
 //! Does not know where the `.loci` directory of a tree is.
 
 use super::{Coverage, FILTER, TypeRef};
-use crate::operation::{Operation, Response};
+use crate::operation::{Operation, Response, shell_quote};
 use crate::params::ROOT;
 use crate::search::is_false;
 use crate::{Code, Error};
@@ -21,18 +21,29 @@ pub(super) const BUDGET: u64 = 8000;
     example = "loci code pack core --filter 'namespace:Memo.Core' --budget 4000",
     returns = PackBuilt,
     rows("types"),
+    check,
 )]
 pub struct BuildPack {
     /// Name of the pack: letters, digits and - _ .
     #[param(value = "NAME", required = "name", word, check = check_pack_name)]
     pub name: String,
-    #[param(like = FILTER, required = "`--filter`: which types to pack")]
+    #[param(like = FILTER, required = "")]
     pub filter: String,
     /// Maximum number of tokens
     #[param(value = "TOKENS", default = 8000, range = 1..=u64::MAX)]
     pub budget: u64,
     #[param(like = ROOT)]
     pub root: Option<String>,
+}
+
+impl BuildPack {
+    fn check(&self) -> Result<(), Error> {
+        if !self.filter.trim().is_empty() {
+            return Ok(());
+        }
+        let line = format!("loci code pack {0} --filter type:{0}", shell_quote(&self.name));
+        Err(Error::new(Code::InvalidArgument, "missing `filter`: which types to pack").hint(line))
+    }
 }
 
 /// Validates the name of a pack: it is a file name and must not lead out of its directory.

@@ -5,11 +5,16 @@
 use crate::flags::threads_flag;
 use crate::{environment, output};
 use api::gather_chats::{GatherChats, Gathered};
+use api::guidance::confidence_word;
+use api::resume::needs_of;
 use api::search::{Intent, SearchConversations};
 use api::sessions::{ListSessions, SessionLine};
+use api::terminal_text::{one_line, short_id, truncate_width};
 use api::{Code, Error, Exit, Handle};
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use render::format::count_of;
 use service::Service;
+use std::path::Path;
 
 pub(crate) const COMMAND: &str = "resume";
 
@@ -55,10 +60,29 @@ pub(crate) fn run(matches: &ArgMatches) -> Exit {
 
 /// Runs the agent in the place of this process. Returns only if it could not be started.
 pub(crate) fn replace_process(title: &str, command: &str) -> Exit {
-    let title = api::terminal_text::one_line(title);
-    output::print_note(&format!("resuming “{title}”: {}", api::terminal_text::one_line(command)));
+    let title = one_line(title);
+    if let Err(error) = check_startable(command) {
+        return finish(Err(error));
+    }
+    output::print_note(&format!("resuming “{title}”: {}", one_line(command)));
     let error = os::processes::replace_process(os::processes::shell_command(command));
     finish(Err(Error::new(Code::ReadError, format!("sh: {error}"))))
+}
+
+/// The shell would only say `not found`.
+fn check_startable(command: &str) -> Result<(), Error> {
+    let needs = needs_of(command);
+    let handoff = format!("loci handoff {}", needs.id);
+    if let Some(folder) = needs.folder.filter(|folder| !Path::new(folder).is_dir()) {
+        return Err(no_session(&format!("the folder of this session is gone: {folder}")).hint(handoff));
+    }
+    match os::processes::has_program(needs.program) {
+        Ok(false) => {
+            Err(no_session(&format!("{} is not installed, or not in PATH", needs.program)).hint(handoff))
+        }
+        // The shell says what it cannot start.
+        Ok(true) | Err(_) => Ok(()),
+    }
 }
 
 fn finish(result: Result<(), Error>) -> Exit {
@@ -75,7 +99,7 @@ fn find_session(service: &Service, words: &[String], print_only: bool) -> Result
         [] => choose_session(service),
         [one] if one == "last" => newest_session(service).map(Some),
         [one] if is_id(one) => session_with_id(service, one).map(Some),
-        _ => session_about(service, &words.join(" ")).map(Some),
+        _ => session_about(service, &words.join(" "), print_only),
     }
 }
 
@@ -107,18 +131,22 @@ fn to_resumable(session: SessionLine) -> Option<Resumable> {
 }
 
 fn choose_session(service: &Service) -> Result<Option<Resumable>, Error> {
-    let mut offered: Vec<Resumable> =
+    let offered: Vec<Resumable> =
         recent_sessions(service, OFFERED)?.into_iter().filter_map(to_resumable).collect();
     if offered.is_empty() {
         return Err(no_session("there is no session to resume"));
     }
+    Ok(ask_which(offered))
+}
+
+fn ask_which(mut offered: Vec<Resumable>) -> Option<Resumable> {
     for (at, session) in offered.iter().enumerate() {
-        output::write_stderr(&format!("{:>3}  {}\n", at + 1, api::terminal_text::one_line(&session.title)));
+        output::write_stderr(&format!("{:>3}  {}\n", at + 1, one_line(&session.title)));
     }
     let typed = output::prompt_line("Resume which? [1] ");
     let number = if typed.is_empty() { Some(1) } else { typed.parse::<usize>().ok() };
     let index = number.and_then(|number| number.checked_sub(1)).filter(|index| *index < offered.len());
-    Ok(index.map(|index| offered.swap_remove(index)))
+    index.map(|index| offered.swap_remove(index))
 }
 
 fn session_with_id(service: &Service, id: &str) -> Result<Resumable, Error> {
@@ -134,18 +162,34 @@ fn session_with_id(service: &Service, id: &str) -> Result<Resumable, Error> {
     Ok(Resumable { title: session.chat.title.clone(), command })
 }
 
-fn session_about(service: &Service, words: &str) -> Result<Resumable, Error> {
+/// The session that words mean; the person is asked unless one is sure.
+fn session_about(service: &Service, words: &str, print_only: bool) -> Result<Option<Resumable>, Error> {
     let intent_query = Intent(vec![words.to_string()]);
     let request = SearchConversations { intent_query, limit_chats: 5, ..SearchConversations::default() };
     let found = output::with_progress(service, || Handle::<SearchConversations>::handle(service, &request))?;
+    let is_sure = confidence_word(found.confidence) == "sure"
+        && found.results.first().is_some_and(|first| first.resume.is_some());
     let first = found.results.first().and_then(|one| Some((one.device.clone()?, one.chat_id.clone())));
-    let best =
-        found.results.into_iter().find_map(|one| Some(Resumable { title: one.title, command: one.resume? }));
-    best.ok_or_else(|| match first {
-        Some((device, id)) => elsewhere(&device, &id),
-        None => no_session(&format!("no session about `{words}` can be resumed"))
-            .hint(format!("loci search {words}")),
-    })
+    let mut offered: Vec<Resumable> = found
+        .results
+        .into_iter()
+        .filter_map(|one| Some(Resumable { title: one.title, command: one.resume? }))
+        .collect();
+    match (offered.len(), first) {
+        (0, Some((device, id))) => Err(elsewhere(&device, &id)),
+        (0, None) => Err(no_session(&format!("no session about `{words}` can be resumed"))
+            .hint(format!("loci search {words}"))),
+        _ if is_sure => Ok(Some(offered.swap_remove(0))),
+        _ if print_only => {
+            let message = format!("{} may be meant by `{words}`", count_of(offered.len() as u64, "session"));
+            let resume = |one: &Resumable| {
+                let title = truncate_width(&one_line(&one.title), 60);
+                format!("loci resume {}  # {title}", short_id(needs_of(&one.command).id))
+            };
+            Err(offered.iter().map(resume).fold(no_session(&message), Error::hint))
+        }
+        _ => Ok(ask_which(offered)),
+    }
 }
 
 fn elsewhere(device: &str, id: &str) -> Error {

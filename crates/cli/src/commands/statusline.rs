@@ -8,6 +8,7 @@ use api::sessions::ListSessions;
 use api::{Exit, Handle, ViewRequest, view_named};
 use clap::{ArgMatches, Command};
 use record::Clock;
+use render::format::format_money;
 use serde_json::Value;
 use service::{Format, Service};
 use std::io::Read;
@@ -66,14 +67,15 @@ fn cost_today(service: &Service) -> Option<String> {
         by: Some("total".to_string()),
         ..ViewRequest::default()
     };
-    let mut cost = None;
+    let mut spent = None;
     let mut take = |line: &[u8]| {
         let record: Value = serde_json::from_slice(line).unwrap_or_default();
-        cost = record["cost_usd"].as_f64();
+        let unpriced = record["unpriced"].as_u64().unwrap_or(0);
+        spent = record["cost_usd"].as_f64().map(|dollars| format_money(dollars, unpriced));
         true
     };
     service.run_view(view_named("", "usage")?, &request, Format::Jsonl, &mut take).ok()?;
-    Some(format!("${:.2} today", cost.unwrap_or(0.0)))
+    Some(format!("{} today", spent.unwrap_or_else(|| format_money(0.0, 0))))
 }
 
 fn context_used(input: &Value) -> Option<String> {

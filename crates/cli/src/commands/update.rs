@@ -51,7 +51,7 @@ pub(crate) fn build_command() -> Command {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
     };
     Command::new(COMMAND)
-        .about("Tell how Loci was installed and update it the same way")
+        .about("Update Loci the way it was installed")
         .arg(flag("check", "Only tell; run nothing"))
         .arg(flag("yes", "Do not ask before the update runs").conflicts_with("check"))
         .arg(flag("json", "Print JSON; implies --check").conflicts_with("yes"))

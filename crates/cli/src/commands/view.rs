@@ -12,8 +12,9 @@ use crate::output::{self, OutputFormat, StdoutWriter, format_count, print_note, 
 use crate::view_text::TextFormatter;
 use api::{Exit, Param, VIEWS, View, ViewRequest};
 use clap::{Arg, ArgMatches, Command, builder::PossibleValue, builder::PossibleValuesParser};
+use render::RenderOptions;
 use serde_json::{Map, Value};
-use service::{Format, OutcomeSummary, Service};
+use service::{Format, OutcomeSummary, Service, enclosing_project};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -186,6 +187,19 @@ impl RecordPrinter {
             .then(|| format!("{} of {}", ending.printed, format_count(total as usize, "record")))
     }
 
+    /// Which project was read, if nobody has named one: much of a history may lie elsewhere.
+    fn scope_note(&self, call: &ViewInvocation) -> Option<String> {
+        let request = call.request.as_ref().ok()?;
+        let is_chosen = request.project.is_some() || request.all_projects || request.session.is_some();
+        let is_read =
+            self.format == OutputFormat::Text && output::stdout_size().1 && self.view.name != "sources";
+        let home = call.service.places.home.to_string_lossy().into_owned();
+        let options = RenderOptions::plain(call.service.clock, &home);
+        let project = enclosing_project(&call.service.cwd).to_string_lossy().into_owned();
+        (is_read && !is_chosen)
+            .then(|| format!("project {} · -a for all projects", options.display_path(&project)))
+    }
+
     /// Prints notes for people and returns the exit code.
     fn finish_with_notes(&mut self, call: &ViewInvocation, ending: &OutcomeSummary) -> Exit {
         if ending.lost > 0 && self.view.name != "sources" {
@@ -193,6 +207,9 @@ impl RecordPrinter {
         }
         if let Some(note) = self.total_note(call, ending) {
             print_note(&note);
+        }
+        if let Some(scope) = self.scope_note(call) {
+            print_note(&scope);
         }
         let empty = ending.printed == 0 || (self.view.name == "sources" && ending.files == 0);
         if empty {

@@ -165,7 +165,7 @@ fn uncertain_places_are_decided_one_by_one() {
     let apply = |rest: &str| run_line(&home, &format!("edit apply {id} {rest} --root . -o json"));
     let refused = apply("").expect(1).stderr;
     assert!(refused.contains(&format!("loci edit apply {id} --confirm src/c.py:6")), "{refused}");
-    assert!(apply("--confirm src/c.py:6").expect(1).stderr.contains("1 places are not certain"));
+    assert!(apply("--confirm src/c.py:6").expect(1).stderr.contains("1 place is uncertain"));
     assert!(apply("--leave src/c.py:1").expect(1).stderr.contains("src/c.py:6:7, src/c.py:7:7"));
     assert!(
         apply("--confirm src/c.py:6 --leave src/c.py:6:7 --leave src/c.py:7")

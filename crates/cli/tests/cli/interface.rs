@@ -272,7 +272,7 @@ fn an_empty_search_says_what_to_lift() {
     };
     let window = next("search walrus --since 2026-03-05");
     assert!(window["args"].get("time_window").is_none(), "{window}");
-    assert_eq!(window["why"], "it may have been said at another time");
+    assert_eq!(window["why"], "nothing in this period; drop --since");
     let project = next("search walrus --project alpha");
     assert!(project["args"].get("project").is_none(), "{project}");
     let id = next("search bbbb2222");

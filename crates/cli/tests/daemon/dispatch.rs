@@ -199,7 +199,7 @@ fn failed_deliveries_and_invalid_requests_say_why() {
     );
     for (args, message) in [
         (vec!["dispatch", "nobody", "x"], "no agent called `nobody`"),
-        (vec!["dispatch", "agent0", " "], "empty"),
+        (vec!["dispatch", "agent0", " "], "missing message"),
         (vec!["dispatch", "Agent 0", "x"], "lowercase letters"),
         (vec!["agent", "add", "../x"], "lowercase letters"),
         (vec!["agent", "add", "x", "not/there"], "not a directory"),

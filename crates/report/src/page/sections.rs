@@ -4,12 +4,12 @@
 
 use crate::activity::day_number;
 use crate::chart::{Bar, Caption, Column, Span, WEEKDAYS, draw_bars, draw_columns, draw_grid, draw_timeline};
-use crate::table::{Cell, Table, format_cost, shorten};
+use crate::table::{Cell, Table, shorten};
 use api::report::{FactLine, Listed, Report, SessionEntry, ToolLine, UsageLine};
 use api::terminal_text::{append_fmt, short_id};
 use record::Stamp;
 use render::RenderOptions;
-use render::format::group_digits;
+use render::format::{format_money, group_digits};
 
 /// Rows of a chart by name, and of a table by name or day.
 const MAX_BARS: usize = 12;
@@ -94,7 +94,10 @@ fn usage_cells(name: String, line: &UsageLine) -> Vec<Cell> {
         line.cache_write,
         line.unpriced.unwrap_or(0),
     ];
-    [Cell::Text(name), Cell::Cost(line.cost_usd)].into_iter().chain(counts.map(Cell::Count)).collect()
+    [Cell::Text(name), Cell::Cost(line.cost_usd, line.unpriced.unwrap_or(0))]
+        .into_iter()
+        .chain(counts.map(Cell::Count))
+        .collect()
 }
 
 fn usage_table(
@@ -112,6 +115,10 @@ fn usage_table(
     table.draw(rows) + &left_out(shown, lines.len() as u64, "lines")
 }
 
+fn money_of(line: &UsageLine) -> String {
+    format_money(line.cost_usd, line.unpriced.unwrap_or(0))
+}
+
 fn draw_days(days: &[UsageLine]) -> String {
     if days.is_empty() {
         return none("replies of models");
@@ -121,7 +128,7 @@ fn draw_days(days: &[UsageLine]) -> String {
     };
     let shown = &days[..days.len().min(MAX_ROWS)];
     let costs: Vec<Column> =
-        shown.iter().filter_map(|line| column(line, line.cost_usd, format_cost(line.cost_usd))).collect();
+        shown.iter().filter_map(|line| column(line, line.cost_usd, money_of(line))).collect();
     let count =
         |line: &UsageLine| (tokens_of(line) as f64, format!("{} tokens", group_digits(tokens_of(line))));
     let tokens: Vec<Column> =
@@ -154,11 +161,8 @@ fn draw_groups(id: &str, heading: &str, lines: &[UsageLine], name: &dyn Fn(&str)
     let has_cost = lines.iter().any(|line| line.cost_usd > 0.0);
     let bar = |line: &&UsageLine| {
         let tokens = tokens_of(line);
-        let (value, shown) = if has_cost {
-            (line.cost_usd, format_cost(line.cost_usd))
-        } else {
-            (tokens as f64, group_digits(tokens))
-        };
+        let (value, shown) =
+            if has_cost { (line.cost_usd, money_of(line)) } else { (tokens as f64, group_digits(tokens)) };
         Bar { label: or_unknown(name(&line.name)), parts: vec![("bar", value)], shown }
     };
     let bars: Vec<Bar> = lines.iter().take(MAX_BARS).map(bar).collect();
@@ -278,8 +282,7 @@ fn draw_files(report: &Report, options: &RenderOptions) -> String {
 
 fn draw_facts(facts: &Listed<FactLine>, what: &str, options: &RenderOptions) -> String {
     if facts.total == 0 {
-        return none(what)
-            + "<p>Memory has them: <code>loci memory consolidate</code> derives them from sessions.</p>\n";
+        return none(what) + "<p>None yet. Run <code>loci memory consolidate</code> to extract them.</p>\n";
     }
     let columns = &["Stated", "Kind", "Text", "State", "Project"];
     let caption = format!("{what} of memory").replacen(char::is_lowercase, &what[..1].to_uppercase(), 1);

@@ -109,9 +109,9 @@ fn charts_and_tables_have_the_numbers_of_the_report() {
     let page = to_html(&report_of("plain"), &options());
     for mark in [
         "data-v=\"12.3\"><title>2026-11-14: $12.30</title>",
-        "data-v=\"0.0456\"><title>2026-11-12: $0.0456</title>",
+        "data-v=\"0.0456\"><title>2026-11-12: $0.05</title>",
         "data-v=\"1023\"><title>2026-11-14: 1,023 tokens</title>",
-        "<th scope=\"row\">2026-11-12</th><td class=\"n\" data-v=\"0.0456\">$0.0456</td><td class=\"n\">7</td><td class=\"n\">1,001</td>",
+        "<th scope=\"row\">2026-11-12</th><td class=\"n\" data-v=\"0.0456\">$0.05</td><td class=\"n\">7</td><td class=\"n\">1,001</td>",
         "<th scope=\"row\">unknown</th>",
         "data-v=\"12.3456\"/>",
         "data-v=\"321\"><title>Tuesday 09:00: 321</title>",

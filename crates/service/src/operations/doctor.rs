@@ -373,7 +373,15 @@ fn check_databases(install: &Installation<'_>) -> Option<CheckResult> {
         let fix = error.hints.first().cloned().unwrap_or_default();
         return problem(error.message, fix);
     }
-    if existing.is_empty() { None } else { ok(format!("{} databases, all intact", existing.len())) }
+    if existing.is_empty() {
+        None
+    } else {
+        ok(if existing.len() == 1 {
+            "database intact".to_owned()
+        } else {
+            format!("{} databases intact", existing.len())
+        })
+    }
 }
 
 fn read_memory(service: &Service) -> Result<(), Error> {

@@ -84,7 +84,7 @@ pub(super) const USAGE: &[Column<UsageLine>] = &[
     column(0, 0, |line, options| clean_line(&options.display_path(line.group()))),
     number(8, 60, |line, _| group_digits(line.messages)),
     number(15, 0, |line, _| group_digits(total_tokens(line))),
-    number(12, 0, |line, _| line.cost_usd.map_or_else(String::new, |cost| format!("${cost:.2}"))),
+    number(12, 0, |line, _| line.money()),
 ];
 
 pub(super) const WHY: &[Column<WhyStep>] = &[

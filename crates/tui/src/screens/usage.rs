@@ -9,7 +9,7 @@ use crate::ink::Ink;
 use crate::request::{Answer, Query, UsageLine};
 use crate::rows::{Choosable, Order, Rows};
 use render::RenderOptions;
-use render::format::{count_of, group_digits};
+use render::format::{count_of, format_money, group_digits};
 
 const GROUPINGS: &[&str] = &["day", "week", "month", "model", "project", "source"];
 
@@ -84,9 +84,10 @@ impl ListScreen for Usage {
 
     fn summary(&self) -> String {
         let cost: f64 = self.rows.items().iter().filter_map(|line| line.cost_usd).sum();
+        let unpriced = self.rows.items().iter().filter_map(|line| line.unpriced).sum();
         let tokens: u64 = self.rows.items().iter().map(total_tokens).sum();
         let lines = count_of(self.rows.len() as u64, self.grouping());
-        format!("{lines} · {} · ${cost:.2}", count_of(tokens, "token"))
+        format!("{lines} · {} · {}", count_of(tokens, "token"), format_money(cost, unpriced))
     }
 
     fn empty_text(&self) -> String {
@@ -107,7 +108,6 @@ fn describe(line: &UsageLine) -> Document {
     for (name, count) in counts {
         document.push(vec![(format!("{name:<12}"), Ink::Dim), (group_digits(count), Ink::Plain)]);
     }
-    let cost = line.cost_usd.map_or_else(|| "no price known".to_string(), |cost| format!("${cost:.4}"));
-    document.push(vec![(format!("{:<12}", "cost"), Ink::Dim), (cost, Ink::Plain)]);
+    document.push(vec![(format!("{:<12}", "cost"), Ink::Dim), (line.money(), Ink::Plain)]);
     document
 }

@@ -73,7 +73,7 @@ impl CallHandler for ServiceHandler {
                 run_operation(&service, operation, params, &mut call)?
             }
             _ => match find_view(call.method) {
-                Some(view) => run_view(&service, view, params, &mut call)?,
+                Some(view) => run_view(&service, view, &params, &mut call)?,
                 None => return Ok(CallOutcome::UnknownMethod),
             },
         };
@@ -127,10 +127,10 @@ fn find_view(name: &str) -> Option<&'static api::View> {
 fn run_view(
     service: &Service,
     view: &'static api::View,
-    params: Map<String, Value>,
+    params: &Map<String, Value>,
     call: &mut Call<'_>,
 ) -> Result<Value, Error> {
-    let request = api::ViewRequest::new(view, &params)?;
+    let request = api::ViewRequest::new(view, params)?;
     if call.meta.envelope {
         let (envelope, outcome) = service.run_view_enveloped(view, request, &view.file_stem())?;
         return Ok(json!({"envelope": envelope, "ending": outcome.summarize()}));
