@@ -97,8 +97,7 @@ fn stop_if(found: &SearchFound, all_tried: bool) -> String {
 }
 
 fn describe_session(chat: &ChatFound) -> String {
-    let title = crate::terminal_text::truncate_width(&crate::terminal_text::one_line(&chat.title), 60);
-    if title.is_empty() { format!("conversation {}", chat.chat_id) } else { format!("`{title}`") }
+    format!("session {}", crate::terminal_text::short_id(&chat.chat_id))
 }
 
 // ---- what to do next

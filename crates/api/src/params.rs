@@ -134,7 +134,9 @@ pub(crate) fn check(request: &dyn Fields, params: &[Param], example: &str) -> Re
         if let (Some((least, most)), Some(number)) = (param.range, value.as_u64())
             && !(least..=most).contains(&number)
         {
-            return invalid(format!("`{}` is {number}", param.name), format!("{least} to {most}"));
+            let wanted =
+                if most == u64::MAX { format!("at least {least}") } else { format!("{least} to {most}") };
+            return invalid(format!("`{}` is {number}", param.name), wanted);
         }
     }
     Ok(())

@@ -151,7 +151,8 @@ impl Known {
                     self.execute("update copies set sessions = ?2 where name = ?1", [name, sessions])?;
                 }
             }
-            self.execute("alter table copies add column kept text", [])
+            self.execute("alter table copies add column kept text", [])?;
+            sealed::seal_layout(&self.connection).map_err(|error| failed(&error))
         })
     }
 

@@ -8,6 +8,7 @@ mod elements;
 mod fold;
 mod invisible;
 mod names;
+mod openers;
 mod squares;
 mod tags;
 mod turns;

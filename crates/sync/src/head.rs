@@ -5,6 +5,7 @@
 use crate::codec::{Reader, Writer};
 use crate::error::{Error, Result};
 use crate::id::{DeviceId, Hash, SpaceId};
+use crate::id::{ShortHash, shorten};
 use crate::keys::{DeviceKeys, PublicKey, SIGNATURE, verify};
 use crate::merge::Link;
 
@@ -14,15 +15,6 @@ const WHAT: &str = "a head";
 pub(crate) const MAX_HEAD: usize = 1 << 20;
 /// How many heads back a head names its predecessors. A reader that was away longer relies on the signature alone.
 pub(crate) const ANCESTORS: usize = 32;
-
-/// The first bytes of a head's hash: enough to recognise it among those that one device signed.
-pub type ShortHash = [u8; 8];
-
-pub(crate) fn shorten(hash: &Hash) -> ShortHash {
-    let mut short = [0; 8];
-    short.copy_from_slice(&hash.0[..8]);
-    short
-}
 
 pub(crate) type Salt = [u8; 16];
 
@@ -96,7 +88,10 @@ impl Head {
         for (device, count) in &self.confirmed {
             writer.array(&device.0).number(*count);
         }
-        writer.number(self.unread.len() as u64);
+        // Not written if empty, which it nearly always is: a head of before this list existed is read, too.
+        if !self.unread.is_empty() {
+            writer.number(self.unread.len() as u64);
+        }
         for (device, pack) in &self.unread {
             writer.array(&device.0).number(*pack);
         }
@@ -115,7 +110,7 @@ impl Head {
     fn decode_content(content: &[u8]) -> Result<Head> {
         let mut reader = Reader::new(content, WHAT);
         reader.magic(MAGIC)?;
-        let head = Head {
+        let mut head = Head {
             space: SpaceId(reader.array()?),
             device: DeviceId(reader.array()?),
             number: reader.number()?,
@@ -128,8 +123,11 @@ impl Head {
             forgotten: reader.number()?,
             packs: read_list(&mut reader, 37, PackEntry::decode)?,
             confirmed: read_list(&mut reader, 17, |r| Ok((DeviceId(r.array()?), r.number()?)))?,
-            unread: read_list(&mut reader, 17, |r| Ok((DeviceId(r.array()?), r.number()?)))?,
+            unread: Vec::new(),
         };
+        if !reader.is_empty() {
+            head.unread = read_list(&mut reader, 17, |r| Ok((DeviceId(r.array()?), r.number()?)))?;
+        }
         reader.finish()?;
         Ok(head)
     }

@@ -73,3 +73,12 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
     getrandom::fill(&mut bytes).map_err(|error| Error::Random(error.to_string()))?;
     Ok(bytes)
 }
+
+/// The first bytes of a head's hash: enough to recognise it among those that one device signed.
+pub type ShortHash = [u8; 8];
+
+pub(crate) fn shorten(hash: &Hash) -> ShortHash {
+    let mut short = [0; 8];
+    short.copy_from_slice(&hash.0[..8]);
+    short
+}

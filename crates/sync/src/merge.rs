@@ -3,9 +3,8 @@
 //!
 //! Does not know where versions and heads are remembered.
 
-pub use crate::head::ShortHash;
-use crate::head::shorten;
-use crate::id::Hash;
+pub use crate::id::ShortHash;
+use crate::id::{Hash, shorten};
 use crate::record::MAX_HEARD_CLOCK;
 use crate::record::{Body, Record, Version};
 pub use crate::record::{BodyHash, KeyHash, Rank};

@@ -7,7 +7,8 @@
 use crate::codec::{Reader, Writer};
 use crate::error::{Error, Result};
 use crate::finding::{Finding, Problem};
-use crate::head::{Head, MembersRef, PackEntry, ShortHash};
+use crate::head::{Head, MembersRef, PackEntry};
+use crate::id::ShortHash;
 use crate::id::{DeviceId, Hash};
 use crate::keys::PublicKey;
 use crate::members::{MemberHistory, MemberList, MembersVersion};

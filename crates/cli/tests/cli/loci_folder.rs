@@ -97,7 +97,7 @@ fn invalid_requests_are_refused_and_write_nothing() {
         ("code pack core --filter type:Nobody", "NOT_FOUND", "no type matches"),
         ("code window --pack core", "NOT_FOUND", "no pack named `core`"),
         ("code context list Node", "INVALID_ARGUMENT", "`list` takes no name"),
-        ("code context drop", "INVALID_ARGUMENT", "unknown action `drop`: use show, add, clear"),
+        ("code context drop", "INVALID_ARGUMENT", "unknown action `drop`"),
         ("code context add", "INVALID_ARGUMENT", "missing name"),
         ("code pin Nobody", "SYMBOL_NOT_FOUND", "no symbol is named"),
     ] {

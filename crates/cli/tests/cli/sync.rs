@@ -190,7 +190,7 @@ fn a_session_of_another_device_is_handed_over_not_resumed() {
         let refused = run_line(&devices.laptop, line);
         if line.contains("at work") {
             // The session of this device matches as well.
-            assert!(refused.text().contains("00000002"), "{}", refused.text());
+            assert!(refused.stderr.contains("loci resume 00000002"), "{}", refused.stderr);
             continue;
         }
         let refused = refused.expect(1);
@@ -674,7 +674,8 @@ fn what_goes_wrong_on_the_wire_is_said_and_ends_with_it() {
         proxy.inject(&[fault], 100, 1);
         let failed = loci(&work, &["sync", "now"]).expect(1);
         assert!(failed.stderr.contains(said) && failed.stderr.contains(hint), "{fault:?}: {}", failed.stderr);
-        assert!(proxy.take_seen().len() <= 5, "{fault:?}");
+        // The hint is asked for first, and its failure leads to a list, which is tried again.
+        assert!(proxy.take_seen().len() <= 6, "{fault:?}");
         let status = loci(&work, &["sync", "status", "-o", "text"]).expect(0).text().to_string();
         assert!(status.contains("the last round failed") && status.contains(said), "{fault:?}: {status}");
         proxy.stop_faults();

@@ -174,3 +174,19 @@ fn an_older_archive_that_was_put_back_is_named_and_brings_no_forgotten_text_back
     run_line(&home, "doctor --dismiss lost-entries");
     run_line(&home, "index").expect(0);
 }
+
+#[test]
+fn a_forgotten_session_is_not_named_for_what_its_transcript_lost() {
+    let home = Home::new();
+    home.add(&session(2, 2));
+    let mut cut = session(1, 10);
+    home.add(&cut);
+    run_line(&home, "index").expect(0);
+    cut.lines.truncate(4);
+    home.add(&cut);
+    run_line(&home, "index").expect(3);
+    assert!(losses(&home).contains(&id(1)), "{}", losses(&home));
+    run_line(&home, &format!("forget {} --yes", id(1))).expect(0);
+    assert_eq!(losses(&home), "");
+    run_line(&home, "index").expect(0);
+}

@@ -270,10 +270,10 @@ fn invalid_arguments_and_damaged_files_are_reported() {
     for (line, expected) in [
         ("investigate ''", "missing question"),
         ("investigate how --scope Nothing.Here", "no symbol is named"),
-        ("investigate how --scope ''", "missing name"),
+        ("investigate how --scope ''", "`scope` is empty"),
         ("op O_nothing", "no investigation"),
-        ("op O_x --wait 61", "at most 60"),
-        ("op ''", "missing name"),
+        ("op O_x --wait 61", "0 to 60"),
+        ("op ''", "missing op"),
     ] {
         let rejected = fixture.run(&format!("code {line} --root shop")).expect(1);
         assert!(rejected.stderr.contains(expected), "{line}: {}", rejected.stderr);

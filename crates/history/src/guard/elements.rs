@@ -3,7 +3,7 @@
 //! Does not know which of them count.
 
 use super::names::{Meaning, Name, is_pair_word, is_role};
-use super::tags::{Sign, openers, split_lead};
+use super::openers::{Sign, openers, split_lead};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Elements of pages, which a wrapper may stand in: they say nothing about what is in them.

@@ -84,6 +84,15 @@ fn is_silent(c: char) -> bool {
         || super::invisible::is_default_ignorable(c)
 }
 
+/// Letters of a tag that are neither blanks nor signs, folded.
+pub(super) fn squash(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        fold_char(c, |letter| out.extend(letter.is_alphanumeric().then_some(letter)));
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,7 +16,7 @@ const NAMES: &[&str] = &[
     "antartifact", "imstart", "imend", "imsep", "startofturn", "endofturn", "beginoftext", "endoftext",
     "beginofsentence", "endofsentence", "eotid", "eomid", "startheaderid", "endheaderid", "startofimage",
     "bostoken", "eostoken", "readfile",
-    "writetofile", "replaceinfile", "applydiff", "applypatch", "executebash", "executecommand",
+    "commandname", "commandmessage", "commandargs", "writetofile", "replaceinfile", "applydiff", "applypatch", "executebash", "executecommand",
     "executeipython", "attemptcompletion", "askfollowupquestion", "newtask", "switchmode", "taskid",
     "persistedoutput", "forkboilerplate", "turnaborted", "turncontext", "collaborationmode", "modelswitch",
     "newdiagnostics", "idediagnostics", "ideopenedfile", "ideselection", "statesnapshot", "proposedplan",
@@ -330,7 +330,7 @@ impl<'t> Name<'t> {
         let is_words =
             !more.trim().is_empty() && more.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b' ');
         (
-            if is_words { self.squashed.clone() + &super::tags::squash(more) } else { self.squashed.clone() },
+            if is_words { self.squashed.clone() + &super::fold::squash(more) } else { self.squashed.clone() },
             is_words,
         )
     }

@@ -4,7 +4,7 @@
 
 use super::fold::fold_char;
 use super::names::{MAX_NAME, Meaning, Name, first_letter, is_pair_word, is_role};
-use super::tags::{after_bar, split_lead};
+use super::openers::{after_bar, split_lead};
 use rustc_hash::FxHashSet;
 use std::cell::OnceCell;
 
@@ -126,7 +126,7 @@ impl<'t> Squares<'t> {
             return false;
         };
         let words: Vec<String> =
-            inner.split([' ', ':', ',']).filter(|word| !word.is_empty()).map(super::tags::squash).collect();
+            inner.split([' ', ':', ',']).filter(|word| !word.is_empty()).map(super::fold::squash).collect();
         let speaks = |word: &String| {
             matches!(
                 word.as_str(),

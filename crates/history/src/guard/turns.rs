@@ -218,7 +218,7 @@ fn is_other_field(line: &str) -> bool {
     is_name
         && (value.is_empty() || value.starts_with([' ', '\t']))
         && value.split_whitespace().count() <= 8
-        && Word::of(&super::tags::squash(name)).is_none()
+        && Word::of(&super::fold::squash(name)).is_none()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
